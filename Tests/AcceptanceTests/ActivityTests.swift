@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of an indicator of activity
+// Wherry: acceptance tests of the activity indicator
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -6,7 +6,7 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// Time is moved by hand: when `advance` returns, all that was due has happened.
+/// The tests move the clock: when `advance` returns, everything due has happened.
 @Suite struct ActivityTests {
     private let stub = StubServer()
     private let client: Client
@@ -17,7 +17,7 @@ import WherrySystem
         client = try Client { $0.stubServer = stub }
     }
 
-    /// What was told, as a text: `+3` shows for three, `-` hides.
+    /// The reported changes as text: `+3` shows for three, `-` hides.
     private final class Told: Sendable {
         private let told = Guarded("")
         var text: String { told.withLock { $0 } }
@@ -36,7 +36,7 @@ import WherrySystem
 
     private func pass(_ milliseconds: Int) { stub.advance(by: .milliseconds(milliseconds)) }
 
-    @Test("L13 it shows after a second and hides 0.17 s after the last has ended")
+    @Test("L13 the indicator shows after a second and hides 0.17 s after the last request")
     func timing() throws {
         stub.answer("http://h/long", delay: .milliseconds(3_000))
         stub.answer("http://h/longer", delay: .milliseconds(3_500))
@@ -58,7 +58,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("L13 short work does not flash, and work in pieces does not flicker")
+    @Test("L13 short requests do not flash, and consecutive ones do not flicker")
     func quiet() throws {
         stub.answer("http://h/short", delay: .milliseconds(500))
         stub.answer("http://h/piece", delay: .milliseconds(900))
@@ -70,14 +70,14 @@ import WherrySystem
             _ = try client.start(Request("http://h/piece"))
             pass(950)
         }
-        // 50 ms of rest each time.
+        // A gap of 50 ms each time.
         #expect(told.text == "+1")
         pass(1_000)
         #expect(told.text == "+1-")
         client.close()
     }
 
-    @Test("L13 what is paused is no activity, groups count by their members")
+    @Test("L13 paused transfers do not count, and groups count by their members")
     func pauses() throws {
         stub.answer("*", delay: .seconds(20))
         let told = try watch(client)
@@ -98,7 +98,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("L13 who begins late sees what is under way, and closing hides what is shown")
+    @Test("L13 a late reader sees running requests, and closing hides the indicator")
     func late() throws {
         stub.answer("*", delay: .seconds(20))
         _ = try client.start(Request("http://h/"))
@@ -112,7 +112,7 @@ import WherrySystem
         #expect(error?.reason == "closed")
     }
 
-    @Test("L13 a task shows and hides as it is told, and sees the newest alone")
+    @Test("L13 a task shows and hides on request, and sees only the newest state")
     func sequence() async throws {
         stub.answer("*", delay: .milliseconds(1_500))
         let activity = try client.activity()
@@ -124,7 +124,7 @@ import WherrySystem
             pass(670)
             #expect(await changes.next(isolation: nil) == ActivityChange(isShown: false, count: 0))
         }
-        // Shown and hidden unseen, and shown again.
+        // Shown and hidden unseen, then shown again.
         for _ in 0..<2 {
             _ = try client.start(Request("http://h/"))
             pass(1_000)
@@ -142,7 +142,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("L13 a download that is paused is no activity")
+    @Test("L13 a paused download does not count")
     func pausedDownload() async throws {
         let bench = try DownloadBench()
         let activity = try bench.client.activity(showAfter: .zero, hideAfter: .zero)
@@ -160,7 +160,7 @@ import WherrySystem
         #expect(await watcher.end().error?.code == .cancelled)
     }
 
-    @Test("L13 without delays it is told at once, over a real connection too")
+    @Test("L13 without delays changes are reported at once, over a real connection too")
     func real() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope)

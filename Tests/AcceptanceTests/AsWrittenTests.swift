@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of forms, headers and queries: sent in the caller's order and as written
+// Wherry: tests of forms, headers, and queries: sent in the caller's order and as written
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -29,7 +29,7 @@ import Wherry
             ])
     }
 
-    @Test("headers of one name are all sent, of request and client")
+    @Test("repeated headers of request and client are all sent")
     func repeatedHeaders() async throws {
         try client.addHeader("X-Client", "1")
         try client.addHeader("x-client", "2")
@@ -53,7 +53,7 @@ import Wherry
         #expect(raw.hasSuffix("first=a%20b&a+b&q=%E4&&x%20y=%C3%A4%23"))
     }
 
-    @Test("the redirects of a response have their header fields")
+    @Test("the redirects of a response have their headers")
     func redirectHeaders() async throws {
         let response = try await client.get("redirect/1")
         #expect(response.redirects.first?.headers.contains("location") == true)

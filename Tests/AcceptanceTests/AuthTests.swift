@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of user names, passwords and questions for them
+// Wherry: acceptance tests of user names, passwords, and credential callbacks
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -31,12 +31,12 @@ import WherrySystem
         return request
     }
 
-    /// The Authorization of each request that came.
+    /// The Authorization header of each request.
     private func fields(_ scope: TestServer.Scope? = nil) throws -> [String?] {
         try (scope ?? self.scope).requests().map { $0.header("authorization") }
     }
 
-    @Test("R20 Basic is sent with the first request, of a request and of a client")
+    @Test("R20 Basic is sent with the first request, for credentials of a request and of a client")
     func basic() async throws {
         let path = "auth/basic/skye/p%C3%A4ss"
         let answer = try await client.send(
@@ -47,7 +47,7 @@ import WherrySystem
         #expect(try await own.get(path).status == 200)
         try own.setCredentials(nil)
         #expect(await failure { () throws(WherryError) in try await own.get(path) }?.httpStatus == 401)
-        // A field of the request's own goes before.
+        // A header of the request takes precedence.
         try own.setCredentials(.basic("a", "b"))
         let echo = try await own.get("echo", headers: ["Authorization": "Own 1"]).decode(Echo.self)
         #expect(echo.values("authorization") == ["Own 1"])
@@ -70,13 +70,15 @@ import WherrySystem
         let seen = try scope.requests()
         #expect(seen.map(\.status) == [401, 200, 200, 200])
         #expect(seen[0].header("authorization") == nil)
-        // All of it goes over one connection.
+        // All requests share one connection.
         #expect(Set(seen.map(\.connection)).count == 1)
         #expect(!seen.contains { $0.headers.description.contains("c2t5ZTpw") })
     }
 
-    /// The test server computed SHA-512-256 as a cut SHA-512, and Wherry refused the algorithm.
-    @Test("R20 Digest covers every kind of body that can be read twice", arguments: ["MD5", "SHA-512-256"])
+    /// The test server computed SHA-512-256 as a truncated SHA-512, and Wherry refused the
+    /// algorithm.
+    @Test(
+        "R20 Digest covers every kind of replayable body", arguments: ["MD5", "SHA-512-256"])
     func integrity(algorithm: String) async throws {
         let folder = try TemporaryFolder()
         let large = Bytes((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -95,7 +97,7 @@ import WherrySystem
         var form = request(path, .digest("skye", "p"))
         form.add(.file("f", path: folder.file("a")))
         #expect(try await client.send(form, as: Answer.self).size > large.count)
-        // What is covered is the body as it is sent.
+        // The digest covers the body as it is sent.
         var coded = request(path, .digest("skye", "p"), method: "POST")
         coded.body = .bytes(Bytes(String(repeating: "a", count: 100_000)), contentType: nil)
         coded.bodyCoding = .gzip
@@ -103,7 +105,7 @@ import WherrySystem
         #expect(try scope.requests().map(\.status) == [401] + Array(repeating: 200, count: 6))
     }
 
-    @Test("R20 a body that can be read only once cannot be covered, and the error says so")
+    @Test("R20 auth-int is refused for a body that can be read only once")
     func integrityOfStreams() async throws {
         let path = "auth/digest/skye/p?qop=auth-int"
         _ = try await client.send(request(path, .digest("skye", "p")))
@@ -118,7 +120,9 @@ import WherrySystem
         #expect(try scope.requests().count == 2)
     }
 
-    @Test("R20 a name that is not ASCII is sent by RFC 7616, hashed or extended", arguments: ["", "&userhash=1"])
+    @Test(
+        "R20 a name that is not ASCII is sent by RFC 7616, hashed or extended",
+        arguments: ["", "&userhash=1"])
     func internationalNames(query: String) async throws {
         let asked = request("auth/digest/J%C3%A4s%C3%B8n%20Doe/p%C3%A4?charset=UTF-8\(query)", .digest("Jäsøn Doe", "pä"))
         #expect(try await client.send(asked, as: Answer.self).authenticated)
@@ -126,7 +130,7 @@ import WherrySystem
         #expect(field.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe") == query.isEmpty)
     }
 
-    @Test("R20 a .netrc file has the credentials of hosts, also of those that redirects lead to")
+    @Test("R20 a .netrc file supplies credentials for hosts, also after redirects")
     func netrc() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("netrc")
@@ -139,7 +143,7 @@ import WherrySystem
         let download = folder.file("a")
         _ = try await client.download(Request("bytes/1000"), to: download).value
         #expect(try fields().last == "Basic aGVyZTpwMQ==")
-        // Everything that the program says itself wins.
+        // Explicit settings of the program take precedence.
         var own = Request("echo")
         own.headers["Authorization"] = "Own 1"
         #expect(try await client.echo(own).values("authorization") == ["Own 1"])
@@ -152,14 +156,15 @@ import WherrySystem
         }
         #expect(try await token.echo(Request("echo")).values("authorization") == ["Bearer t"])
         #expect(try await token.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
-        // Read once, and not at all by default.
+        // The file is read once, and not at all by default.
         try Data("machine 127.0.0.1 login other password p3".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="])
         #expect(try await self.client.echo(Request("echo")).values("authorization").isEmpty)
         #expect(try !client.curlCommand(of: Request("echo")).contains("p1"))
     }
 
-    @Test("R20 a .netrc file that is missing or damaged is an error of the new client, with its line")
+    @Test(
+        "R20 a missing or damaged .netrc file is an error of the new client, with its line")
     func badNetrc() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("netrc")
@@ -179,14 +184,14 @@ import WherrySystem
         #expect(session?.reason == "bad_option")
     }
 
-    @Test("R20 a nonce that has become stale is replaced, and nobody hears of it")
+    @Test("R20 a stale nonce is replaced without involving the caller")
     func stale() async throws {
         let asked = request("auth/digest/skye/p?uses=2", .digest("skye", "p"))
         for _ in 0..<6 { #expect(try await client.send(asked).status == 200) }
         #expect(try scope.requests().map(\.status) == [401, 200, 200, 401, 200, 200, 401, 200, 200])
     }
 
-    @Test("R20 many requests at once count the uses of one nonce, each one once")
+    @Test("R20 many concurrent requests count the uses of one nonce, each once")
     func parallel() async throws {
         let asked = request("auth/digest/skye/p", .digest("skye", "p"))
         _ = try await client.send(asked)
@@ -194,11 +199,11 @@ import WherrySystem
             for _ in 0..<40 { group.addTask { [client] in try await client.send(asked).status } }
             for try await status in group { #expect(status == 200) }
         }
-        // The server refuses a count that it has seen.
+        // The server refuses a repeated count.
         #expect(try scope.requests().filter { $0.status == 401 }.count == 1)
     }
 
-    @Test("R20 the wrong password is tried once, and the 401 is the answer")
+    @Test("R20 a wrong password is tried once, and the 401 is the response")
     func wrong() async throws {
         for credentials in [Credentials.digest("skye", "no"), .basic("skye", "no")] {
             let scope = try TestServer.shared.scope()
@@ -211,7 +216,7 @@ import WherrySystem
         }
     }
 
-    @Test("R20 by itself it chooses a digest before Basic, and Basic where there is no other")
+    @Test("R20 automatic choice prefers Digest to Basic, and uses Basic if nothing else is offered")
     func anyScheme() async throws {
         let any = Credentials(user: "skye", password: "p")
         let digest = try await client.send(
@@ -223,7 +228,7 @@ import WherrySystem
         let seen = try fields()
         #expect(seen[0] == nil)
         #expect(!seen[..<3].contains { $0?.hasPrefix("Basic") == true })
-        // A digest alone is never given away as a password.
+        // A digest password is never sent as Basic.
         let refused = await failure { [client] () throws(WherryError) in
             try await client.send(request("auth/basic/skye/p", .digest("skye", "p")))
         }
@@ -247,13 +252,13 @@ import WherrySystem
             #expect(try await client.send(asked).status == 200)
             #expect(try fields(target).map { $0 != nil } == [keeps])
         }
-        // Nor does a digest answer the challenge of another origin.
+        // Digest credentials do not answer the challenge of another origin either.
         let asked = request(
             "redirect-to?url=\(target.url("/auth/digest/skye/p"))", .digest("skye", "p"))
         let error = await failure { () throws(WherryError) in try await client.send(asked) }
         #expect(error?.httpStatus == 401)
         #expect(try fields(target).last == .some(nil))
-        // Those of that origin are said there, and nowhere else.
+        // The other origin's credentials are sent there only.
         try target.reset()
         try scope.reset()
         try client.setCredentials(.basic("there", "p"), for: target.url("/x"))
@@ -261,7 +266,7 @@ import WherrySystem
         #expect(try fields(target) == ["Basic dGhlcmU6cA=="] && fields() == [nil])
     }
 
-    @Test("R20 a question for credentials is answered, asked again where they are refused, or denied")
+    @Test("R20 a credentials callback supplies credentials, retries refused ones, or denies")
     func questions() async throws {
         let asked = Request("auth/digest/skye/p")
         let failures = Guarded<[Int]>([])
@@ -284,7 +289,7 @@ import WherrySystem
             try await client.send(asked, decisions: .authenticating { _ in throw Denied() })
         }
         #expect(denied?.reason == "refused" && denied?.code == .cancelled)
-        // Whoever always gives the same is not asked without end.
+        // A callback that always returns the same credentials is not called endlessly.
         let count = Guarded(0)
         let endless = await failure { () throws(WherryError) in
             try await client.send(
@@ -297,8 +302,8 @@ import WherrySystem
         #expect(endless?.httpStatus == 401 && count.withLock { $0 } == 8)
     }
 
-    /// What the first hop had sent went on to the others.
-    @Test("R20 R31 a question before an attempt may change who asks")
+    /// The credentials of the first request were sent to later redirects.
+    @Test("R20 R31 a callback before an attempt may change the credentials")
     func adapted() async throws {
         let changes: [(@Sendable (inout Request) -> Void, String?)] = [
             ({ $0.credentials = .basic("b", "b") }, "Basic Yjpi"),
@@ -341,7 +346,7 @@ import WherrySystem
         #expect(redirected.metrics.redirects == 2 && redirected.metrics.retries == 0)
     }
 
-    @Test("R20 R31 naming others before each attempt makes for no more attempts")
+    @Test("R20 R31 changing credentials before each attempt adds no attempts")
     func rotated() async throws {
         let attempts = Guarded(0)
         var decisions = Decisions()
@@ -358,7 +363,7 @@ import WherrySystem
         #expect(try scope.requests().count == 5)
     }
 
-    @Test("R20 an answer that is streamed begins with the one behind the 401")
+    @Test("R20 a streamed response begins after the 401")
     func streamed() async throws {
         let answer = try await client.stream(request("auth/digest/skye/p", .digest("skye", "p")))
         var body: [UInt8] = []
@@ -367,7 +372,7 @@ import WherrySystem
         #expect(try JSONDecoder().decode(Answer.self, from: Data(body)).authenticated)
     }
 
-    @Test("R20 a download says who asks, also with several connections and a digest")
+    @Test("R20 a download sends credentials, also with several connections and a digest")
     func downloads() async throws {
         let folder = try TemporaryFolder()
         try scope.script(
@@ -383,7 +388,7 @@ import WherrySystem
         #expect(try fields().last == "Basic c2t5ZTpw")
     }
 
-    @Test("R20 SEC-S1 neither an error nor the debugging words have the password")
+    @Test("R20 SEC-S1 neither errors nor debug output contain the password")
     func secrets() async throws {
         let asked = request("auth/basic/skye/p", .basic("skye", "s3cret"))
         let error = try #require(
@@ -392,9 +397,9 @@ import WherrySystem
         #expect(!told.contains("s3cret") && !told.contains("czNjcmV0"))
     }
 
-    // MARK: Bodies that are sent twice
+    // MARK: Replayed bodies
 
-    @Test("U13 a digest 401 gets all of the body once more: bytes, a file, a form, pictures")
+    @Test("U13 the complete body is sent again after a digest 401: bytes, a file, a form, images")
     func replayed() async throws {
         let folder = try TemporaryFolder()
         let bytes = TestPattern.bytes(count: 700_000)
@@ -410,7 +415,7 @@ import WherrySystem
             (.multipart([.image("photo", picture, Compression())]), nil),
         ]
         for (index, (body, size)) in bodies.enumerated() {
-            // A client of its own, which has no nonce yet.
+            // A separate client, which has no nonce yet.
             let scope = try TestServer.shared.scope()
             let client = try makeClient(scope)
             var asked = request("auth/digest/skye/p", .digest("skye", "p"), method: "POST")
@@ -425,9 +430,9 @@ import WherrySystem
         }
     }
 
-    @Test("U13 a stream that can begin again does, after a digest 401 and after a redirect")
+    @Test("U13 a stream that can restart is sent again after a digest 401 and after a redirect")
     func rewound() async throws {
-        // More than what waits in memory.
+        // More than the buffered amount.
         let pieces = 40
         let size = 50_000
         let whole = (0..<pieces).flatMap { piece in
@@ -452,7 +457,7 @@ import WherrySystem
         }
     }
 
-    @Test("U13 a stream that cannot begin again ends with a clear error")
+    @Test("U13 a stream that cannot restart ends with a clear error")
     func spent() async throws {
         do {
             _ = try await client.send(
@@ -464,7 +469,7 @@ import WherrySystem
             #expect(error.message.contains("stream"))
         }
         #expect(try scope.requests().count == 1)
-        // Once the nonce is known, it goes through.
+        // With a known nonce, it succeeds.
         _ = try await client.send(request("auth/digest/skye/p", .digest("skye", "p")))
         let response = try await client.send(
             request("auth/digest/skye/p", .digest("skye", "p"), method: "POST"),

@@ -9,7 +9,7 @@ import Wherry
 import WherrySystem
 
 @Suite struct BackgroundCrashTests {
-    @Test("DC-E06 kill -9 of the agent: whoever looks next starts another, and the file arrives")
+    @Test("DC-E06 kill -9 of the agent: the next observer starts another, and the file arrives")
     func killed() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(
@@ -28,7 +28,7 @@ import WherrySystem
         }
     }
 
-    @Test("D14 without autostart the job is interrupted until somebody resumes it")
+    @Test("D14 without autostart the job is interrupted until a program resumes it")
     func manual() async throws {
         try await withBackground(autostart: false) { bench in
             let id = try await bench.session.download(
@@ -47,7 +47,7 @@ import WherrySystem
         }
     }
 
-    @Test("D14 who follows a job hears its end, though its agent is killed on the way")
+    @Test("D14 a follower of a job learns its end, although its agent is killed meanwhile")
     func following() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(
@@ -63,15 +63,15 @@ import WherrySystem
         }
     }
 
-    @Test("D14 kill -9 of the agent again and again at any point: the file is whole in the end")
+    @Test("D14 repeated kill -9 of the agent at any point: the file is complete in the end")
     func loop() async throws {
         try await withBackground { bench in
             let size = 8_389_385
-            // Slow, so that there is time to kill; whoever asks again goes on where it stopped.
+            // Slow, so that there is time to kill; the next request resumes at the last byte.
             let url = bench.url("rate=4000000", size: size)
             var id = try await bench.session.download(url, to: bench.path)
             for round in 0..<loops(200) {
-                // Some at once, some after a part, at a point that differs each time.
+                // Some at once, some after a part, at a different point each time.
                 let more = Int64(round % 7) * 40_000
                 for try await job in bench.session.follow(id) {
                     if job.isFinal || job.progress.wire >= more { break }
@@ -80,7 +80,7 @@ import WherrySystem
                 let job = try #require(try await bench.session.job(id))
                 #expect(job.state != .cancelled)
                 guard job.isFinal else { continue }
-                // Deaths that leave nothing end a job, as they should; and some arrive.
+                // Kills that leave no progress end a job, as they should; and some jobs finish.
                 if job.state == .failed { #expect(job.error?.reason == "interrupted") }
                 try await bench.session.acknowledge(id)
                 if job.state == .done {
@@ -101,7 +101,7 @@ import WherrySystem
         }
     }
 
-    @Test("D2 resumable and not, in the foreground and in the background: all four work")
+    @Test("D2 resumable or not, in the foreground or the background: all four work")
     func matrix() async throws {
         for resumable in [true, false] {
             for background in [true, false] {
@@ -129,7 +129,7 @@ import WherrySystem
         }
     }
 
-    @Test("D2 a foreground download that broke is gone on with in the background")
+    @Test("D2 a background download resumes the partial file of a foreground one")
     func handedOver() async throws {
         try await withBackground { bench in
             let client = try makeClient(bench.scope) { $0.stallBytesPerSecond = 0 }
@@ -148,7 +148,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-S3 noise on the socket ends its own connection and nothing else")
+    @Test("SEC-S3 garbage on the socket ends only its own connection")
     func noise() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(
@@ -156,7 +156,7 @@ import WherrySystem
             let folder = try Directory.open(bench.state)
             var generator = SystemRandomNumberGenerator()
             for round in 0..<loops(500) {
-                // Where too many wait for the agent already, the next is sent away.
+                // If too many connections wait for the agent, it refuses the next one.
                 var found = try LocalSocket.connect("agent.sock", in: folder)
                 for _ in 0..<1_000_000 where found == nil {
                     await Task.yield()
@@ -167,20 +167,20 @@ import WherrySystem
                 var bytes = (0..<Int.random(in: 1..<300)).map { _ in
                     UInt8.random(in: 0...255, using: &generator)
                 }
-                // Half of them with a length that is right.
+                // Half of them with a valid length.
                 if round % 2 == 0 {
                     bytes = [0, 0, UInt8(bytes.count >> 8), UInt8(bytes.count & 255)] + bytes
                 }
                 _ = socket.send(bytes, from: 0)
             }
-            // It is still there, and does its work.
+            // The agent is still there and works.
             #expect(try await bench.session.job(id)?.state == .running)
             try bench.scope.open(gate: "go")
             #expect(try await bench.session.end(of: id).state == .done)
         }
     }
 
-    @Test("D14 a session whose agent is not there says so, and what it can do without it does")
+    @Test("D14 a session without an agent reports that, and supports what needs no agent")
     func withoutAgent() async throws {
         try await withBackground(autostart: false) { bench in
             let id = try await bench.session.download(

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of damaged files of background jobs, and of uploads that arrive once
+// Wherry: acceptance tests of damaged job files, and of uploads that arrive once
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -20,7 +20,7 @@ extension BackgroundBench {
         return request
     }
 
-    /// An upload whose agent was killed before it had sent anything; nobody goes on with it.
+    /// An upload whose agent was killed before it sent anything, with no agent to continue it.
     fileprivate func interruptedUpload() async throws -> String {
         let id = try await session.upload(uploadRequest("stall=1&gate=go"))
         try await scope.wait("requests=1")
@@ -37,12 +37,12 @@ extension BackgroundBench {
 }
 
 @Suite struct BackgroundDamageTests {
-    /// What may have become of a stored body.
+    /// The possible damage to a stored body.
     enum Damage: CaseIterable, Sendable {
         case empty, half, longer, flipped, symlink, missing
     }
 
-    // It was sent as it was, and the job reported done.
+    // The changed body was sent, and the job was reported as done.
     @Test("U17 a stored body that has changed is not sent", arguments: Damage.allCases)
     func damagedBody(_ damage: Damage) async throws {
         try await withBackground(autostart: false) { bench in
@@ -71,7 +71,7 @@ extension BackgroundBench {
         }
     }
 
-    @Test("U17 a body that is as it was is sent again, with the key of the first attempt")
+    @Test("U17 an unchanged body is sent again, with the key of the first attempt")
     func wholeBody() async throws {
         try await withBackground(autostart: false) { bench in
             let id = try await bench.interruptedUpload()
@@ -85,7 +85,7 @@ extension BackgroundBench {
         }
     }
 
-    @Test("U17 the program's own Idempotency-Key wins, and one without a value sends none")
+    @Test("U17 the program's Idempotency-Key wins, and one without a value sends none")
     func ownKey() async throws {
         try await withBackground { bench in
             var request = bench.uploadRequest("")
@@ -101,8 +101,8 @@ extension BackgroundBench {
         }
     }
 
-    // It vanished from every list, and its files stayed for ever.
-    @Test("D14 a record that cannot be read is listed with the reason, and acknowledging deletes it")
+    // The job vanished from every list, and its files stayed forever.
+    @Test("D14 an unreadable record is listed with the reason, and acknowledging deletes it")
     func damagedRecords() async throws {
         try await withBackground(autostart: false) { bench in
             var damages: [(String, String)] = [
@@ -133,7 +133,7 @@ extension BackgroundBench {
                 #expect(job.error?.message.contains(why) == true, "\(job.error?.message ?? "")")
                 #expect(job.error?.message.contains("jobs clean \(id)") == true)
             }
-            // One is started again in the place of its record, the others are deleted.
+            // One job is started again in place of its record, the others are deleted.
             let again = try await bench.session.download(
                 bench.url(), to: bench.folder.file("0.bin"))
             #expect(again == ids[0])
@@ -145,14 +145,14 @@ extension BackgroundBench {
         }
     }
 
-    // An agent that was killed while it wrote the record sent the upload again: 13 of 40 arrived twice.
-    @Test("U17 an upload whose response was complete before kill -9 is not sent again, and is done")
+    // An agent killed while it wrote the record sent the upload again: 13 of 40 arrived twice.
+    @Test("U17 an upload with a complete response before kill -9 is not sent again, and is done")
     func killedAfterTheResponse() async throws {
         try await withBackground { bench in
             for _ in 0..<loops(200) {
                 try bench.scope.reset()
                 let id = try await bench.session.upload(bench.uploadRequest(""))
-                // The end is written down before anything else is done about it.
+                // The end is recorded before any other action.
                 let (end, record) = (bench.file(id, "end"), bench.file(id, "job"))
                 var isOver = false
                 while !isOver {
@@ -162,7 +162,7 @@ extension BackgroundBench {
 
                 let job = try await bench.session.end(of: id)
 
-                // The file may be there and still be empty.
+                // The file may exist and still be empty.
                 let isKnown = job.state == .done && job.response?.status == 200
                 #expect(isKnown || job.error?.reason == "interrupted", "\(job.describe())")
                 #expect(try bench.scope.requests().count == 1)
@@ -173,8 +173,8 @@ extension BackgroundBench {
         }
     }
 
-    // A server that writes headers and body apart from each other leaves 40 ms between them.
-    @Test("U17 an upload that the server has answered is not sent again, though the rest is missing", arguments: [true, false])
+    // A server that sends headers and body separately leaves 40 ms between them.
+    @Test("U17 an upload with a truncated response is not sent again", arguments: [true, false])
     func killedInTheResponse(isKilled: Bool) async throws {
         try await withBackground { bench in
             var request = bench.uploadRequest("")
@@ -183,7 +183,7 @@ extension BackgroundBench {
             try await bench.wait("the headers have arrived") {
                 access(bench.file(id, "end"), F_OK) == 0
             }
-            // A pause comes too late, too.
+            // A pause is too late, too.
             if isKilled { try await bench.killAgent() } else { try await bench.session.pause(id) }
 
             let job = try await bench.session.end(of: id)
@@ -196,7 +196,7 @@ extension BackgroundBench {
         }
     }
 
-    @Test("U17 an end that could not be written into the record is taken from beside it")
+    @Test("U17 an end that could not be written into the record is read from a file next to it")
     func endBesideRecord() async throws {
         try await withBackground { bench in
             let id = try await bench.session.upload(bench.uploadRequest("stall=1&gate=go"))
@@ -217,9 +217,9 @@ extension BackgroundBench {
         }
     }
 
-    // MARK: Many at once
+    // MARK: Many jobs
 
-    @Test("D14 verbs reach all jobs, or those of a URL, a tag or a path")
+    @Test("D14 commands apply to all jobs, or to those of a URL, a tag, or a path")
     func many() async throws {
         try await withBackground { bench in
             let session = bench.session
@@ -254,7 +254,7 @@ extension BackgroundBench {
         }
     }
 
-    @Test("L4 a background job describes itself, in short and in full, without its query")
+    @Test("L4 a background job has a short and a full description, without its query")
     func description() async throws {
         try await withBackground { bench in
             var request = Request(bench.url("secret=1"))

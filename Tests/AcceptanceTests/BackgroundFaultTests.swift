@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of background jobs on a disk that fails, and of their times
+// Wherry: acceptance tests of background jobs on a failing disk, and of their times
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -10,7 +10,7 @@ import WherryCore
 import WherrySystem
 
 extension BackgroundBench {
-    /// Keeps a job's record from being written, as a disk does that is full.
+    /// Prevents a job's record from being written, as a full disk does.
     fileprivate func obstruct(_ id: String) throws {
         try FileManager.default.createDirectory(
             atPath: state + "/jobs/\(id).job.new", withIntermediateDirectories: false)
@@ -28,7 +28,7 @@ extension BackgroundBench {
 }
 
 @Suite struct BackgroundFaultTests {
-    @Test("U17 an upload's end that cannot be written at once is written later, and it is sent once")
+    @Test("U17 an upload whose end cannot be saved at once is saved later and sent only once")
     func unwrittenEnd() async throws {
         try await withBackground { bench in
             let id = try await bench.upload("gate=go")
@@ -47,13 +47,14 @@ extension BackgroundBench {
         }
     }
 
-    @Test("U17 kill -9 of an agent that could not write an upload's end: it is not sent again")
+    @Test(
+        "U17 an upload whose end could not be saved before kill -9 of the agent is not sent again")
     func lostEnd() async throws {
         try await withBackground { bench in
             let id = try await bench.upload("gate=go")
             try await bench.scope.wait("requests=1")
             try bench.obstruct(id)
-            // Nor beside the record.
+            // Not even in the file next to the record.
             try FileManager.default.createDirectory(
                 atPath: bench.state + "/jobs/\(id).end", withIntermediateDirectories: false)
             try bench.scope.open(gate: "go")
@@ -71,7 +72,7 @@ extension BackgroundBench {
         }
     }
 
-    @Test("D14 an agent whose folder was removed brings its jobs to their end, and leaves")
+    @Test("D14 an agent whose folder was removed finishes its jobs and exits")
     func removedFolder() async throws {
         let bench = try BackgroundBench()
         _ = try await bench.session.download(bench.url("hold=10&gate=go"), to: bench.path)
@@ -87,7 +88,7 @@ extension BackgroundBench {
         #expect(!FileManager.default.fileExists(atPath: bench.state))
     }
 
-    @Test("D14 DR15 a job that the server put off keeps its time through its agent's death")
+    @Test("D14 DR15 a job deferred by the server keeps its time after its agent's death")
     func dueTime() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(
@@ -106,14 +107,14 @@ extension BackgroundBench {
             #expect(job.retryAt == due)
             #expect(try bench.hasAgent)
             #expect(try bench.scope.requests().count == 1)
-            // Told to, it asks at once.
+            // Retries at once when requested.
             try await bench.session.resume(id)
             #expect(try await bench.session.end(of: id).state == .done)
             #expect(try bench.folder.contents("a.bin") == Contents.v1)
         }
     }
 
-    @Test("U17 the program is killed with its process group, and its upload arrives whole, once")
+    @Test("U17 the program is killed with its process group, and its upload arrives complete, once")
     func outliving() async throws {
         try await withBackground { bench in
             let file = bench.folder.file("body.bin")

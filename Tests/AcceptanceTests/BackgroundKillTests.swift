@@ -9,18 +9,19 @@ import Wherry
 import WherrySystem
 
 @Suite struct BackgroundKillTests {
-    // 13 of 40 uploads arrived twice after a kill, and the server could not tell that they were the same.
+    // 13 of 40 uploads arrived twice after a kill, and the server could not detect the duplicates.
     //
-    // The bound: after n kills, an upload has arrived at most n + 1 times, each time with the same key, and
-    // never again once the agent had recorded the status of a 2xx response.
-    @Test("U17 an upload whose agent is killed around the response arrives again only as documented")
+    // The limit: after n kills, an upload has arrived at most n + 1 times, each time with the same
+    // key, and never again once the agent had recorded the status of a 2xx response.
+    @Test(
+        "U17 an upload whose agent is killed around the response arrives again only as documented")
     func killedAtAnyMoment() async throws {
         try await withBackground(autostart: false) { bench in
             var random = SystemRandomNumberGenerator()
             for _ in 0..<loops(300) {
                 try bench.scope.reset()
                 let kills = Int.random(in: 1...2, using: &random)
-                // The headers come after 3 ms, and the body in pieces of 20 bytes each 2 ms.
+                // The headers arrive after 3 ms, and the body in chunks of 20 bytes each 2 ms.
                 let id = try await bench.session.upload(
                     bench.uploadRequest("delay_ms=3&drip=20&interval_ms=2"))
                 var arrivalsAtAnswer: Int?
@@ -51,8 +52,8 @@ import WherrySystem
         }
     }
 
-    // The loser of a concurrent start waited 2.05 s for the lock that the winner had.
-    @Test("D14 programs that start an agent at the same time all get an answer, of one agent")
+    // The loser of a concurrent start waited 2.05 s for the lock that the winner held.
+    @Test("D14 programs that start an agent at the same time all get a reply from one agent")
     func concurrentStart() async throws {
         for _ in 0..<loops(50) {
             try await withBackground { bench in
@@ -75,14 +76,14 @@ import WherrySystem
     }
 
     // It waited 2.05 s for the dead agent's lock.
-    @Test("D14 a list after the death of an agent needs no other agent")
+    @Test("D14 listing after the death of an agent needs no other agent")
     func listAfterDeath() async throws {
         try await withBackground(autostart: false) { bench in
             let id = try await bench.session.download(
                 bench.url("hold=400000&gate=go"), to: bench.path)
             try await bench.wait(forBytes: 1, of: id)
             try await bench.killAgent()
-            // Whoever cannot start an agent can list all the same.
+            // A session that cannot start an agent can still list.
             let other = try BackgroundBench.open(bench.state, autostart: false) {
                 $0.agentPath = "/nowhere/wherry-agent"
             }

@@ -9,11 +9,11 @@ import Wherry
 import WherrySystem
 
 @Suite struct BackgroundProcessTests {
-    /// Starts a job from another process, and kills that with its whole process group.
+    /// Starts a job from another process, and kills that process with its process group.
     private func startAndDie(_ bench: BackgroundBench, _ url: String) throws -> String {
         let (child, output) = try bench.start(["start", url, bench.path])
         let id = try #require(output.fileHandleForReading.readLine())
-        // The child made a group of its own, so this is the child and what it has started.
+        // The child created a process group, so it consists of the child and its descendants.
         kill(-child.processIdentifier, SIGKILL)
         child.waitUntilExit()
         #expect(BackgroundJob.isID(id), "\(id)")
@@ -25,7 +25,7 @@ import WherrySystem
     )
     func outliving() async throws {
         try await withBackground { bench in
-            // Held, so that nothing is over before the program is.
+            // Held, so that no job finishes before the program ends.
             let url = bench.url("hold=200000&gate=go")
             let (child, output) = try bench.start(["start", url, bench.path])
             let id = try #require(output.fileHandleForReading.readLine())
@@ -33,7 +33,7 @@ import WherrySystem
             #expect(!FileManager.default.fileExists(atPath: bench.path))
             kill(-child.processIdentifier, SIGKILL)
             child.waitUntilExit()
-            // The agent has none of its descriptors: nobody can write to its output any more.
+            // The agent has none of its descriptors: no process holds its output open any more.
             #expect(try output.fileHandleForReading.readToEnd() == nil)
             #expect(try bench.hasAgent)
 
@@ -69,7 +69,7 @@ import WherrySystem
         }
     }
 
-    @Test("DC-E04 another process cancels the job, and nothing of it is left")
+    @Test("DC-E04 another process cancels the job, and no file remains")
     func cancelling() async throws {
         try await withBackground { bench in
             let id = try startAndDie(bench, bench.url("hold=400000&gate=go"))
@@ -94,7 +94,7 @@ import WherrySystem
             #expect(try bench.other("pause", id).isEmpty)
             let paused = try #require(try await bench.session.job(id))
             #expect(paused.state == .paused)
-            // The agent leaves: nobody needs it for a job that is paused.
+            // The agent exits: a paused job does not need it.
             try await bench.wait("the agent has left") { try !bench.hasAgent }
             let kept = try #require(try await bench.session.job(id))
             #expect(kept.state == .paused)
@@ -127,13 +127,13 @@ import WherrySystem
             try bench.scope.open(gate: "go")
             #expect(try await bench.session.end(of: id).state == .done)
             #expect(try bench.scope.requests().count == 1)
-            // Done and not acknowledged, it is the same job all the same.
+            // Done and not acknowledged, it is still the same job.
             #expect(try await bench.session.download(url, to: bench.path) == id)
             #expect(try bench.scope.requests().count == 1)
         }
     }
 
-    @Test("D14 the end is told to each who asks, and acknowledged by exactly one of many")
+    @Test("D14 every follower gets the end, and exactly one of many acknowledges it")
     func acknowledging() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(bench.url(), to: bench.path)
@@ -153,12 +153,12 @@ import WherrySystem
         }
     }
 
-    @Test("DC-E08 a dead agent's number is of no meaning: nobody is signalled by it")
+    @Test("DC-E08 a dead agent's process id is ignored: no process gets a signal")
     func strangers() async throws {
         try await withBackground { bench in
             let id = try startAndDie(bench, bench.url("hold=400000&gate=go"))
             try await bench.killAgent()
-            // A stranger, whose number the lock file names.
+            // Another process, whose id the lock file names.
             let stranger = Process()
             stranger.executableURL = URL(fileURLWithPath: "/bin/cat")
             stranger.standardInput = Pipe()
@@ -177,7 +177,7 @@ import WherrySystem
     }
 
     @Test(
-        "DC-E09 folder 0700, files 0600, whatever the umask; the file as the umask wants it: SEC-C5"
+        "DC-E09 folder 0700, files 0600, whatever the umask; the target follows the umask: SEC-C5"
     )
     func permissions() async throws {
         try await withBackground { bench in
@@ -199,7 +199,7 @@ import WherrySystem
         }
     }
 
-    @Test("DC-E11 a folder that is a link, or open to others, is refused and not touched")
+    @Test("DC-E11 a folder that is a link, or open to others, is refused and unchanged")
     func unsafeFolders() async throws {
         let folder = try TemporaryFolder()
         let manager = FileManager.default
@@ -222,7 +222,7 @@ import WherrySystem
         #expect(try manager.contentsOfDirectory(atPath: folder.file("open")).isEmpty)
     }
 
-    @Test("SEC-C10 a token is in the job's own file while it runs, and nowhere when it is over")
+    @Test("SEC-C10 a token is only in the job's own file while it runs, and nowhere afterwards")
     func secrets() async throws {
         try await withBackground { bench in
             var request = Request(bench.url("hold=400000&gate=go&sig=S3CRETQUERY"))
@@ -257,7 +257,7 @@ import WherrySystem
 }
 
 extension FileHandle {
-    /// The next line, without its end; `nil` if none comes any more.
+    /// The next line, without its end; `nil` after the last.
     func readLine() -> String? {
         var bytes = Data()
         while let byte = try? read(upToCount: 1), !byte.isEmpty {

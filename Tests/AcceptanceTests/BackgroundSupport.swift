@@ -1,4 +1,4 @@
-// Wherry: what the acceptance tests of background sessions have in common
+// Wherry: helpers for the acceptance tests of background sessions
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,9 +8,9 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// A part of the server, a folder for files, and a session of its own with its agent.
+/// A scope of the server, a folder for files, and a session with its own agent.
 ///
-/// `close()` ends what it began: no agent outlives its test.
+/// `close()` ends everything that it started: no agent outlives its test.
 final class BackgroundBench {
     let scope: TestServer.Scope
     let folder: TemporaryFolder
@@ -26,7 +26,7 @@ final class BackgroundBench {
         session = try Self.open(state, autostart: autostart, configure)
     }
 
-    /// Opens the session another time, as another program would.
+    /// Opens the session again, as another program would.
     static func open(
         _ state: String, autostart: Bool = true,
         _ configure: (inout Client.Configuration) -> Void = { _ in }
@@ -38,7 +38,7 @@ final class BackgroundBench {
             $0.stateDirectory = state
             $0.agentIdleTime = .milliseconds(200)
             $0.resumesInterruptedJobs = autostart
-            // Tests beside this one may keep every thread busy for long.
+            // Concurrent tests may keep every thread busy for long.
             $0.idleTimeout = .seconds(600)
             $0.firstByteTimeout = .seconds(600)
             $0.stallBytesPerSecond = 0
@@ -51,7 +51,8 @@ final class BackgroundBench {
     }
     var path: String { folder.file("a.bin") }
 
-    /// Until the condition holds. Asking the server, which answers others meanwhile, is the wait.
+    /// Until the condition holds. A request to the server, which also serves others, is the
+    /// wait.
     func wait(_ what: String, until condition: () async throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(300)
         while ContinuousClock.now < limit {
@@ -61,14 +62,14 @@ final class BackgroundBench {
         Issue.record("never: \(what)")
     }
 
-    /// Until so many bytes of a job are here.
+    /// Until this many bytes of a job have arrived.
     func wait(forBytes count: Int64, of id: String) async throws {
         for try await job in session.follow(id) {
             if job.progress.completed >= count || job.isFinal { return }
         }
     }
 
-    /// Whether an agent lives: it is alive as long as it holds its lock.
+    /// Whether an agent is alive: it is as long as it holds its lock.
     var hasAgent: Bool {
         get throws {
             guard let folder = try? Directory.open(state),
@@ -78,7 +79,7 @@ final class BackgroundBench {
         }
     }
 
-    /// The agent that began last, as its log tells.
+    /// The most recent agent, according to its log.
     var agent: pid_t? {
         let text = try? String(contentsOfFile: state + "/log", encoding: .utf8)
         let line = (text ?? "").split(separator: "\n").last { $0.hasSuffix("begins") }
@@ -88,15 +89,15 @@ final class BackgroundBench {
         return line.flatMap { pid_t($0[$0.index(after: start)..<end]) }
     }
 
-    /// Kills the agent, which holds this bench's lock, and waits until it is dead. Whoever follows
-    /// may have started another by then, so the lock alone does not tell.
+    /// Kills the agent that holds this bench's lock, and waits until it is dead. A follower may
+    /// have started another by then, so the lock alone is not enough.
     func killAgent() async throws {
         guard try hasAgent, let agent else { return }
         kill(agent, SIGKILL)
         try await wait("the agent is dead") { try !hasAgent || kill(agent, 0) != 0 }
     }
 
-    /// Ends every job, and returns when the agent has left by itself.
+    /// Ends every job, and returns when the agent has exited.
     func close() async throws {
         for job in try await session.jobs() {
             try await session.cancel(job.id)
@@ -106,7 +107,7 @@ final class BackgroundBench {
         try FileManager.default.removeItem(atPath: state)
     }
 
-    /// Runs the program that uses the session from another process, and returns what it said.
+    /// Runs the program that uses the session from another process, and returns its output.
     func other(_ arguments: String...) throws -> String {
         let (child, output) = try start(arguments)
         child.waitUntilExit()
@@ -125,7 +126,7 @@ final class BackgroundBench {
     }
 }
 
-/// Runs a test with a bench, which is closed whatever happens.
+/// Runs a test with a bench, which is closed in any case.
 func withBackground(
     autostart: Bool = true, _ body: (BackgroundBench) async throws -> Void
 ) async throws {

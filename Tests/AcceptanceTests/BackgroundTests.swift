@@ -9,7 +9,7 @@ import Wherry
 import WherrySystem
 
 @Suite struct BackgroundTests {
-    @Test("D14 a job is done by the agent, told once acknowledged, and then it is gone")
+    @Test("D14 the agent performs a job, reports it once acknowledged, and then it is gone")
     func plain() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(bench.url(), to: bench.path)
@@ -28,7 +28,7 @@ import WherrySystem
         }
     }
 
-    @Test("D14 DC-C19 a file that is there already is done, with all its bytes and no request")
+    @Test("D14 DC-C19 an existing complete file is done, with all its bytes and no request")
     func alreadyThere() async throws {
         try await withBackground { bench in
             try Contents.v1.write(to: URL(fileURLWithPath: bench.path))
@@ -46,7 +46,7 @@ import WherrySystem
         }
     }
 
-    @Test("DC-E12 a failure in the background is told later, with its status")
+    @Test("DC-E12 a background failure is reported later, with its status")
     func failing() async throws {
         try await withBackground { bench in
             let id = try await bench.session.download(
@@ -63,7 +63,7 @@ import WherrySystem
         }
     }
 
-    @Test("U17 an upload goes on without its program, body and fields as they were")
+    @Test("U17 an upload continues without its program, with its original body and headers")
     func upload() async throws {
         try await withBackground { bench in
             let file = bench.folder.file("body.bin")
@@ -72,7 +72,7 @@ import WherrySystem
             request.headers["X-Token"] = "secret"
             request.body = .file(path: file, contentType: "application/x-test")
             let id = try await bench.session.upload(request)
-            // It was copied: what becomes of the file does not matter any more.
+            // The body was copied: later changes of the file do not matter.
             try FileManager.default.removeItem(atPath: file)
 
             let end = try await bench.session.end(of: id)

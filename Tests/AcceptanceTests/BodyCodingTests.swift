@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of request bodies that are sent as gzip or deflate
+// Wherry: acceptance tests of request bodies compressed with gzip or deflate
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -31,7 +31,7 @@ import WherrySystem
         }
     }
 
-    /// Lines as logs have them: a tenth of it is left when it is compressed.
+    /// Lines as in a log, which compress to a tenth.
     private static func lines(_ count: Int) -> [UInt8] {
         var text: [UInt8] = []
         while text.count < count {
@@ -67,7 +67,7 @@ import WherrySystem
         return request
     }
 
-    /// Checks that the server could inflate what came, and that this was what was given.
+    /// Checks that the server decompressed the body, and that the result equals the input.
     private func check(_ sink: Sink, _ bytes: [UInt8], _ comment: Comment) {
         #expect(sink.inflated == bytes.count && sink.whole == true, comment)
         #expect(sink.inflatedDigest == hex(bytes), comment)
@@ -77,7 +77,7 @@ import WherrySystem
     private func last() throws -> LoggedRequest { try #require(try scope.requests().last) }
 
     @Test(
-        "R37 a body goes out compressed, of whatever it is made, and the server inflates it",
+        "R37 a body from any source is sent compressed, and the server decompresses it",
         arguments: [ContentCoding.gzip, .deflate])
     func allBodies(coding: ContentCoding) async throws {
         let small = Self.lines(5_000)
@@ -98,7 +98,7 @@ import WherrySystem
             check(sink, bytes, "\(index)")
             let seen = try last()
             #expect(seen.header("content-encoding") == (coding == .gzip ? "gzip" : "deflate"))
-            // What is coded on the way has a length that nobody knows before.
+            // A body compressed while it is sent has an unknown length.
             #expect(seen.header("content-length") == (isWhole ? "\(sink.bytes)" : nil), "\(index)")
             #expect(seen.header("transfer-encoding") == (isWhole ? nil : "chunked"), "\(index)")
         }
@@ -118,7 +118,7 @@ import WherrySystem
     }
 
     @Test(
-        "R37 over HTTP/2 too, where no length is needed",
+        "R37 HTTP/2 compresses too, without a length",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func http2() async throws {
         let nginx = try NginxServer.shared
@@ -136,7 +136,7 @@ import WherrySystem
         }
     }
 
-    @Test("R37 off unless asked for, by the client or by the request")
+    @Test("R37 compression is off unless the client or the request enables it")
     func optIn() async throws {
         let bytes = Self.lines(5_000)
         let body = Request.Body.bytes(Bytes(bytes), contentType: nil)
@@ -153,7 +153,7 @@ import WherrySystem
         #expect(try last().header("content-encoding") == nil)
     }
 
-    @Test("R37 what is small, does not get smaller, or is a form of parts goes out as it is")
+    @Test("R37 small bodies, incompressible bodies, and multipart forms are sent unchanged")
     func leftAlone() async throws {
         let random = TestPattern.bytes(count: 50_000)
         let text = Self.lines(1_023)
@@ -172,13 +172,13 @@ import WherrySystem
             #expect(seen.header("content-encoding") == nil, "\(index)")
             #expect(seen.header("content-length") == "\(sink.bytes)", "\(index)")
         }
-        // The least length is a setting.
+        // The minimum length is a setting.
         var asked = request("sink", .bytes(Bytes(text), contentType: nil))
         asked.bodyCodingMinBytes = 1_023
         check(try await client.send(asked, as: Sink.self), text, "as asked")
     }
 
-    @Test("R37 of a body that is said to be coded, the setting decides: skip, replace, error")
+    @Test("R37 a setting decides about bodies with a Content-Encoding: skip, replace, error")
     func codedAlready() async throws {
         let bytes = Self.lines(5_000)
         let coded = try #require(Deflater.code(Bytes(bytes), .gzip))
@@ -209,14 +209,14 @@ import WherrySystem
             #expect(error?.message.contains("gzip") == true)
             #expect(try scope.requests().count == count)
         }
-        // A field that is suppressed says that there is none, whatever the rule.
+        // A suppressed header means no encoding, whatever the setting.
         var asked = request("sink", .bytes(Bytes(bytes), contentType: nil))
         asked.headers.suppress("Content-Encoding")
         asked.codedBody = .error
         #expect(try await client.send(asked, as: Sink.self).bytes == bytes.count)
     }
 
-    @Test("R37 a redirect, a 401 and an attempt again send the compressed body from its beginning")
+    @Test("R37 a redirect, a 401, and a retry send the compressed body from its beginning")
     func anew() async throws {
         let bytes = Self.lines(2_500_000)
         let small = Self.lines(5_000)
@@ -248,14 +248,14 @@ import WherrySystem
             let sink = try await client.send(request("sink", body), as: Sink.self)
             #expect(answer.sha256 == sink.sha256)
         }
-        // A redirect that takes the body away takes the field with it.
+        // A redirect that drops the body drops the header, too.
         let url = "redirect-to?status=303&url=\(scope.url("/echo"))"
         let echo = try await client.echo(
             request(url, .bytes(Bytes(small), contentType: nil)))
         #expect(echo.method == "GET" && echo.size == 0 && echo.values("content-encoding") == [])
     }
 
-    @Test("R37 a stream that can begin again is compressed anew after a redirect")
+    @Test("R37 a restarted stream is compressed again after a redirect")
     func rewound() async throws {
         let whole = (0..<40).flatMap { piece in
             [UInt8](repeating: UInt8(truncatingIfNeeded: 39 - piece), count: 50_000)
@@ -266,7 +266,7 @@ import WherrySystem
         check(try response.decode(Sink.self), whole, "")
     }
 
-    @Test("R37 the digest of a body is that of the bytes that are sent")
+    @Test("R37 the digest of a body covers the bytes that are sent")
     func digests() async throws {
         let bytes = Self.lines(2_500_000)
         for body in [
@@ -282,7 +282,7 @@ import WherrySystem
         }
     }
 
-    @Test("R37 progress counts the body as it was given, and the wire what was sent")
+    @Test("R37 progress counts the original body, and the wire size counts the bytes sent")
     func progress() async throws {
         let bytes = Self.lines(3_000_000)
         for body in [
@@ -297,7 +297,7 @@ import WherrySystem
         }
     }
 
-    @Test("R37 equal requests share an answer, and those with another coding do not")
+    @Test("R37 equal requests share a response, and those with another encoding do not")
     func shared() async throws {
         let body = Request.Body.json(Bytes(Self.lines(5_000)))
         let codings: [ContentCoding?] = [.gzip, .gzip, .deflate, nil]
@@ -312,13 +312,15 @@ import WherrySystem
         #expect(try scope.requests().count == 3)
     }
 
-    @Test("R37 the command of curl sends the same, compressed", arguments: [ContentCoding.gzip, .deflate])
+    @Test(
+        "R37 the curl command sends the same body, compressed",
+        arguments: [ContentCoding.gzip, .deflate])
     func curlCommand(coding: ContentCoding) async throws {
         let bytes = Self.lines(5_000)
         let bodies: [Request.Body] = [
             .bytes(Bytes(bytes), contentType: "text/plain"),
             .file(path: try file(bytes), contentType: "text/plain"),
-            // What a word cannot hold.
+            // Bytes that a shell word cannot hold.
             .bytes(Bytes(Array(repeating: [0, 1, 39], count: 1_000).joined()), contentType: nil),
         ]
         for body in bodies {
@@ -336,7 +338,7 @@ import WherrySystem
             #expect(pasted.decoded == sent.decoded && !sent.decoded.isEmpty, "\(command)")
             #expect(pasted.coding == sent.coding && sent.coding.count == 1, "\(command)")
         }
-        // What is sent as it is stands as it is.
+        // A body sent unchanged is in the command unchanged.
         let plain = try client.curlCommand(
             of: request("echo", .bytes(Bytes("small"), contentType: nil), coding),
             revealingSecrets: true)

@@ -1,4 +1,4 @@
-// Wherry: what the acceptance tests of the caches have in common
+// Wherry: helpers for the acceptance tests of the caches
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -6,7 +6,7 @@ import TestServer
 import Wherry
 import WherrySystem
 
-/// A server, a folder and a clock for clients with caches.
+/// A server, a folder, and a clock for clients with caches.
 struct CacheBench {
     let scope: TestServer.Scope
     let folder: TemporaryFolder
@@ -25,18 +25,18 @@ struct CacheBench {
         }
     }
 
-    /// Every file below the folder.
+    /// Every file in the folder.
     var files: [String] {
         FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
     }
 
-    /// The files of entries, of the named store.
+    /// The entry files of the named store.
     func entryFiles(_ store: String = "timed") -> [String] {
         files.filter { $0.hasPrefix("storage/\(store)/") && $0.split(separator: "/").count == 5 }
     }
 }
 
-/// Tests with a bench of their own.
+/// Tests, each with its own bench.
 protocol CacheSuite {
     var bench: CacheBench { get }
 }
@@ -50,7 +50,7 @@ extension CacheSuite {
         try bench.client(configure)
     }
 
-    /// How many requests have reached the server.
+    /// The number of requests that reached the server.
     func hits() throws -> Int { try scope.requests().count }
 }
 
@@ -66,7 +66,7 @@ func asking(
     return request
 }
 
-/// Notes what it is told, and whether on the thread that made it.
+/// Records its events, and whether they arrive on the thread that created it.
 final class Recorder: TransferObserver {
     private struct State {
         var kinds: [String] = []

@@ -17,7 +17,7 @@ import WherrySystem
 
     private func paths() throws -> [String] { try scope.requests().map(\.path) }
 
-    @Test("R35 login, profile, bind: each made of what the one before brought")
+    @Test("R35 login, profile, and bind each use the result of the previous step")
     func threeSteps() async throws {
         let steps = Guarded(0)
         let chain = RequestGroup { previous in
@@ -50,7 +50,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("R35 what was added goes one after the other, without a closure too")
+    @Test("R35 added steps run in order, without a closure too")
     func fixedSteps() async throws {
         var chain = RequestGroup(.chain)
         for name in ["a", "b", "c"] { chain.add(Request("text/\(name)")) }
@@ -64,7 +64,7 @@ import WherrySystem
         #expect(try await client.send(RequestGroup(.chain)).members.isEmpty)
     }
 
-    @Test("R35 a failure ends it, and names the step")
+    @Test("R35 a failure ends the chain and names the step")
     func failing() async throws {
         var chain = RequestGroup(.chain)
         for path in ["text/a", "status/503", "text/c"] { chain.add(Request(path)) }
@@ -74,7 +74,7 @@ import WherrySystem
         let start = "Step 2, GET \(scope.url("/status/503")), failed: "
         #expect(error?.message.hasPrefix(start) == true)
         #expect(try paths() == ["/text/a", "/status/503"])
-        // One that cannot be sent fails when its turn comes; of the first that is known at once.
+        // An invalid request fails when its step starts; that of the first step fails at once.
         let bad = RequestGroup { .request(Request($0 == nil ? "text/a" : "ftp://h/")) }
         let late = await failure { () throws(WherryError) in try await client.send(bad) }
         #expect(late?.reason == "bad_url")
@@ -87,7 +87,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("R35 a branch: the result decides, before what was added, and stop leaves that out")
+    @Test("R35 the result decides on a branch before the added steps, and stop skips them")
     func branching() async throws {
         for (status, expected) in [
             (204, ["/status/204", "/text/new", "/text/last"]), (200, ["/status/200"]),
@@ -111,7 +111,7 @@ import WherrySystem
         }
     }
 
-    @Test("R35 groups in a chain, chains in a group, and each by its own rule")
+    @Test("R35 groups in a chain and chains in a group each keep their own policy")
     func nested() async throws {
         let chain = RequestGroup { previous in
             switch previous {
@@ -146,7 +146,7 @@ import WherrySystem
             error?.message.hasPrefix("Step 1, a group, failed: Request 1 of 1, GET ") == true)
     }
 
-    @Test("R35 what the closure throws ends the chain")
+    @Test("R35 an error thrown by the closure ends the chain")
     func throwing() async throws {
         struct Mine: Error {}
         let mine = RequestGroup { _ in throw Mine() }
@@ -162,7 +162,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("R35 cancelling ends all of it: in a step, and while the closure thinks")
+    @Test("R35 cancelling ends the complete chain, in a step and during the closure")
     func cancelling() async throws {
         var chain = RequestGroup(.chain)
         chain.add(Request("text/a?gate=g"))
@@ -195,7 +195,7 @@ import WherrySystem
         #expect(try paths() == ["/text/a"])
     }
 
-    @Test("R35 a closure that never answers: the decision's time, and then what was added")
+    @Test("R35 if a closure never decides, the decision times out and the added steps run")
     func tooSlow() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) {

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of clients that are closed while others use them
+// Wherry: acceptance tests of clients that are closed during use
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,15 +8,15 @@ import Wherry
 import WherrySystem
 
 @Suite struct ClosingTests {
-    /// What can be started.
+    /// The kinds of transfers.
     enum Start: String, CaseIterable, Sendable {
         case request, pictures, stream, download
     }
 
-    // The client's cancel found such a transfer before it had begun, nothing waited for it, and its
-    // end was told to whoever it was told to after everything had been freed.
+    // The client's cancel found a transfer before it had started, nothing waited for it, and its
+    // end was reported to its owner after everything had been freed.
     @Test(
-        "M12 closing a client waits for the end of what another thread is just starting",
+        "M12 closing a client waits for the end of a transfer that another thread is starting",
         arguments: Start.allCases)
     func starting(kind: Start) async throws {
         let scope = try TestServer.shared.scope()
@@ -39,7 +39,7 @@ import WherrySystem
                     request, to: folder.file("\(round)"), observer: closer)
                 : try client.send(request, observer: closer)
             let outcome = try #require(await closer.end(), "closed before the end was told")
-            // The closing thread may have been so slow that all was over before it came to cancel.
+            // The closing thread may be so slow that the transfer ends before the cancel.
             if let error = outcome.error, kind != .pictures {
                 #expect(error.code == .cancelled, "\(error)")
             }
@@ -48,12 +48,12 @@ import WherrySystem
     }
 }
 
-/// Has its client closed by another thread once the transfer is in the books and has not begun.
+/// Lets another thread close its client when the transfer is registered but not started.
 private final class Closer: TransferObserver {
     private struct State {
         var outcome: TransferOutcome?
         var thread: NativeThread?
-        /// What had been told when the client was closed.
+        /// The events reported before the client was closed.
         var toldAtClosing: TransferOutcome??
     }
     private let client: Client
@@ -78,7 +78,7 @@ private final class Closer: TransferObserver {
         if case .done(let outcome) = event { state.update { $0.outcome = outcome } }
     }
 
-    /// What had been told of the end when the client was closed.
+    /// The events of the end reported before the client was closed.
     func end() async -> TransferOutcome? {
         await withCheckedContinuation { continuation in
             Thread { [state] in

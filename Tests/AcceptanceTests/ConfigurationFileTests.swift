@@ -1,4 +1,4 @@
-// Wherry: settings out of a file, and what a client says of itself: rows C20, C10
+// Wherry: settings from a file, and application identity: rows C20, C10
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 import Wherry
 @testable import WherryCore
 
-@Suite("Settings out of a file") struct ConfigurationFileTests {
+@Suite("Settings from a file") struct ConfigurationFileTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     private let folder: TemporaryFolder
@@ -19,7 +19,7 @@ import Wherry
         return path
     }
 
-    @Test("C20 a file's settings are those of the client; the rest stays")
+    @Test("C20 settings in a file apply to the client; other settings stay")
     func loading() async throws {
         let scope = try TestServer.shared.scope()
         let path = try file(
@@ -52,7 +52,7 @@ import Wherry
     }
 
     @Test(
-        "C20 what makes no sense is named, and nothing is changed",
+        "C20 an invalid entry is named, and no setting changes",
         arguments: [
             ("{", "bad_json", "byte 1"), ("[]", "bad_value", "object"),
             (#"{"max_redirects": 1, "timeout": 3}"#, "bad_option", "timeout"),
@@ -88,7 +88,7 @@ import Wherry
         #expect(configuration.maxRedirects == 7)
     }
 
-    @Test("C20 null takes away what was set, one value or several")
+    @Test("C20 null removes a setting, with one value or several")
     func nulls() throws {
         let lists = ["headers", "parameters", "bases", "secret_names", "credentials", "pins",
             "client_certificates"]
@@ -111,7 +111,7 @@ import Wherry
         #expect(configuration.maxRedirects == 10 && configuration.proxy == nil)
     }
 
-    @Test("C20 a file that is not there is an error, and no variable is none")
+    @Test("C20 a missing file is an error, and a missing variable is not")
     func missing() async throws {
         var configuration = Client.Configuration()
         do {
@@ -122,7 +122,7 @@ import Wherry
         }
     }
 
-    @Test("C20 settings have the names of the header, and all of a config are there")
+    @Test("C20 settings have the names of the header, and the file supports all of them")
     func names() throws {
         let header = try String(
             contentsOf: Self.root.appendingPathComponent("include/wherry.h"), encoding: .utf8)
@@ -147,7 +147,7 @@ import Wherry
                 == Set(TextOption.allCases.filter { $0.scope.contains(.build) }))
     }
 
-    @Test("C10 an application says who it is, and what its user reads, where that is wanted")
+    @Test("C10 an application sends its identity and the user's languages if configured")
     func builtIn() async throws {
         let scope = try TestServer.shared.scope()
         let plain = try await makeClient(scope).echo(Request("echo"))

@@ -12,9 +12,9 @@ import WherrySystem
 
     init() throws { scope = try TestServer.shared.scope() }
 
-    // MARK: C1, C6: timeouts, on a clock moved by hand
+    // MARK: C1, C6: timeouts, with a clock moved by the test
 
-    /// A client with the standard limits of time.
+    /// A client with the default timeouts.
     private func standardClient(_ clock: ManualClock) throws -> Client {
         try makeClient(scope) {
             $0.clock = clock
@@ -23,7 +23,7 @@ import WherrySystem
         }
     }
 
-    @Test("C1 a change counts for requests started after it")
+    @Test("C1 a changed setting applies to requests started after it")
     func liveChange() async throws {
         let clock = ManualClock()
         let client = try standardClient(clock)
@@ -48,7 +48,7 @@ import WherrySystem
         try await scope.wait("requests=1")
 
         clock.advance(by: .milliseconds(19_900))
-        // A round trip through the loop: whatever was due by now has happened.
+        // A round trip through the loop: everything due by now has happened.
         _ = try await client.get("echo")
         #expect(handle.state == .running)
         clock.advance(by: .milliseconds(200))
@@ -58,7 +58,7 @@ import WherrySystem
         #expect(error?.isRetryable == true)
     }
 
-    @Test("C6 a byte now and then keeps a request alive")
+    @Test("C6 an occasional byte keeps a request alive")
     func drip() async throws {
         let clock = ManualClock()
         let client = try standardClient(clock)
@@ -71,14 +71,14 @@ import WherrySystem
         var received = 0
         for try await piece in body {
             received += piece.count
-            // Fifteen seconds of silence, six times: ninety in all.
+            // Fifteen seconds of silence, six times: ninety in total.
             clock.advance(by: .milliseconds(15_000))
             try scope.open(gate: "g\(received / 10 - 1)")
         }
         #expect(received == 60)
     }
 
-    @Test("C6 a deadline counts over everything")
+    @Test("C6 a total timeout covers the complete request")
     func deadline() async throws {
         let clock = ManualClock()
         let client = try standardClient(clock)
@@ -92,7 +92,7 @@ import WherrySystem
         #expect(error?.reason == "total_timeout")
     }
 
-    @Test("C6 the request's timeout wins over the client's")
+    @Test("C6 the request's timeout overrides the client's")
     func ownTimeout() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) {
@@ -111,12 +111,12 @@ import WherrySystem
         patient.cancel()
     }
 
-    // MARK: C2 to C5: what is joined
+    // MARK: C2 to C5: base URLs and parameters
 
     @Test("C2 one rule joins URLs of requests")
     func joins() async throws { try await proveJoins(with: .none) }
 
-    @Test("C3 a request may leave the base out, and its identifier does too")
+    @Test("C3 a request can ignore the base, and its identifier changes too")
     func ignoreBase() async throws {
         let client = try makeClient { $0.baseURL = "http://127.0.0.1:1/v1" }
         var request = Request(scope.url("/echo"))
@@ -133,7 +133,7 @@ import WherrySystem
         #expect(error?.reason == "bad_url")
     }
 
-    @Test("C4 bases are taken by name, and an unknown name sends nothing")
+    @Test("C4 bases are selected by name, and an unknown name sends nothing")
     func namedBases() async throws {
         let scopes = try (0..<3).map { _ in try TestServer.shared.scope() }
         let client = try makeClient(scopes[0]) {
@@ -156,7 +156,7 @@ import WherrySystem
         #expect(try await client.echo(request).path == "/echo/late/echo/x")
     }
 
-    @Test("C4 the next base is tried where no connection can be made, and only there")
+    @Test("C4 the client tries the next base only if no connection is possible")
     func nextBase() async throws {
         let client = try makeClient {
             $0.bases = [
@@ -175,14 +175,14 @@ import WherrySystem
         let unreachable = request
         let error = await failure { () throws(WherryError) in try await client.send(unreachable) }
         #expect(error?.reason == "connect")
-        // What was sent may have been acted on, so it is not sent again.
+        // A server may have processed a sent request, so it is not sent again.
         request.url = ""
         request.bases = ["refuses", "up"]
         let refused = request
         let refusal = await failure { () throws(WherryError) in try await client.send(refused) }
         #expect(refusal?.httpStatus == 503)
         #expect(try scope.requests().count == 2)
-        // All of the names are judged at the send.
+        // All names are checked when the request is sent.
         request.bases = ["up", "nowhere"]
         let unknown = request
         let early = await failure { () throws(WherryError) in try await client.send(unknown) }
@@ -190,7 +190,7 @@ import WherrySystem
         #expect(try scope.requests().count == 2)
     }
 
-    @Test("C4 the question before an attempt is put again for the next base")
+    @Test("C4 the callback before an attempt is called again for the next base")
     func nextBaseIsAsked() async throws {
         let client = try makeClient {
             $0.bases = ["down": "http://127.0.0.1:1/", "up": self.scope.url("/echo/up")]
@@ -209,7 +209,7 @@ import WherrySystem
         #expect(asked.withLock { $0 } == [["down", "up"], ["up"]])
     }
 
-    @Test("C5 default parameters go where the request's own go, under them")
+    @Test("C5 the request's parameters override default parameters")
     func defaultParameters() async throws {
         let client = try makeClient(scope) { $0.parameters = ["token": "t", "a": "default"] }
         var request = Request("echo", method: "GET")
@@ -223,8 +223,8 @@ import WherrySystem
         #expect(
             try JSON(parsing: try await client.echo(request).text)
                 == ["a": "default", "token": "t"])
-        // They are no part of the identifier and can be left out. Beside a body that the caller made they
-        // go into the query.
+        // They are not part of the identifier and can be left out. With an explicit body they are
+        // added to the query.
         #expect(
             try client.identifier(of: request)
                 == makeClient(scope).identifier(of: request))
@@ -243,7 +243,7 @@ import WherrySystem
 
     // MARK: C7 to C9
 
-    @Test("C7 nothing is written while debugging is off, and it can be switched at any time")
+    @Test("C7 debugging prints nothing while off, and can be switched at any time")
     func debugging() async throws {
         let quiet = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]
@@ -274,7 +274,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("C8 fields are added, replaced, seen, removed and cleared, whatever their case")
+    @Test("C8 headers are added, replaced, read, removed, and cleared, case-insensitively")
     func headers() async throws {
         let client = try makeClient(scope)
         try client.setHeader("X-Token", "one")
@@ -296,7 +296,8 @@ import WherrySystem
         }
     }
 
-    @Test("C9 a request's field wins over the client's, that over the built-in, each sent once")
+    @Test(
+        "C9 request headers override client headers and built-in ones; each is sent once")
     func precedence() async throws {
         let client = try makeClient(scope) {
             $0.headers = ["User-Agent": "client", "X-A": "client"]
@@ -307,7 +308,7 @@ import WherrySystem
         let echo = try await client.echo(request)
         #expect(echo.values("user-agent") == ["request"])
         #expect(echo.values("x-a") == ["request"])
-        // The body's own type is built in too.
+        // The body's type is built in, too.
         request = Request("echo", method: "POST")
         request.parameters = ["a": 1]
         request.headers = ["Content-Type": "application/vnd.api+json"]
@@ -331,7 +332,8 @@ import WherrySystem
         #expect(client.settings.text(.appVersion) == "2.0")
     }
 
-    @Test("C12 the folder is made with mode 0700, and clients with different names do not meet")
+    @Test(
+        "C12 the folder is created with mode 0700, and clients with different names share nothing")
     func storageFolder() throws {
         let folder = try TemporaryFolder()
         let paths = try ["one", "two"].map { name in
@@ -344,7 +346,7 @@ import WherrySystem
         }
     }
 
-    @Test("C12 a file in the folder's place is an error and stays")
+    @Test("C12 a file in the folder's place is an error and is kept")
     func foreignFile() async throws {
         let folder = try TemporaryFolder()
         try Data("mine".utf8).write(to: URL(fileURLWithPath: folder.file("cache")))
@@ -356,7 +358,7 @@ import WherrySystem
         #expect(try folder.contents("cache") == Data("mine".utf8))
     }
 
-    @Test("C12 a folder that is there keeps its mode, and one that others may enter is refused")
+    @Test("C12 an existing folder keeps its mode, and one that others may enter is refused")
     func sharedFolder() async throws {
         let folder = try TemporaryFolder()
         for (name, mode) in [("home", 0o755), ("group", 0o770), ("own", 0o700)] {
@@ -373,9 +375,9 @@ import WherrySystem
         }
     }
 
-    @Test("C12 a folder that cannot be made is an error that says which")
+    @Test("C12 a folder that cannot be created is an error that names it")
     func unwritableFolder() async throws {
-        // Nobody, root neither, makes a folder in /proc.
+        // Not even root can create a folder in /proc.
         let error = await failure { () throws(WherryError) in
             try Client { $0.storageDirectory = "/proc/wherry" }.storageDirectory()
         }
@@ -383,9 +385,9 @@ import WherrySystem
         #expect(error?.message.contains("/proc/wherry") == true)
     }
 
-    @Test("C12 a storage that cannot be used is an error when the client is made")
+    @Test("C12 creating a client with unusable storage is an error")
     func checkedStorage() async throws {
-        // The cache stayed empty, and nothing but a line in the log said so.
+        // The cache stayed empty, and only a line in the log said so.
         let folder = try TemporaryFolder()
         let path = folder.file("open")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -400,7 +402,8 @@ import WherrySystem
             #expect(error?.code == .file && error?.reason == "bad_storage")
             #expect(error?.message.contains(path) == true)
         }
-        // Nothing is made before it is needed, and no check of the default folder without a cache.
+        // Nothing is created before it is needed, and the default folder is not checked without a
+        // cache.
         let later = folder.file("later")
         try Client { $0.storageDirectory = later }.close()
         #expect(!FileManager.default.fileExists(atPath: later))
@@ -435,7 +438,7 @@ import WherrySystem
 
     // MARK: C15, C16, C18
 
-    @Test("C15 no more than the limit run at a time, and all of them finish")
+    @Test("C15 no more transfers than the limit run at a time, and all of them finish")
     func concurrency() async throws {
         let client = try makeClient(scope) { $0.maxPerHost = 4 }
         let handles = try (0..<100).map {
@@ -451,7 +454,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("C16 the caller goes on where it was, never on a thread of Wherry's")
+    @Test("C16 the caller continues in its own context, never on a thread of Wherry")
     @MainActor
     func callersPlace() async throws {
         let client = try makeClient(scope)
@@ -468,7 +471,7 @@ import WherrySystem
         #expect(seen.count == 1 && !seen[0].contains("wherry"))
     }
 
-    @Test("C18 settings change in eight threads while requests fly")
+    @Test("C18 eight threads change settings during requests")
     func threadSafety() async throws {
         let client = try makeClient(scope)
         let count = loops(1000)
@@ -500,7 +503,7 @@ import WherrySystem
                     }
                 }
             }
-            // The eight end, whatever becomes of the requests.
+            // The eight threads end, whatever happens to the requests.
             defer { stop.withLock { $0 = true } }
             let statuses = try await withThrowingTaskGroup(of: Int.self) { flying in
                 for number in 0..<count {
@@ -518,7 +521,7 @@ import WherrySystem
     }
 }
 
-/// The name of the calling thread, as the kernel has it.
+/// The kernel's name of the calling thread.
 func threadName() -> String {
     (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? "?"
 }

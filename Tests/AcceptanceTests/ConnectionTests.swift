@@ -16,7 +16,7 @@ import WherrySystem
         client = try makeClient(scope)
     }
 
-    @Test("Informational responses are listed, those of the final response alone")
+    @Test("Informational responses are listed for the final response only")
     func informational() async throws {
         let head = #"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nX-N: 1\r\n\r\n"#
         let raw = head + #"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"#
@@ -34,7 +34,7 @@ import WherrySystem
         #expect(redirected.informational.map(\.status) == [103])
     }
 
-    // A Connection header of the caller was sent beside ours.
+    // A caller's Connection header was sent in addition to the client's.
     @Test("C15 without keep-alive each request closes its connection, with one Connection header")
     func keepAlive() async throws {
         let off = try makeClient(scope) {
@@ -68,7 +68,7 @@ import WherrySystem
         #expect(try scope.requests().map { $0.header("connection") } == ["close", "close"])
     }
 
-    @Test("L4 a handle describes its transfer, in short and in full, without secrets")
+    @Test("L4 a handle has a short and a full description, without secrets")
     func describes() async throws {
         let handle = try client.start(Request("echo?token=hunter2", method: "GET"))
         _ = try await handle.value

@@ -15,12 +15,12 @@ import Wherry
         client = try makeClient(scope)
     }
 
-    /// The Cookie field of each request that came.
+    /// The Cookie header of each request.
     private func fields() throws -> [String?] {
         try scope.requests().map { $0.header("cookie") }
     }
 
-    @Test("C14 a cookie comes back with the second request, and not where cookies are off")
+    @Test("C14 a cookie is sent back with the second request unless cookies are off")
     func comesBack() async throws {
         _ = try await client.get("cookies/set?a=1&attributes=Path%3D/")
         #expect(try await client.get("echo").decode(Echo.self).values("cookie") == ["a=1"])
@@ -31,14 +31,14 @@ import Wherry
         _ = try await off.get("cookies/set?a=1")
         #expect(try await off.get("echo").decode(Echo.self).values("cookie") == [])
         #expect(off.cookies.isEmpty && client.cookies.all.map(\.name) == ["a"])
-        // Another client has a jar of its own.
+        // Another client has a separate jar.
         #expect(try makeClient(scope).cookies.all.isEmpty)
-        // A field of the request's own goes before.
+        // A header of the request takes precedence.
         let own = try await client.get("echo", headers: ["Cookie": "b=2"]).decode(Echo.self)
         #expect(own.values("cookie") == ["b=2"])
     }
 
-    @Test("C14 SEC-U3 redirects set and send cookies hop by hop, each host its own")
+    @Test("C14 SEC-U3 each step of a redirect sets and sends the cookies of its own host")
     func redirects() async throws {
         let there = scope.url("/echo", host: "localhost")
         let away = "redirect-to?cookie=\("a=1; Path=/".encoded)&url=\(there.encoded)"
@@ -47,13 +47,14 @@ import Wherry
         let home = "redirect-to?cookie=\("b=2; Path=/".encoded)&url=\(scope.url("/echo").encoded)"
         let second = try await client.get(home).decode(Echo.self)
         #expect(second.values("cookie") == ["a=1; b=2"])
-        // The jar's go along to the other host where they are that host's, and the own ones do not.
+        // The jar's cookies of the other host are sent there, and the request's own cookies are
+        // not.
         try client.cookies.set("c", "3", for: "http://localhost/")
         let third = try await client.get(away, headers: ["Cookie": "mine=1"]).decode(Echo.self)
         #expect(third.values("cookie") == ["c=3"])
     }
 
-    @Test("C14 a program lists, adds and clears cookies, and keeps them in a file")
+    @Test("C14 a program lists, adds, and clears cookies, and keeps them in a file")
     func managed() async throws {
         let folder = try TemporaryFolder()
         try client.cookies.set("a", "1", for: scope.url("/"))
@@ -72,7 +73,7 @@ import Wherry
         #expect(!"\(client.cookies.all)".contains("=1"))
     }
 
-    @Test("C14 downloads send cookies and keep what they are given")
+    @Test("C14 downloads send cookies and store the ones they receive")
     func downloads() async throws {
         let folder = try TemporaryFolder()
         try client.cookies.set("a", "1", for: scope.url("/"))

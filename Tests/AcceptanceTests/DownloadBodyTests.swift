@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads whose bodies break: DC-B of downloads.md
+// Wherry: acceptance tests of downloads with damaged bodies: DC-B of downloads.md
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,14 +7,14 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// An answer and what becomes of it.
+/// A response and its outcome.
 struct BodyCase: Sendable, CustomTestStringConvertible {
     let id: String
     let path: String
-    /// `nil` for a file that is whole.
+    /// `nil` for a complete file.
     var reason: String?
     var requests = 1
-    /// The bytes of the partial that stays; `nil` for none.
+    /// The bytes of the remaining partial file; `nil` if there is none.
     var kept: Int64?
     var content = Contents.v1
 
@@ -76,7 +76,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
 
 @Suite struct DownloadBodyTests {
     @Test(
-        "D13 a broken body is mended, or is an error",
+        "D13 a broken body is repaired by a retry, or is an error",
         arguments: BodyCase.all.filter { !$0.id.hasPrefix("DC-B18") })
     func bodies(_ example: BodyCase) async throws {
         let bench = try DownloadBench()
@@ -101,7 +101,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("D13 what is dropped is fetched once: DC-B02")
+    @Test("D13 a dropped connection costs one more request: DC-B02")
     func eachByteOnce() async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.url("cut=300000"))
@@ -114,7 +114,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
-        "C19 over TLS a download speaks HTTP/1.1, and HTTP/2 where that is asked for",
+        "C19 a download over TLS uses HTTP/1.1 by default, and HTTP/2 on request",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func httpVersionOfDownloads() async throws {
         let nginx = try NginxServer.shared
@@ -130,7 +130,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
                 $0.caFile = nginx.ca
                 $0.httpVersion = row.client
             }
-            // A connection of HTTP/2 that is there is not taken.
+            // An existing HTTP/2 connection is not used.
             if row.client == .automatic {
                 #expect(try await client.send(Request(url)).text == "HTTP/2.0")
             }
@@ -149,7 +149,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
-        "D13 over HTTP/2 a stream that is reset is mended: DR15",
+        "D13 a stream reset over HTTP/2 is repaired: DR15",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func streamReset() async throws {
         let nginx = try NginxServer.shared
@@ -167,13 +167,13 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.contents() == Contents.v1)
         #expect(end.outcome.response?.metrics.httpVersion == 20)
         let waits = end.watcher.states.filter { $0.state == .waiting }
-        // nginx resets the stream, or ends it early where it had sent the rest of its buffer.
+        // nginx resets the stream, or ends it early after the rest of its buffer.
         #expect(waits.count == 2)
         #expect(waits.allSatisfy { ["connection_reset", "truncated"].contains($0.reason) })
         #expect(end.restarts == [])
     }
 
-    @Test("D13 a refusal when it goes on is waited out: DC-B18")
+    @Test("D13 a temporary error on resume is retried: DC-B18")
     func refusalOnResume() async throws {
         let bench = try DownloadBench()
         let url = bench.scope.url("/s/file")
@@ -196,7 +196,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
                 == [nil, "bytes=400000-", "bytes=400000-"])
     }
 
-    @Test("D13 a stall is noticed and mended: DC-B11")
+    @Test("D13 a stall is detected and repaired: DC-B11")
     func stall() async throws {
         let bench = try DownloadBench()
         let watcher = DownloadWatcher(clock: bench.clock)
@@ -206,8 +206,8 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         let transfer = try bench.client.download(
             request, to: bench.folder.file("a.bin"), observer: watcher)
         try await bench.wait(forBytes: 400_000, of: transfer)
-        // A window with bytes in it is followed by one without. Nothing more is moved by hand
-        // then: the second attempt would stall too.
+        // A window with bytes is followed by one without. Then the test stops the clock: the second
+        // attempt would stall too.
         bench.clock.advance(by: .milliseconds(10_001))
         await bench.client.settle(bench.clock)
         bench.clock.advance(by: .milliseconds(10_001))
@@ -219,7 +219,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("D13 a server that never answers is given up: DC-B12")
+    @Test("D13 a server that never responds is abandoned: DC-B12")
     func silence() async throws {
         let bench = try DownloadBench()
         let watcher = DownloadWatcher()
@@ -238,7 +238,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("D13 the total time ends a wait too")
+    @Test("D13 the total timeout ends a wait too")
     func deadline() async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.scope.url("/status/503")) {
@@ -251,7 +251,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
 
     // MARK: D20
 
-    @Test("D20 a digest that is right lets the file through", arguments: DigestAlgorithm.allCases)
+    @Test("D20 a matching digest publishes the file", arguments: DigestAlgorithm.allCases)
     func rightDigest(algorithm: DigestAlgorithm) async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.url()) {
@@ -262,7 +262,9 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.contents() == Contents.v1)
     }
 
-    @Test("D20 a wrong byte is an error and no file: DC-B09", arguments: DigestAlgorithm.allCases)
+    @Test(
+        "D20 a wrong byte is an error and publishes no file: DC-B09",
+        arguments: DigestAlgorithm.allCases)
     func wrongDigest(algorithm: DigestAlgorithm) async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.url("flip=500000")) {
@@ -275,7 +277,7 @@ struct BodyCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.folder.names.isEmpty)
     }
 
-    @Test("D20 the digest counts across a resume, also without a validator")
+    @Test("D20 the digest covers all bytes across a resume, also without a validator")
     func digestAcrossResume() async throws {
         for query in ["", "no_validator=1", "weak=1"] {
             let bench = try DownloadBench()

@@ -22,15 +22,15 @@ import WherrySystem
     }
 
     @Test(
-        "D17 kill -9 at any point costs at most what came after the last checkpoint: DC-C01, DC-C02"
+        "D17 kill -9 at any point loses at most the bytes after the last checkpoint: DC-C01, DC-C02"
     )
     func killed() async throws {
         let bench = try DownloadBench()
         let size = 8_389_385
         let whole = Contents.make(seed: 1, size: size)
         let path = bench.folder.file("a.bin")
-        // The server is slow, so that there is time to look, and stands still before the end, so
-        // that no run is over before it is killed; both until the gate opens.
+        // The server is slow, so that there is time to inspect, and stops before the end, so that
+        // no run finishes before it is killed; both until the gate opens.
         let url = bench.url("rate=50000&hold_at=8000000&gate=go", size: size)
         var claims: [Int64] = [0]
         for isCheckpointed in [true, false, true, false] {
@@ -75,20 +75,20 @@ import WherrySystem
         #expect(try bench.scope.requests().last?.header("range") == "bytes=\(claims[4])-")
     }
 
-    @Test("DC-D05 DR21 kill -9 of four connections again and again, at any point")
+    @Test("DC-D05 DR21 repeated kill -9 of four connections, at any point")
     func loop() async throws {
         let bench = try DownloadBench()
         let size = 8_389_385
         let whole = Contents.make(seed: 1, size: size)
         let path = bench.folder.file("a.bin")
-        // Slow enough that there are checkpoints, one a second.
+        // Slow enough for checkpoints, one per second.
         let url = bench.url("rate=1000000", size: size)
         var claimed = 0
         for round in 0..<loops(200) {
             let before = try bench.scope.stats().sent
             let (child, _) = try Self.start(url, path, segments: 4)
-            // At once, early, anywhere, and when the last byte is out and the file gets its name.
-            // So much is sent in any case, or the program has ended with its file.
+            // At once, early, anywhere, and when the last byte is sent and the file is renamed.
+            // This much is always sent, unless the program has ended with its file.
             let left = size - claimed
             let more = [0, .random(in: 0...left / 8), .random(in: 0...left), left][round % 4]
             if more > 0 { try await bench.scope.wait("sent=\(before + more)") }
@@ -97,7 +97,7 @@ import WherrySystem
 
             if FileManager.default.fileExists(atPath: path) {
                 #expect(try bench.contents() == whole, "round \(round)")
-                // Killed between the name and the end, the journal is still there for once.
+                // If it is killed between the rename and the end, the journal still exists.
                 let again = await failure { () throws(WherryError) in
                     try bench.client.begin(url, to: path)
                 }
@@ -117,7 +117,7 @@ import WherrySystem
             let bytes = try Data(contentsOf: URL(fileURLWithPath: part))
             let found = try PartFile.open(
                 DownloadTarget.locate(path), PartFile.Identity(url: url))
-            // A journal is whole or there is no telling; it never says what is not so.
+            // A journal is either complete or ignored; its claims are always true.
             let ranges = found.record?.ranges ?? ByteRanges()
             claimed = Int(ranges.count)
             for range in ranges.ranges {
@@ -133,7 +133,7 @@ import WherrySystem
         #expect(try bench.folder.names == ["a.bin"])
     }
 
-    @Test("D13 a program that stood still while its connection was cut goes on by itself")
+    @Test("D13 a stopped program whose connection was dropped resumes on its own")
     func suspended() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -151,7 +151,7 @@ import WherrySystem
         #expect(try bench.scope.requests().count == 2)
     }
 
-    @Test("D17 a crash before the first checkpoint is gone on from")
+    @Test("D17 a download resumes after a crash before the first checkpoint")
     func killedEarly() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")

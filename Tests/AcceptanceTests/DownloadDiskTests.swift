@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads on disks that are full, closed, slow to keep, or elsewhere
+// Wherry: acceptance tests of downloads on full, read-only, slow, or separate disks
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// A file system of 3 MiB of its own; only root can have one, and not in every container.
+/// A separate file system of 3 MiB; only root can create one, and not in every container.
 private final class SmallDisk {
     let path: String
 
@@ -24,7 +24,7 @@ private final class SmallDisk {
         mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0
     }
 
-    /// Leaves so many bytes free, by a file of that name.
+    /// Leaves this many bytes free by creating a file of that name.
     func fill(_ name: String, leaving free: Int) throws {
         let file = open(path + "/" + name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         try #require(file >= 0)
@@ -47,7 +47,7 @@ private final class SmallDisk {
     static let isPossible = SmallDisk() != nil
 }
 
-/// Runs the program that downloads behind another one, and tells what it said.
+/// Runs the program that downloads through another program, and returns its output.
 private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
     let child = Process()
     child.executableURL = URL(fileURLWithPath: program)
@@ -62,13 +62,13 @@ private func run(_ program: String, _ arguments: [String]) throws -> (status: In
     return (status, String(decoding: said, as: UTF8.self))
 }
 
-/// Downloads where no file may become larger than 512,000 bytes (dash) or 1,024,000 (bash).
+/// Downloads with a file size limit of 512,000 bytes (dash) or 1,024,000 (bash).
 private func limited(_ url: String, _ path: String) throws -> (status: Int32, said: String) {
     let script = "ulimit -f 1000; exec \"$@\""
     return try run("/bin/sh", ["-c", script, "sh", try DownloadProgram.path, url, path])
 }
 
-/// What strace saw of a program; whether it may look at all.
+/// The strace log of a program; whether strace may run at all.
 private enum Strace {
     static let path = "/usr/bin/strace"
 
@@ -76,9 +76,9 @@ private enum Strace {
         FileManager.default.isExecutableFile(atPath: path)
         && (try? run(path, ["-f", "-qq", "-o", "/dev/null", "/bin/true"]))?.status == 0
 
-    /// The calls of a log; one that another thread's call broke in two is whole again.
+    /// The calls of a log; a call that another thread interrupted is joined again.
     ///
-    /// It stands where it began, but a wait for the disk where it was over.
+    /// A call is listed at its start, but a disk sync at its end.
     static func calls(in log: String) -> [String] {
         var calls: [String] = []
         var begun: [Substring: Int] = [:]
@@ -103,7 +103,7 @@ private enum Strace {
 
 @Suite struct DownloadDiskTests {
     @Test(
-        "D28 DC-C09 a disk that fills up in the middle keeps what is durable, and it goes on with space",
+        "D28 DC-C09 a disk that fills up keeps durable bytes, and the download resumes later",
         .enabled(if: SmallDisk.isPossible, "needs root and mount"))
     func full() async throws {
         let bench = try DownloadBench()
@@ -112,7 +112,7 @@ private enum Strace {
         func load(_ url: String) async throws -> DownloadEnd {
             try await bench.client.run(url, to: path) { $0.maxRetries = 5 }
         }
-        // Without room for the whole not a byte is written, and the numbers are told.
+        // Without room for the complete file no byte is written, and the error has the numbers.
         try disk.fill("filler", leaving: 100_000)
         let url = bench.url("cut=400000&times=2")
         let refused = try await load(url)
@@ -122,7 +122,8 @@ private enum Strace {
         #expect(refused.error?.partialPath == nil)
         try FileManager.default.removeItem(atPath: disk.path + "/filler")
 
-        // 400,000 bytes come; then others take the space, as on a disk that cannot reserve it.
+        // 400,000 bytes arrive; then other files take the space, as on a disk that cannot reserve
+        // it.
         let cut = try await bench.client.run(url, to: path) { $0.maxRetries = 0 }
         #expect(cut.reason == "truncated")
         let part = try #require(cut.error?.partialPath)
@@ -137,7 +138,7 @@ private enum Strace {
         #expect(kept >= 400_000 && kept < Int64(Contents.size))
         let bytes = try Data(contentsOf: URL(fileURLWithPath: part))
         #expect(bytes.prefix(Int(kept)) == Contents.v1.prefix(Int(kept)))
-        // Space is seen to while the server is asked, and not again: it does not come by asking.
+        // Space is checked once when the request starts; later requests do not add any.
         #expect((2...3).contains(try bench.scope.requests().count))
 
         try FileManager.default.removeItem(atPath: disk.path + "/filler")
@@ -147,10 +148,10 @@ private enum Strace {
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["a.bin"])
     }
 
-    @Test("D28 DC-C09 a limit on the size of files is a full disk, not the end of the program")
+    @Test("D28 DC-C09 a file size limit is a full disk, and does not end the program")
     func sizeLimit() throws {
         let bench = try DownloadBench()
-        // A length that is known is judged before the first byte, one that is not at the limit.
+        // A known length is checked before the first byte, an unknown one at the limit.
         for query in ["", "chunked=1"] {
             let (status, said) = try limited(bench.url(query), bench.folder.file("a.bin"))
             #expect(said == "no_space\n" && status == 1, "\(query)")
@@ -158,12 +159,12 @@ private enum Strace {
         }
     }
 
-    @Test("DC-C09 what an earlier run left is gone on with up to the limit, and then without it")
+    @Test("DC-C09 an earlier partial file is resumed up to the limit, and then without it")
     func resumedLimit() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
         _ = try await bench.runUntilCut()
-        // Nothing is reserved beyond what came, as on a file system that cannot.
+        // No space is reserved in advance, as on a file system without that feature.
         #expect(truncate(try #require(try bench.leftovers().part), 400_000) == 0)
 
         let (status, said) = try limited(bench.url("cut=400000&times=1"), path)
@@ -177,7 +178,7 @@ private enum Strace {
     }
 
     @Test(
-        "DC-C10 in a read-only directory nothing is asked for",
+        "DC-C10 a read-only directory sends no request",
         .enabled(if: SmallDisk.isPossible, "needs root and mount"))
     func readOnly() async throws {
         let bench = try DownloadBench()
@@ -196,7 +197,7 @@ private enum Strace {
         #expect(bench.client.count() == 0)
     }
 
-    @Test("DC-C10 in a directory of somebody else nothing is asked for")
+    @Test("DC-C10 a directory of another user sends no request")
     func foreignDirectory() async {
         await #expect(processExitsWith: .success) {
             let folder = try TemporaryFolder()
@@ -204,7 +205,7 @@ private enum Strace {
                 (0o555, "a.bin", "read_only"), (0o444, "x/a.bin", "no_permission"),
             ] as [(mode_t, String, String)] {
                 try #require(chmod(folder.path, mode) == 0)
-                // Root may write anywhere, and stops being root for a while.
+                // Root may write anywhere, so the test drops root for a while.
                 if getuid() == 0 { try #require(seteuid(65_534) == 0) }
                 let client = try makeClient()
                 let error = await failure { () throws(WherryError) in
@@ -221,7 +222,7 @@ private enum Strace {
     }
 
     @Test(
-        "DC-C15 the data are on the disk before the name, and the name before the end is told",
+        "DC-C15 data reach the disk before the rename, and the rename before the end is reported",
         .enabled(if: Strace.isPossible, "needs strace and ptrace"))
     func order() throws {
         let bench = try DownloadBench()
@@ -235,7 +236,7 @@ private enum Strace {
             ])
         #expect(status == 0 && said == "done\n")
 
-        // The calls that name the part, the folder and the journal, in the order they were made.
+        // The calls that name the partial file, the folder, and the journal, in order.
         let folder = bench.folder.path
         let steps = Strace.calls(in: try String(contentsOfFile: log, encoding: .utf8))
             .compactMap { line -> String? in
@@ -259,7 +260,7 @@ private enum Strace {
         #expect(steps[..<name].contains("folder"), "the part's own name is durable first: \(steps)")
     }
 
-    @Test("DC-C21 state and target may lie on different file systems")
+    @Test("DC-C21 state and target may be on different file systems")
     func twoFileSystems() async throws {
         let bench = try DownloadBench()
         let elsewhere = "/dev/shm/wherry-" + UUID().uuidString
@@ -281,7 +282,7 @@ private enum Strace {
         let path = elsewhere + "/a.bin"
         let url = bench.url("cut=400000&times=1")
         let cut = try await client.run(url, to: path) { $0.maxRetries = 0 }
-        // Beside the target, so that its name is given by a rename and not by a copy.
+        // Next to the target, so that the final step is a rename and not a copy.
         #expect(cut.error?.partialPath?.hasPrefix(elsewhere + "/.a.bin.") == true)
         let end = try await client.run(url, to: path)
 

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads that servers get in the way of, beyond the table
+// Wherry: acceptance tests of downloads with misbehaving servers, beyond the table
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,11 +7,11 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// An answer of a scripted server, as bytes on the wire.
+/// A response of a scripted server, as bytes on the wire.
 struct WireAnswer: Sendable {
     let status: Int
     var fields: [String] = []
-    /// Count, seed and first byte of a piece of the pattern.
+    /// Length, seed, and first byte of a piece of the pattern.
     var bytes: (count: Int, seed: Int, from: Int)?
 
     init(
@@ -22,7 +22,7 @@ struct WireAnswer: Sendable {
         self.bytes = bytes
     }
 
-    /// The whole file, in the version that has this tag and seed.
+    /// The complete file in the version with this tag and seed.
     static func whole(_ tag: String? = "\"x\"", size: Int = Contents.size, seed: Int = 1)
         -> WireAnswer
     {
@@ -31,7 +31,7 @@ struct WireAnswer: Sendable {
             bytes: (size, seed, 0))
     }
 
-    /// What is missing after 400,000 bytes, unless the fields say something else.
+    /// The bytes after the first 400,000, unless the headers say otherwise.
     static func rest(_ fields: [String], tag: String? = "\"x\"", count: Int = rest) -> WireAnswer {
         var fields = fields + (tag.map { ["ETag: \($0)"] } ?? [])
         if !fields.contains(where: { $0.hasPrefix("Content-Range:") }) {
@@ -59,36 +59,36 @@ struct WireAnswer: Sendable {
     }
 }
 
-/// A partial of 400,000 bytes, what the server answers when it is gone on with, and the end.
+/// A partial file of 400,000 bytes, the server's responses to the resume, and the result.
 struct FaultCase: Sendable, CustomTestStringConvertible {
     let id: String
     let answers: [WireAnswer]
-    /// `nil` for a file that is whole.
+    /// `nil` for a complete file.
     var reason: String?
     var status = 0
     var restarts: [String] = []
     var content = Contents.v1
-    /// What stays of the partial after a failure; `nil` for nothing.
+    /// The partial file that remains after a failure; `nil` for none.
     var kept: Int64?
-    /// The ranges that were asked for; `nil` for the whole.
+    /// The requested ranges; `nil` for the complete file.
     let ranges: [String?]
 
     var testDescription: String { id }
 
     static let from400 = "bytes=400000-"
 
-    /// The server's piece is of no use, and the whole is fetched.
+    /// The server's range is useless, and the complete file is downloaded.
     static func useless(_ id: String, _ answer: WireAnswer, _ reason: String) -> FaultCase {
         FaultCase(
             id: id, answers: [answer, .whole()], restarts: [reason], ranges: [from400, nil])
     }
 
-    /// The file comes whole with another answer to the same question.
+    /// The same request gets the complete file in another response.
     static func goesOn(_ id: String, _ answer: WireAnswer) -> FaultCase {
         FaultCase(id: id, answers: [answer, .rest([])], ranges: [from400, from400])
     }
 
-    /// The download fails at once, and what came before stays.
+    /// The download fails at once, and the partial file is kept.
     static func fails(_ id: String, _ answer: WireAnswer, _ reason: String, status: Int = 0)
         -> FaultCase
     {
@@ -237,7 +237,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         goesOn("DR15 408", refusal(408)),
     ]
 
-    /// Words of the server that would fit into the file.
+    /// Text of the server that would fit into the file.
     static func refusal(_ status: Int, _ fields: [String] = []) -> WireAnswer {
         WireAnswer(
             status, ["Content-Length: 1060921"] + fields, bytes: (Contents.size, 9, 0))
@@ -255,7 +255,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct DownloadFaultTests {
-    /// A first run that leaves 400,000 bytes, of a server that plays these answers then.
+    /// A first run that leaves 400,000 bytes, from a server that then sends these responses.
     static func broken(_ bench: DownloadBench, _ answers: [WireAnswer]) async throws -> String {
         let url = bench.scope.url("/s/file")
         let first = WireAnswer(
@@ -267,7 +267,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
-        "DR5 DR7 DR9 DR11 DR15 an answer that is not the rest of the file never becomes part of it",
+        "DR5 DR7 DR9 DR11 DR15 a response with other bytes never becomes part of the file",
         arguments: FaultCase.pieces + FaultCase.others + FaultCase.waits)
     func faults(_ example: FaultCase) async throws {
         let bench = try DownloadBench()
@@ -298,7 +298,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A whole part under its first name, as a crash before the rename leaves it.
+    /// A complete partial file under its first name, as a crash before the rename leaves it.
     private func wholePart(_ bench: DownloadBench, _ url: String) throws {
         let target = try DownloadTarget.locate(bench.folder.file("a.bin"))
         let found = try PartFile.open(target, PartFile.Identity(url: url))
@@ -311,7 +311,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
-        "DR7 a part that is whole is the file if the server still has that version, and no other",
+        "DR7 a complete partial file becomes the file only if the server still has that version",
         arguments: [
             (416, ["Content-Range: bytes */1060921", "ETag: \"x\""], nil),
             (416, ["Content-Range: bytes */1060921"], nil),
@@ -320,7 +320,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             (416, ["Content-Range: bytes */1060920", "ETag: \"x\""], "416"),
             (416, [], "416"),
             (412, [], "changed"),
-            // A server that knows no ranges sends all of it; what there is of it need not come.
+            // A server without range support sends all bytes; existing ones need not be sent.
             (200, ["ETag: \"x\"", "Content-Length: 1060921"], nil),
             (200, ["ETag: \"y\"", "Content-Length: 1060921"], "changed"),
         ] as [(Int, [String], String?)])
@@ -348,9 +348,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.scope.requests().first?.header("range") == "bytes=1060921-")
     }
 
-    @Test("DR6 what was there stays until the bytes that replace it come")
+    @Test("DR6 the partial file is kept until its replacement bytes arrive")
     func leftAsFound() async throws {
-        // The piece is of no use, and the whole never comes.
+        // The range is useless, and the complete file never arrives.
         let bench = try DownloadBench()
         let url = try await Self.broken(
             bench, [.rest([], tag: nil), FaultCase.refusal(404), .rest([])])
@@ -359,14 +359,14 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         #expect(failed.error?.partialPath == (try bench.leftovers().part))
         #expect(try bench.client.partial(of: bench.folder.file("a.bin"))?.bytes == 400_000)
 
-        // Another URL, perhaps one that was mistyped: its failure takes nothing away.
+        // Another URL, perhaps mistyped: its failure removes nothing.
         for other in [bench.scope.url("/status/404"), bench.scope.url("/loop")] {
             let end = try await bench.run(other)
             #expect(end.restarts == ["changed"])
             #expect(end.error?.partialPath == (try bench.leftovers().part))
             #expect(try bench.client.partial(of: bench.folder.file("a.bin"))?.bytes == 400_000)
         }
-        // Nor does one that is cancelled before an answer came, and it does not become its own.
+        // A download cancelled before a response does not remove or claim it either.
         let gate = bench.scope.url("/bytes/1060921?seed=2&etag=%22x%22&gate=never")
         let (transfer, watcher) = try bench.client.begin(gate, to: bench.folder.file("a.bin"))
         try await bench.scope.wait("path=/bytes&requests=1")
@@ -398,7 +398,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     // MARK: If-Match
 
     @Test(
-        "DR6 a server that answers If-Range with the whole is asked once more by If-Match",
+        "DR6 a server that answers If-Range with the complete file gets one If-Match request",
         arguments: [true, false])
     func ifMatch(knowsRanges: Bool) async throws {
         let bench = try DownloadBench()
@@ -429,7 +429,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         #expect(requests.map { $0.header("if-match") } == [nil, nil, "\"x\""])
     }
 
-    @Test("DR6 If-Match that fails means a file that changed, and less than half is not worth it")
+    @Test("DR6 a failed If-Match means a changed file, and under half the file is not worth it")
     func ifMatchFails() async throws {
         let bench = try DownloadBench()
         let url = bench.scope.url("/s/file")
@@ -453,7 +453,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         #expect(try less.scope.requests().allSatisfy { $0.header("if-match") == nil })
     }
 
-    @Test("DR6 the caller's own If-Match gives way to ours for a piece, and holds for the whole")
+    @Test("DR6 the caller's If-Match is replaced for a range, and used for the complete file")
     func ownIfMatch() async throws {
         let bench = try DownloadBench()
         let url = bench.scope.url("/s/file")

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads and the files around them: DC-C of downloads.md
+// Wherry: acceptance tests of downloads and nearby files: DC-C of downloads.md
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -10,7 +10,7 @@ import WherrySystem
 @Suite struct DownloadFileTests {
     // MARK: D3
 
-    @Test("D3 a target that is there is an error before any traffic: DC-C11")
+    @Test("D3 an existing target is an error before any traffic: DC-C11")
     func targetExists() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -27,7 +27,7 @@ import WherrySystem
         #expect(bench.client.count() == 0)
     }
 
-    @Test("D3 a target is replaced at the end only: DC-C13, DC-C14")
+    @Test("D3 a target is replaced only at the end: DC-C13, DC-C14")
     func replacing() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -55,7 +55,7 @@ import WherrySystem
     @Test("C2 one rule joins URLs of downloads")
     func joins() async throws { try await proveJoinsOfDownloads() }
 
-    @Test("C3 a download may leave the base out, and then its URL is absolute")
+    @Test("C3 a download can ignore the base, and then its URL is absolute")
     func withoutBase() async throws {
         let bench = try DownloadBench()
         let client = try makeClient { $0.baseURL = "http://127.0.0.1:1/elsewhere/" }
@@ -72,7 +72,7 @@ import WherrySystem
             try client.download(relative, to: bench.folder.file("b.bin"))
         }
         #expect(error?.reason == "bad_url")
-        // What is left of one is found by its path, with the flag and without.
+        // Its partial file is found by its path, with and without the flag.
         request.url = bench.url("cut=400000&seed=2")
         request.maxRetries = 0
         let cut = request
@@ -84,7 +84,7 @@ import WherrySystem
         #expect(client.partialRatio(of: bench.folder.file("a.bin")) == 0)
     }
 
-    @Test("D3 another name is found where that is wanted")
+    @Test("D3 another name is chosen on request")
     func numbering() async throws {
         let bench = try DownloadBench()
         for expected in ["a.bin", "a (1).bin", "a (2).bin"] {
@@ -94,7 +94,7 @@ import WherrySystem
         #expect(try bench.folder.names == ["a (1).bin", "a (2).bin", "a.bin"])
     }
 
-    @Test("D3 a folder that gets another name meanwhile has the file, and the path says so")
+    @Test("D3 a folder renamed during a download gets the file, and the path says so")
     func renamedFolder() async throws {
         let bench = try DownloadBench()
         let (old, new) = (bench.folder.file("old"), bench.folder.file("new"))
@@ -110,7 +110,7 @@ import WherrySystem
         #expect(try FileManager.default.contentsOfDirectory(atPath: old).isEmpty)
     }
 
-    @Test("D3 directories are made where that is asked for")
+    @Test("D3 directories are created on request")
     func directories() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("x/y/a.bin")
@@ -124,7 +124,7 @@ import WherrySystem
         #expect(try bench.folder.contents("x/y/a.bin") == Contents.v1)
     }
 
-    @Test("D3 a path that cannot be is told at once: DC-C10, DC-C18")
+    @Test("D3 an impossible path is refused at once: DC-C10, DC-C18")
     func impossiblePaths() async throws {
         let bench = try DownloadBench()
         try FileManager.default.createDirectory(
@@ -146,7 +146,7 @@ import WherrySystem
 
     // MARK: D8
 
-    @Test("D8 a download that must not resume begins at byte 0 and leaves nothing")
+    @Test("D8 a download without resume begins at byte 0 and leaves no file")
     func notResumable() async throws {
         let bench = try DownloadBench()
         _ = try await bench.runUntilCut("cut=400000&times=2")
@@ -167,7 +167,7 @@ import WherrySystem
     // MARK: Journals
 
     @Test(
-        "D17 a journal that is damaged costs a restart and nothing else: DC-C04, DC-C05, DC-C06",
+        "D17 a damaged journal causes only a restart: DC-C04, DC-C05, DC-C06",
         arguments: ["flipped", "empty", "half", "zeros", "foreign"])
     func damagedJournal(kind: String) async throws {
         let bench = try DownloadBench()
@@ -193,7 +193,7 @@ import WherrySystem
         #expect(try bench.scope.requests().map { $0.header("range") } == [nil, nil])
     }
 
-    @Test("D17 a part that is shorter or longer than its journal says: DC-C07, DC-C08")
+    @Test("D17 a partial file shorter or longer than in its journal is detected: DC-C07, DC-C08")
     func wrongLength() async throws {
         for (length, range) in [(250_000, "bytes=250000-"), (700_000, "bytes=400000-")] {
             let bench = try DownloadBench()
@@ -215,7 +215,7 @@ import WherrySystem
         }
     }
 
-    @Test("D17 lost bytes are found by a digest: DC-C22")
+    @Test("D17 a digest detects lost bytes: DC-C22")
     func zeroedTail() async throws {
         let bench = try DownloadBench()
         _ = try await bench.runUntilCut()
@@ -257,13 +257,13 @@ import WherrySystem
         #expect(await watcher.end().error == nil)
         #expect(await otherWatcher.end().error == nil)
         #expect(try bench.folder.names == ["a.bin", "b.bin"])
-        // After the end it may be started again.
+        // A finished download may start again.
         let end = try await bench.run(url) { $0.overwrites = true }
         #expect(end.error == nil)
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("D15 another client's download of the same file is respected: DC-C12")
+    @Test("D15 another client's download of the same file is not disturbed: DC-C12")
     func twoClients() async throws {
         let bench = try DownloadBench()
         let other = try makeClient(bench.scope)
@@ -281,7 +281,7 @@ import WherrySystem
         withExtendedLifetime(first) {}
     }
 
-    @Test("D16 what a partial has is told without starting it")
+    @Test("D16 a partial file can be inspected without starting the download")
     func ratio() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -303,7 +303,7 @@ import WherrySystem
         #expect(try bench.folder.names.isEmpty)
     }
 
-    @Test("D16 partials without a transfer are discarded by path and by URL")
+    @Test("D16 partial files without a transfer are discarded by path and by URL")
     func discardByKey() async throws {
         let bench = try DownloadBench()
         let url = bench.url("cut=400000")
@@ -316,7 +316,7 @@ import WherrySystem
         #expect(bench.client.discard(.all) == 0)
     }
 
-    @Test("D3 a finished file with the right digest is not fetched: DC-C19")
+    @Test("D3 a finished file with a matching digest is not downloaded: DC-C19")
     func alreadyThere() async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.url())
@@ -327,7 +327,7 @@ import WherrySystem
         #expect(again.error == nil)
         #expect(again.path == bench.folder.file("a.bin"))
         #expect(again.watcher.remarks == ["already_complete"])
-        // As one that runs, and has all of it before its end.
+        // As a running download that has all bytes before its end.
         let told = again.watcher.states.first { $0.reason == "already_complete" }
         #expect(told?.state == .running)
         let progress = try #require(again.watcher.progresses.last)
@@ -388,7 +388,7 @@ import WherrySystem
         #expect(try bench.folder.contents("é.bin") == Data("ok".utf8))
     }
 
-    @Test("D19 a suggested name that is taken is an error or gets a number")
+    @Test("D19 an existing suggested name is an error or gets a number")
     func takenName() async throws {
         let bench = try DownloadBench()
         try Data("mine".utf8).write(to: URL(fileURLWithPath: bench.folder.file("x.bin")))

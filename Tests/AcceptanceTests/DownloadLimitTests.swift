@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of limits of speed
+// Wherry: acceptance tests of bandwidth limits
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -10,14 +10,14 @@ import WherrySystem
 @Suite struct DownloadLimitTests {
     private static let size = 8_389_385
 
-    /// How much time has to pass until all have ended.
+    /// The time that must pass until all have ended.
     private func time(_ bench: DownloadBench, _ transfers: [Transfer]) async throws -> Double {
         let begun = bench.clock.now()
         try await bench.moveOn { transfers.allSatisfy { $0.state.isFinal } }
         return Double(bench.clock.now().since(begun)) / 1e9
     }
 
-    @Test("D24 a limit counts for all connections of a download together", arguments: [1, 4])
+    @Test("D24 a limit applies to all connections of a download together", arguments: [1, 4])
     func one(_ segments: Int) async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(
@@ -34,7 +34,7 @@ import WherrySystem
         #expect(try bench.contents() == Contents.make(seed: 1, size: Self.size))
     }
 
-    @Test("D24 a limit counts for all downloads of a client together")
+    @Test("D24 a limit applies to all downloads of a client together")
     func all() async throws {
         let bench = try DownloadBench { $0.maxDownloadBytesPerSecond = 4_000_000 }
         let begun = try ["a.bin", "b.bin"].map { name in
@@ -49,7 +49,7 @@ import WherrySystem
         #expect(try bench.folder.contents("b.bin") == Contents.make(seed: 1, size: Self.size))
     }
 
-    @Test("D24 limits are changed on the way: no time has to pass for one that is lifted")
+    @Test("D24 limits can change during a download: removing one takes no time")
     func live() async throws {
         for isOfAll in [false, true] {
             let bench = try DownloadBench { $0.maxDownloadBytesPerSecond = isOfAll ? 1 : 0 }
@@ -70,7 +70,7 @@ import WherrySystem
         }
     }
 
-    @Test("D24 a download that is held by its limit has not stalled, and can be paused and ended")
+    @Test("D24 a download held by its limit is not stalled, and can be paused and ended")
     func held() async throws {
         let bench = try DownloadBench { $0.stallTimeout = .seconds(1) }
         let (transfer, watcher) = try bench.client.begin(

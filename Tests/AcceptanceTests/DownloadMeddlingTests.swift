@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads whose files somebody else touches
+// Wherry: acceptance tests of downloads whose files are changed from outside
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,11 +8,11 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// What somebody puts in the place of a file of ours.
+/// The replacement that another program puts in place of a file.
 enum Meddling: String, CaseIterable, Sendable {
     case folder, link, file, secondName, pipe
 
-    /// Puts it there. Links lead to "mine", which nobody may touch.
+    /// Puts the replacement there. Links lead to "mine", which must not be touched.
     func put(at path: String, in folder: TemporaryFolder) throws {
         let mine = folder.file("mine")
         if !FileManager.default.fileExists(atPath: mine) {
@@ -26,12 +26,12 @@ enum Meddling: String, CaseIterable, Sendable {
         case .secondName: try #require(Glibc.link(mine, made) == 0)
         case .pipe: try #require(mkfifo(made, 0o600) == 0)
         }
-        // Made beside it, so that it is not the old one's number that it gets.
+        // Created next to it, so that it does not get the old inode number.
         unlink(path)
         try #require(rename(made, path) == 0)
     }
 
-    /// What stands under the name now.
+    /// The content under the name now.
     static func kind(_ path: String) -> Meddling? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -49,7 +49,7 @@ enum Meddling: String, CaseIterable, Sendable {
         String(decoding: try bench.folder.contents("mine"), as: UTF8.self)
     }
 
-    /// Until the part is so long: its bytes are written, and not only here.
+    /// Until the partial file has this length: the bytes are written, not only received.
     private func wait(_ bench: DownloadBench, forSize size: Int) async throws -> String {
         let limit = ContinuousClock.now + .seconds(600)
         while ContinuousClock.now < limit {
@@ -65,7 +65,7 @@ enum Meddling: String, CaseIterable, Sendable {
     // MARK: Between two runs
 
     @Test(
-        "DR18 DR21 what has taken the place of the part is not written to, and not gone on with",
+        "DR18 DR21 a replacement of the partial file is neither written nor resumed",
         arguments: Meddling.allCases)
     func partTaken(_ thing: Meddling) async throws {
         let bench = try DownloadBench()
@@ -78,13 +78,13 @@ enum Meddling: String, CaseIterable, Sendable {
         #expect(try mine(bench) == "mine")
         #expect(end.error == nil)
         if thing == .folder {
-            // It cannot be removed, and costs nothing: the part takes another name.
+            // It cannot be removed, and causes no failure: the partial file gets another name.
             #expect(Meddling.kind(part) == .folder)
             #expect(try bench.contents() == Contents.v1)
             #expect(try bench.folder.names.count == 3)
             return
         }
-        // Or there is no word of it: the new part may have the number of the old one, and is empty.
+        // Or there is no journal: the new partial file may reuse the inode number, and is empty.
         #expect([["journal_invalid"], []].contains(end.watcher.remarks))
         #expect(end.resumedAt == 0)
         #expect(try bench.contents() == Contents.v1)
@@ -93,7 +93,7 @@ enum Meddling: String, CaseIterable, Sendable {
     }
 
     @Test(
-        "DR21 what has taken the place of the journal is not read, and nothing is written to it",
+        "DR21 a replacement of the journal is neither read nor written",
         arguments: Meddling.allCases)
     func journalTaken(_ thing: Meddling) async throws {
         let bench = try DownloadBench()
@@ -116,10 +116,10 @@ enum Meddling: String, CaseIterable, Sendable {
         #expect(try bench.folder.names == ["a.bin", "mine"])
     }
 
-    // MARK: While it runs
+    // MARK: During the download
 
     @Test(
-        "DR24 a part that was replaced while it was written is not named, nor what replaced it",
+        "DR24 a partial file that was replaced is not renamed, nor is its replacement",
         arguments: [nil, .folder, .link, .file, .secondName, .pipe] as [Meddling?])
     func partTakenMeanwhile(_ thing: Meddling?) async throws {
         let bench = try DownloadBench()
@@ -136,12 +136,12 @@ enum Meddling: String, CaseIterable, Sendable {
         #expect(outcome.error?.partialPath == nil)
         #expect(Meddling.kind(part) == thing)
         if thing != nil { #expect(try mine(bench) == "mine") }
-        // Our journal has gone with our part.
+        // The journal was removed with the partial file.
         #expect(try bench.folder.names.count == (thing == nil ? 0 : 2))
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("DR20 a journal that was removed while the part was written is written anew")
+    @Test("DR20 a journal that was removed during the download is written again")
     func journalRemovedMeanwhile() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -162,7 +162,7 @@ enum Meddling: String, CaseIterable, Sendable {
     }
 
     @Test(
-        "DR24 a journal that was replaced while the part was written ends the download untouched",
+        "DR24 a journal that was replaced during the download ends it and is not touched",
         arguments: Meddling.allCases)
     func journalTakenMeanwhile(_ thing: Meddling) async throws {
         let bench = try DownloadBench()
@@ -182,7 +182,7 @@ enum Meddling: String, CaseIterable, Sendable {
     }
 
     @Test(
-        "DR19 the final name taken meanwhile: a file that is whole waits for another run",
+        "DR19 a complete file waits for another run if its name is taken meanwhile",
         arguments: Meddling.allCases, [false, true])
     func nameTaken(_ thing: Meddling, overwrites: Bool) async throws {
         let bench = try DownloadBench()
@@ -219,7 +219,7 @@ enum Meddling: String, CaseIterable, Sendable {
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("DR22 a part that was shortened while it was written never becomes a file with a hole")
+    @Test("DR22 a partial file truncated during the download never becomes a file with a hole")
     func shortened() async throws {
         for isPaused in [false, true] {
             let bench = try DownloadBench()
@@ -237,7 +237,7 @@ enum Meddling: String, CaseIterable, Sendable {
             #expect(outcome.error?.message.contains(part) == true)
             #expect(outcome.error?.partialPath == part)
             #expect(try bench.client.partial(of: bench.folder.file("a.bin"))?.bytes == 50_000)
-            // What is left of it is right, and gone on from.
+            // The remaining bytes are correct, and the download resumes after them.
             let end = try await bench.run(url)
             #expect(end.error == nil && end.resumedAt == 50_000)
             #expect(try bench.contents() == Contents.v1)
@@ -245,7 +245,7 @@ enum Meddling: String, CaseIterable, Sendable {
         }
     }
 
-    @Test("DR22 what somebody wrote behind the end of the part is not of the file")
+    @Test("DR22 bytes that others append to the partial file are not part of the file")
     func grown() async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(

@@ -8,7 +8,7 @@ import Wherry
 import WherrySystem
 
 @Suite struct DownloadMirrorTests {
-    /// The targets that were asked for, in order, without what is the same in all of them.
+    /// The requested targets in order, without their common part.
     private func asked(_ bench: DownloadBench) throws -> [String] {
         try bench.scope.requests().map { request in
             (request.target.contains("mirror=2")
@@ -17,7 +17,7 @@ import WherrySystem
         }
     }
 
-    @Test("D27 when the first place fails for good the next one goes on with what has come")
+    @Test("D27 after a permanent failure the next mirror continues with the partial file")
     func dies() async throws {
         let bench = try DownloadBench()
 
@@ -36,7 +36,7 @@ import WherrySystem
         #expect(try bench.folder.names == ["a.bin"])
     }
 
-    @Test("D27 each is tried in turn, and the last one's failure is the download's")
+    @Test("D27 each mirror is tried in turn, and the last failure is the download's")
     func all() async throws {
         let bench = try DownloadBench()
 
@@ -53,7 +53,7 @@ import WherrySystem
         #expect(try bench.folder.names.isEmpty)
     }
 
-    @Test("D27 a place with wrong bytes is given up after its second chance")
+    @Test("D27 a mirror with wrong bytes is abandoned after its second chance")
     func wrongBytes() async throws {
         let bench = try DownloadBench()
 
@@ -67,7 +67,7 @@ import WherrySystem
         #expect(try asked(bench) == ["0", "0", "1"])
     }
 
-    @Test("D27 a mirror that cannot go on sends the whole, and a full disk is nobody's fault")
+    @Test("D27 a mirror without ranges sends the complete file, and a full disk blames no mirror")
     func noRanges() async throws {
         let bench = try DownloadBench()
 
@@ -81,7 +81,7 @@ import WherrySystem
         #expect(try bench.contents() == Contents.v1)
     }
 
-    @Test("D27 mirrors without a digest are refused, and so is what is no URL")
+    @Test("D27 mirrors without a digest are refused, and so are invalid URLs")
     func refused() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads that the server names, with another query
+// Wherry: acceptance tests of downloads named by the server, with another query
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -30,14 +30,15 @@ import WherrySystem
         try bench.folder.names.count { $0.hasSuffix(".journal") }
     }
 
-    // The part was keyed by the whole URL, so that a fresh signature always began at byte 0.
-    @Test("D26 DC-A24 a fresh query resumes a download that the server names")
+    // The partial file was keyed by the whole URL, so that a fresh signature always began at byte
+    // 0.
+    @Test("D26 DC-A24 a fresh query resumes a download named by the server")
     func resumes() async throws {
         let bench = try DownloadBench()
         for round in 0..<3 {
             try bench.scope.reset()
             #expect(try await run(bench, "sig=\(round)a&cut=400000&times=1").reason == "truncated")
-            // Each fresh link resumes what the one before has left.
+            // Each fresh link resumes the partial file of the previous one.
             #expect(
                 try await run(bench, "sig=\(round)b&cut_at=700000&times=2").reason == "truncated")
             let end = try await run(bench, "sig=\(round)c")
@@ -50,7 +51,7 @@ import WherrySystem
         #expect(try bench.folder.names.count == 3)
     }
 
-    @Test("D26 DC-A02 another file of the same path leaves the part of the first alone")
+    @Test("D26 DC-A02 another file of the same path keeps the partial file of the first")
     func otherFile() async throws {
         let bench = try DownloadBench()
         #expect(try await run(bench, "id=1&cut=400000&times=1").reason == "truncated")
@@ -66,7 +67,7 @@ import WherrySystem
         #expect(try journals(bench) == 0)
     }
 
-    @Test("D26 a part that a paused download uses is not resumed by another query")
+    @Test("D26 another query does not resume the partial file of a paused download")
     func paused() async throws {
         let bench = try DownloadBench()
         let (paused, watcher) = try begin(bench, "sig=1&hold=400000&gate=go")
@@ -81,7 +82,7 @@ import WherrySystem
         #expect(try bench.folder.names.count == 2)
     }
 
-    @Test("D26 a fresh query that ends before the response leaves the part as it was")
+    @Test("D26 a fresh query that ends before the response keeps the partial file")
     func ended() async throws {
         let bench = try DownloadBench()
         #expect(try await run(bench, "sig=1&cut=400000&times=1").reason == "truncated")
@@ -95,7 +96,7 @@ import WherrySystem
             #expect(await watcher.end().error != nil)
             #expect(try bench.folder.names == before)
         }
-        // Nor is it deleted by a caller who wants nothing of the fresh one.
+        // Nor does discarding the fresh download delete it.
         let (transfer, watcher) = try begin(bench, "sig=4&gate=never")
         try await bench.scope.wait("requests=4")
         transfer.discard()

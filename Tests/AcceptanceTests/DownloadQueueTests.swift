@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads that wait for their turn
+// Wherry: acceptance tests of queued downloads
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,14 +8,14 @@ import Wherry
 import WherrySystem
 
 @Suite struct DownloadQueueTests {
-    /// The file's name in each request, in the order in which they came.
+    /// The file name in each request, in order.
     private func asked(_ bench: DownloadBench) throws -> [String] {
         try bench.scope.requests().map { request in
             String(request.target.split(separator: "=").last ?? "")
         }
     }
 
-    /// Starts downloads whose answers end when the gate of their name opens.
+    /// Starts downloads whose responses end when the gate with their name opens.
     private func begin(
         _ bench: DownloadBench, _ names: [String],
         _ change: (inout Request, String) -> Void = { _, _ in }
@@ -30,7 +30,7 @@ import WherrySystem
         }
     }
 
-    @Test("D25 so many downloads run as the limit says, the others in order of priority and start")
+    @Test("D25 downloads run up to the limit, the others wait by priority and start order")
     func order() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 2 }
         let priorities = ["c": 5, "d": -5, "f": 5]
@@ -60,7 +60,7 @@ import WherrySystem
         #expect(begun.allSatisfy { $0.transfer.place == nil && $0.transfer.priority == nil })
     }
 
-    @Test("D25 priority and place can be changed while one waits")
+    @Test("D25 priority and position can change in the queue")
     func change() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 1 }
         let begun = try begin(bench, ["a", "b", "c", "d", "e"])
@@ -69,7 +69,7 @@ import WherrySystem
         try begun[3].transfer.setPriority(7)
         begun[4].transfer.move(to: 1)
         #expect(throws: WherryError.self) { try begun[1].transfer.setPriority(101) }
-        // One that runs goes on, and is no place.
+        // A running download continues, and has no position.
         try begun[0].transfer.setPriority(-100)
         begun[0].transfer.move(to: 3)
 
@@ -79,7 +79,7 @@ import WherrySystem
         #expect(try asked(bench) == ["a", "d", "e", "b", "c"])
     }
 
-    @Test("D25 pausing gives the turn to the next, and resuming waits for another")
+    @Test("D25 pausing starts the next download, and resuming queues again")
     func pause() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 1 }
         let begun = try begin(bench, ["a", "b", "c"])
@@ -97,7 +97,7 @@ import WherrySystem
         a.resume()
         #expect([a.state, c.state] == [.queued, .queued])
         #expect(try bench.scope.requests().count == 2)
-        // A waiting one that is paused and resumed stays where it was.
+        // A queued download that is paused and resumed keeps its position.
         c.pause()
         c.pause()
         #expect(c.state == .paused)
@@ -116,10 +116,11 @@ import WherrySystem
     }
 
     @Test(
-        "D25 one that waits is cancelled and discarded without a request", arguments: [false, true])
+        "D25 a queued download is cancelled and discarded without a request",
+        arguments: [false, true])
     func cancel(_ isPaused: Bool) async throws {
         let bench = try DownloadBench { $0.maxDownloads = 1 }
-        // What an earlier run left of the second and third one.
+        // The partial files that an earlier run left of the second and third one.
         for name in ["b", "c"] {
             let end = try await bench.client.run(
                 bench.url("cut=400000&of=\(name)"), to: bench.folder.file(name)
@@ -145,7 +146,7 @@ import WherrySystem
         #expect(await begun[0].watcher.end().error == nil)
     }
 
-    @Test("D25 verbs over all of them, and the end of the client, start none that waits")
+    @Test("D25 commands for all downloads, and closing the client, start no queued one")
     func all() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 2 }
         let begun = try begin(bench, (0..<20).map { "f\($0)" })
@@ -169,7 +170,7 @@ import WherrySystem
         #expect(try bench.scope.requests().count == 6)
     }
 
-    @Test("D25 the limit is changed on the way: more begin at once, and none is stopped")
+    @Test("D25 raising the limit starts more downloads at once, and lowering it stops none")
     func live() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 1 }
         let begun = try begin(bench, ["a", "b", "c", "d"])
@@ -188,7 +189,7 @@ import WherrySystem
         #expect(throws: WherryError.self) { try bench.client.setMaxDownloads(-1) }
     }
 
-    @Test("D25 what fails or waits for another attempt: the first makes room, the second does not")
+    @Test("D25 a failed download frees its slot, and one that waits for a retry does not")
     func failing() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 1 }
         let (first, firstWatcher) = try bench.client.begin(
@@ -207,7 +208,7 @@ import WherrySystem
         #expect(try asked(bench) == ["a", "b", "c"])
     }
 
-    @Test("D25 threads that pause, resume, move and cancel at once end each download once")
+    @Test("D25 threads that pause, resume, move, and cancel at once end each download once")
     func threads() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 3 }
         let begun = try (0..<24).map { number in
@@ -241,7 +242,7 @@ import WherrySystem
             #expect(transfer.state.isFinal)
         }
         #expect(bench.client.count() == 0)
-        // Nobody has kept a turn: as many as before run at once.
+        // No slot was lost: as many downloads as before run at the same time.
         let more = try (0..<3).map { number in
             try bench.client.begin(
                 bench.url("name=x\(number)&gate=end"), to: bench.folder.file("x\(number)"))
@@ -255,7 +256,7 @@ import WherrySystem
 
     // MARK: D29
 
-    @Test("D29 the sum over a group never goes back when one ends, and equals the files at the end")
+    @Test("D29 the total over a group never decreases and equals the files at the end")
     func group() async throws {
         let bench = try DownloadBench { $0.maxDownloads = 2 }
         let sizes = ["a": 500_000, "b": 600_000, "c": 700_000, "d": 800_000]
@@ -284,7 +285,7 @@ import WherrySystem
         #expect(sum.total == 2_600_000)
         #expect(bench.client.count(.tag("group")) == 0)
 
-        // The group is over: what starts now begins another.
+        // The group is finished: the next start begins another.
         let again = try await bench.client.run(
             bench.url("name=c&cut=400000&times=1", size: 700_000), to: bench.folder.file("c")
         ) { $0.tag = "group" }
@@ -296,7 +297,7 @@ import WherrySystem
 
     // MARK: D28
 
-    @Test("D28 the finished file has the server's time where that is asked for, resumed ones too")
+    @Test("D28 the finished file has the server's time on request, also after a resume")
     func serverTime() async throws {
         let bench = try DownloadBench { $0.keepsServerTime = true }
         // 2024-01-01, as the server says.

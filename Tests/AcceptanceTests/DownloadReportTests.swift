@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of what downloads tell: refusals, progress, and where the partial lies
+// Wherry: acceptance tests of download reports: errors, progress, and the path of the partial file
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -11,7 +11,7 @@ import WherrySystem
     // MARK: D7
 
     @Test(
-        "D7 a refusal is an error with the server's words, and the target stays",
+        "D7 an error status is an error with the server's text, and the target stays",
         arguments: [
             400, 401, 403, 404, 416, 500, 503,
         ])
@@ -31,7 +31,7 @@ import WherrySystem
         #expect(try bench.scope.requests().count == (status >= 500 ? 6 : 1))
     }
 
-    @Test("D7 of a long refusal 64 KiB are kept, and a 5xx keeps the partial")
+    @Test("D7 64 KiB of a long error body are kept, and a 5xx keeps the partial file")
     func longRefusal() async throws {
         let bench = try DownloadBench()
         _ = try await bench.runUntilCut("cut_at=400000&status_next=500&change_at=2")
@@ -50,10 +50,10 @@ import WherrySystem
 
     // MARK: D9, D10, D11
 
-    @Test("D9 progress begins where the resume did, never goes back, and tells the end")
+    @Test("D9 progress starts at the resume offset, never decreases, and reports the end")
     func progress() async throws {
         let bench = try DownloadBench()
-        // Cut after 400,000 bytes; the second time it stands still after 300,000 more.
+        // Cut after 400,000 bytes; the second time it stops after 300,000 more.
         try bench.scope.script(
             "twice",
             #"""
@@ -85,7 +85,7 @@ import WherrySystem
         #expect(told.last?.bytesPerSecond == 660_921)
     }
 
-    @Test("D9 at most ten progress events come in a second, and none where none are wanted")
+    @Test("D9 at most ten progress events arrive per second, and none if disabled")
     func throttledProgress() async throws {
         let bench = try DownloadBench()
         let end = try await bench.client.run(
@@ -98,9 +98,10 @@ import WherrySystem
         #expect(quiet.error == nil && quiet.watcher.progresses.isEmpty)
     }
 
-    // The transport tells of bytes ten times a second, the download not before 0.1 s after its
-    // own last report: what came with the head was dropped, and told only when more came.
-    @Test("D9 what came before a standstill is told, once, as soon as it is time")
+    // The transport reports bytes ten times a second, the download not before 0.1 s after its own
+    // last report: bytes received with the headers were dropped, and reported only when more
+    // arrived.
+    @Test("D9 bytes received before a stall are reported, once, as soon as a report is due")
     func lastProgress() async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(
@@ -115,7 +116,7 @@ import WherrySystem
         #expect(watcher.progresses.filter { $0.completed == 10 }.count == 1)
     }
 
-    @Test("D9 a pause is followed by how far it came, and the end by nothing")
+    @Test("D9 a pause is followed by its progress, and the end by nothing")
     func progressOfPause() async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(
@@ -142,10 +143,10 @@ import WherrySystem
         if case .done? = heard.events.last {} else { Issue.record("something follows the end") }
     }
 
-    @Test("D9 the last progress is told of a failure too")
+    @Test("D9 the last progress is reported for a failure too")
     func lastOfFailure() async throws {
         let bench = try DownloadBench()
-        // The clock stands still, so that it comes too early by itself.
+        // The clock stands still, so the report would otherwise be too early.
         let end = try await bench.run(bench.url("cut=400000"), retries: 0)
         #expect(end.reason == "truncated")
         let last = try #require(end.watcher.progresses.last)
@@ -155,7 +156,7 @@ import WherrySystem
         #expect(refused.error?.httpStatus == 404 && refused.watcher.progresses.isEmpty)
     }
 
-    @Test("D9 who wants no events sees the speed all the same")
+    @Test("D9 a caller without events can still read the speed")
     func polledSpeed() async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(
@@ -184,7 +185,7 @@ import WherrySystem
         #expect(watcher.progresses.last?.total == Int64(Contents.size))
     }
 
-    @Test("D11 a failure tells where the partial lies")
+    @Test("D11 a failure reports the path of the partial file")
     func failurePath() async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.url("cut=530460"), retries: 0)
@@ -196,7 +197,7 @@ import WherrySystem
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Contents.v1.prefix(530_460))
     }
 
-    @Test("D11 an error names what it is about: the URL without its query, the path, digests, lengths")
+    @Test("D11 an error has the URL without its query, the path, digests, and lengths")
     func namedFailures() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of downloads that go on: DC-A of downloads.md
+// Wherry: acceptance tests of resumed downloads: DC-A of downloads.md
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,14 +7,14 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// A server that cuts the first answer after 400,000 bytes, and what its second one is like.
+/// A server that cuts the first response after 400,000 bytes, and the kind of the second response.
 struct ResumeCase: Sendable, CustomTestStringConvertible {
     let id: String
-    /// What is wrong with the answers that follow.
+    /// The fault of the following responses.
     let query: String
-    /// Why it begins again within one run.
+    /// The reason for a restart within one run.
     var restarts: [String] = []
-    /// The same when a second run goes on; `nil` if the first leaves nothing to go on with.
+    /// The same for a resume by a second run; `nil` if the first leaves nothing to resume.
     var laterRestarts: [String]?
     var content = Contents.v1
     var requests = 2
@@ -87,7 +87,7 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct DownloadResumeTests {
-    @Test("D6 a broken download goes on or begins again, in one run", arguments: ResumeCase.all)
+    @Test("D6 a broken download resumes or restarts within one run", arguments: ResumeCase.all)
     func inOneRun(_ example: ResumeCase) async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(bench.url("cut=400000&times=1&" + example.query))
@@ -106,7 +106,7 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
         #expect(last.generation == 1 + example.restarts.count)
     }
 
-    @Test("D6 a later run goes on or begins again", arguments: ResumeCase.all)
+    @Test("D6 a later run resumes or restarts", arguments: ResumeCase.all)
     func inTwoRuns(_ example: ResumeCase) async throws {
         let bench = try DownloadBench()
         let url = bench.url("cut=400000&times=1&" + example.query)
@@ -124,7 +124,7 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
         if example.laterRestarts == [] { #expect(end.resumedAt == 400_000) }
     }
 
-    @Test("D6 a part that is whole is finished without being fetched again: DC-A17")
+    @Test("D6 a complete partial file is finished without another download: DC-A17")
     func wholePart() async throws {
         let bench = try DownloadBench()
         try await makeWholePart(bench, tag: "\"1060921-1\"")
@@ -140,7 +140,7 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
         #expect(requests[0].header("range") == "bytes=1060921-")
     }
 
-    @Test("D6 a part that is whole and another file by now is fetched again")
+    @Test("D6 a complete partial file of a changed file is downloaded again")
     func staleWholePart() async throws {
         let bench = try DownloadBench()
         try await makeWholePart(bench, tag: "\"other\"")
@@ -152,7 +152,7 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.contents() == Contents.v2)
     }
 
-    /// What a crash between the last byte and the name leaves.
+    /// The state after a crash between the last byte and the rename.
     private func makeWholePart(_ bench: DownloadBench, tag: String) async throws {
         let seed = tag == "\"other\"" ? "?seed=2" : ""
         let target = try DownloadTarget.locate(bench.folder.file("a.bin"))
@@ -215,7 +215,7 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
         #expect(try bench.folder.names.isEmpty)
     }
 
-    @Test("D6 a link that expired leaves its partial: DC-A24", arguments: [401, 403, 410])
+    @Test("D6 an expired link keeps its partial file: DC-A24", arguments: [401, 403, 410])
     func expired(status: Int) async throws {
         let bench = try DownloadBench()
         let end = try await bench.run(

@@ -12,16 +12,16 @@ import WherrySystem
     private static let v8 = Contents.make(seed: 1, size: size)
     private static let w8 = Contents.make(seed: 2, size: size)
 
-    /// The ranges that were asked for, those of nothing as "".
+    /// The requested ranges, those without a range as "".
     private func ranges(_ bench: DownloadBench) throws -> [String] {
         try bench.scope.requests().map { $0.header("range") ?? "" }.sorted()
     }
 
-    @Test("DC-D01 D23 four connections bring a file, each its share")
+    @Test("DC-D01 D23 four connections download a file, each its share")
     func four() async throws {
         let bench = try DownloadBench()
 
-        // Every answer stands still in its middle until all four are there.
+        // Every response stops halfway until all four are there.
         let (transfer, watcher) = try bench.client.begin(
             bench.url("hold=1000000&gate=four", size: Self.size), to: bench.folder.file("a.bin")
         ) { $0.segments = 4 }
@@ -40,7 +40,7 @@ import WherrySystem
     }
 
     @Test(
-        "DC-D02 a server that sends whole files only is asked for one",
+        "DC-D02 a server that sends only complete files gets one request",
         arguments: ["ranges=0", "ranges=0&accept_ranges=bytes"])
     func wholeOnly(_ query: String) async throws {
         let bench = try DownloadBench()
@@ -66,7 +66,7 @@ import WherrySystem
     }
 
     @Test(
-        "DC-D04 content that changes between the first answer and the pieces begins anew",
+        "DC-D04 content that changes between response and ranges restarts the download",
         arguments: ["seed_next=2", "seed_next=2&ignore_if_range=1"])
     func changed(_ query: String) async throws {
         let bench = try DownloadBench()
@@ -81,7 +81,7 @@ import WherrySystem
         #expect(try bench.folder.names == ["a.bin"])
     }
 
-    @Test("DC-D05 kill -9 in the middle of four segments costs what was not durable")
+    @Test("DC-D05 kill -9 during four segments loses only bytes that were not durable")
     func killed() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -110,7 +110,7 @@ import WherrySystem
         #expect(try bench.folder.names == ["a.bin"])
     }
 
-    @Test("DC-D06 four segments that are paused, and cancelled, go on where each was")
+    @Test("DC-D06 four paused or cancelled segments each resume at their last byte")
     func pausedAndCancelled() async throws {
         let bench = try DownloadBench()
         let url = bench.url("hold=700000&gate=go", size: Self.size)
@@ -123,7 +123,7 @@ import WherrySystem
         #expect(try bench.client.partial(of: path)?.bytes == 2_800_000)
         try await bench.scope.wait("active_most=0")
         transfer.resume()
-        // Each of four goes on by 700,000 bytes again.
+        // Each of the four sends 700,000 bytes more.
         try await bench.wait(forBytes: 5_600_000, of: transfer)
         transfer.cancel()
         #expect(await watcher.end().error?.reason == "cancelled")
@@ -135,12 +135,12 @@ import WherrySystem
         #expect(end.resumedAt == 5_600_000)
         #expect(try bench.contents() == Self.v8)
         #expect(try bench.folder.names == ["a.bin"])
-        // Not a byte came twice.
+        // No byte was sent twice.
         #expect(try bench.scope.stats().sent < Int64(Self.size) + 8 * 65_536)
     }
 
     @Test(
-        "DC-D07 a piece for another place than asked is fetched again",
+        "DC-D07 a range for another position than requested is requested again",
         arguments: ["gap", "early", "zero", "short", "missing", "unknown", "multipart"])
     func otherPlace(_ kind: String) async throws {
         let bench = try DownloadBench()
@@ -154,7 +154,7 @@ import WherrySystem
         #expect(try bench.contents() == Self.v8)
     }
 
-    @Test("DC-D08 connections that die early, again and again")
+    @Test("DC-D08 connections that die early, repeatedly, still complete the file")
     func dying() async throws {
         let bench = try DownloadBench()
 
@@ -165,11 +165,11 @@ import WherrySystem
         #expect(try bench.scope.stats().sent < Int64(Self.size) + 65_536)
     }
 
-    @Test("DC-D09 DR16 never more connections than asked for", arguments: [2, 3, 8, 16])
+    @Test("DC-D09 DR16 never more connections than requested", arguments: [2, 3, 8, 16])
     func most(_ count: Int) async throws {
         let bench = try DownloadBench()
 
-        // Large enough that shares are taken from each other again and again.
+        // Large enough that connections take over each other's shares repeatedly.
         let end = try await bench.run(bench.url("rate=4000000", size: 33_000_001)) {
             $0.segments = count
         }
@@ -193,7 +193,7 @@ import WherrySystem
     }
 
     @Test(
-        "D23 by itself a download of a fast server has one connection, and so has one that says 1")
+        "D23 by default a fast server gets one connection, and so does a request for one")
     func alone() async throws {
         for segments in [0, 1] {
             let bench = try DownloadBench()
@@ -203,7 +203,7 @@ import WherrySystem
         }
     }
 
-    @Test("D23 by itself a download of a server with a cap for each connection gets further ones")
+    @Test("D23 by default a server that limits each connection gets more connections")
     func grows() async throws {
         let bench = try DownloadBench { $0.clock = SystemClock.shared }
         let size = 64 << 20
@@ -221,7 +221,7 @@ import WherrySystem
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("DR16 C14 a number that was asked for is not held by the limit of connections to a host")
+    @Test("DR16 C14 an explicit number of connections ignores the limit per host")
     func beyondTheLimit() async throws {
         let bench = try DownloadBench { $0.maxPerHost = 2 }
         let (transfer, watcher) = try bench.client.begin(
@@ -236,7 +236,7 @@ import WherrySystem
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("DR10 every segment follows its own redirect, from the original URL on")
+    @Test("DR10 every segment follows its own redirect, from the original URL")
     func redirected() async throws {
         let bench = try DownloadBench()
         let target = bench.scope.url("/bytes/\(Self.size)?hold=1000&gate=on")
@@ -255,7 +255,7 @@ import WherrySystem
         withExtendedLifetime(transfer) {}
     }
 
-    @Test("D26 DC-A24 a link that has expired is followed by a fresh one for the same partial")
+    @Test("D26 DC-A24 a fresh link continues the partial file of an expired one")
     func freshLink() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -276,7 +276,7 @@ import WherrySystem
         #expect(try bench.contents() == Self.v8)
     }
 
-    @Test("DR14 a stall's time can be set, and so can the longest wait a server may ask for")
+    @Test("DR14 the stall timeout is a setting, and so is the maximum Retry-After")
     func times() async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(
@@ -299,7 +299,7 @@ import WherrySystem
 }
 
 extension DownloadBench {
-    /// Moves the time on while the server works, until the condition holds.
+    /// Advances the clock while the server works, until the condition holds.
     func moveOn(until condition: () throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(600)
         while try !condition() {
@@ -308,7 +308,7 @@ extension DownloadBench {
                 return
             }
             clock.advance(by: .milliseconds(10))
-            // The server answers others meanwhile.
+            // The server also serves others.
             try await scope.wait("requests=0")
         }
     }

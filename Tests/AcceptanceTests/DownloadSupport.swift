@@ -1,4 +1,4 @@
-// Wherry: what the acceptance tests of downloads have in common
+// Wherry: helpers for the acceptance tests of downloads
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// Hears of one download and keeps everything.
+/// Observes one download and keeps all events.
 final class DownloadWatcher: TransferObserver {
     private struct State {
         var events: [TransferEvent] = []
@@ -19,7 +19,7 @@ final class DownloadWatcher: TransferObserver {
     private let state = Lock(State())
     private let clock: ManualClock?
 
-    /// - Parameter clock: moved on whenever the download waits, so that no test does.
+    /// - Parameter clock: advanced whenever the download waits, so that tests do not wait.
     init(clock: ManualClock? = nil) { self.clock = clock }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
@@ -47,7 +47,7 @@ final class DownloadWatcher: TransferObserver {
         }
     }
 
-    /// The end; exactly one must have been told.
+    /// The end; exactly one must have been reported.
     func end() async -> TransferOutcome {
         await wait { _ in false }
         let outcomes = state.withLock { $0.outcomes }
@@ -67,11 +67,11 @@ final class DownloadWatcher: TransferObserver {
             if case .state(let state, let reason) = $0 { (state, reason?.rawValue) } else { nil }
         }
     }
-    /// Why it began again, each time.
+    /// The reasons for restarts.
     var restarts: [String] {
         states.compactMap { $0.state == .restarted ? $0.reason ?? "" : nil }
     }
-    /// What else was told besides states: "journal_invalid", "already_complete".
+    /// The reports other than states: "journal_invalid", "already_complete".
     var remarks: [String] {
         states.compactMap { $0.state == .restarted || $0.state == .waiting ? nil : $0.reason }
     }
@@ -80,7 +80,7 @@ final class DownloadWatcher: TransferObserver {
     }
 }
 
-/// A download that ended, with all that was heard of it.
+/// A finished download with all its events.
 struct DownloadEnd {
     let outcome: TransferOutcome
     let watcher: DownloadWatcher
@@ -89,7 +89,7 @@ struct DownloadEnd {
     var reason: String? { outcome.error?.reason }
     var path: String? { outcome.path }
     var restarts: [String] { watcher.restarts }
-    /// How many bytes were there when the first progress came.
+    /// The number of existing bytes at the first progress.
     var resumedAt: Int64? { watcher.progresses.first?.resumedAt }
 }
 
@@ -136,7 +136,7 @@ enum Contents {
     }
 }
 
-/// A server's scope, a client that tells time by hand, and a folder.
+/// A server scope, a client with a clock moved by the test, and a folder.
 struct DownloadBench {
     let scope: TestServer.Scope
     let clock = ManualClock()
@@ -167,7 +167,7 @@ struct DownloadBench {
         }
     }
 
-    /// A first run that the server's cut ends, which leaves the first 400,000 bytes.
+    /// A first run that ends at the server's cut and leaves the first 400,000 bytes.
     func runUntilCut(_ query: String = "cut=400000&times=1") async throws -> DownloadEnd {
         let end = try await run(url(query), retries: 0)
         #expect(end.reason == "truncated")
@@ -177,9 +177,11 @@ struct DownloadBench {
 
     func contents() throws -> Data { try folder.contents("a.bin") }
 
-    /// Until so many bytes are here. Asking the server, which answers others meanwhile, is the wait.
+    /// Until this many bytes have arrived. A request to the server, which also serves others,
+    /// is the wait.
     ///
-    /// A part is created and locked before its first byte: a disk that is busy may take long.
+    /// A partial file is created and locked before its first byte, which may take long on a busy
+    /// disk.
     func wait(forBytes count: Int64, of transfer: Transfer) async throws {
         let limit = ContinuousClock.now + .seconds(600)
         while ContinuousClock.now < limit {
@@ -189,7 +191,7 @@ struct DownloadBench {
         Issue.record("\(count) bytes did not come")
     }
 
-    /// The names of part and journal in the folder.
+    /// The names of partial file and journal in the folder.
     func leftovers() throws -> (part: String?, journal: String?) {
         let names = try folder.names
         return (
@@ -204,14 +206,14 @@ enum DownloadProgram {
     static var path: String { get throws { try BuiltProgram.path("DownloadChild") } }
 }
 
-/// A program built beside the tests.
+/// A program built next to the tests.
 enum BuiltProgram {
     static func path(_ name: String) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let folder = URL(fileURLWithPath: tests).deletingLastPathComponent()
         let beside = folder.appendingPathComponent(name).path
         if FileManager.default.fileExists(atPath: beside) { return beside }
-        // The tests run in a helper of the toolchain's, which names them.
+        // The tests run in a helper of the toolchain, which names them.
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
         return URL(fileURLWithPath: try #require(bundle)).deletingLastPathComponent()
             .appendingPathComponent(name).path

@@ -24,7 +24,7 @@ import WherrySystem
 
     // MARK: D1
 
-    @Test("D1 a download is a GET with the caller's fields and without default parameters")
+    @Test("D1 a download is a GET with the caller's headers and without default parameters")
     func defaults() async throws {
         try client.setParameter("default", "1")
         try client.setHeader("X-Client", "c")
@@ -46,7 +46,7 @@ import WherrySystem
     }
     // MARK: D18, D21
 
-    @Test("D18 the answer decides the destination, and what goes on from where is told before it")
+    @Test("D18 the response decides the target, and the resume offset is reported first")
     func lateDestination() async throws {
         let bench = try DownloadBench()
         let url = bench.url(
@@ -81,7 +81,7 @@ import WherrySystem
             ])
     }
 
-    @Test("D21 where a partial lies is told, and what a download brings is in no cache")
+    @Test("D21 the path of the partial file is known, and a download is not cached")
     func partialAndCaches() async throws {
         let bench = try DownloadBench { $0.usesHTTPCache = true }
         let end = try await bench.runUntilCut("cut=400000&times=1&cache=max-age=600")
@@ -89,7 +89,7 @@ import WherrySystem
         #expect(try bench.client.partial(of: bench.folder.file("a.bin"))?.partialPath == partial)
         #expect(FileManager.default.fileExists(atPath: partial))
 
-        // As a request it would be answered by the cache, if any of it were there.
+        // A cached copy would serve a request.
         #expect(try await bench.run(bench.url("cut=400000&times=1&cache=max-age=600")).error == nil)
         _ = try await bench.client.send(Request(bench.url("cache=max-age=600")))
         _ = try await bench.client.send(Request(bench.url("cache=max-age=600")))
@@ -100,7 +100,7 @@ import WherrySystem
         #expect(try bench.contents() == Contents.v1)
     }
 
-    // In a process of its own: what other tests hold must not count.
+    // In a separate process: memory of other tests must not count.
     @Test("D4 a large file takes no memory")
     func flatMemory() async {
         await #expect(processExitsWith: .success) {

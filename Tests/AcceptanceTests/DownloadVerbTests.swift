@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of pausing, resuming and cancelling downloads
+// Wherry: acceptance tests of pausing, resuming, and cancelling downloads
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// Where a download stands when a verb comes.
+/// The state of a download when a command arrives.
 enum Standing: String, CaseIterable, Sendable {
     case queued, running, waiting, paused, held, done, failed, cancelled
 }
@@ -26,7 +26,7 @@ enum Verb: String, CaseIterable, Sendable {
 }
 
 @Suite struct DownloadVerbTests {
-    @Test("D12 every verb in every state", arguments: Standing.allCases, Verb.allCases)
+    @Test("D12 every command works in every state", arguments: Standing.allCases, Verb.allCases)
     func table(standing: Standing, verb: Verb) async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try await bring(bench, to: standing)
@@ -50,7 +50,7 @@ enum Verb: String, CaseIterable, Sendable {
         default: break
         }
         if standing == .waiting && verb == .pause {
-            // It asked again at once.
+            // It sent another request at once.
             await watcher.wait { _ in false }
         }
         try bench.scope.open(gate: "go")
@@ -72,7 +72,7 @@ enum Verb: String, CaseIterable, Sendable {
             #expect(outcome.error?.reason == "cancelled")
             #expect(transfer.state == .cancelled)
             #expect(partial?.partialPath == outcome.error?.partialPath)
-            // Nothing proves what was held, and nothing was asked for while it was queued.
+            // Nothing proves the state on hold, and nothing was requested while it was queued.
             #expect((partial != nil) == (standing != .held && standing != .queued))
         default:
             #expect(outcome.error == nil)
@@ -89,8 +89,9 @@ enum Verb: String, CaseIterable, Sendable {
         let path = bench.folder.file("a.bin")
         switch standing {
         case .queued:
-            // The disk's threads are busy, so the part cannot be opened yet. They may be let go
-            // before the verb comes: then it is asked for, and still no byte can be here.
+            // The disk threads are busy, so the partial file cannot be opened yet. They may
+            // continue before the command: then the request is sent, and still no byte can have
+            // arrived.
             let gate = WorkerGate(bench.client)
             let pair = try bench.client.begin(bench.url("gate=go"), to: path)
             gate.openSoon()
@@ -154,7 +155,7 @@ enum Verb: String, CaseIterable, Sendable {
         #expect(watcher.states.map(\.state).filter { $0 != .waiting } == [.paused, .running])
     }
 
-    @Test("D12 what cannot resume is held, and begins again if the server lets go")
+    @Test("D12 a download that cannot resume is held, and restarts if the server disconnects")
     func heldAndDropped() async throws {
         let bench = try DownloadBench()
         let (transfer, watcher) = try bench.client.begin(
@@ -170,13 +171,13 @@ enum Verb: String, CaseIterable, Sendable {
         let outcome = await watcher.end()
         #expect(outcome.error == nil)
         #expect(watcher.restarts == ["no_validator"])
-        // That it ran again was not told, and a restart followed a pause.
+        // That it ran again was not reported, and a restart followed a pause.
         let states = watcher.states.map(\.state)
         #expect(states.starts(with: [.paused, .running, .restarted, .running, .waiting]))
         #expect(try bench.contents() == Contents.v1)
     }
 
-    @Test("D12 verbs reach many downloads by tag, URL and all at once")
+    @Test("D12 commands reach many downloads by tag, URL, and all at once")
     func many() async throws {
         let bench = try DownloadBench()
         var running: [(Transfer, DownloadWatcher)] = []
@@ -201,7 +202,7 @@ enum Verb: String, CaseIterable, Sendable {
         #expect(try bench.client.partials(in: bench.folder.path).count == 3)
     }
 
-    @Test("D12, M5 verbs from many threads end every download once, and leave nothing open")
+    @Test("D12, M5 commands from many threads end every download once, and leak no descriptor")
     func manyThreads() async throws {
         let bench = try DownloadBench()
         for round in 0..<loops(100) {
@@ -210,7 +211,7 @@ enum Verb: String, CaseIterable, Sendable {
                 let watcher = DownloadWatcher(clock: bench.clock)
                 let query = ["cut=300000", "weak=1&cut=900000&times=1", "reset=200000"][index % 3]
                 var request = Request(bench.url("\(query)&n=\(round)-\(index)"))
-                // One download's wait moves the clock of all.
+                // One download's wait advances the clock of all.
                 request.idleTimeout = .zero
                 request.firstByteTimeout = .zero
                 request.stallBytesPerSecond = 0
@@ -246,7 +247,7 @@ enum Verb: String, CaseIterable, Sendable {
                 }
                 let last = watcher.events.last
                 #expect({ if case .done = last { true } else { false } }())
-                // M5: of the remarks, which are told with the state that it is in, only the state counts.
+                // M5: of other events, which carry the current state, only the state counts.
                 let states = watcher.states.filter {
                     $0.reason != "journal_invalid" && $0.reason != "already_complete"
                 }.map(\.state) + [outcome.state]
@@ -259,7 +260,7 @@ enum Verb: String, CaseIterable, Sendable {
         #expect(try openFiles(in: bench.folder) == 0)
     }
 
-    /// How many files of a folder this process has open.
+    /// The number of open files of a folder in this process.
     private func openFiles(in folder: TemporaryFolder) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
             let target = try? FileManager.default.destinationOfSymbolicLink(
@@ -268,7 +269,7 @@ enum Verb: String, CaseIterable, Sendable {
         }
     }
 
-    @Test("D12 closing the client ends every download and keeps what is there")
+    @Test("D12 closing the client ends every download and keeps its partial file")
     func close() async throws {
         let bench = try DownloadBench()
         var running: [(Transfer, DownloadWatcher)] = []
@@ -296,7 +297,7 @@ enum Verb: String, CaseIterable, Sendable {
     }
 }
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 struct Lottery {
     private var state: UInt64
 
@@ -308,7 +309,7 @@ struct Lottery {
     }
 }
 
-/// Keeps a client's workers busy until it is told otherwise.
+/// Keeps a client's workers busy until it is released.
 final class WorkerGate: Sendable {
     private let isOpen = Monitor(false)
 
@@ -322,7 +323,7 @@ final class WorkerGate: Sendable {
 
     deinit { isOpen.update { $0 = true } }
 
-    /// Opens from another thread, since the verb under test may wait for the disk.
+    /// Opens from another thread, because the command under test may wait for the disk.
     func openSoon() {
         Thread.detachNewThread { [isOpen] in isOpen.update { $0 = true } }
     }

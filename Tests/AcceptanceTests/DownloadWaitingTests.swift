@@ -15,9 +15,9 @@ import WherrySystem
         }
     }
 
-    // Each download held its directory and its part from the start: with 1,024 descriptors, 2,809 of
-    // 3,000 downloads failed.
-    @Test("DR18 downloads that wait for a connection or for their turn hold no descriptor")
+    // Each download held its directory and its partial file open from the start: with 1,024
+    // descriptors, 2,809 of 3,000 downloads failed.
+    @Test("DR18 downloads that wait for a connection or in the queue hold no descriptor")
     func descriptors() async throws {
         for limit in [0, 4] {
             let bench = try DownloadBench { $0.maxDownloads = limit }
@@ -29,7 +29,7 @@ import WherrySystem
             }
             let running = limit == 0 ? 6 : limit
             try await bench.scope.wait("requests=\(running)")
-            // Those that run have their directory, part and journal.
+            // Running ones have their directory, partial file, and journal.
             var open = Int.max
             let end = ContinuousClock.now + .seconds(60)
             while open > 3 * running, ContinuousClock.now < end {
@@ -44,7 +44,7 @@ import WherrySystem
         }
     }
 
-    /// Until no descriptor of this process leads into the folder.
+    /// Until this process has no descriptor in the folder.
     private func noDescriptors(in bench: DownloadBench) async throws -> Bool {
         let end = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < end {
@@ -54,7 +54,7 @@ import WherrySystem
         return false
     }
 
-    // Only a process with more than 64 open parts closed any.
+    // Descriptors were closed only in a process with more than 64 open partial files.
     @Test("DR18 a download that waits for its retry or is paused holds no descriptor")
     func waitingAndPaused() async throws {
         let bench = try DownloadBench()
@@ -80,8 +80,9 @@ import WherrySystem
         #expect(ranges.contains("bytes=400000-") && ranges.count == 2)
     }
 
-    // The lock goes with the descriptors; in this process the part is protected all the same.
-    @Test("DR24 a paused download is neither discarded nor taken over by another of its process")
+    // The lock is released with the descriptors; within this process the partial file is still
+    // protected.
+    @Test("DR24 a paused download is neither discarded nor taken over within its process")
     func pausedIsInUse() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -104,15 +105,15 @@ import WherrySystem
         #expect(try bench.contents() == Contents.v1)
     }
 
-    // 1 of 40 ended with "busy: Every connection to host is taken", by a further connection that it tried
-    // of its own accord.
+    // 1 of 40 ended with "busy: Every connection to host is taken", caused by a further connection
+    // that it tried automatically.
     @Test("D23 of 40 downloads with automatic segments and few connections, none ends with busy")
     func fewConnections() async throws {
         let scope = try TestServer.shared.scope()
         let folder = try TemporaryFolder()
         let client = try makeClient(scope) { $0.stallBytesPerSecond = 0 }
         let begun = try (0..<40).map { index in
-            // Fast once each of the first ones has wanted a further connection.
+            // Fast once each of the first ones has requested a further connection.
             try client.begin(
                 scope.url("/bytes/12000000?rate=4000000&hold_at=11999999&gate=go&n=\(index)"),
                 to: folder.file("\(index)"))
@@ -131,7 +132,7 @@ import WherrySystem
         #expect(try scope.stats().peakRequests <= 6)
     }
 
-    @Test("DR18 a download cancelled while it waits for a connection leaves nothing")
+    @Test("DR18 a download cancelled while it waits for a connection leaves no file")
     func cancelled() async throws {
         let bench = try DownloadBench { $0.maxPerHost = 1 }
         let blocker = try bench.client.begin(
@@ -147,7 +148,8 @@ import WherrySystem
         #expect(try bench.folder.names == ["first"])
     }
 
-    @Test("DC-A24 a fresh query of the same URL resumes by default, unless the server's file differs")
+    @Test(
+        "DC-A24 a fresh query of the same URL resumes by default, unless the server's file differs")
     func freshQuery() async throws {
         let bench = try DownloadBench()
         _ = try await bench.runUntilCut("cut=400000&times=1&sig=1")
@@ -180,9 +182,10 @@ import WherrySystem
         #expect(try bench.scope.requests().last?.header("range") == nil)
     }
 
-    // Only the first byte timeout, 30 s, applied before the first byte; and without a speed limit still.
+    // Only the first byte timeout, 30 s, applies before the first byte; this still holds without a
+    // speed limit.
     @Test(
-        "D13 DC-B12 a stall timeout that is set limits the wait for the first byte, too",
+        "D13 DC-B12 an explicit stall timeout limits the wait for the first byte, too",
         arguments: [1000, 0])
     func stallBeforeFirstByte(speed: Int64) async throws {
         for isSet in [true, false] {
@@ -192,7 +195,7 @@ import WherrySystem
             request.maxRetries = 0
             request.idleTimeout = .zero
             request.firstByteTimeout = .seconds(30)
-            // Even to the default.
+            // Even if it equals the default.
             if isSet { request.stallTimeout = .seconds(10) }
             let transfer = try bench.client.download(
                 request, to: bench.folder.file("a.bin"), observer: watcher)
@@ -218,7 +221,7 @@ import WherrySystem
             $0.proxy = ""
             $0.clock = clock
         }
-        // Passes the waits between the attempts.
+        // Skips the waits between the attempts.
         let watcher = DownloadWatcher(clock: clock)
         let transfer = try client.download(
             Request(scope.url("/silent?seconds=600")), to: folder.file("a.bin"), observer: watcher)
@@ -240,7 +243,7 @@ import WherrySystem
     }
 
     // The speed was known after the first tenth of a second, the time left after two; and the last
-    // report came twice.
+    // report was sent twice.
     @Test("D9 DR28 the time left comes with the speed, and a complete file is reported once")
     func reports() async throws {
         let bench = try DownloadBench()

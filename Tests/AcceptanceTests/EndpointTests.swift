@@ -19,7 +19,7 @@ import Wherry
         try Endpoint(client, server: scope.url("/"), path: path, method: method)
     }
 
-    @Test("O1 server, path, method, parameters and files make the request")
+    @Test("O1 server, path, method, parameters, and files make the request")
     func parts() async throws {
         let plain = try await endpoint("echo").access(["a": 1]).decode(Echo.self)
         #expect(plain.method == "POST" && plain.text == #"{"a":1}"#)
@@ -42,7 +42,8 @@ import Wherry
         #expect(echo.method == method)
     }
 
-    @Test("O2 a new access cancels the old one, which ends in replaced and says nothing else")
+    @Test(
+        "O2 a new access cancels the previous one, which ends as replaced without other events")
     func replacing() async throws {
         let endpoint = try endpoint("faulty-echo?gate=held&gate_times=1", method: "GET")
         let first = Task {
@@ -71,7 +72,7 @@ import Wherry
         #expect(try await endpoint.refresh().decode(Echo.self).text == #"{"b":2}"#)
     }
 
-    @Test("O2 cancel ends what is on its way, and does nothing else")
+    @Test("O2 cancel only ends the access in flight")
     func cancelling() async throws {
         let endpoint = try endpoint("silent", method: "GET")
         #expect(!endpoint.cancel() && endpoint.phase == .created)
@@ -85,7 +86,7 @@ import Wherry
         #expect(!endpoint.cancel())
     }
 
-    @Test("O2 a failure is told, and the next access starts afresh")
+    @Test("O2 a failure is reported, and the next access starts normally")
     func failing() async throws {
         let endpoint = try endpoint("faulty-echo?status_first=503&status_times=1", method: "GET")
         let error = await failure { () throws(WherryError) in try await endpoint.access(["a": 1]) }
@@ -95,7 +96,7 @@ import Wherry
         #expect(endpoint.phase == .succeeded)
     }
 
-    @Test("O2 an access that cannot start leaves the one on its way alone")
+    @Test("O2 an access that cannot start does not cancel the one in flight")
     func failingStart() async throws {
         let endpoint = try endpoint("faulty-echo?gate=held", method: "GET")
         let first = Task { try await endpoint.access(["n": 1]).status }
@@ -109,7 +110,7 @@ import Wherry
         #expect(try await first.value == 200)
     }
 
-    @Test("O3 one body is bytes, text and JSON")
+    @Test("O3 one body is available as bytes, text, and JSON")
     func views() async throws {
         let endpoint = try endpoint("json?value={\"a\":[1,2]}", method: "GET")
         #expect(endpoint.response == nil)
@@ -121,7 +122,7 @@ import Wherry
         #expect(Array(answer.body) == Array(answer.text.utf8))
     }
 
-    @Test("O4 an access knows its start, its parts, the whole and the reading")
+    @Test("O4 an access has its start time and the durations of its parts, total, and parsing")
     func timing() async throws {
         let endpoint = try endpoint("json?delay_ms=30", method: "GET")
         #expect(endpoint.timing == nil)
@@ -131,7 +132,7 @@ import Wherry
         #expect(first.started > .zero)
         #expect(first.network.firstByte >= .milliseconds(30))
         #expect(first.network.total >= first.network.firstByte)
-        // The whole is what the network took, and what lies around it.
+        // The total is the network time plus the time around it.
         #expect(first.total >= first.network.total - .milliseconds(2))
         _ = try endpoint.json()
         #expect(try #require(endpoint.timing).parse > .zero)
@@ -148,7 +149,7 @@ import Wherry
         var age: Int
     }
 
-    @Test("O5 two loads at once are one request, and both get its value")
+    @Test("O5 two concurrent loads send one request, and both get its value")
     func doubleLoad() async throws {
         let endpoint = try endpoint(
             "json?value={\"data\":{\"name\":\"Skye\",\"age\":7}}&gate=held", method: "GET")
@@ -164,7 +165,7 @@ import Wherry
         #expect(model.value == both[0] && model.phase == .succeeded)
     }
 
-    @Test("O5 what was read is told before the load returns, and its time is known")
+    @Test("O5 the parsed value is reported before the load returns, with its time")
     func order() async throws {
         let endpoint = try endpoint("json?value={\"name\":\"Skye\",\"age\":7}", method: "GET")
         let order = Guarded<[String]>([])
@@ -177,7 +178,7 @@ import Wherry
         #expect(try #require(endpoint.timing).parse > .zero)
     }
 
-    @Test("O5 without an address nothing is sent; a load that fails leaves the value")
+    @Test("O5 without an address nothing is sent; a failed load keeps the value")
     func mistakes() async throws {
         let none = Model<Person>(Endpoint(client, Request("")))
         let error = await failure { () throws(WherryError) in try await none.load() }
@@ -195,7 +196,7 @@ import Wherry
         #expect(model.value == Person(name: "Skye", age: 7))
     }
 
-    @Test("O3 O5 a model may read any form of an answer")
+    @Test("O3 O5 a model may read any form of a response")
     func otherForms() async throws {
         let endpoint = try endpoint("bytes/1000", method: "GET")
         let model = Model(endpoint) { response in response.body.count }
@@ -206,7 +207,7 @@ import Wherry
         #expect(error?.reason == "bad_json_body")
     }
 
-    @Test("O5 cancelling who waits cancels the load")
+    @Test("O5 cancelling the waiting task cancels the load")
     func cancellingLoad() async throws {
         let model = Model<Person>(try endpoint("silent", method: "GET"))
         let task = Task { await failure { () throws(WherryError) in try await model.load() } }
@@ -216,7 +217,7 @@ import Wherry
         #expect(model.phase == .cancelled)
     }
 
-    @Test("O7 O8 a table finds the fields of a value that decodes itself, and converts them")
+    @Test("O7 O8 a table finds the fields of a Decodable value, and converts them")
     func mapping() async throws {
         let mapping = ItemMapping([
             .init("name", at: "profile/full_name", .text), .init("age", at: "years", .integer),
@@ -230,7 +231,7 @@ import Wherry
         #expect(optional == nil)
     }
 
-    @Test("O16 a base item takes what is there")
+    @Test("O16 a base item ignores missing and unknown fields")
     func baseItem() throws {
         let json: JSON = ["id": 7, "title": "Skye", "pictures": ["https://example.org/a.jpg"]]
         let mapping = ItemMapping(

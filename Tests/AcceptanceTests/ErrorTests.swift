@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of errors: every reason of docs/errors.md, brought about
+// Wherry: acceptance tests of errors: causes every reason of docs/errors.md
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -9,7 +9,7 @@ import WherryCore
 import WherrySystem
 
 @Suite struct ErrorTests {
-    /// The reasons that a Swift program meets, each with a way into it below.
+    /// The reasons that a Swift program can get, each with a cause below.
     static let met: [ErrorReason] = [
         .badOption, .badValue, .badHeader, .badMethod, .badURL, .badParameters, .badJSON,
         .badDigest, .badPath, .noImages, .notFound, .closed, .needsQueue, .connectTimeout,
@@ -22,7 +22,7 @@ import WherrySystem
         .tooLarge, .headerTooLarge, .noMemory, .busy, .alreadyRunning,
     ]
     /// Reasons that occur as states of a download, or that only another language or another user of
-    /// the system can meet, each with the file of its test.
+    /// the system can get, each with the file of its test.
     static let elsewhere: [ErrorReason: String] = [
         .bodySpent: "AcceptanceTests/AuthTests.swift",
         .badPin: "AcceptanceTests/PinTests.swift", .pin: "AcceptanceTests/PinTests.swift",
@@ -66,7 +66,7 @@ import WherrySystem
         .interrupted: "WherryCoreTests/Background/AgentMachineTests.swift",
     ]
 
-    /// libcurl's codes for a reason, by docs/errors.md.
+    /// libcurl's codes for a reason, from docs/errors.md.
     private static func curlCodes(of reason: ErrorReason) throws -> [Int32] {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../docs/errors.md")
@@ -85,7 +85,7 @@ import WherrySystem
 
     init() throws { bench = try DownloadBench() }
 
-    @Test("R16 every reason has a way into it, here or where it is said")
+    @Test("R16 every reason has a cause, here or in the named file")
     func isComplete() throws {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -98,7 +98,7 @@ import WherrySystem
         }
     }
 
-    @Test("R16 codes are told by their names")
+    @Test("R16 codes are reported by name")
     func codes() {
         let error = WherryError(.untrusted, "Nobody knows it")
         #expect("\(error.code)" == "tls" && String(describing: WherryError.Code.http) == "http")
@@ -110,7 +110,7 @@ import WherrySystem
             ])
     }
 
-    @Test("R16 each reason is met as the table says", arguments: met)
+    @Test("R16 each reason is produced as in the table", arguments: met)
     func reason(reason: ErrorReason) async throws {
         let error = try #require(try await provoke(reason), "nothing failed")
         #expect(error.reason == reason.rawValue, "\(error)")
@@ -129,7 +129,7 @@ import WherrySystem
         }
     }
 
-    /// What fails when this is sent.
+    /// The failure when this is sent.
     private func sent(
         _ url: String, on other: Client? = nil, _ change: (inout Request) -> Void = { _ in }
     ) async -> WherryError? {
@@ -139,7 +139,7 @@ import WherrySystem
         return await failure { () throws(WherryError) in try await (other ?? client).send(made) }
     }
 
-    /// How the download of this ends.
+    /// The result of this download.
     private func loaded(
         _ url: String, to name: String = "a.bin", retries: Int = 0, on other: Client? = nil,
         _ change: (inout Request) -> Void = { _ in }
@@ -154,7 +154,7 @@ import WherrySystem
         }
     }
 
-    /// How a request ends when this much time has passed in which the server was silent.
+    /// The result of a request after the server was silent for this time.
     private func waited(
         _ time: Duration, _ change: (inout Request) -> Void
     ) async throws -> WherryError? {
@@ -162,12 +162,12 @@ import WherrySystem
         change(&request)
         let handle = try client.start(request)
         try await scope.wait("requests=1")
-        // Silence counts from what was sent last; that much more is past every limit.
+        // Silence counts from the last sent byte; this much more exceeds every limit.
         clock.advance(by: .milliseconds(Int64(time / .milliseconds(1))))
         return await failure { () throws(WherryError) in try await handle.value }
     }
 
-    /// A server with such a certificate, and what fails there.
+    /// A server with such a certificate, and the resulting failure.
     private func secure(
         _ certificate: TestServer.Certificate, path: String = "/empty", trusts: Bool = true,
         downloads: Bool = false
@@ -257,7 +257,7 @@ import WherrySystem
             let transfer = try client.download(
                 request, to: bench.folder.file("a.bin"), observer: watcher)
             try await bench.wait(forBytes: 400_000, of: transfer)
-            // A window with bytes in it is followed by one without.
+            // A window with bytes is followed by one without.
             clock.advance(by: .milliseconds(10_001))
             await client.settle(clock)
             clock.advance(by: .milliseconds(10_001))
@@ -276,7 +276,7 @@ import WherrySystem
 
     private func provokeNetwork(_ reason: ErrorReason) async throws -> WherryError? {
         switch reason {
-        // A resolver that cannot be reached takes its time, which the limit would cut short.
+        // An unreachable resolver takes its time, which the timeout would cut short.
         case .resolve:
             return await sent("http://no-such-host.invalid/") { $0.connectTimeout = .zero }
         case .connect: return await sent("http://127.0.0.1:1/")
@@ -291,7 +291,7 @@ import WherrySystem
             let client = try makeClient { $0.proxy = "http://no-such-proxy.invalid:1" }
             return await sent("http://127.0.0.1:1/", on: client) { $0.connectTimeout = .zero }
         case .unstable:
-            // Each time another file, of which enough comes to be worth another try.
+            // Another file each time, with enough bytes to be worth a retry.
             let steps = (1...9).map { number in
                 #"{"raw": [["send", "HTTP/1.1 200 OK\r\nETag: \"\#(number)\"\r\nContent-Length: 900000\r\n\r\n"], ["bytes", 300000], ["fin"]]}"#
             }
@@ -337,7 +337,7 @@ import WherrySystem
             var request = Request("echo", method: "POST")
             request.add(.image("p", picture, Compression(quality: 0.9, type: "jpg")))
             let sent = try await client.send(request).body.array
-            // The JPEG of the form that came back, cut in its middle.
+            // The JPEG of the echoed form, cut in the middle.
             struct Echoed: Decodable { let body: String }
             let echoed = try JSONDecoder().decode(Echoed.self, from: Data(sent))
             let form = try #require(Data(base64Encoded: echoed.body))
@@ -357,7 +357,7 @@ import WherrySystem
         case .tooLarge: return await sent("bytes/2000") { $0.maxBodyBytes = 1999 }
         case .headerTooLarge: return await sent("headers?count=300&size=10")
         default:
-            // More than there are addresses.
+            // More than the available addresses.
             return await sent("bytes/100?length=999999999999999999") { $0.maxBodyBytes = .max }
         }
     }
@@ -427,7 +427,7 @@ final class Listener {
         try #require(isListening)
     }
 
-    /// Fills the queue of connections, so that no further SYN is answered.
+    /// Fills the queue of connections, so that further SYNs get no response.
     func fill() {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -445,7 +445,7 @@ final class Listener {
         }
     }
 
-    /// Takes one connection and answers its TLS handshake with plain HTTP.
+    /// Accepts one connection and answers its TLS handshake with plain HTTP.
     func speakPlainly() {
         let listener = sockets[0]
         Thread.detachNewThread {

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of forked children, and of handles let go in their own events
+// Wherry: acceptance tests of forked children, and of handles released in their own events
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,15 +8,15 @@ import Wherry
 import WherrySystem
 
 @Suite struct ForkTests {
-    @Test("M12 in a forked child an older client says so, and a new one works")
+    @Test("M12 in a forked child an older client fails with forked, and a new one works")
     func child() async throws {
         await #expect(processExitsWith: .success) {
             let scope = try TestServer.shared.scope()
             let client = try makeClient(scope)
             let running = try client.start(Request("faulty-echo?gate=go"))
-            // On this very thread, and nothing is awaited: a lock that another thread holds at the
-            // moment of the fork stays shut in the child. So do those of the runtime, under which it
-            // learns of a type when it is first used: of the second request's there is none left.
+            // On this very thread, without await: a lock that another thread holds at the moment of
+            // the fork stays locked in the child. This includes locks of the runtime, which it
+            // takes on the first use of a type: the second request uses no new type.
             for _ in 0..<2 { try #require(try client.perform(Request("echo")).status == 200) }
             try scope.waitBlocking("requests=3")
 
@@ -28,7 +28,7 @@ import WherrySystem
                 } catch {
                     guard error.reason == "forked", error.code == .forked else { return 2 }
                 }
-                // What belongs to the parent is let go of without waiting for its threads.
+                // The parent's objects are released without waiting for its threads.
                 client.close()
                 guard let fresh = try? makeClient(scope),
                     (try? fresh.perform(Request("echo")).status) == 200
@@ -47,11 +47,11 @@ import WherrySystem
         }
     }
 
-    /// They were, from a client whose addresses are all allowed: a server that such a program had
-    /// been started beside did not hear of it when a connection was closed.
-    @Test("M12 a program that is started inherits no connection")
+    /// They were inherited from a client that allows all addresses: a server did not notice when a
+    /// connection was closed while such a program was running.
+    @Test("M12 a started program inherits no connection")
     func inherited() async throws {
-        // A server of its own: no other client is connected to it.
+        // A separate server: no other client is connected to it.
         let server = try TestServer()
         defer { server.stop() }
         let client = try makeClient()
@@ -75,7 +75,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("M12 in a forked child a request that a cache would serve ends as any other")
+    @Test("M12 in a forked child a request that a cache would serve ends normally")
     func childWithCache() async throws {
         await #expect(processExitsWith: .success) {
             let scope = try TestServer.shared.scope()
@@ -85,8 +85,8 @@ import WherrySystem
                 $0.usesHTTPCache = true
             }
             let request = Request("cache?control=max-age%3D60", method: "GET")
-            // A worker has been started by then, and waits for more. Another request has used all the
-            // types before, which the runtime learns of under a lock.
+            // A worker has started by then, and waits for more work. Another request has already
+            // used all types, which the runtime registers under a lock.
             try #require(try await client.send(Request("echo")).status == 200)
             try #require(try await client.send(request).status == 200)
             try #require(try await client.send(request).isFromCache)
@@ -94,7 +94,7 @@ import WherrySystem
                 alarm(600)
                 let first = EndNote()
                 guard (try? client.send(request, observer: first)) != nil else { return 1 }
-                // Out of the store still, and by this very thread.
+                // Still from the store, and on this very thread.
                 guard first.outcome?.response?.isFromCache == true else { return 2 }
                 var other = request
                 other.cachePolicy = .reload
@@ -111,7 +111,7 @@ import WherrySystem
         }
     }
 
-    @Test("M12 a client and its transfer may be let go of in their own events")
+    @Test("M12 a client and its transfer may be released in their own events")
     func lettingGo() async throws {
         let scope = try TestServer.shared.scope()
         let owner = Guarded<(client: Client?, transfer: Transfer?)>((nil, nil))
@@ -134,7 +134,7 @@ import WherrySystem
     }
 }
 
-/// Does something in the last event.
+/// Runs a function in the last event.
 private final class LettingGo: TransferObserver {
     private let action: @Sendable () -> Void
     private let ended = Monitor<TransferOutcome?>(nil)
@@ -157,7 +157,7 @@ private final class LettingGo: TransferObserver {
     }
 }
 
-/// Notes how a transfer ended.
+/// Records how a transfer ended.
 private final class EndNote: TransferObserver {
     private let end = Guarded<TransferOutcome?>(nil)
     var outcome: TransferOutcome? { end.withLock { $0 } }

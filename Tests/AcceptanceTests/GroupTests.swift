@@ -21,7 +21,7 @@ import WherrySystem
         RequestGroup(urls.map { Request($0) }, policy: policy)
     }
 
-    @Test("R34 a group answers in the order of adding")
+    @Test("R34 a group returns responses in the order of adding")
     func order() async throws {
         let answer = try await client.send(group((0..<5).map { "text/\($0)" }))
         #expect(answer.members.count == 5 && answer.errors.isEmpty && !answer.isFromCache)
@@ -30,7 +30,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("R34 fail fast: of five the one with 500 is named, and the others are cancelled")
+    @Test("R34 fail fast names the one request of five with status 500 and cancels the others")
     func failFast() async throws {
         let urls = (0..<5).map { $0 == 2 ? "status/500" : "text/\($0)?gate=g" }
         let group = group(urls)
@@ -47,7 +47,7 @@ import WherrySystem
         #expect(counters.started == 5 && counters.failed == 1 && counters.cancelled == 4)
     }
 
-    @Test("R34 all settled: of five the one with 500 keeps no other back")
+    @Test("R34 all settled completes the other four requests if one has status 500")
     func allSettled() async throws {
         let urls = ["text/0", "text/1", "status/500", "text/3", "text/4"]
 
@@ -58,7 +58,7 @@ import WherrySystem
         #expect(answer.responses.count == 4 && answer.errors.count == 1)
     }
 
-    @Test("R34 progress is told as each member ends")
+    @Test("R34 progress is reported as each member ends")
     func progress() async throws {
         let handle = try client.start(group(["text/0", "text/1?gate=b", "text/2?gate=c"]))
         var figures: [[Int]] = []
@@ -73,7 +73,7 @@ import WherrySystem
         #expect(handle.transfer.progress.ended == 3 && handle.transfer.kind == .group)
     }
 
-    @Test("R34 the bytes of a group are those of all members: ended, under way, and waiting")
+    @Test("R34 the bytes of a group are those of all members: ended, running, and waiting")
     func bytes() async throws {
         let client = try makeClient(scope) { $0.maxPerHost = 1 }
         var posted = Request("sink", method: "POST")
@@ -93,7 +93,7 @@ import WherrySystem
             #expect(progress.count == 5 && progress.ended >= ended)
             ended = progress.ended
             seen = progress
-            // Of what has no answer yet nobody knows how much will come.
+            // Without a response, the size of a member is unknown.
             if ended == 1 {
                 #expect(progress.completed == 1000 && progress.total == nil)
                 try scope.open(gate: "b")
@@ -104,7 +104,7 @@ import WherrySystem
         #expect(handle.transfer.progress.completed == 3512)
     }
 
-    @Test("R34 very many members, and the sum of all of them")
+    @Test("R34 a group reports the total of a very large number of members")
     func many() async throws {
         let stub = StubServer()
         stub.answer("*", body: Bytes("12345"))
@@ -117,7 +117,7 @@ import WherrySystem
         #expect(progress.completed == Int64(count * 5) && progress.total == Int64(count * 5))
     }
 
-    @Test("R34 that all came from the cache is told, and only then")
+    @Test("R34 a group reports that all responses are cached, and only then")
     func cache() async throws {
         let folder = try TemporaryFolder()
         let client = try makeClient(scope) { $0.storageDirectory = folder.file("storage") }
@@ -138,7 +138,7 @@ import WherrySystem
         #expect(try scope.requests().count == 3)
     }
 
-    @Test("R34 the verbs of the group are for all, and cancelling ends it")
+    @Test("R34 commands of the group apply to all members, and cancelling ends it")
     func verbs() async throws {
         let handle = try client.start(group((0..<4).map { "text/\($0)?gate=g" }, .allSettled))
         try await scope.wait("requests=4")
@@ -156,7 +156,7 @@ import WherrySystem
         #expect(await handle.progress.isOver)
     }
 
-    @Test("R34 cancelling the task that waits cancels all of it")
+    @Test("R34 cancelling the waiting task cancels the complete group")
     func taskCancelled() async throws {
         let group = group((0..<3).map { "text/\($0)?gate=g" })
         let task = Task {
@@ -168,7 +168,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("R34 a member that was cancelled by itself is one that failed")
+    @Test("R34 a member cancelled separately counts as failed")
     func memberCancelled() async throws {
         let handle = try client.start(group(["text/0?gate=g", "text/1?gate=g"]))
         try await scope.wait("requests=2")
@@ -179,7 +179,7 @@ import WherrySystem
         #expect(client.wait() && client.count() == 0)
     }
 
-    @Test("R34 what cannot be sent is thrown before anything is")
+    @Test("R34 an invalid member throws before anything is sent")
     func refused() async throws {
         var outer = group(["text/0"])
         try outer.add(group(["text/1", "ftp://nowhere/"]))
@@ -194,7 +194,7 @@ import WherrySystem
         #expect(client.counters().started == 0)
     }
 
-    @Test("R34 groups in a group end by their own rules, 16 deep at most")
+    @Test("R34 nested groups end by their own policies, 16 deep at most")
     func nested() async throws {
         var outer = group(["text/0"])
         try outer.add(group(["status/404", "text/1"], .allSettled))
@@ -225,7 +225,7 @@ import WherrySystem
         }
     }
 
-    @Test("R34 closing the client ends its groups, and nothing of them stays")
+    @Test("R34 closing the client ends its groups, and releases them")
     func closing() async throws {
         weak var seen: Transfer?
         do {
@@ -241,7 +241,7 @@ import WherrySystem
         #expect(seen == nil)
     }
 
-    @Test("R34 groups that end while they begin: members that a stub answers at once")
+    @Test("R34 groups end while they start if a stub responds at once")
     func atOnce() async throws {
         let stub = StubServer()
         try stub.answer("http://h/good", json: [:])
@@ -260,7 +260,7 @@ import WherrySystem
 }
 
 extension ProgressSequence {
-    /// It has ended: the last figures come, or none, and then the end.
+    /// The group has ended: the last progress arrives, or none, and then the end.
     fileprivate var isOver: Bool {
         get async {
             var count = 0

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the HTTP cache: where it meets the rest of the engine
+// Wherry: acceptance tests of the HTTP cache: interaction with other features
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -25,9 +25,9 @@ import WherrySystem
         return (recorder, await recorder.end())
     }
 
-    // A picture's encoding was passed over where the timed cache was looked into first.
+    // An image's encoding was skipped if the timed cache was checked first.
     @Test(
-        "U1 K12 an upload is sent whole, whatever it says about caches",
+        "U1 K12 an upload is sent completely, whatever its cache settings",
         arguments: [CachePolicy.use, .thenNetwork, .protocol, .anyAge])
     func upload(_ policy: CachePolicy) async throws {
         let client = try bench.client()
@@ -42,8 +42,8 @@ import WherrySystem
         client.close()
     }
 
-    /// Both tokens' answers were kept under the digest that was not sent.
-    @Test("SEC-C2 R20 a token that goes out until a digest is asked for keeps its answers to itself")
+    /// The responses for both tokens were stored under the digest that was not sent.
+    @Test("SEC-C2 R20 responses for a token sent before a digest challenge stay separate")
     func tokenBeforeDigest() async throws {
         let client = try bench.client {
             $0.credentials = .digest("u", "p")
@@ -61,8 +61,8 @@ import WherrySystem
         client.close()
     }
 
-    /// What was said a while ago about the next request was believed again.
-    @Test("R20 K15 the next nonce is that of the network, and none that is stored")
+    /// Old information about the next nonce was used again.
+    @Test("R20 K15 the next nonce comes from the network, and never from a cache entry")
     func nextNonce() async throws {
         let client = try bench.client { $0.credentials = .digest("u", "p") }
         let (other, tag) = ("http://example.org/b", "\"1\"")
@@ -112,7 +112,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 what changes a resource counts, also where the request is not for the cache")
+    @Test("K12 unsafe methods invalidate entries, also if the request does not use the cache")
     func invalidationByOthers() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
         for policy in [nil, .off, .refresh] as [CachePolicy?] {
@@ -128,7 +128,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 a streamed answer to POST makes what is stored invalid with its head")
+    @Test("K12 the headers of a streamed response to POST invalidate the entry")
     func streamedInvalidation() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope) {
@@ -142,7 +142,7 @@ import WherrySystem
         let stream = try await client.stream(Request("s/x", method: "POST"))
         var pieces = stream.body.makeAsyncIterator()
         _ = try await pieces.next()
-        // The head came before the piece; what it means is carried out on a worker.
+        // The headers arrived before the chunk; a worker performs the invalidation.
         var text = "old"
         while text == "old" { text = try await client.send(cached(url: "s/x")).text }
         #expect(text == "new")
@@ -151,7 +151,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K17 with several bases, a stale answer of the first serves where all of them fail")
+    @Test("K17 with several bases, a stale response of the first is served if all of them fail")
     func bases() async throws {
         let client = try bench.client {
             $0.bases = ["one": "http://one.example/", "two": "http://two.example/"]
@@ -172,7 +172,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K6 an end without the network is not told inside the starting call either")
+    @Test("K6 an end without the network is not reported inside the starting call either")
     func endsOutside() async throws {
         let client = try bench.client()
         for request in [
@@ -186,7 +186,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 the head is told once, before the end, wherever the answer comes from")
+    @Test("K12 headers are reported once, before the end, from the network and from the cache")
     func heads() async throws {
         let client = try bench.client()
         var request = cached()
@@ -213,7 +213,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K13 where storing is asked about, nothing is stored behind the request's back")
+    @Test("K13 with a storage callback, nothing is stored without a decision")
     func noBackground() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=60, stale-while-revalidate=60"]
@@ -248,14 +248,14 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 what is stored in a coding does not serve a request that has it undone")
+    @Test("K12 an encoded entry is not served to a request that decodes")
     func codings() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope) {
             $0.storageDirectory = bench.folder.file("storage")
             $0.usesHTTPCache = true
         }
-        // The server codes whatever is asked for, and does not say that it varies.
+        // The server encodes every response, and does not send Vary.
         let url = "gzip?header=Cache-Control:max-age%3D60"
         var raw = cached(url: url)
         raw.set(.compressed, 0)
@@ -269,7 +269,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 the first request of a client may be the one that changes what is stored")
+    @Test("K12 the first request of a client may be the one that changes entries")
     func firstRequest() async throws {
         let client = try bench.client()
         bench.answer("old", method: "GET")
@@ -283,7 +283,7 @@ import WherrySystem
         other.close()
     }
 
-    @Test("K13 what is cancelled while the program is asked is not stored")
+    @Test("K13 a request cancelled during the callback is not stored")
     func cancelledWhileAsked() async throws {
         let client = try bench.client()
         bench.answer("body", times: nil)
@@ -291,7 +291,7 @@ import WherrySystem
         let never = AsyncStream<Void>.makeStream()
         let decisions = Decisions.storing { _ in
             asked.continuation.yield()
-            // Nobody answers until the task is cancelled.
+            // The callback waits until the task is cancelled.
             for await _ in never.stream {}
             return .store
         }
@@ -309,7 +309,7 @@ import WherrySystem
         other.close()
     }
 
-    @Test("K17 a stale answer of one base is none of what another redirects to")
+    @Test("K17 a stale response of one base is not used for another that redirects to it")
     func spareEnds() async throws {
         let client = try bench.client {
             $0.bases = ["one": "http://one.example/", "two": "http://two.example/"]

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the HTTP cache: looking, clearing, deciding
+// Wherry: acceptance tests of the HTTP cache: inspecting, clearing, deciding
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -12,7 +12,7 @@ import WherrySystem
 
     init() throws { bench = try HTTPCacheBench() }
 
-    @Test("K8 K10 what is stored is listed, read and counted, beside the timed cache")
+    @Test("K8 K10 entries are listed, read, and counted, separately from the timed cache")
     func looking() async throws {
         let client = try bench.client { $0.baseURL = "http://example.org/" }
         bench.answer("body", url: "http://example.org/*", times: nil)
@@ -44,7 +44,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K8 one request's answer is read without the network, as its policy says")
+    @Test("K8 one request's entry is read without the network, by its policy")
     func reading() async throws {
         let client = try bench.client()
         func read(_ policy: CachePolicy?, _ url: String = HTTPCacheBench.url) -> String {
@@ -66,7 +66,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K9 cleared: one request's, a URL's with any query, a method's, all")
+    @Test("K9 entries are cleared for one request, a URL with any query, a method, and all")
     func clearing() async throws {
         let client = try bench.client()
         bench.answer("body", url: "http://example.org/*", times: nil)
@@ -86,14 +86,14 @@ import WherrySystem
         try await fill()
         #expect(try await client.cache.clear(stores: .timed) == 0 && count() == 6)
         #expect(try await client.cache.clear(stores: .http) == 6 && count() == 0)
-        // Nothing of it is left in memory either.
+        // No entry is left in memory either.
         let hits = bench.hits
         try await fill()
         #expect(bench.hits == hits + 6)
         client.close()
     }
 
-    @Test("K13 a program decides what is stored, and without which fields")
+    @Test("K13 a program decides what is stored, and which headers are left out")
     func deciding() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=60", "X-Private": "1", "X-Own": "2"]
@@ -111,7 +111,7 @@ import WherrySystem
             #expect(response.header("x-own") == "2")
         }
         for round in 0..<2 { #expect(try await ask("all", .store).isFromCache == (round == 1)) }
-        // Refused: nothing is stored, and the transfer ends so.
+        // Refused: nothing is stored, and the transfer ends with that error.
         var refusing = Decisions()
         refusing.store = { _ in throw WherryError(.refused, "not this one") }
         let error = await failure { [refusing] () throws(WherryError) in
@@ -122,7 +122,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K13 the timed cache asks the same")
+    @Test("K13 the timed cache calls the same callback")
     func decidingTimed() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
         bench.answer("body", ["X-Private": "1"], times: nil)
@@ -139,7 +139,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 a request that a decision has edited is looked for as it is sent")
+    @Test("K12 the lookup uses a request as edited by a decision")
     func edited() async throws {
         let client = try bench.client()
         bench.answer("a", url: "http://example.org/a")
@@ -164,7 +164,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K14 C7 memory and disk have limits that count at once")
+    @Test("K14 C7 memory and disk have limits that apply at once")
     func limits() async throws {
         let client = try bench.client()
         bench.answer(String(repeating: "x", count: 5000), url: "http://example.org/*", times: nil)
@@ -179,13 +179,13 @@ import WherrySystem
         try client.caches.http().entries.waitUntilSwept()
         let usage = try await client.cache.usage()
         #expect(usage.entryBytes <= 100_000 && usage.entries > 10)
-        // The longest unused have gone.
+        // The least recently used entries are gone.
         #expect(try await client.send(cached(url: "http://example.org/49")).isFromCache)
         #expect(try await !client.send(cached(url: "http://example.org/0")).isFromCache)
         client.close()
     }
 
-    @Test("K18 ten thousand answers stay below the cap")
+    @Test("K18 ten thousand responses stay below the limit")
     func manyEntries() async throws {
         let client = try bench.client { $0.cacheMaxBytes = 2_000_000 }
         bench.answer(
@@ -202,10 +202,10 @@ import WherrySystem
         client.close()
     }
 
-    @Test("SEC-C5 a folder that cannot be had costs the cache, and nothing else")
+    @Test("SEC-C5 an unusable folder disables only the cache")
     func noFolder() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
-        // After the client was made: else that would be the error.
+        // After the client exists: otherwise creating it would fail.
         try Data("file".utf8).write(to: URL(fileURLWithPath: bench.folder.file("storage")))
         try client.configure { $0.usesHTTPCache = true }
         bench.answer("body", times: nil)
@@ -217,7 +217,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 a cancel at any moment ends it once, as cancelled or answered")
+    @Test("K12 cancelling at any moment ends a request once, as cancelled or complete")
     func cancelled() async throws {
         let client = try bench.client()
         bench.answer("body", url: "http://example.org/*", times: nil)

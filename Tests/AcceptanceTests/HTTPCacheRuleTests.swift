@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the HTTP cache: what RFC 9111 says of requests and answers
+// Wherry: acceptance tests of the HTTP cache: RFC 9111 rules for requests and responses
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -18,7 +18,7 @@ import WherrySystem
 
     private static func url(_ path: String) -> String { "http://example.org/" + path }
 
-    /// An HTTP date, as many seconds from now.
+    /// An HTTP date this many seconds from now.
     private func date(_ seconds: Double) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -27,7 +27,7 @@ import WherrySystem
         return formatter.string(from: Date(timeIntervalSinceNow: seconds))
     }
 
-    /// Where the answer comes from, and its text.
+    /// The source of the response, and its text.
     private func ask(
         _ headers: Headers = [:], _ policy: CachePolicy? = nil, path: String = "a",
         method: String = "GET"
@@ -43,10 +43,10 @@ import WherrySystem
         return word + status + (response.body.isEmpty ? "" : " " + response.text)
     }
 
-    // MARK: What requests say
+    // MARK: Requests
 
     @Test(
-        "K12 what a request says about the age it takes: RFC 9111, 5.2.1 and 5.4",
+        "K12 requests limit the age that they accept: RFC 9111, 5.2.1 and 5.4",
         arguments: [
             ("max-age=30", 30, "fresh"), ("max-age=30", 31, "network"),
             ("max-age=0", 0, "network"), ("min-fresh=20", 40, "fresh"),
@@ -64,7 +64,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 Pragma counts where there is no Cache-Control: RFC 9111, 5.4")
+    @Test("K12 Pragma applies without Cache-Control: RFC 9111, 5.4")
     func pragma() async throws {
         for body in ["1", "2"] { bench.answer(body) }
         _ = try await ask()
@@ -73,7 +73,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 no-store of a request keeps its answer out, and what that outdates: 5.2.1.5")
+    @Test("K12 no-store of a request prevents storing its response or an update: 5.2.1.5")
     func requestNoStore() async throws {
         for body in ["1", "2", "3"] { bench.answer(body) }
         _ = try await ask()
@@ -83,9 +83,9 @@ import WherrySystem
         client.close()
     }
 
-    // MARK: What answers say
+    // MARK: Responses
 
-    @Test("K12 Expires, a heuristic and an Age that came along: RFC 9111, 4.2 and 5")
+    @Test("K12 Expires, heuristic freshness, and a received Age: RFC 9111, 4.2 and 5")
     func lifetimes() async throws {
         let cases: [(Headers, Int, Int)] = [
             (["Date": date(0), "Expires": date(100)], 90, 105),
@@ -97,7 +97,7 @@ import WherrySystem
         ]
         for (number, (fields, _, _)) in cases.enumerated() {
             let path = "\(number)"
-            // The dates are the clock's, so every case is asked for before it is moved on.
+            // The dates are relative to the clock, so every case is requested before it advances.
             bench.answer(path, fields, url: Self.url(path))
             #expect(try await ask(path: path) == "network " + path)
             bench.answer("new", [:], url: Self.url(path), times: nil)
@@ -125,7 +125,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 immutable is not asked about while it is fresh, but for no-cache: RFC 8246")
+    @Test("K12 a fresh immutable entry is not revalidated, except for no-cache: RFC 8246")
     func immutable() async throws {
         bench.answer("1", ["Cache-Control": "max-age=60, immutable"])
         bench.answer("2", ["Cache-Control": "max-age=60, immutable"])
@@ -138,7 +138,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 fields that no-cache names are not stored, nor brought by a 304: 5.2.2.4")
+    @Test("K12 headers that no-cache names are not stored, nor updated by a 304: 5.2.2.4")
     func namedFields() async throws {
         let fields: Headers = [
             "Cache-Control": "max-age=60, no-cache=\"X-A\"", "ETag": "\"1\"", "X-A": "1",
@@ -158,7 +158,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 must-understand takes the place of no-store where the status is known: 5.2.2.3")
+    @Test("K12 must-understand overrides no-store for a known status: 5.2.2.3")
     func mustUnderstand() async throws {
         let fields: Headers = ["Cache-Control": "must-understand, no-store, max-age=60"]
         bench.answer("known", fields)
@@ -169,7 +169,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 lines of one name are one list, and all of them are given back: RFC 9110, 5.3")
+    @Test("K12 repeated headers are one list, and all of them are returned: RFC 9110, 5.3")
     func repeated() async throws {
         var fields: Headers = ["X-A": "1", "Cache-Control": "public"]
         fields.append("X-A", "2")
@@ -184,7 +184,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 fields that the library writes count for Vary like others: RFC 9111, 4.1")
+    @Test("K12 headers that the library writes count for Vary like others: RFC 9111, 4.1")
     func ownFields() async throws {
         let fields: Headers = [
             "Cache-Control": "max-age=60", "Vary": "User-Agent, Accept-Encoding",
@@ -196,7 +196,7 @@ import WherrySystem
         let other = try bench.client { $0.userAgent = "Other/1" }
         #expect(try await other.send(cached()).text == "2")
         var request = cached()
-        // It says then that it takes no coding.
+        // It then declares that it accepts no encoding.
         request.set(.compressed, 0)
         #expect(try await client.send(request).text == "3")
         #expect(try await ask() == "fresh 1")
@@ -208,7 +208,7 @@ import WherrySystem
 
     // MARK: HEAD and 304
 
-    @Test("K15 a 200 to HEAD freshens what GET has stored, or takes it away: RFC 9111, 4.3.5")
+    @Test("K15 a 200 to HEAD updates the stored GET, or removes it: RFC 9111, 4.3.5")
     func head() async throws {
         let tag: Headers = ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Content-Length": "1"]
         bench.answer("1", tag)
@@ -224,7 +224,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K15 a stale answer is validated by HEAD, and a 304 to that freshens it: 4.3.3")
+    @Test("K15 HEAD validates a stale entry, and a 304 updates it: 4.3.3")
     func headValidates() async throws {
         let tag: Headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
         bench.answer("1", tag)
@@ -237,7 +237,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K15 a strong validator in a 304 freshens every variant that has it: 4.3.4")
+    @Test("K15 a strong validator in a 304 updates every variant that has it: 4.3.4")
     func strongVariants() async throws {
         for tag in ["\"1\"", "W/\"1\""] {
             let path = tag.hasPrefix("W") ? "weak" : "strong"
@@ -258,7 +258,7 @@ import WherrySystem
 
     // MARK: The program's conditions
 
-    @Test("K15 on a stale answer the program's tags are asked about beside ours: 4.3.2")
+    @Test("K15 the program's tags are added to the validation of a stale entry: 4.3.2")
     func ownTags() async throws {
         let one: Headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
         let own: Headers = ["If-None-Match": "\"2\""]
@@ -268,7 +268,7 @@ import WherrySystem
         bench.answer("", one, status: 304)
         #expect(try await ask(own) == "confirmed 1")
         #expect(bench.lastHeaders["If-None-Match"] == "\"1\", \"2\"")
-        // The origin has come to what the program has.
+        // The origin now has the program's version.
         stub.advance(by: .seconds(61))
         bench.answer("", ["ETag": "\"2\""], status: 304)
         #expect(try await ask(own) == "network 304")
@@ -276,7 +276,7 @@ import WherrySystem
         #expect(try await ask([:], .anyAge) == "network 2" && bench.hits == 4)
         #expect(try await ask(own) == "fresh 304" && bench.hits == 4)
         #expect(try await ask(["If-None-Match": "*"]) == "fresh 304" && bench.hits == 4)
-        // A reload asks as the program does, and what it is told freshens what is stored.
+        // A reload sends the program's conditions, and its response updates the entry.
         stub.advance(by: .seconds(61))
         bench.answer("", ["ETag": "\"2\""], status: 304)
         #expect(try await ask(own, .reload) == "network 304")
@@ -284,7 +284,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K15 If-Modified-Since is judged by what is stored: RFC 9110, 13.1.3")
+    @Test("K15 If-Modified-Since is evaluated against the entry: RFC 9110, 13.1.3")
     func modifiedSince() async throws {
         bench.answer("1", ["Cache-Control": "max-age=60", "Last-Modified": date(-1000)])
         _ = try await ask()
@@ -294,7 +294,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K15 If-Match and If-Unmodified-Since are the origin's to judge: RFC 9111, 4.3.2")
+    @Test("K15 If-Match and If-Unmodified-Since are sent to the origin: RFC 9111, 4.3.2")
     func originConditions() async throws {
         bench.answer("1", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await ask()
@@ -307,7 +307,7 @@ import WherrySystem
     }
 
     @Test(
-        "K12 If-Range of the program, and a Content-Range that contradicts: RFC 9110, 13.1.5, 14.4")
+        "K12 If-Range of the program, and a contradictory Content-Range: RFC 9110, 13.1.5, 14.4")
     func parts() async throws {
         bench.answer("abcdef", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await ask()
@@ -325,10 +325,9 @@ import WherrySystem
         client.close()
     }
 
-    // MARK: Methods that change
+    // MARK: Unsafe methods
 
-    /// Stores answers of that many paths, which the next one to be asked for from the network
-    /// is told from.
+    /// Stores responses of that many paths; the next network request would reveal a miss.
     private func fill(_ paths: [String]) async throws {
         for path in paths {
             bench.answer("old", url: Self.url(path))
@@ -338,7 +337,7 @@ import WherrySystem
     }
 
     @Test(
-        "K12 a change makes its target and what it names invalid, of its own origin: 4.4",
+        "K12 an unsafe method invalidates its target and the URLs it names, on its origin: 4.4",
         arguments: ["POST", "PUT", "DELETE", "PATCH", "BREW"])
     func invalidation(_ method: String) async throws {
         try await fill(["a", "b?x=1", "c", "d"])
@@ -353,14 +352,15 @@ import WherrySystem
         bench.answer("", ["Location": "http://other.example/e"], method: method, status: 201)
         _ = try await ask(method: method)
         #expect(try await client.send(cached(url: "http://other.example/e")).isFromCache)
-        // What failed has changed nothing.
+        // A failed request changed nothing.
         bench.answer("", [:], url: Self.url("d"), method: method, status: 404)
         #expect(try await ask(path: "d", method: method) == "network 404")
         #expect(try await ask(path: "d") == "fresh old")
         client.close()
     }
 
-    @Test("K12 safe methods change nothing: RFC 9110, 9.2.1", arguments: ["OPTIONS", "PROPFIND"])
+    @Test(
+        "K12 safe methods invalidate nothing: RFC 9110, 9.2.1", arguments: ["OPTIONS", "PROPFIND"])
     func safe(_ method: String) async throws {
         try await fill(["a"])
         bench.answer("", [:], method: method)
@@ -369,7 +369,9 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 a change through a redirect counts for all of its URLs", arguments: [307, 308])
+    @Test(
+        "K12 an unsafe method through a redirect invalidates all of its URLs",
+        arguments: [307, 308])
     func redirected(_ status: Int) async throws {
         try await fill(["a", "b"])
         bench.answer("", ["Location": "/b"], method: "POST", status: status)
@@ -379,7 +381,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 an answer to POST that says what it is serves GET: RFC 9110, 9.3.3")
+    @Test("K12 a response to POST with a Content-Location serves GET: RFC 9110, 9.3.3")
     func posted() async throws {
         bench.answer(
             "made", ["Cache-Control": "max-age=60", "Content-Location": "/a"], method: "POST")
@@ -393,7 +395,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K19 a change whose names do not count reaches what is stored without them")
+    @Test("K19 an unsafe method with ignored parameters invalidates the entry without them")
     func ignored() async throws {
         func ask(_ path: String, _ method: String = "GET") async throws -> Bool {
             var request = cached(url: Self.url(path), method: method)
@@ -412,7 +414,7 @@ import WherrySystem
     // MARK: Failures
 
     @Test(
-        "K17 server errors that a stale answer serves in place of", arguments: [500, 502, 503, 504])
+        "K17 server errors that a stale response replaces", arguments: [500, 502, 503, 504])
     func serverErrors(_ status: Int) async throws {
         bench.answer("1", ["Cache-Control": "max-age=60, stale-if-error=60"])
         _ = try await ask()

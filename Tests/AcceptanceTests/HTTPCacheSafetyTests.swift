@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the HTTP cache: what must not be given, kept or lost
+// Wherry: acceptance tests of the HTTP cache: privacy and integrity
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -16,7 +16,7 @@ import WherrySystem
     private func httpClient(
         _ configure: (inout Client.Configuration) -> Void = { _ in }
     ) throws -> Client {
-        // The server has its own clock, which a manual one would not agree with.
+        // The server has its own clock, which would not agree with a manual one.
         try makeClient(scope) {
             $0.storageDirectory = folder.file("storage")
             $0.usesHTTPCache = true
@@ -24,9 +24,9 @@ import WherrySystem
         }
     }
 
-    // MARK: Who gets what
+    // MARK: Separate users
 
-    @Test("K19 SEC-C2 two users never share: tokens, partitions and named fields count")
+    @Test("K19 SEC-C2 two users never share: tokens, partitions, and key headers separate them")
     func identities() async throws {
         let client = try httpClient()
         func number(_ request: Request) async throws -> String {
@@ -50,10 +50,10 @@ import WherrySystem
         var second: [String] = []
         for request in requests { second.append(try await number(request)) }
         #expect(try first == second && hits() == 7)
-        // Cookies do not count: what depends on them says so.
+        // Cookies do not count: responses that depend on them say so.
         let cookie = cached(nil, ["Cookie": "a=1"], url: Self.minute)
         #expect(try await number(cookie) == first[0])
-        // A clearing finds all of them, and so does a method that changes the target.
+        // Clearing finds all of them, and so does an unsafe method on the target.
         #expect(try await client.cache.clear("cache") == 7)
         #expect(try await client.cache.usage().entries == 0)
         for request in requests { _ = try await number(request) }
@@ -62,7 +62,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K19 parameters that do not count are no part of the key, and are not kept")
+    @Test("K19 ignored parameters are not part of the key, and are not stored")
     func ignored() async throws {
         let client = try httpClient()
         for time in ["1", "2"] {
@@ -80,7 +80,7 @@ import WherrySystem
     }
 
     @Test(
-        "SEC-C3 a body that is cut, and a connection that nobody checked, leave nothing",
+        "SEC-C3 a cut body and an unauthenticated connection leave no entry",
         arguments: ["&cut=3", "&reset=3", "&no_length=1&reset=3", "&chunked=1&chunked_cut=1"])
     func incomplete(_ fault: String) async throws {
         let client = try httpClient()
@@ -96,7 +96,7 @@ import WherrySystem
         insecure.close()
     }
 
-    @Test("K12 answers in pieces, and GET with a body, pass the cache by")
+    @Test("K12 streamed responses, and GET with a body, bypass the cache")
     func passing() async throws {
         let client = try httpClient()
         for _ in 0..<2 {
@@ -121,7 +121,7 @@ import WherrySystem
     // MARK: Invalidation
 
     @Test(
-        "K12 a method that changes the target makes what is stored invalid, also where its body is cut",
+        "K12 an unsafe method invalidates the target's entry, also if its response body is cut",
         arguments: [
             #""HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc""#,
             #""HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc""#,
@@ -137,7 +137,7 @@ import WherrySystem
                 + " {\"raw\": [[\"read_body\"], [\"send\", \(answer)], [\"fin\"]]},"
                 + " {\(fresh), \"body\": \"new\"}]")
         #expect(try await client.send(cached(url: "s/x")).text == "old")
-        // A failure at the server changes nothing.
+        // A server error changes nothing.
         let error = await failure { () throws(WherryError) in
             try await client.send(Request("s/x", method: "POST"))
         }
@@ -150,7 +150,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K9 what was asked for before everything was cleared is not stored after it")
+    @Test("K9 a response requested before everything was cleared is not stored afterwards")
     func clearedMeanwhile() async throws {
         let client = try httpClient()
         let url = Self.minute + "&gate=g"
@@ -166,10 +166,10 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 what was asked for before a method changed the target is not stored after it")
+    @Test("K12 a response requested before an unsafe method on its target is not stored afterwards")
     func changedMeanwhile() async throws {
         let client = try httpClient()
-        // A validation that is under way while the resource changes.
+        // A validation in flight while the resource changes.
         try scope.script(
             "x",
             #"[{"headers": [["Cache-Control", "max-age=60"], ["ETag", "\"1\""], ["Age", "61"]], "body": "old"}, {"status": 304, "headers": [["Cache-Control", "max-age=60"], ["ETag", "\"1\""]], "gate": "g"}, {"body": "changed"}, {"headers": [["Cache-Control", "max-age=60"]], "body": "new"}]"#)
@@ -185,7 +185,7 @@ import WherrySystem
 
     // MARK: Redirects
 
-    @Test("K12 redirects are stored and followed hop by hop")
+    @Test("K12 each step of a redirect is stored and followed separately")
     func redirects() async throws {
         let client = try httpClient()
         try scope.script(
@@ -197,7 +197,7 @@ import WherrySystem
         #expect(first.text == "target" && second.text == "target" && second.isFromCache)
         #expect(second.url == first.url && second.redirects.map(\.url) == first.redirects.map(\.url))
         #expect(second.redirects.map(\.status) == [301])
-        // A stored redirect carries an Age, and otherwise the same header fields.
+        // A stored redirect has an Age, and otherwise the same headers.
         let fields = second.redirects.flatMap(\.headers.fields).filter { $0.name != "Age" }
         #expect(fields == first.redirects.flatMap(\.headers.fields))
         #expect(try hits() == 2)
@@ -211,7 +211,7 @@ import WherrySystem
     }
 
     @Test(
-        "K12 a redirect's page that is cut, endless or large is no error, and not stored",
+        "K12 a cut, endless, or large redirect page is not an error, and is not stored",
         arguments: ["cut", "endless", "large"])
     func redirectPages(_ kind: String) async throws {
         let client = try httpClient()
@@ -228,9 +228,9 @@ import WherrySystem
         client.close()
     }
 
-    // MARK: Parts
+    // MARK: Ranges
 
-    @Test("K12 ranges are served from a whole answer, and from a part that holds them")
+    @Test("K12 ranges are served from a complete entry, and from a partial one that contains them")
     func ranges() async throws {
         let client = try httpClient()
         let url = "bytes/1000?cache=max-age%3D60"
@@ -248,7 +248,7 @@ import WherrySystem
         #expect(try await !part("bytes=0-99").isFromCache)
         #expect(try await part("bytes=50-250").isFromCache)
         #expect(try hits() == 2)
-        // The rest is asked for, under the strong validator, and what comes is the whole.
+        // The rest is requested with the strong validator, and the result is complete.
         let whole = try await client.send(cached(url: url))
         #expect(whole.status == 200 && whole.body == bytes)
         let last = try #require(try scope.requests().last)
@@ -267,7 +267,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 a part whose file has become shorter or another one is no part of anything")
+    @Test("K12 a partial entry of a truncated or changed file is not used")
     func changedParts() async throws {
         let client = try httpClient()
         for change in ["size_next=100", "seed_next=2"] {
@@ -285,7 +285,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 bytes of a field that are no UTF-8 are given as they came: RFC 9110, 5.5")
+    @Test("K12 header bytes that are not UTF-8 are returned unchanged: RFC 9110, 5.5")
     func otherBytes() async throws {
         let client = try httpClient()
         try scope.script(
@@ -298,7 +298,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 codings: what is stored and what is given agree")
+    @Test("K12 encodings of stored and returned responses agree")
     func codings() async throws {
         let client = try httpClient()
         let url = "gzip?header=Cache-Control:max-age%3D60"

@@ -1,11 +1,11 @@
-// Wherry: what the acceptance tests of the HTTP cache have in common
+// Wherry: helpers for the acceptance tests of the HTTP cache
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 import Wherry
 import WherrySystem
 
-/// A scripted origin, a folder, and time that passes when it is told to.
+/// A scripted origin, a folder, and a clock that the tests move.
 struct HTTPCacheBench {
     static let url = "http://example.org/a"
 
@@ -26,7 +26,7 @@ struct HTTPCacheBench {
         }
     }
 
-    /// An answer of the origin, good for one request unless told otherwise.
+    /// A response of the origin, for one request by default.
     func answer(
         _ body: String, _ headers: Headers = ["Cache-Control": "max-age=60"],
         url: String = HTTPCacheBench.url, method: String? = nil, status: Int = 200,
@@ -36,9 +36,9 @@ struct HTTPCacheBench {
             url, method: method, times: times, status: status, headers: headers, body: Bytes(body))
     }
 
-    /// How many requests have reached the origin.
+    /// The number of requests that reached the origin.
     var hits: Int { stub.requests.count }
-    /// The fields of the last one.
+    /// The headers of the last one.
     var lastHeaders: Headers { stub.requests.last?.headers ?? [:] }
 }
 

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the HTTP cache: what serves, and when
+// Wherry: acceptance tests of the HTTP cache: serving and freshness
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -14,8 +14,8 @@ import WherrySystem
 
     // MARK: Policies
 
-    /// What a policy does with what is fresh, stale and absent: whether the origin is asked, and
-    /// what comes.
+    /// The behavior of a policy for fresh, stale, and missing entries: whether the origin gets a
+    /// request, and the result.
     struct PolicyCase: Sendable, CustomStringConvertible {
         var policy: CachePolicy?
         var fresh: String
@@ -25,7 +25,7 @@ import WherrySystem
     }
 
     @Test(
-        "K12 the four policies, and the client's own, with fresh, stale and absent answers",
+        "K12 the four policies, and the client's own, with fresh, stale, and missing entries",
         arguments: [
             PolicyCase(policy: nil, fresh: "old 1", stale: "new 2", absent: "old 1"),
             PolicyCase(policy: .protocol, fresh: "old 1", stale: "new 2", absent: "old 1"),
@@ -57,7 +57,7 @@ import WherrySystem
         }
     }
 
-    @Test("K12 a client without an HTTP cache has one where a request asks for it")
+    @Test("K12 a request can use the HTTP cache of a client that disables it")
     func perRequest() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
         bench.answer("1", times: nil)
@@ -70,7 +70,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 a hit has status, fields, body and its present age, in every way of asking")
+    @Test("K12 a hit has status, headers, body, and its current age, in every kind of request")
     func hit() async throws {
         let client = try bench.client()
         bench.answer(
@@ -91,7 +91,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K6 an answer of the HTTP cache is never told inside the starting call")
+    @Test("K6 a response of the HTTP cache is never reported inside the starting call")
     func notInside() async throws {
         let client = try bench.client()
         bench.answer("body")
@@ -109,7 +109,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 only-if-cached is answered 504 where nothing usable is stored: RFC 9111, 5.2.1.7")
+    @Test("K12 only-if-cached returns 504 on a miss: RFC 9111, 5.2.1.7")
     func onlyIfCached() async throws {
         let client = try bench.client()
         let request = cached(nil, ["Cache-Control": "only-if-cached"])
@@ -121,7 +121,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K12 what may not be stored is not, and HEAD is answered by a stored GET")
+    @Test("K12 uncacheable responses are not stored, and HEAD is served from a stored GET")
     func storing() async throws {
         let client = try bench.client()
         for control in ["no-store", "max-age=0", "no-cache"] {
@@ -134,7 +134,7 @@ import WherrySystem
         _ = try await client.send(cached())
         let head = try await client.send(cached(method: "HEAD"))
         #expect(head.isFromCache && head.status == 200 && head.body.isEmpty && bench.hits == 7)
-        // Variants lie side by side.
+        // Variants are stored separately.
         let vary: Headers = ["Cache-Control": "max-age=60", "Vary": "Accept-Language"]
         let url = "http://example.org/vary"
         for language in ["de", "en"] {
@@ -152,7 +152,7 @@ import WherrySystem
 
     // MARK: Validation
 
-    @Test("K15 a stale answer is validated: 304 brings the stored body, and a new body replaces it")
+    @Test("K15 a stale entry is validated: a 304 returns the stored body, a new body replaces it")
     func validation() async throws {
         let client = try bench.client()
         bench.answer(
@@ -173,7 +173,7 @@ import WherrySystem
         #expect(confirmed.isFromCache && confirmed.isRevalidated && !confirmed.isStale)
         #expect(confirmed.status == 200 && confirmed.text == "body")
         #expect(confirmed.header("x-a") == "new" && confirmed.header("set-cookie") == "c=1")
-        // Its age has begun anew, and nobody else gets the cookie.
+        // Its age has restarted, and no other request gets the cookie.
         let again = try await client.send(cached())
         #expect(again.isFromCache && !again.isRevalidated && again.header("x-a") == "new")
         #expect(again.header("set-cookie") == nil && bench.hits == 2)
@@ -185,7 +185,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K15 conditions of the program are its own: it gets the 304 that it asked for")
+    @Test("K15 conditions of the program stay its own: it gets the 304 that it requested")
     func ownConditions() async throws {
         let client = try bench.client()
         bench.answer("body", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
@@ -200,7 +200,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K15 a 304 that means another answer has the origin asked once more")
+    @Test("K15 a 304 for another response makes the client request again")
     func otherEntity() async throws {
         let client = try bench.client()
         bench.answer("body", ["Cache-Control": "max-age=0", "ETag": "\"1\""])
@@ -213,9 +213,9 @@ import WherrySystem
         client.close()
     }
 
-    // MARK: Now and afterwards
+    // MARK: Cached, then fresh
 
-    @Test("K16 what is stored at once, then the fresh one; an unchanged one is said so")
+    @Test("K16 the cached response is delivered first, then the fresh one, marked if unchanged")
     func thenNetwork() async throws {
         let client = try bench.client()
         bench.answer("one", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
@@ -236,7 +236,7 @@ import WherrySystem
         asked = try await ask()
         #expect(asked.kinds == ["cached", "done"] && asked.response?.text == "two")
         #expect(asked.response?.isUnchanged == false && asked.response?.isFromCache == false)
-        // A stored redirect is nothing to show.
+        // A stored redirect is not delivered.
         bench.answer(
             "", ["Location": "/b", "Cache-Control": "max-age=60"], url: "http://example.org/r",
             status: 301, times: 2)
@@ -251,14 +251,15 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K16 stale-while-revalidate answers at once and asks once behind: RFC 5861, 3")
+    @Test(
+        "K16 stale-while-revalidate responds at once and sends one background request: RFC 5861, 3")
     func staleWhileRevalidate() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=60, stale-while-revalidate=60"]
         bench.answer("one", fields)
         _ = try await client.send(cached())
         stub.advance(by: .seconds(61))
-        // The origin takes its time, so all of them come while it is being asked.
+        // The origin is slow, so all of them arrive during its request.
         stub.answer(
             HTTPCacheBench.url, times: 1, headers: fields, body: Bytes("two"), delay: .seconds(1))
         for _ in 0..<5 {
@@ -271,14 +272,14 @@ import WherrySystem
         var text = "one"
         while text == "one" { text = try await client.send(cached()).text }
         #expect(text == "two" && bench.hits == 2)
-        // Past the window it waits for the origin.
+        // After the window the request waits for the origin.
         stub.advance(by: .seconds(121))
         bench.answer("three", fields)
         #expect(try await client.send(cached()).text == "three" && bench.hits == 3)
         client.close()
     }
 
-    @Test("K16 a client that is closed while it revalidates ends it")
+    @Test("K16 closing a client ends its revalidation")
     func closedMeanwhile() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=0, stale-while-revalidate=60"]
@@ -298,7 +299,7 @@ import WherrySystem
     // MARK: Failures
 
     @Test(
-        "K17 a stale answer serves where the origin fails, marked so, within the time granted",
+        "K17 a stale response is served with a mark if the origin fails, within the granted time",
         arguments: ["connect", "connection_reset", "first_byte_timeout", "503"])
     func staleIfError(_ failure: String) async throws {
         let client = try bench.client()
@@ -312,7 +313,7 @@ import WherrySystem
         bench.answer("body", ["Cache-Control": "max-age=60, stale-if-error=100"])
         _ = try await client.send(cached())
         stub.advance(by: .seconds(161))
-        // The answer itself grants no more than 100 s, so the request has to.
+        // The response itself grants no more than 100 s, so the request must.
         try fail()
         let error = await AcceptanceTests.failure { () throws(WherryError) in
             try await client.send(cached())
@@ -327,7 +328,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K17 never after must-revalidate, and not for what is wrong with the answer itself")
+    @Test("K17 never after must-revalidate, and not if the response itself is faulty")
     func neverStale() async throws {
         let client = try bench.client()
         var request = cached()

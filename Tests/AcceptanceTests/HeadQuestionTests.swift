@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the question about the head of an answer
+// Wherry: acceptance tests of the decision on response headers
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -19,7 +19,7 @@ import WherrySystem
         client = try makeClient(scope)
     }
 
-    /// Has every body saved under that name, and writes down what it was asked about.
+    /// Saves every body under that name, and records its calls.
     private func saving(
         _ name: String = "a.bin", _ asked: Guarded<[String]> = Guarded([])
     ) -> Decisions {
@@ -32,7 +32,7 @@ import WherrySystem
 
     // MARK: A file
 
-    @Test("R21 the head of an answer turns a request into a file")
+    @Test("R21 the headers of a response turn a request into a file")
     func file() async throws {
         let asked = Guarded<[String]>([])
         let response = try await client.send(
@@ -45,7 +45,7 @@ import WherrySystem
         #expect(asked.withLock { $0 } == ["200 0"])
     }
 
-    @Test("R21 the questions of a client are those of its requests, and who proceeds has all of it")
+    @Test("R21 the client's callbacks apply to its requests, and continuing delivers all bytes")
     func proceed() async throws {
         let path = folder.file("large")
         try client.setDecisions(
@@ -60,7 +60,7 @@ import WherrySystem
         #expect(try folder.contents("large") == Data(TestPattern.bytes(seed: 3, count: 300_000)))
     }
 
-    @Test("R21 a stream becomes a file, or goes on after the question")
+    @Test("R21 a stream becomes a file, or continues after the decision")
     func streams() async throws {
         let saved = try await client.stream(Request("bytes/500000?seed=4"), decisions: saving())
         #expect(saved.head.status == 200)
@@ -73,7 +73,7 @@ import WherrySystem
         #expect(bytes == TestPattern.bytes(seed: 4, count: 500_000))
     }
 
-    @Test("R21 what goes to a file is decoded, has no length to keep to, and may be nothing")
+    @Test("R21 a saved body is decoded, needs no matching length, and may be empty")
     func forms() async throws {
         var request = Request("bytes/200000?seed=5&gzip=1")
         request.maxBodyBytes = 1_000
@@ -86,13 +86,13 @@ import WherrySystem
         #expect(try folder.contents("empty").isEmpty)
         var head = Request("bytes/5000000000000")
         head.method = "HEAD"
-        // The length is that of another answer, and no space is taken for it.
+        // The length is that of another response, and no space is reserved for it.
         _ = try await client.send(head, decisions: saving("head"))
         #expect(try folder.contents("head").isEmpty)
         #expect(try folder.names == ["chunked", "coded", "empty", "head"])
     }
 
-    @Test("R21 a file that is there is an error, replaced, or left beside another one")
+    @Test("R21 an existing file is an error, replaced, or joined by another one")
     func existing() async throws {
         try Data("old".utf8).write(to: URL(fileURLWithPath: folder.file("a.bin")))
         let error = await failure { () throws(WherryError) in
@@ -111,7 +111,7 @@ import WherrySystem
         #expect(try folder.names == ["a (1).bin", "a.bin"])
     }
 
-    @Test("R21 in a folder the answer names the file, and the server its time")
+    @Test("R21 in a folder the response names the file, and the server sets its time")
     func named() async throws {
         var request = Request("bytes/10?disposition=attachment%3B%20filename%3Dreport.txt")
         request.savesIntoDirectory = true
@@ -121,11 +121,11 @@ import WherrySystem
         #expect(response.savedPath == folder.file("deep/er/report.txt"))
         let found = try FileManager.default.attributesOfItem(
             atPath: folder.file("deep/er/report.txt"))
-        // What /bytes says: 2024-01-01.
+        // The time from /bytes: 2024-01-01.
         #expect(found[.modificationDate] as? Date == Date(timeIntervalSince1970: 1_704_067_200))
     }
 
-    @Test("R21 an answer that is cut leaves no file, and is not begun anew")
+    @Test("R21 a cut response leaves no file and is not retried")
     func cut() async throws {
         let asked = Guarded<[String]>([])
         var request = Request("bytes/100000?cut=50000")
@@ -139,7 +139,7 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("R21 what cannot be written ends the request", arguments: ["missing/a.bin", "a.bin/"])
+    @Test("R21 an unwritable file ends the request", arguments: ["missing/a.bin", "a.bin/"])
     func unwritable(name: String) async throws {
         let error = await failure { () throws(WherryError) in
             try await client.send(Request("bytes/100000"), decisions: saving(name))
@@ -148,7 +148,7 @@ import WherrySystem
         #expect(try folder.names.isEmpty)
     }
 
-    /// The name is taken while the body comes.
+    /// The name is taken while the body arrives.
     @Test("R21 a file that appears meanwhile is not overwritten")
     func race() async throws {
         let watcher = DownloadWatcher()
@@ -165,7 +165,7 @@ import WherrySystem
         #expect(transfer.state == .failed)
     }
 
-    @Test("R21 an answer whose status is refused makes no file")
+    @Test("R21 a response with an unaccepted status creates no file")
     func refusedStatus() async throws {
         let error = await failure { () throws(WherryError) in
             try await client.send(Request("status/404?body=gone"), decisions: saving())
@@ -175,7 +175,7 @@ import WherrySystem
         #expect(try folder.names.isEmpty)
     }
 
-    @Test("R21 the answer to pictures is asked about too")
+    @Test("R21 uploads raise the decision too")
     func pictures() async throws {
         let asked = Guarded<[String]>([])
         try client.setDecisions(saving("answer.json", asked))
@@ -187,9 +187,9 @@ import WherrySystem
         #expect(asked.withLock { $0 } == ["200 0"])
     }
 
-    // MARK: An end
+    // MARK: Ending
 
-    @Test("R21 the head of an answer ends it, and the rest is not read")
+    @Test("R21 the decision ends the response, and the body is not read")
     func end() async throws {
         for decisions in [
             Decisions.judgingHeads { _ in .end },
@@ -208,9 +208,9 @@ import WherrySystem
         #expect(try scope.requests().map(\.outcome) == ["gone", "gone"])
     }
 
-    // MARK: Which head
+    // MARK: Which headers
 
-    @Test("R21 of redirects, challenges and attempts only the answer that stands is asked about")
+    @Test("R21 redirects, challenges, and retries raise a decision only for the final response")
     func which() async throws {
         let asked = Guarded<[String]>([])
         let target = scope.url("/status/503").replacingOccurrences(of: ":", with: "%3A")
@@ -230,7 +230,7 @@ import WherrySystem
         decisions.retry = { _, _ in .after(.zero) }
         _ = try await client.send(request, decisions: decisions)
         #expect(asked.withLock { $0 } == ["200 0"])
-        // A redirect that is not followed is the answer.
+        // A redirect that is not followed is the response.
         asked.withLock { $0 = [] }
         request = Request("redirect/1")
         request.maxRedirects = 0
@@ -241,7 +241,7 @@ import WherrySystem
         #expect(try folder.names == ["b", "c"])
     }
 
-    @Test("R21 a failure that stands is asked about at its end, and is ended or not")
+    @Test("R21 a final failure raises the decision at its end")
     func stands() async throws {
         let asked = Guarded<[String]>([])
         for disposition in [Decisions.Disposition.proceed, .end] {
@@ -259,7 +259,7 @@ import WherrySystem
         #expect(asked.withLock { $0 } == ["503 0", "503 0"])
     }
 
-    @Test("R21 what a cache has is asked about as well", arguments: [false, true])
+    @Test("R21 cached responses raise the decision as well", arguments: [false, true])
     func caches(isTimed: Bool) async throws {
         let storage = try TemporaryFolder()
         let client = try makeClient(scope) {
@@ -288,7 +288,7 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("R21 what goes to a file as it comes is stored in no cache", arguments: [false, true])
+    @Test("R21 a body saved while it arrives is not cached", arguments: [false, true])
     func unstored(isTimed: Bool) async throws {
         let storage = try TemporaryFolder()
         let client = try makeClient(scope) {
@@ -306,9 +306,9 @@ import WherrySystem
         #expect(!again.body.isEmpty)
     }
 
-    // MARK: While it stands
+    // MARK: While the decision is open
 
-    @Test("R21 while the question stands the body waits, and nothing is told")
+    @Test("R21 during the decision the body waits, and nothing is reported")
     func waits() async throws {
         let watcher = DownloadWatcher()
         var request = Request("bytes/64000000?seed=9")
@@ -318,7 +318,7 @@ import WherrySystem
         let transfer = try client.send(request, observer: watcher)
         let question = try #require(await watcher.question())
         #expect(transfer.state == .waiting)
-        // Round trips let the loop do whatever it wants to.
+        // Round trips give the loop time for any action.
         for _ in 0..<20 { _ = try await client.send(Request("empty")) }
         #expect(watcher.told == ["question"])
         #expect(try scope.stats().sent < 32_000_000)
@@ -336,12 +336,12 @@ import WherrySystem
         #expect(await watcher.end().error?.code == .cancelled)
     }
 
-    @Test("R21 a cancel, the closing of the client and a cut end what waits for an answer")
+    @Test("R21 a cancel, closing the client, and a cut end an open decision")
     func ends() async throws {
         for way in ["cancel", "close", "drop"] {
             let client = try makeClient(scope)
             let watcher = DownloadWatcher()
-            // Without a body that waits the connection is watched: the cut is seen at once.
+            // Without a buffered body the connection is watched: the cut is detected at once.
             var request = Request("bytes/100?hold=\(way == "drop" ? 0 : 10)&gate=never")
             request.decisions = .head
             let transfer = try client.send(request, observer: watcher)
@@ -354,7 +354,7 @@ import WherrySystem
             let error = await watcher.end().error
             let reasons = way == "drop" ? ["truncated", "connection_reset"] : ["cancelled"]
             #expect(reasons.contains(error?.reason ?? "none"))
-            // The answer comes too late.
+            // The decision is too late.
             let late = await failure { () throws(WherryError) in
                 try question.save(to: folder.file("late"))
             }
@@ -363,7 +363,7 @@ import WherrySystem
         #expect(try folder.names.isEmpty)
     }
 
-    @Test("R21 a question that nobody answers lets the answer go on", arguments: [false, true])
+    @Test("R21 an unanswered decision continues the response", arguments: [false, true])
     func expired(isLetGo: Bool) async throws {
         let stub = StubServer()
         stub.advance(by: .zero)
@@ -386,7 +386,7 @@ import WherrySystem
         }
     }
 
-    @Test("R21 a cancel while the body is written leaves nothing behind")
+    @Test("R21 cancelling while the body is written leaves no file")
     func cancelledWriting() async throws {
         let watcher = DownloadWatcher()
         var request = Request("bytes/2000000?hold=1000000&gate=never")
@@ -403,14 +403,14 @@ import WherrySystem
 }
 
 extension Decision {
-    /// Answers that the body is to be saved.
+    /// Decides to save the body.
     fileprivate func save(to path: String) throws(WherryError) {
         guard case .head(_, let place) = kind else { return }
         try answer(.save(place.target(path)))
     }
 }
 
-/// Lets go of every question.
+/// Releases every decision.
 private final class EndListener: TransferObserver {
     private let outcome = AsyncMonitor<TransferOutcome?>(nil)
 
@@ -422,7 +422,7 @@ private final class EndListener: TransferObserver {
 }
 
 extension DownloadWatcher {
-    /// The first question.
+    /// The first decision.
     fileprivate func question() async -> Decision? {
         await wait { events in
             events.contains { if case .decision = $0 { true } else { false } }
@@ -431,7 +431,7 @@ extension DownloadWatcher {
         return nil
     }
 
-    /// The order of what was told.
+    /// The order of reports.
     fileprivate var told: [String] {
         events.map { event in
             switch event {

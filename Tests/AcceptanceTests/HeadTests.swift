@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of telling the head of an answer: once, and always
+// Wherry: acceptance tests of reporting response headers: exactly once
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -30,7 +30,8 @@ import WherrySystem
         return request
     }
 
-    /// What is told of an answer with that body: a stream's comes in pieces, and not at the end.
+    /// The reports for a response with that body: a stream's body arrives in chunks, not at the
+    /// end.
     private func told(
         _ status: Int, _ body: String, _ end: String = "ok", isStreamed: Bool
     ) -> [String] {
@@ -39,7 +40,7 @@ import WherrySystem
             : ["head \(status)", "done \(status) \(body) \(end)"]
     }
 
-    @Test("R29 of attempts the head of the one that stands is told", arguments: [false, true])
+    @Test("R29 only the headers of the final attempt are reported", arguments: [false, true])
     func attempts(isStreamed: Bool) async throws {
         stub.answer(url, times: 2, status: 503, body: Bytes("no"))
         stub.answer(url, body: Bytes("at last"))
@@ -54,8 +55,8 @@ import WherrySystem
         #expect(stub.requests.count == 3)
     }
 
-    /// It was tried again, and a second head told.
-    @Test("R29 an answer whose head was told is not begun anew", arguments: [false, true])
+    /// The request was retried, and its headers were reported twice.
+    @Test("R29 a response whose headers were reported is not retried", arguments: [false, true])
     func broken(isStreamed: Bool) async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope)
@@ -68,7 +69,7 @@ import WherrySystem
         _ = try client.send(asked, observer: listener)
         #expect(await listener.told == ["head 200", "done 200  truncated"])
         #expect(questions.withLock { $0 } == 0)
-        // Of one that nobody wants to hear of nothing has been told.
+        // An attempt without observers has reported nothing.
         try scope.reset()
         asked.set(.wantHead, 0)
         let quiet = HeadListener { _ in .again(true, after: 0) }
@@ -77,7 +78,8 @@ import WherrySystem
         #expect(try scope.requests().map(\.status) == [200, 200])
     }
 
-    @Test("R19 a redirect that is not followed is told as the answer", arguments: [false, true])
+    @Test(
+        "R19 a redirect that is not followed is reported as the response", arguments: [false, true])
     func redirect(isStreamed: Bool) async throws {
         stub.answer(url, status: 302, headers: ["Location": "/b"], body: Bytes("there"))
         stub.answer("http://h.invalid/b", body: Bytes("here"))
@@ -93,8 +95,8 @@ import WherrySystem
         }
     }
 
-    /// It was not told where the question was declined.
-    @Test("R20 a 401 that stands after a question is told", arguments: [false, true])
+    /// It was not reported if the callback declined it.
+    @Test("R20 a final 401 after a callback is reported", arguments: [false, true])
     func credentials(isStreamed: Bool) async throws {
         stub.answer(
             url, times: 2, status: 401, headers: ["WWW-Authenticate": "Basic realm=r"],
@@ -110,8 +112,8 @@ import WherrySystem
         #expect(await naming.told == told(200, "you", isStreamed: isStreamed))
     }
 
-    /// It was not told where a 401 is a success.
-    @Test("R32 a 401 that stands without a new token is told", arguments: [false, true])
+    /// It was not reported if 401 counts as success.
+    @Test("R32 a final 401 without a new token is reported", arguments: [false, true])
     func token(isStreamed: Bool) async throws {
         stub.answer(url, status: 401, body: Bytes("stale"))
         let client = try client()
@@ -125,8 +127,8 @@ import WherrySystem
         }
     }
 
-    /// The 401 was told, and then what came with credentials.
-    @Test("K15 R20 with the HTTP cache too one head is told, whoever answers")
+    /// The 401 was reported, and then the response with credentials.
+    @Test("K15 R20 the HTTP cache also reports headers once, from the network or the cache")
     func cached() async throws {
         let folder = try TemporaryFolder()
         let client = try client {
@@ -168,7 +170,7 @@ import WherrySystem
         }
     }
 
-    @Test("R19 a redirect that leads nowhere is no answer, and is not told")
+    @Test("R19 a redirect without a target is not a response, and is not reported")
     func refused() async throws {
         stub.answer(url, status: 302, headers: ["Location": "ftp://h.invalid/"])
         let listener = HeadListener()
@@ -177,7 +179,7 @@ import WherrySystem
     }
 }
 
-/// Writes down what it is told of an answer, and answers what it is asked.
+/// Records the reports for a response, and makes the decisions.
 private final class HeadListener: TransferObserver {
     private let notes = AsyncMonitor<[String]>([])
     private let answer: @Sendable (Decision.Kind) -> Decision.Answer
@@ -206,7 +208,7 @@ private final class HeadListener: TransferObserver {
 
     private func note(_ text: String) { notes.update { $0.append(text) } }
 
-    /// All of it, once it has ended.
+    /// All reports, once it has ended.
     var told: [String] {
         get async {
             await notes.wait { $0.last?.hasPrefix("done") == true ? $0 : nil } ?? []

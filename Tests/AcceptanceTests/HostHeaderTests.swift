@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of a Host header that the caller sets
+// Wherry: acceptance tests of a Host header set by the caller
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,8 +7,8 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// The header was refused, so that a server could not be asked for another of its hosts: a virtual host
-/// behind an address, or one that is not in DNS yet.
+/// The header was refused, so that a request could not select another host of a server: a virtual
+/// host of an address, or one that is not in DNS yet.
 @Suite struct HostHeaderTests {
     private let scope: TestServer.Scope
     private let client: Client
@@ -28,7 +28,7 @@ import WherrySystem
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
-    @Test("SEC-U11 a Host header is sent in place of the URL's host, once, before the client's own")
+    @Test("SEC-U11 a Host header replaces the URL's host, once, before the client's own headers")
     func sent() async throws {
         for host in ["a.example", "a.example:8080", "[::1]:8080", "192.0.2.1", "A_b.example."] {
             #expect(try await client.echo(request("echo", host: host)).values("host") == [host])
@@ -43,7 +43,7 @@ import WherrySystem
         #expect(try client.curlCommand(of: request("echo", host: "a.example")).contains("host: a.example"))
     }
 
-    @Test("SEC-U11 a second value, none, or no host is refused before anything is sent")
+    @Test("SEC-U11 a repeated, empty, or invalid Host is refused before anything is sent")
     func refused() async throws {
         var twice = request("echo", host: "a.example")
         twice.headers.append("Host", "b.example")
@@ -75,21 +75,21 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-U11 such a request neither sends cookies of the jar nor stores any")
+    @Test("SEC-U11 a request with a Host header neither sends nor stores cookies of the jar")
     func cookies() async throws {
         try client.cookies.set("a", "1", for: scope.url("/"))
         let own = request("cookies/set?b=2&attributes=Path%3D/", host: "a.example")
         _ = try await client.send(own)
         #expect(client.cookies.all.map(\.name) == ["a"])
         #expect(try scope.requests().map { $0.header("cookie") } == [nil])
-        // The caller's own header is sent all the same.
+        // The caller's own header is still sent.
         var given = request("echo", host: "a.example")
         given.headers["Cookie"] = "c=3"
         #expect(try await client.echo(given).values("cookie") == ["c=3"])
         #expect(try await client.echo(Request("echo")).values("cookie") == ["a=1"])
     }
 
-    @Test("SEC-U11 SEC-C1 such a request is served by no cache, and its response is stored in none")
+    @Test("SEC-U11 SEC-C1 a request with a Host header bypasses every cache")
     func caches() async throws {
         let bench = try HTTPCacheBench()
         let client = try bench.client()
@@ -104,7 +104,7 @@ import WherrySystem
         }
         #expect(bench.hits == 9)
         #expect(try await client.cache.entries().count == 1)
-        // The entry of the URL is still there, and only for requests without the header.
+        // The entry of the URL still exists, and serves only requests without the header.
         #expect(try await client.send(cached()).isFromCache)
         for policy in [CachePolicy.only, .anyAgeOnly] {
             let error = await failure { () throws(WherryError) in
@@ -155,7 +155,7 @@ import WherrySystem
         #expect(error?.reason == "wrong_name")
     }
 
-    @Test("SEC-U11 a download for another host at the same URL begins again")
+    @Test("SEC-U11 a download for another host at the same URL restarts")
     func downloads() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.bin")

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of pictures looked at and made smaller without an upload
+// Wherry: acceptance tests of images inspected and compressed without an upload
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -95,7 +95,7 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         ).image()
     }
 
-    @Test("U8 equal options give equal bytes in every language, as the table says")
+    @Test("U8 equal options give equal bytes in every language")
     func table() throws {
         for one in try scenarios("pictures.json", of: PictureCase.self) {
             var image = try one.image()
@@ -105,7 +105,7 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("SEC-R8 SEC-R9 pictures that cannot be read are refused, each for its reason")
+    @Test("SEC-R8 SEC-R9 unreadable images are each refused with their reason")
     func badPictures() throws {
         for one in try scenarios("bad-pictures.json", of: BadPicture.self) {
             let image = Image.bytes(try one.bytes())
@@ -117,7 +117,7 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test("U7 what is compressed is what an upload sends, and an upload tells the same of it")
+    @Test("U7 compress produces the same bytes as an upload, and an upload reports the same")
     func sameAsUpload() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope)
@@ -138,7 +138,7 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         #expect(told.originalBytes == Int64(try #require(image.info().byteCount)))
     }
 
-    @Test("U18 a picture tells what it is before anything is decoded")
+    @Test("U18 an image reports its properties before decoding")
     func info() throws {
         let image = try compressed(pixels(120, 80)).image
         let info = try image.info()
@@ -153,7 +153,7 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         #expect(missing?.code == .file)
     }
 
-    @Test("U19 a photograph of 12 megapixels fits into 200 KB, its longest side into 1280")
+    @Test("U19 a 12 megapixel photo is compressed to 200 KB with a longest side of 1280")
     func twelveMegapixels() throws {
         let (width, height) = (4000, 3000)
         let noise = [UInt8](unsafeUninitializedCapacity: width * height) { bytes, count in
@@ -175,7 +175,7 @@ private struct BadPicture: Decodable, Sendable, CustomTestStringConvertible {
         #expect(made.bytes.count <= 200_000 && made.width == 1280 && made.height == 960)
     }
 
-    @Test("U19 the ways a picture is made smaller are told")
+    @Test("U19 the steps of compression are reported")
     func ways() throws {
         let jpeg = try compressed(pixels(400, 300), quality: 0.85)
         #expect(jpeg.originalByteCount == nil && jpeg.quality == 85)

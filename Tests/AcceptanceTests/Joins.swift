@@ -14,7 +14,7 @@ private struct Join: Decodable {
     let error: String?
 }
 
-/// The cases of the table, for the addresses of the shared server.
+/// The cases of the table, with the addresses of the shared server.
 private func joins() throws -> [Join] {
     let server = try TestServer.shared
     let here = server.url("")
@@ -50,7 +50,7 @@ func proveJoins(with body: Request.Body) async throws {
     }
 }
 
-/// Downloads by every case of the table.
+/// Downloads every case of the table.
 func proveJoinsOfDownloads() async throws {
     let folder = try TemporaryFolder()
     for (index, join) in try joins().enumerated() {

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of what a server may cost: sizes, ratios, heads, time, lies about length
+// Wherry: acceptance tests of limits on server cost: sizes, ratios, headers, time, false lengths
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -16,14 +16,14 @@ import WherrySystem
         client = try makeClient(scope)
     }
 
-    /// How a GET ends: "" where it succeeds, else the reason.
+    /// The result of a GET: "" on success, otherwise the reason.
     private func ending(_ path: String) async -> String { await ending(client, path) }
 
     private func ending(_ client: Client, _ path: String) async -> String {
         await failure { () throws(WherryError) in try await client.get(path) }?.reason ?? ""
     }
 
-    /// What a GET of raw bytes ends with.
+    /// The result of a GET of raw bytes.
     private func answer(_ raw: String, end: String = "fin") async throws -> (
         reason: String, response: Response?
     ) {
@@ -34,7 +34,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R1 S11 a body is bounded by its decoded size, whatever it announces")
+    @Test("SEC-R1 S11 a limit applies to the decoded size of a body, whatever it announces")
     func bodySize() async throws {
         let small = try makeClient(scope) { $0.maxBodyBytes = 1_000_000 }
         for path in [
@@ -48,19 +48,19 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R2 S11 a bomb is stopped by its ratio, and codings one over the other are refused")
+    @Test("SEC-R2 S11 a bomb is stopped by its ratio, and stacked encodings are refused")
     func bombs() async throws {
         let error = await failure { () throws(WherryError) in
             try await client.get("gzip?zeros=60000000")
         }
         #expect(error?.reason == "too_large" && error?.code == .limit)
         #expect(error?.message.contains("1,000 times") == true)
-        // What is small may be of any ratio.
+        // Small bodies may have any ratio.
         #expect(try await client.get("gzip?zeros=1000000").body.count == 1_000_000)
         #expect(await ending("gzip?header=Content-Encoding:gzip") == "bad_encoding")
     }
 
-    @Test("SEC-R3 a gzip body that is cut anywhere is an error")
+    @Test("SEC-R3 a gzip body cut at any byte is an error")
     func cutCoding() async throws {
         let whole = scope.server.url("/gzip")
         let size = try await client.get(whole).header("content-length").flatMap { Int($0) }
@@ -73,7 +73,7 @@ import WherrySystem
     }
 
     @Test(
-        "SEC-R4 a body that ends early is an error; over TLS without a length or a farewell it says so"
+        "SEC-R4 a body that ends early is an error, also over TLS without length and close_notify"
     )
     func truncated() async throws {
         for path in [
@@ -113,8 +113,8 @@ import WherrySystem
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/file"))
     }
 
-    // The file got its final name, also where the request failed for the same reason.
-    @Test("SEC-R4 R21 a body that may have been cut makes no file")
+    // The file got its final name, even if the request failed for the same reason.
+    @Test("SEC-R4 R21 a possibly truncated body creates no file")
     func unverifiedFile() async throws {
         let server = try TestServer(certificate: .good)
         let folder = try TemporaryFolder()
@@ -139,7 +139,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R4 R22 a stream tells at its end whether its body may have been cut")
+    @Test("SEC-R4 R22 a stream reports at its end whether its body may be truncated")
     func unverifiedStream() async throws {
         let server = try TestServer(certificate: .good)
         let client = try makeClient { $0.caFile = server.ca }
@@ -163,7 +163,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R5 S11 a head is bounded in fields, in the length of a line and in all")
+    @Test("SEC-R5 S11 response headers have limits for count, line length, and total size")
     func heads() async throws {
         #expect(await ending("headers?count=200&size=10") == "")
         #expect(await ending("headers?count=257&size=10") == "header_too_large")
@@ -176,7 +176,7 @@ import WherrySystem
         #expect(try await answer(interim).reason == "header_too_large")
     }
 
-    @Test("SEC-R6 a head and a body that drip end at the total time, on a clock moved by hand")
+    @Test("SEC-R6 slow headers and bodies end at the total timeout, with a clock moved by the test")
     func drip() async throws {
         for first in [
             #""HTTP/1.1 200 OK\r\nX: ""#, #""HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx""#,
@@ -205,7 +205,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R7 lengths that disagree, NUL, a bare CR and HTTP 0.9 never become an answer")
+    @Test("SEC-R7 conflicting lengths, NUL, a bare CR, and HTTP 0.9 never become a response")
     func hostileHeads() async throws {
         let ok = "HTTP/1.1 200 OK\r\n"
         for (name, raw) in [
@@ -228,7 +228,7 @@ import WherrySystem
                 ["protocol", "truncated", "connection_reset", "bad_encoding"].contains(told.reason),
                 "\(name): \(told.reason)")
         }
-        // A length beside chunks does not count (RFC 9112 6.3), and folded lines are one.
+        // A length is ignored for chunked bodies (RFC 9112 6.3), and folded lines are one.
         let both = try await answer(
             ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
             end: "keep")

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of secrets in logs, and of curl's command line
+// Wherry: acceptance tests of secrets in logs, and of curl commands
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -12,12 +12,12 @@ import WherrySystem
 
     init() throws { bench = try CacheBench() }
 
-    /// No other text of the tests has it.
+    /// No other text of the tests contains it.
     private static let planted = "pl4nted"
 
     // MARK: L8, SEC-S1
 
-    @Test("L8 SEC-S1 no secret is in any log, description, error and command, at any level")
+    @Test("L8 SEC-S1 logs, descriptions, errors, and commands contain no secret at any level")
     func redaction() async throws {
         let planted = Self.planted
         let client = try client {
@@ -49,7 +49,7 @@ import WherrySystem
         texts.append(try client.curlCommand(of: request))
         texts.append(try handle.transfer.curlCommand())
 
-        // What a server says.
+        // Text from a server.
         try scope.script(
             "login",
             #"[{"status": 401, "headers": [["Set-Cookie", "id=\#(planted)"], ["Location", "/x?token=\#(planted)"], ["Link", "</y?key=\#(planted)>; rel=next"]], "body": "\#(planted)"}, {"status": 302, "headers": [["Location", "/@\#(scope.key)/echo?code=1&id_token=\#(planted)"]]}]"#
@@ -70,13 +70,13 @@ import WherrySystem
         texts.append(keeper.text)
         texts.append(String(decoding: try folder.contents("log"), as: UTF8.self))
         for text in texts { #expect(!text.contains(planted), "\(text)") }
-        // And what is no secret is there.
+        // And other text is present.
         #expect(keeper.text.contains("page=2") && keeper.text.contains("Set-Cookie: ***"))
         #expect(keeper.text.contains(#""password":"***""#) && keeper.text.contains("code=1"))
         #expect(keeper.text.contains("key:x-shop value:***"))
     }
 
-    @Test("L8 SEC-S1 nor is the password of a digest or of a key, or what a cookie says")
+    @Test("L8 SEC-S1 logs contain no password of a digest or key, and no cookie values")
     func sent() async throws {
         let planted = Self.planted
         let authority = try Authority.shared
@@ -91,7 +91,7 @@ import WherrySystem
         let client = try keyed("open sesame")
         let keeper = LogKeeper(client)
         #expect(try await client.get("\(origin)/@\(authority.key())/echo").status == 200)
-        // It asks twice: of a request that names somebody, and of one that is asked.
+        // It sends two requests: one with explicit credentials, and one with a callback.
         let words = #"Digest realm=\"r\", nonce=\"n\", qop=\"auth\""#
         let challenge = #"{"status": 401, "headers": [["WWW-Authenticate", "\#(words)"]]}"#
         let answer = #"{"headers": [["Set-Cookie", "id=\#(planted)-cookie; Path=/"]], "json": {}}"#
@@ -124,7 +124,7 @@ import WherrySystem
         #expect(keeper.text.contains("Set-Cookie: ***"))
     }
 
-    @Test("L8 names are compared without case, hyphens and brackets, and the list can be added to")
+    @Test("L8 secret names ignore case, hyphens, and brackets, and the list can be extended")
     func names() throws {
         let secrets = Secrets(["X-Shop", "größe"])
         for name in [
@@ -143,7 +143,7 @@ import WherrySystem
         #expect(secrets.text("//a@b@c") == "//***@c")
     }
 
-    @Test("L8 L9 a user's name and password go along for curl, the password only if asked for")
+    @Test("L8 L9 curl commands have the user name, and the password only on request")
     func credentials() throws {
         let client = try client()
         var request = Request("auth/basic/skye/x")
@@ -158,7 +158,7 @@ import WherrySystem
 
     // MARK: L9
 
-    /// What the server saw of a request, but for what may differ.
+    /// The server's view of a request, without parts that may differ.
     private func seen(_ data: Data) throws -> JSON {
         var echo = try JSON(parsing: String(decoding: data, as: UTF8.self))
         guard case .object(var object) = echo else { return echo }
@@ -169,7 +169,7 @@ import WherrySystem
                     guard case .array(let pair) = field, case .string(let name)? = pair.first else {
                         return false
                     }
-                    // The boundary of a form is made anew, and so is its length.
+                    // The boundary of a form is different each time, and so is its length.
                     let isForm = object["parts"].map { !$0.isNull } ?? false
                     return !isForm || !["content-type", "content-length"].contains(name.lowercased())
                 }.sorted { "\($0)".lowercased() < "\($1)".lowercased() })
@@ -182,7 +182,7 @@ import WherrySystem
     }
 
     @Test(
-        "L9 the command that is pasted into a shell sends the same request",
+        "L9 the command pasted into a shell sends the same request",
         arguments: [
             "get", "query", "json", "form", "text", "empty", "binary", "quotes", "file", "fields", "part",
             "head",

@@ -14,7 +14,7 @@ import WherrySystem
 
     // MARK: L6, L10
 
-    @Test("L6 suspend, resume, complete, the file's move and the client's end are events")
+    @Test("L6 suspend, resume, complete, the file's move, and the client's end are events")
     func taskEvents() async throws {
         let client = try client()
         let keeper = LogKeeper(client, .info)
@@ -47,7 +47,7 @@ import WherrySystem
         #expect(failed.reason == "checksum" && failed.error?.reason == "checksum")
     }
 
-    @Test("R25 each step is told to the client's log first and then to who asked for it, in one order")
+    @Test("R25 each step is reported to the client's log first, then to its observer, in one order")
     func steps() async throws {
         let client = try client()
         let keeper = StepKeeper()
@@ -63,7 +63,7 @@ import WherrySystem
             ])
     }
 
-    @Test("L10 a redirect and a retry are told in order, with what belongs to each")
+    @Test("L10 a redirect and a retry are reported in order, with their details")
     func monitor() async throws {
         let client = try client()
         let keeper = LogKeeper(client)
@@ -92,7 +92,7 @@ import WherrySystem
         #expect(client.counters().requests == Int64(try scope.requests().count))
     }
 
-    @Test("L10 a request that goes again tells why, and is counted")
+    @Test("L10 a retried request reports the reason, and is counted")
     func requestRetry() async throws {
         let client = try client { $0.clock = SystemClock.shared }
         let keeper = LogKeeper(client)
@@ -109,7 +109,7 @@ import WherrySystem
         #expect(client.counters().retried == 1 && client.counters().requests == 2)
     }
 
-    @Test("L10 a decision is told, and what it changed")
+    @Test("L10 a decision is logged with its changes")
     func decisions() async throws {
         let client = try client()
         let keeper = LogKeeper(client)
@@ -138,9 +138,9 @@ import WherrySystem
         #expect(first.sentBytes > 50 && first.receivedBytes > 50)
         #expect(first.remoteAddress == "127.0.0.1")
         #expect(second.isReused && second.connect == .zero && second.redirects == 2)
-        // Over all hops.
+        // Over all redirects.
         #expect(second.sentBytes > 2 * first.sentBytes)
-        // Of a failure the answer has them, and its record too.
+        // A failed response has them, and its record too.
         let keeper = LogKeeper(client, .error)
         let error = await failure { () throws(WherryError) in try await client.get("status/500") }
         #expect(error?.response?.metrics.receivedBytes ?? 0 > 0)
@@ -150,7 +150,7 @@ import WherrySystem
 
     // MARK: L11
 
-    @Test("L11 each level tells what those before it tell, and queries only the last one")
+    @Test("L11 each level includes the levels before it, and only the last one shows queries")
     func levels() async throws {
         let client = try client()
         let keepers = LogLevel.allCases.dropFirst().map { LogKeeper(client, $0) }
@@ -166,7 +166,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("L11 a file is private, begins anew when it is full, and has everything at the end")
+    @Test("L11 a log file is private, restarts when it is full, and is complete at the end")
     func files() async throws {
         let client = try client()
         try client.setLogFile(folder.file("log"), level: .info, maxBytes: 2000)
@@ -180,7 +180,7 @@ import WherrySystem
         #expect(!text[1].contains("/echo/1\n"))
         let mode = try FileManager.default.attributesOfItem(atPath: folder.file("log"))
         #expect(mode[.posixPermissions] as? Int == 0o600)
-        // What is there is gone on with, and closing writes the rest.
+        // An existing file is continued, and closing writes the rest.
         try client.setLogFile(folder.file("log"), level: .info)
         _ = try await client.get("echo/again")
         client.close()
@@ -189,7 +189,7 @@ import WherrySystem
         #expect(whole.hasSuffix("=========== Client closed\n"))
     }
 
-    @Test("L11 a file that cannot be opened is refused, and the one before goes on")
+    @Test("L11 a file that cannot be opened is refused, and the previous one continues")
     func badFiles() async throws {
         let client = try client()
         try client.setLogFile(folder.file("log"), level: .info)
@@ -205,7 +205,7 @@ import WherrySystem
         #expect(String(decoding: try folder.contents("log"), as: UTF8.self).contains("Client closed"))
     }
 
-    @Test("L11 lines of JSON have what programs look for")
+    @Test("L11 JSON lines have the members that programs need")
     func jsonLines() async throws {
         let client = try client()
         try client.setLogFile(folder.file("log"), level: .debug, asJSON: true)
@@ -223,7 +223,8 @@ import WherrySystem
         #expect(LogText.time(1_795_333_031.123) == "2026-11-22T07:37:11.123Z")
     }
 
-    @Test("L11 a sequence and a function get the records, and a slow reader hears what it missed")
+    @Test(
+        "L11 sequences and functions get the records, and a slow reader the number it missed")
     func readers() async throws {
         let client = try client()
         let heard = Guarded(0)
@@ -246,7 +247,7 @@ import WherrySystem
 
     // MARK: L12
 
-    @Test("L12 the counters are those of the server")
+    @Test("L12 the counters match the server")
     func counters() async throws {
         let client = try client()
         let cached = asking("echo/stored", for: .seconds(180))

@@ -1,4 +1,4 @@
-// Wherry: what the acceptance tests of logs have in common
+// Wherry: helpers for the acceptance tests of logs
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -23,8 +23,7 @@ final class LogKeeper: LogSink {
     var records: [LogRecord] { kept.withLock { $0 } }
     var events: [LogRecord.Event] { records.map(\.event) }
     var text: String { records.map(\.text).joined(separator: "\n") }
-    /// The first lines of the records that are about transfers and caches, without what follows the
-    /// sentence.
+    /// The first lines of the records about transfers and caches, up to the end of the sentence.
     var sentences: [String] {
         records.filter { ![.sent, .answered, .header].contains($0.event) }
             .map { String($0.text.prefix { $0 != "\n" }) }
@@ -32,8 +31,8 @@ final class LogKeeper: LogSink {
     func clear() { kept.withLock { $0 = [] } }
 }
 
-/// What a client's log and a transfer's observer hear, in one list; what is told of progress and states is
-/// left out.
+/// The events of a client's log and a transfer's observer, in one list, without progress and
+/// states.
 final class StepKeeper: LogSink, TransferObserver {
     let level = LogLevel.info
     let steps = Guarded<[String]>([])
@@ -52,12 +51,12 @@ final class StepKeeper: LogSink, TransferObserver {
     }
 }
 
-/// Until something of the file has come.
+/// Until the first bytes of the file have arrived.
 func waitForBytes(of transfer: Transfer) async {
     while transfer.progress.completed == 0, !transfer.state.isFinal { await Task.yield() }
 }
 
-/// A file beside the scenarios that holds a text as it has to be.
+/// A file next to the scenarios with the expected text.
 func golden(_ name: String) throws -> String {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Scenarios/log")

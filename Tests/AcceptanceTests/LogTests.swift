@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of what is logged, and where
+// Wherry: acceptance tests of log contents and destinations
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -14,7 +14,7 @@ import WherrySystem
 
     // MARK: L1, L2
 
-    @Test("L1 WHERRY_LOG asks for a log from outside, on standard error or in a file")
+    @Test("L1 WHERRY_LOG enables a log from the environment, to standard error or a file")
     func environment() async throws {
         let told = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]
@@ -27,7 +27,7 @@ import WherrySystem
             let file = String(decoding: try folder.contents("log"), as: UTF8.self)
             #expect(file.contains(" info #") && file.contains("/echo/two"))
             unsetenv("WHERRY_LOG_FILE")
-            // Said once, however often it is met.
+            // Reported once, however often it occurs.
             setenv("WHERRY_LOG", "everything", 1)
             try await LogTests.get("/echo/three")
             try await LogTests.get("/echo/four")
@@ -48,7 +48,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("L2 every line begins with the mark, after our own name and the transfer's number")
+    @Test("L2 every line begins with the mark, after the library's name and the transfer's number")
     func lineForm() async throws {
         let client = try client()
         let keeper = LogKeeper(client)
@@ -75,7 +75,7 @@ import WherrySystem
     private let off = "Do not need to load cache, start sending network request..."
     private let asks = "Failed to load cache, start to sending network request..."
 
-    @Test("L3 the texts of the timed cache come in SJNetwork's order: off, miss, hit, expired")
+    @Test("L3 the texts of the timed cache have SJNetwork's order: off, miss, hit, expired")
     func cacheTexts() async throws {
         let client = try client()
         let keeper = LogKeeper(client)
@@ -110,7 +110,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("L3 the HTTP cache is told of in the same words")
+    @Test("L3 the HTTP cache uses the same words")
     func httpCacheTexts() async throws {
         let client = try client { $0.usesHTTPCache = true }
         let keeper = LogKeeper(client)
@@ -126,8 +126,8 @@ import WherrySystem
         client.close()
     }
 
-    // A read of the cache by itself was not in the log.
-    @Test("L3 K8 reads of the caches are in the log, and stale and confirmed responses are marked")
+    // A read of the cache alone was not in the log.
+    @Test("L3 K8 reads of the caches are logged, and stale and validated responses are marked")
     func cacheReads() async throws {
         let bench = try HTTPCacheBench()
         let client = try bench.client()
@@ -156,7 +156,7 @@ import WherrySystem
 
     // MARK: L4
 
-    @Test("L4 a transfer describes itself as SJNetwork does, in full while debugging")
+    @Test("L4 a transfer describes itself like SJNetwork, in full while debugging")
     func descriptions() async throws {
         let client = try client()
         var request = Request("echo", method: "POST")
@@ -207,7 +207,7 @@ import WherrySystem
 
     // MARK: L5
 
-    @Test("L5 header fields, downloads, verbs and what is refused are told in SJNetwork's words")
+    @Test("L5 headers, downloads, commands, and refusals are logged in SJNetwork's words")
     func otherTexts() async throws {
         let client = try client { $0.headers = ["X-Token-Kind": "plain", "X-Name": "skye"] }
         let keeper = LogKeeper(client)
@@ -249,7 +249,7 @@ import WherrySystem
 
     // MARK: SEC-S2
 
-    @Test("SEC-S2 nothing a server sends moves a cursor or looks like a line of ours")
+    @Test("SEC-S2 text from a server cannot move a cursor or imitate a log line")
     func injection() async throws {
         let client = try client()
         let keeper = LogKeeper(client)

@@ -17,7 +17,7 @@ import WherrySystem
         client = try makeClient(scope)
     }
 
-    @Test("M1 every transfer has an id of its own, and the count is exact")
+    @Test("M1 every transfer has a unique id, and the count is exact")
     func pool() async throws {
         let count = loops(1000)
         let handles = try (0..<count).map { number in
@@ -35,7 +35,7 @@ import WherrySystem
         #expect(client.count() == 0)
     }
 
-    @Test("M2 a running client lists what it does")
+    @Test("M2 a running client lists its transfers")
     func listing() async throws {
         var request = Request("bytes/100000?hold=40000&gate=go")
         request.tag = "one"
@@ -51,7 +51,7 @@ import WherrySystem
         #expect(list.map(\.id) == [first.transfer.id, second.transfer.id])
         #expect(list.map(\.kind) == [.request, .request])
         #expect(list.map(\.method) == ["GET", "PUT"])
-        // Queries may hold secrets, and are not told.
+        // Queries may contain secrets, and are not listed.
         #expect(list.map(\.url) == [scope.url("/bytes/100000?..."), scope.url("/faulty-echo?...")])
         #expect(list.map(\.tag) == ["one", nil])
         #expect(list.map(\.state) == [.running, .running])
@@ -63,19 +63,19 @@ import WherrySystem
         #expect(client.transfers().isEmpty)
     }
 
-    @Test("M2 downloads and uploads are listed with their kind, path and progress")
+    @Test("M2 downloads and uploads are listed with their kind, path, and progress")
     func listingOfAll() async throws {
         let folder = try TemporaryFolder()
         var up = Request("sink?stall=1&gate=go", method: "POST")
         up.body = .multipart([.bytes("a", Bytes(TestPattern.bytes(count: 1000)))])
         let upload = try client.start(up)
         var down = Request("bytes/100000?hold=40000&gate=go")
-        // A server that holds is no stalled one, however long a busy machine takes.
+        // A server that holds is not a stall, however long a busy machine takes.
         down.stallBytesPerSecond = 0
         let download = try client.download(down, to: folder.file("a.bin"))
         let plain = try client.start(Request("faulty-echo?gate=go", method: "DELETE"))
         try await scope.wait("requests=3")
-        // The server's hold has been reached, and what it sent is here.
+        // The server has reached its hold, and the bytes it sent have arrived.
         for await progress in download.progress where progress.completed >= 40_000 { break }
         for await progress in upload.progress where progress.completed >= 1000 { break }
 
@@ -96,7 +96,7 @@ import WherrySystem
 
     // MARK: M3, M4: cancelling
 
-    @Test("M3 cancelling reaches what matches, and nothing else")
+    @Test("M3 cancelling reaches only matching transfers")
     func cancelling() async throws {
         func start(_ url: String, _ parameters: JSONObject = [:], tag: String? = nil) throws
             -> TransferHandle<Response>
@@ -122,7 +122,7 @@ import WherrySystem
         #expect(await failure { () throws(WherryError) in try await a2.value }?.code == .cancelled)
         #expect([a1, b, c, d].map(\.state) == Array(repeating: .running, count: 4))
 
-        // Any parameters, joined with the base as a request's is.
+        // Any parameters, joined with the base like a request's.
         #expect(client.cancel(.url(scope.url("/silent?u=a"))) == 1)
         #expect(await failure { () throws(WherryError) in try await a1.value }?.code == .cancelled)
         #expect(client.cancel(.tag("t")) == 1)
@@ -131,7 +131,7 @@ import WherrySystem
         #expect(await failure { () throws(WherryError) in try await c.value }?.code == .cancelled)
         #expect(d.state == .running)
         #expect(client.cancel(.tag("t")) == 0)
-        // Several URLs at once; those that are not there do no harm.
+        // Several URLs at once; unknown ones do no harm.
         let e = try start("silent?u=e")
         let f = try start("silent?u=f")
         #expect(client.cancel(.urls(["silent?u=e", scope.url("/silent?u=f"), "none"])) == 2)
@@ -144,7 +144,7 @@ import WherrySystem
         #expect(d.state == .cancelled)
     }
 
-    @Test("M4, M5 however a transfer is cancelled, it ends once, by states that follow each other")
+    @Test("M4, M5 a cancelled transfer ends once, with valid state transitions")
     func oneEnd() async throws {
         let count = loops(10_000)
         var random = SystemRandomNumberGenerator()
@@ -196,7 +196,7 @@ import WherrySystem
 
     // MARK: M5, M6: states
 
-    @Test("M5 the states follow each other as they may")
+    @Test("M5 the states follow the allowed transitions")
     func states() async throws {
         let handle = try client.start(Request("faulty-echo?gate=go"))
         try await scope.wait("requests=1")
@@ -210,7 +210,7 @@ import WherrySystem
         try scope.open(gate: "go")
         _ = try await handle.value
         #expect(handle.state == .done)
-        // After the end no verb changes anything.
+        // After the end no command changes anything.
         handle.cancel()
         handle.pause()
         #expect(handle.state == .done)
@@ -219,16 +219,16 @@ import WherrySystem
         #expect(states == [.paused, .running, .done])
     }
 
-    @Test("M6 a paused upload sends no byte, and goes on where it was")
+    @Test("M6 a paused upload sends nothing, and resumes at the same byte")
     func pausedUpload() async throws {
         let size = 64_000_000
         var request = Request("sink?stall=1&gate=go", method: "POST")
         request.body = .bytes(Bytes(TestPattern.bytes(count: size)), contentType: nil)
         let handle = try client.start(request)
-        // The server takes nothing yet: what goes out stays in the sockets' buffers.
+        // The server reads nothing yet: sent bytes stay in the socket buffers.
         for await progress in handle.progress where progress.completed > 0 { break }
         handle.pause()
-        // Round trips through the loop: the pause has arrived.
+        // Round trips through the loop: the pause has taken effect.
         for _ in 0..<2 { _ = try await client.get("echo") }
         let sent = handle.transfer.progress.completed
         #expect(sent > 0 && sent < size)
@@ -241,7 +241,7 @@ import WherrySystem
         #expect(try await handle.value.json().integer(at: "bytes") == Int64(size))
     }
 
-    @Test("M6 of a pause and a going on at once, none leaves the transfer standing")
+    @Test("M6 concurrent pause and resume never leave the transfer stuck")
     func pauseRace() async throws {
         for round in 0..<loops(500) {
             let handle = try client.start(Request("bytes/300000?round=\(round)", method: "GET"))
@@ -261,7 +261,7 @@ import WherrySystem
         }
     }
 
-    @Test("M6 a paused answer stands still, and timeouts with it")
+    @Test("M6 a paused response stops, and so do its timeouts")
     func pausedAnswer() async throws {
         let clock = ManualClock(manual: false)
         let client = try makeClient(scope) {
@@ -273,7 +273,7 @@ import WherrySystem
         handle.pause()
         _ = try await client.get("echo")
         try scope.open(gate: "go")
-        // One piece is enough: how many the kernel takes is its own affair.
+        // One chunk is enough: the kernel decides how many it accepts.
         try await scope.wait("sent=1000001")
         clock.advance(by: .milliseconds(120_000))
         _ = try await client.get("echo")
@@ -285,7 +285,7 @@ import WherrySystem
 
     // MARK: M7: shutting down
 
-    @Test("M7 closing leaves no thread and no descriptor")
+    @Test("M7 closing leaks no thread and no descriptor")
     func closing() async {
         await #expect(processExitsWith: .success) {
             let scope = try TestServer.shared.scope()
@@ -314,12 +314,12 @@ import WherrySystem
             for number in 0..<loops(1000) { try await openOnce(number) }
             let after = try counts()
             try #require(after[0] == before[0], "\(before) \(after)")
-            // The pool of Swift's own tasks may have grown by a thread.
+            // Swift's thread pool may have grown by a thread.
             try #require(after[1] <= before[1] + 4, "\(before) \(after)")
         }
     }
 
-    @Test("M7 draining lets what runs come to its end")
+    @Test("M7 draining lets running transfers finish")
     func draining() async throws {
         let handle = try client.start(Request("faulty-echo?gate=go"))
         try await scope.wait("requests=1")
@@ -336,7 +336,7 @@ import WherrySystem
 
     // MARK: M8 to M11
 
-    @Test("M8 identical requests are all sent")
+    @Test("M8 identical requests are each sent")
     func identical() async throws {
         async let one = client.get("echo?same")
         async let two = client.get("echo?same")
@@ -345,16 +345,16 @@ import WherrySystem
         #expect(try scope.requests().count == 3)
     }
 
-    @Test("M9 a request may be sent again from the end of the one before, any number of times")
+    @Test("M9 a request may be sent again from the end of the previous one, any number of times")
     func restarting() async throws {
         let chain = Restarting(client, Request("http://127.0.0.1:1/"), times: loops(10_000))
         chain.next()
         #expect(await chain.finished.wait { $0 > 0 ? $0 : nil } == loops(10_000))
-        // All of them on the loop's thread, none deeper in its stack than another by much.
+        // All of them on the loop's thread, with little growth of its stack.
         #expect(chain.stack.withLock { $0.max - $0.min } < 65_536)
     }
 
-    @Test("M9 cancelling from an event of the same transfer is fine")
+    @Test("M9 a transfer can be cancelled from its own event")
     func cancelFromEvent() async throws {
         let canceller = CancelAtHead()
         var request = Request("bytes/1000000?hold=1000&gate=never")
@@ -364,7 +364,7 @@ import WherrySystem
         #expect(ends == [.cancelled])
     }
 
-    @Test("M10 a tag's transfers are counted, paused, awaited and cancelled together")
+    @Test("M10 a tag's transfers are counted, paused, awaited, and cancelled together")
     func tags() async throws {
         func start(_ tag: String, _ path: String) throws -> TransferHandle<Response> {
             var request = Request(path)
@@ -398,7 +398,7 @@ import WherrySystem
         #expect(await task.value?.code == .cancelled)
         try await scope.wait("ended=1")
         #expect(try scope.requests().map(\.outcome) == ["gone"])
-        // A task that is cancelled already sends nothing.
+        // A task that is already cancelled sends nothing.
         let late = Task { () async -> WherryError? in
             withUnsafeCurrentTask { $0?.cancel() }
             return await failure { () throws(WherryError) in try await client.get("echo") }
@@ -407,7 +407,7 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("M11 whoever awaits a handle's value takes it down with the task")
+    @Test("M11 cancelling a task that awaits a handle's value cancels the transfer")
     func handleCancellation() async throws {
         let handle = try client.start(Request("silent"))
         try await scope.wait("requests=1")
@@ -435,7 +435,7 @@ private final class EndCounter: TransferObserver {
     }
 }
 
-/// Sends the same request again in the end of the one before.
+/// Sends the same request again when the previous one ends.
 private final class Restarting: TransferObserver {
     let finished = AsyncMonitor(0)
     let stack = Guarded((min: UInt.max, max: UInt.min))
@@ -471,7 +471,7 @@ private final class Restarting: TransferObserver {
     }
 }
 
-/// Cancels when the head has come.
+/// Cancels when the headers have arrived.
 private final class CancelAtHead: TransferObserver {
     let ends = AsyncMonitor<[TransferState]>([])
 

@@ -1,4 +1,4 @@
-// Wherry: the case tables of models and pages, which C and Python prove too
+// Wherry: the case tables of models and pages, shared with C and Python
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -43,7 +43,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
 }
 
 @Suite struct ModelScenarioTests {
-    @Test("O8 every conversion of the table")
+    @Test("O8 conversions match the table")
     func conversions() throws {
         for one in try cases("conversions.json") {
             let mapping = ItemMapping([.init("a", try type(one.value(at: "type")))])
@@ -61,7 +61,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         }
     }
 
-    @Test("O7 every table of fields of the table")
+    @Test("O7 field mappings match the table")
     func mappings() throws {
         for one in try cases("item-mapping.json") {
             let mapping = try mapping(one.value(at: "fields"))
@@ -82,7 +82,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         }
     }
 
-    @Test("O9 every path of the table")
+    @Test("O9 paths match the table")
     func paths() throws {
         let table = try table("json-paths.json")
         let json = try #require(table.value(at: "json"))
@@ -101,7 +101,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         }
     }
 
-    @Test("O1 every spelling of a server of the table")
+    @Test("O1 server URLs match the table")
     func servers() throws {
         for one in try cases("server-urls.json") {
             let server = try #require(one.text(at: "server"))
@@ -115,7 +115,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         }
     }
 
-    @Test("O18 every Link field of the table")
+    @Test("O18 Link headers match the table")
     func links() async throws {
         for one in try cases("link-fields.json") {
             let stub = StubServer()
@@ -143,7 +143,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         }
     }
 
-    @Test("O10 O14 O18 every kind of end of the table")
+    @Test("O10 O14 O18 every way to end a list matches the table")
     func ends() async throws {
         for one in try cases("page-ends.json") {
             let about = one.text(at: "about") ?? ""
@@ -191,7 +191,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         return paging
     }
 
-    @Test("O15 every list in sections of the table")
+    @Test("O15 sectioned lists match the table")
     func sections() throws {
         for one in try cases("sections.json") {
             var list = SectionedList(try #require(one.array(at: "start")).map(section))
@@ -207,7 +207,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
     }
 }
 
-/// [header, footer, items] from an index on.
+/// [header, footer, items] from an index.
 private func section(_ json: JSON, from index: Int) throws -> SectionedList<JSON>.Section {
     SectionedList.Section(
         header: try #require(json.text(at: "\(index)")),
@@ -227,7 +227,7 @@ private func apply(_ step: JSON, to list: inout SectionedList<JSON>) throws -> [
     case "insert":
         return list.insert(contentsOf: try #require(step.array(at: "3")), section: at, row: row)
     case "remove":
-        // A range begins where rows may be: one that does not is no range of them.
+        // A range begins where rows are allowed: otherwise it is not a range of them.
         guard row >= 0 else { return [] }
         return list.remove(section: at, rows: row..<row + Int(try #require(step.integer(at: "3"))))
     case "replace":
@@ -240,7 +240,7 @@ private func apply(_ step: JSON, to list: inout SectionedList<JSON>) throws -> [
     }
 }
 
-/// A change as the table writes it.
+/// A change in the table's notation.
 private func told(_ change: ListChange) -> JSON {
     func told(_ kind: String, _ numbers: Int...) -> JSON {
         .array([.string(kind)] + numbers.map { .integer(Int64($0)) })

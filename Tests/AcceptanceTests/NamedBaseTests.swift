@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of bases that requests take by name
+// Wherry: acceptance tests of named base URLs
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -6,7 +6,7 @@ import Testing
 import Wherry
 
 @Suite struct NamedBaseTests {
-    @Test("C4 three servers are reached by name, and an unknown name reaches none")
+    @Test("C4 a client reaches three servers by name, and an unknown name reaches none")
     func threeServers() async throws {
         let servers = try (0..<3).map { _ in try TestServer() }
         let scopes = servers.map { $0.scope() }

@@ -39,7 +39,7 @@ import Wherry
         try scope.requests().map { $0.query.map { "\($0[0])=\($0[1])" }.joined(separator: "&") }
     }
 
-    @Test("O11 page 2 that failed is asked for again, and the list moves on success alone")
+    @Test("O11 a failed page 2 is requested again, and only success changes the list")
     func failingPage() async throws {
         try scope.script(
             "books",
@@ -89,7 +89,7 @@ import Wherry
         }
     }
 
-    @Test("O11 a refresh asks the server though the answer is stored")
+    @Test("O11 a refresh sends a request although the response is cached")
     func refreshPastCache() async throws {
         try script("books", pages: 4)
         var request = Request("s/books")
@@ -104,12 +104,12 @@ import Wherry
         try await list.refresh()
         #expect(try scope.requests().count == 2)
         #expect(list.items.map(\.id) == [2, 3])
-        // What it brought is what is stored now.
+        // Its response is now in the cache.
         try await list.load(page: 0)
         #expect(try scope.requests().count == 2 && list.items.map(\.id) == [2, 3])
     }
 
-    @Test("O13 a page that is visited again costs no request, where pages are kept")
+    @Test("O13 revisiting a cached page sends no request")
     func revisiting() async throws {
         try script("books")
         var paging = paging
@@ -122,7 +122,7 @@ import Wherry
         #expect(try targets().count == 3)
     }
 
-    @Test("O14 a function tells which items are the same")
+    @Test("O14 a function decides which items are equal")
     func keyFunction() async throws {
         try scope.script(
             "books",
@@ -134,7 +134,7 @@ import Wherry
         #expect(list.items.map(\.id) == [1, 2])
     }
 
-    @Test("O18 a server that counts by offset, one with tokens and one with links")
+    @Test("O18 servers with offsets, tokens, and links are supported")
     func threeServers() async throws {
         try scope.script(
             "offset",
@@ -182,7 +182,7 @@ import Wherry
         return list.items.map(\.id)
     }
 
-    @Test("O18 parameters of POST go into the body, page and all")
+    @Test("O18 POST parameters are sent in the body, including the page")
     func post() async throws {
         var request = Request("echo", method: "POST")
         request.parameters = ["q": "skye"]
@@ -204,14 +204,14 @@ import Wherry
             })
     }
 
-    @Test("O19 ten pages come one after the other, and two are loaded ahead")
+    @Test("O19 ten pages are read in order, with two loaded ahead")
     func prefetching() async throws {
         try script("books")
         let pages = client.pages(Request("s/books"), paging, of: Book.self, prefetch: 2)
         #expect(try scope.requests().isEmpty)
         var iterator = pages.makeAsyncIterator()
         #expect(try await iterator.next(isolation: nil)?.map(\.id) == [0, 1])
-        // The reader has one page; two more come, and no fourth.
+        // The reader has one page; two more are loaded, and no fourth.
         try await scope.wait("requests=3")
         var found = [[0, 1]]
         while let page = try await iterator.next(isolation: nil) {
@@ -223,7 +223,7 @@ import Wherry
         #expect(try await iterator.next(isolation: nil) == nil)
     }
 
-    @Test("O19 without prefetch a page is asked for when the reader wants it")
+    @Test("O19 without prefetch a page is requested on demand")
     func onDemand() async throws {
         try script("books")
         var count = 0
@@ -235,7 +235,7 @@ import Wherry
         #expect(try scope.requests().count == 3)
     }
 
-    @Test("O19 items come one by one, each once, and a failure ends them")
+    @Test("O19 items are returned one by one, each once, and a failure ends them")
     func items() async throws {
         try scope.script(
             "books",
@@ -255,7 +255,7 @@ import Wherry
         #expect(error?.httpStatus == 500)
     }
 
-    @Test("O19 paging that cannot be, and cancelling, end an iteration")
+    @Test("O19 invalid paging settings and cancelling end an iteration")
     func ending() async throws {
         var wrong = paging
         wrong.size = 0

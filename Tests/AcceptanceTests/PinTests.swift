@@ -42,7 +42,7 @@ import WherrySystem
     // MARK: S3
 
     @Test(
-        "S3 what is allowed, whose name is checked and what is pinned: the sixteen cases, by keys and by certificates",
+        "S3 the sixteen cases of trust, name, and pins have the expected results, in both modes",
         arguments: [TrustPolicy.PinMode.keys, .certificates])
     func truthTable(mode: TrustPolicy.PinMode) async throws {
         for number in 0..<16 {
@@ -75,7 +75,7 @@ import WherrySystem
     }
 
     @Test(
-        "S3 where pins alone vouch, the name is still checked, another key is refused, and so is who has no pins"
+        "S3 with pins alone the name is still checked; another key and an unpinned host are refused"
     )
     func allowedInvalid() async throws {
         let loose = try client(["*.localhost": .init(try pin("wrong-name"), try pin("expired"))]) {
@@ -90,7 +90,7 @@ import WherrySystem
         }
         #expect(await ending(nameless, url("wrong-name")) == "")
         #expect(await ending(nameless, url("self-signed")) == "untrusted")
-        // An anchor vouches for its chain, and not for its dates.
+        // An anchor replaces the CA, and does not extend expiry dates.
         let anchored = try client([
             "*": .init(authority.path("expired.pem"), authority.path("stranger.pem"))
         ]) {
@@ -104,14 +104,14 @@ import WherrySystem
 
     // MARK: S2, S4, S8
 
-    @Test("S2 SEC-T5 a key is the server's own, wherever else in the chain another may stand")
+    @Test("S2 SEC-T5 a pin matches only the server's own key, not another in the chain")
     func leafOnly() async throws {
         #expect(await ending(try client(["*": .init(try pin("chained"))]), url("chained")) == "")
         for kind in ["inter", "ca", "good"] {
             let client = try client(["*": .init(try pin(kind))])
             #expect(await ending(client, url("chained")) == "pin", "\(kind)")
         }
-        // The chain that is sent holds the pinned certificates, and has nothing to do with them.
+        // The sent chain contains the pinned certificates, but is not issued by them.
         for kind in ["good", "inter"] {
             for mode in TrustPolicy.PinMode.allCases {
                 let client = try makeClient {
@@ -126,7 +126,7 @@ import WherrySystem
     }
 
     @Test(
-        "S2 certificates as anchors: the chain leads to one of them, and is good by all other rules too"
+        "S2 certificates are anchors: the chain must lead to one, and pass all other checks too"
     )
     func anchors() async throws {
         for (pins, host, expected) in [
@@ -149,7 +149,7 @@ import WherrySystem
         #expect(try requestCount == 8)
     }
 
-    @Test("S4 pins are digests, files of PEM or DER, folders and bytes")
+    @Test("S4 pins are digests, files of PEM or DER, folders, and bytes")
     func sources() async throws {
         let der = [UInt8](try Data(contentsOf: URL(fileURLWithPath: authority.path("good.der"))))
         let pem = [UInt8](try Data(contentsOf: URL(fileURLWithPath: authority.path("good.pem"))))
@@ -167,13 +167,13 @@ import WherrySystem
             #expect(await ending(client, url("good")) == "", "\(pins)")
             #expect(await ending(client, url("rotated")) == "pin", "\(pins)")
         }
-        // What a folder holds are backups of each other.
+        // The entries of a folder are backups of each other.
         let folder = try client(["*": .init(authority.path("pins"))])
         #expect(await ending(folder, url("rotated")) == "")
         #expect(await ending(folder, url("chained")) == "pin")
     }
 
-    @Test("S8 a new certificate with the old key passes, a new key only by a backup pin")
+    @Test("S8 a new certificate with the old key passes, a new key needs a backup pin")
     func rotation() async throws {
         let held = try client(["*.localhost": .init(try pin("good"))])
         #expect(await ending(held, url("good")) == "")
@@ -191,7 +191,7 @@ import WherrySystem
         #expect(try requestCount == 3)
     }
 
-    @Test("S8 pins that only report refuse nothing, and pins that have ended count no more")
+    @Test("S8 report-only pins refuse nothing, and expired pins are ignored")
     func reportingAndExpiry() async throws {
         let reporting = try client(["*": .init(try pin("good"))]) { $0.onlyReportsPins = true }
         #expect(await ending(reporting, url("rotated")) == "")
@@ -214,7 +214,7 @@ import WherrySystem
     // MARK: S5, S9
 
     @Test(
-        "S9 SEC-T7 the most specific name counts, and where all must have pins a host without is refused"
+        "S9 SEC-T7 the most specific name applies, and if all need pins a host without is refused"
     )
     func byHost() async throws {
         let table: [String: TrustPolicy.Pins] = [
@@ -227,7 +227,7 @@ import WherrySystem
         #expect(await ending(open, url("chained")) == "pin")
         #expect(await ending(open, url("a.levels")) == "")
         #expect(await ending(open, "https://CHAINED.localhost:\(authority.tlsPort)/") == "pin")
-        // Neither is below localhost.
+        // Neither is a subdomain of localhost.
         #expect(await ending(open, "https://127.0.0.1:\(authority.tlsPort)/") == "")
         #expect(await ending(open, "https://localhost:\(authority.tlsPort)/") == "")
         let strict = try client(table) { $0.requiresPins = true }
@@ -238,13 +238,13 @@ import WherrySystem
         ] {
             #expect(await ending(strict, other) == "pin", "\(other)")
         }
-        // Without TLS a pinned host proves nothing.
+        // Without TLS a pinned host is unverified.
         #expect(
             await ending(open, authority.plainURL("good.localhost", "/echo", key: key)) == "pin")
         #expect(try requestCount == 4)
     }
 
-    @Test("SEC-T7 pins are checked at every hop, also on a connection that is there already")
+    @Test("SEC-T7 pins are checked at every redirect, also on kept connections")
     func redirects() async throws {
         let table: [String: TrustPolicy.Pins] = [
             "good.localhost": .init(try pin("good")), "rotated.localhost": .init(try pin("good")),
@@ -262,7 +262,7 @@ import WherrySystem
     }
 
     @Test(
-        "S5 SEC-T6 a pin that cannot be one, none at all, and a pinned base without TLS are errors at once"
+        "S5 SEC-T6 an invalid pin, an empty list, and a pinned base without TLS are errors at once"
     )
     func badPins() async throws {
         let good = try pin("good")
@@ -334,7 +334,7 @@ import WherrySystem
             try client.configure { $0.trust.pins = [:] }
         }
         #expect(late?.reason == "bad_option")
-        // Another host may be a base of http.
+        // Another host may be an http base.
         _ = try Client {
             $0.trust.pins = ["b.example": .init(good)]
             $0.baseURL = "http://a.example"

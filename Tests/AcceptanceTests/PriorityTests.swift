@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of what goes first
+// Wherry: acceptance tests of request priority
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -6,14 +6,14 @@ import Testing
 import Wherry
 
 @Suite struct PriorityTests {
-    /// The network thread has taken up all that was asked of it.
+    /// The network thread has accepted all requests.
     private func allTaken(_ client: Client) async {
         await withCheckedContinuation { continuation in
             client.transport.schedule(at: client.transport.clock.now()) { continuation.resume() }
         }
     }
 
-    @Test("R28 with one slot, high jumps the queue, and equals keep their order")
+    @Test("R28 with one slot, high priority is first, and equals keep their order")
     func order() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope) { $0.maxPerHost = 1 }
@@ -36,7 +36,7 @@ import Wherry
         #expect(try scope.stats().peakRequests == 1)
     }
 
-    @Test("R28 a priority that is changed while it waits moves a request, also in a group")
+    @Test("R28 changing the priority of a waiting request moves it, also in a group")
     func changed() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope) { $0.maxPerHost = 1 }
@@ -49,7 +49,7 @@ import Wherry
 
         try others[2].setPriority(5)
         try others[0].setPriority(-5)
-        try others[1].setPriority(0)  // The same: it keeps its turn.
+        try others[1].setPriority(0)  // The same priority: it keeps its position.
         try paused.setPriority(100)
         try group.setPriority(7)
         try first.setPriority(-100)  // It runs.
@@ -66,7 +66,7 @@ import Wherry
         #expect(try scope.requests().map(\.path) == order.map { "/text/\($0)" })
     }
 
-    @Test("R28 a priority is -100 to 100, and one of a request alone")
+    @Test("R28 a priority is -100 to 100, and belongs to one request")
     func range() async throws {
         let client = try makeClient()
         var request = Request("http://127.0.0.1:1/")

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of how many requests may start in a span of time
+// Wherry: acceptance tests of rate limits for starting requests
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -6,8 +6,8 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// Most of it with the stand-in of a network, whose time is moved by hand: when `advance` returns,
-/// all that was due has happened.
+/// Most tests use a stub, whose clock they move: when `advance` returns, everything due has
+/// happened.
 @Suite struct RateTests {
     private let stub = StubServer()
 
@@ -29,7 +29,7 @@ import WherrySystem
 
     private var paths: [String] { stub.requests.map { String($0.url.dropFirst(9)) } }
 
-    @Test("R38 twenty requests at five a second take three seconds, and no longer")
+    @Test("R38 twenty requests at five per second take three seconds, and no longer")
     func twenty() async throws {
         let client = try client { $0.rateLimit = 5 }
         let handles = try (0..<20).map { try client.start(Request("\($0)")) }
@@ -45,7 +45,7 @@ import WherrySystem
         #expect(paths == (0..<20).map { "\($0)" })
         for handle in handles { #expect(try await handle.value.metrics.queued <= .seconds(3)) }
         #expect(try await handles[19].value.metrics.queued == .seconds(3))
-        // After a quiet time there is as much room as before, and no more.
+        // After an idle time the burst is as large as before, and no larger.
         stub.advance(by: .seconds(60))
         for index in 0..<10 { _ = try client.start(Request("\(index)")) }
         stub.advance(by: .zero)
@@ -53,7 +53,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("R38 over a real connection, by a clock that is handed in")
+    @Test("R38 the limit applies to a real connection, with an injected clock")
     func overTheNetwork() async throws {
         let scope = try TestServer.shared.scope()
         let clock = ManualClock()
@@ -78,7 +78,7 @@ import WherrySystem
         #expect(try scope.requests().count == 20)
     }
 
-    @Test("R38 each host has a limit of its own, and all together one beside it")
+    @Test("R38 each host has a separate limit, in addition to the total")
     func hosts() async throws {
         let client = try client {
             $0.hostRateLimit = 2
@@ -101,7 +101,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("R38 how many may start at once is a setting, and so is the span of time")
+    @Test("R38 the burst is a setting, and so is the period")
     func burst() async throws {
         let client = try client {
             $0.rateLimit = 60
@@ -120,7 +120,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("R38 who waits goes by priority, can be cancelled, and runs out of time")
+    @Test("R38 waiting requests are ordered by priority, can be cancelled, and can time out")
     func waiting() async throws {
         let client = try client {
             $0.rateLimit = 1
@@ -147,7 +147,7 @@ import WherrySystem
         }
     }
 
-    @Test("R38 redirects and attempts again count, what a cache answers does not")
+    @Test("R38 redirects and retries count, cached responses do not")
     func counted() async throws {
         let folder = try TemporaryFolder()
         let client = try client {
@@ -188,7 +188,7 @@ import WherrySystem
         let busy = try again.start(Request("busy"))
         other.advance(by: .seconds(100))
         #expect(other.requests.count == 3)
-        // It waits half a second at most, and then for its turn.
+        // It waits half a second at most, and then in the queue.
         other.advance(by: .seconds(99))
         #expect(other.requests.count == 3)
         other.advance(by: .seconds(1))
@@ -196,7 +196,7 @@ import WherrySystem
         #expect(try await busy.value.metrics.retries == 1)
     }
 
-    @Test("R38 another limit counts at once, also for those that wait")
+    @Test("R38 a new limit applies at once, also to waiting requests")
     func live() async throws {
         let client = try client { $0.rateLimit = 1 }
         for index in 0..<10 { _ = try client.start(Request("\(index)")) }
@@ -213,7 +213,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("R38 a file of settings has it too")
+    @Test("R38 a settings file supports rate limits too")
     func file() async throws {
         let folder = try TemporaryFolder()
         let text = #"{"rate_limit": 2, "host_rate_limit": 1, "rate_interval_ms": 500, "rate_burst": 1}"#

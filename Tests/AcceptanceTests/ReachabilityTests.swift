@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of reachability: rows N1-N13, and R30, C13 and D13 that go by it
+// Wherry: acceptance tests of reachability: rows N1-N13, and R30, C13 and D13, which depend on it
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,10 +7,10 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// In network namespaces of their own, which a thread can have for itself.
+/// In separate network namespaces, one per thread.
 @Suite(.enabled(if: Namespace.canLeave, "a network namespace needs root"))
 struct NamespaceTests {
-    @Test("N2 N5 N7 a cable that comes and goes is told once each, and nothing after the stop")
+    @Test("N2 N5 N7 a cable plugged in and out is reported once each, and not after the stop")
     func cable() async throws {
         try await Namespace.run {
             let center = ReachabilityCenter(ReachabilityCenter.World())
@@ -35,7 +35,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("N2 N3 mobile networks, rules, IPv6 alone, and addresses by their own routes")
+    @Test("N2 N3 mobile networks, rules, IPv6 alone, and addresses with their own routes")
     func kinds() async throws {
         try await Namespace.run {
             func status(_ host: String?) throws -> Reachability.Status {
@@ -67,7 +67,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("N13 a wait ends when the link comes")
+    @Test("N13 a wait ends when the link is up")
     func waiting() async throws {
         try await Namespace.run {
             let center = ReachabilityCenter(ReachabilityCenter.World())
@@ -85,7 +85,7 @@ struct NamespaceTests {
 }
 
 @Suite struct ReachabilityTests {
-    @Test("N8 the words are AFNetworking's, in English and Chinese, and can be replaced")
+    @Test("N8 the texts are AFNetworking's, in English and Chinese, and can be overridden")
     func words() {
         #expect(
             Reachability.Status.allCases.map(\.description)
@@ -110,7 +110,7 @@ struct NamespaceTests {
     }
 
     // A machine on a cable used to read "Reachable via WiFi" in `wherry reach`.
-    @Test("N8 the text names the interface where it is known")
+    @Test("N8 the text names the interface if it is known")
     func interfaceTexts() {
         let wifi = Reachability.Status.reachableViaWiFi
         #expect(wifi.text(interface: .wired) == "Reachable via Ethernet")
@@ -124,7 +124,8 @@ struct NamespaceTests {
         Reachability.Status.setText(nil, for: wifi, language: "sv")
     }
 
-    @Test("N5 N6 N9 news come in order with old and new, to its own listeners and to those of all")
+    @Test(
+        "N5 N6 N9 changes arrive in order with old and new status, at all observers")
     func sequence() async throws {
         let monitor = Reachability.reported()
         var all = try Reachability.allChanges().makeAsyncIterator()
@@ -138,7 +139,7 @@ struct NamespaceTests {
         #expect(heard[0].status == .notReachable && heard[0].old == .notReachable)
         #expect(heard.dropFirst().map(\.old) == heard.dropLast().map(\.status))
         #expect(heard.map(\.status.isReachable) == (0...100).map { $0 % 2 == 1 })
-        // Those of all hear other tests' monitors too: theirs are about a target.
+        // Global observers also get other tests' monitors, which have a target.
         var others: [Reachability.Change] = []
         while others.count < heard.count, let change = await all.next() {
             if change.target == nil && change.interfaceName.isEmpty { others.append(change) }
@@ -148,7 +149,7 @@ struct NamespaceTests {
         #expect(await own.next() == nil)
     }
 
-    @Test("N10 N13 a client has a monitor of its own, and a wait of a task can be cancelled")
+    @Test("N10 N13 a client has a separate monitor, and a task's wait can be cancelled")
     func client() async throws {
         let client = try makeClient()
         #expect(client.reachability === client.reachability)
@@ -163,7 +164,7 @@ struct NamespaceTests {
         #expect(try await found.value)
     }
 
-    @Test("M12 N5 in a forked child a monitor says so, and a new one works")
+    @Test("M12 N5 in a forked child a monitor fails with forked, and a new one works")
     func forking() async throws {
         await #expect(processExitsWith: .success) {
             let old = try Reachability(host: "127.0.0.1")
@@ -190,7 +191,7 @@ struct NamespaceTests {
         }
     }
 
-    // MARK: What goes by it
+    // MARK: Features that depend on it
 
     private func bench(_ network: SwitchedNetwork, _ clock: ManualClock) -> ReachabilityCenter {
         var world = ReachabilityCenter.World()
@@ -216,7 +217,7 @@ struct NamespaceTests {
         network.connect()
         #expect(try await handle.value.status == 200)
         try await scope.wait("requests=1")
-        // Where there is a way nothing is waited for.
+        // With a route the request does not wait.
         #expect(try await client.get("echo").status == 200)
         #expect(center.threadCount == 0)
     }
@@ -243,11 +244,11 @@ struct NamespaceTests {
         let end = await failure { () async throws(WherryError) in try await cancelled.value }
         #expect(end?.code == .cancelled)
         #expect(try scope.requests().isEmpty)
-        // Without the setting nobody asks what the network is like.
+        // Without the setting the network state is not queried.
         #expect(try await client.get("echo").status == 200)
     }
 
-    @Test("D13 a download whose network goes waits for it, and goes on as soon as it is back")
+    @Test("D13 a download that loses its network waits for it, and resumes as soon as it is back")
     func downloadWaits() async throws {
         let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
@@ -259,7 +260,7 @@ struct NamespaceTests {
         try bench.scope.open(gate: "go")
         await watcher.wait(for: .waiting)
         #expect(watcher.states.contains { $0.state == .waiting && $0.reason == "offline" })
-        // However long the network is gone, nobody tries.
+        // However long the network is down, the download makes no attempt.
         bench.clock.advance(by: .milliseconds(50_000))
         await bench.client.settle(bench.clock)
         #expect(try bench.scope.requests().count == 1)
@@ -275,8 +276,8 @@ struct NamespaceTests {
         withExtendedLifetime(transfer) {}
     }
 
-    /// Where no way was the usual one, it was found at once, and the attempts were used up.
-    @Test("D13 a network that is back at once ends no pause before an attempt")
+    /// If no route was the normal state, the wait ended at once, and the attempts were used up.
+    @Test("D13 a network that returns at once does not end the wait before a retry")
     func downloadPauses() async throws {
         let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
@@ -288,7 +289,7 @@ struct NamespaceTests {
         try bench.scope.open(gate: "go")
         await watcher.wait(for: .waiting)
         network.connect()
-        // It has been found, and that been told.
+        // The network is back, and that has been reported.
         while center.threadCount > 0 { await Task.yield() }
         await bench.client.settle(bench.clock)
         #expect(transfer.state == .waiting)
@@ -302,7 +303,7 @@ struct NamespaceTests {
         #expect(try bench.scope.requests().count == 2)
     }
 
-    @Test("D13 a download that waits for the network is paused, resumed and cancelled")
+    @Test("D13 a download that waits for the network is paused, resumed, and cancelled")
     func downloadVerbs() async throws {
         let (network, clock) = (try SwitchedNetwork(), ManualClock())
         let center = bench(network, clock)
@@ -324,14 +325,14 @@ struct NamespaceTests {
         var request = Request("echo")
         request.deniesMetered = true
         #expect(try await client.send(request).status == 200)
-        // All of this machine's own traffic counts as mobile, for those who ask.
+        // All of this machine's own traffic counts as mobile for requests with the setting.
         try Reachability.setInterface("lo", .wwan)
         defer { try? Reachability.setInterface("lo", nil) }
         let before = try scope.requests().count
         let error = await failure { () async throws(WherryError) in try await client.send(request) }
         #expect(error?.reason == "metered" && error?.code == .network)
         #expect(try scope.requests().count == before)
-        // Others go on, and what they leave open is not used either.
+        // Other requests succeed, and their kept connections are not used either.
         #expect(try await client.get("echo").status == 200)
         let again = await failure { () async throws(WherryError) in try await client.send(request) }
         #expect(again?.reason == "metered")
@@ -346,7 +347,7 @@ private enum Namespace {
     private static func leave() -> Bool {
         typealias Unshare = @convention(c) (Int32) -> Int32
         guard let found = dlsym(nil, "unshare") else { return false }
-        // CLONE_NEWNET, for this thread and those that it starts.
+        // CLONE_NEWNET, for this thread and the threads it starts.
         return unsafeBitCast(found, to: Unshare.self)(0x4000_0000) == 0
     }
 
@@ -361,12 +362,12 @@ private enum Namespace {
         }
     }
 
-    /// Runs `ip` with these words.
+    /// Runs `ip` with these arguments.
     static func ip(_ words: String) throws {
         try #require(system("ip \(words)") == 0, "ip \(words)")
     }
 
-    /// A link with an address, and the way to everywhere over it.
+    /// A link with an address and the default route.
     static func makeLink(_ name: String) throws {
         try ip("link add \(name) type veth peer name peer")
         try ip("address add 10.9.0.1/24 dev \(name)")
@@ -376,7 +377,7 @@ private enum Namespace {
     }
 }
 
-/// Notes the news of a monitor.
+/// Records the changes of a monitor.
 private final class News: ReachabilityObserver {
     private let changes = Monitor<[Reachability.Change]>([])
 

@@ -21,7 +21,7 @@ import WherryCore
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
-    @Test("R19 redirects are followed, and told")
+    @Test("R19 redirects are followed and listed")
     func followed() async throws {
         let response = try await client.get("redirect/3")
         #expect(response.status == 200)
@@ -30,7 +30,7 @@ import WherryCore
         #expect(response.url == scope.server.url("/echo"))
     }
 
-    @Test("R19 no redirect is followed where none is wanted: it is the answer")
+    @Test("R19 with redirects disabled the redirect is the response")
     func unfollowed() async throws {
         var request = Request("redirect/3")
         request.maxRedirects = 0
@@ -41,7 +41,7 @@ import WherryCore
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("R19 a closure may refuse a redirect, end the request, or let it go on")
+    @Test("R19 a closure may refuse a redirect, end the request, or follow it")
     func decided() async throws {
         var request = Request("redirect/2")
         request.acceptedStatus = [302]
@@ -79,7 +79,7 @@ import WherryCore
         let error: String?
     }
 
-    @Test("SEC-U3 credentials, fields and bodies go to the origin they were given for")
+    @Test("SEC-U3 credentials, headers, and bodies are sent only to their origin")
     func origins() async throws {
         let other = try TestServer()
         defer { other.stop() }
@@ -133,7 +133,7 @@ import WherryCore
     }
 
     @Test(
-        "R19 the page of a redirect is not waited for, nor has it to be whole",
+        "R19 the page of a redirect is not awaited and may be incomplete",
         arguments: [
             #"["send", "\r\n"], ["bytes", 50000000], ["keep"]"#,
             #"["send", "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"], ["fin"]"#,
@@ -146,7 +146,7 @@ import WherryCore
         #expect(response.status == 200 && response.redirects.count == 1)
     }
 
-    @Test("R19 R18 a redirect's page whose coding nobody can check counts only as the answer")
+    @Test("R19 R18 a redirect page with an unverifiable encoding matters only as the response")
     func codedPage() async throws {
         var plain = Request("br")
         plain.contentCodings = .identity
@@ -166,7 +166,7 @@ import WherryCore
         #expect(error?.reason == "bad_encoding" && error?.httpStatus == 302)
     }
 
-    @Test("R19 what a request said of its body goes when a redirect takes the body away")
+    @Test("R19 a redirect that drops the body drops its headers")
     func bodyFields() async throws {
         var request = Request(
             "redirect-to?status=303&url=\(escaped(scope.url("/echo")))", method: "POST")
@@ -182,7 +182,7 @@ import WherryCore
         #expect(seen[1].header("x-mine") == "1")
     }
 
-    @Test("SEC-U3 the client's token stays behind too, and comes back at home")
+    @Test("SEC-U3 the client's token stays with its origin too, and is sent there again")
     func clientToken() async throws {
         let client = try makeClient(scope) { $0.bearerToken = "token" }
         let home = escaped(scope.url("/echo"))
@@ -193,7 +193,7 @@ import WherryCore
         #expect(tokens == ["Bearer token", nil, "Bearer token"])
     }
 
-    @Test("SEC-U3 credentials for a proxy that stand in a field stay behind as well")
+    @Test("SEC-U3 proxy credentials in a header stay with their origin as well")
     func proxyCredentials() async throws {
         let other = try TestServer()
         defer { other.stop() }
@@ -214,7 +214,7 @@ import WherryCore
         }
     }
 
-    @Test("SEC-U4 from https to http no redirect is followed")
+    @Test("SEC-U4 a redirect from https to http is not followed")
     func downgrade() async throws {
         let server = try TestServer(certificate: .good)
         defer { server.stop() }
@@ -225,7 +225,7 @@ import WherryCore
         }
         #expect(error?.reason == "redirect_refused" && error?.httpStatus == 302)
         #expect(try scope.requests().isEmpty)
-        // The same way up is fine.
+        // The opposite direction is allowed.
         let upgrade = server.url("/redirect-to?url=\(escaped(server.tlsURL("/echo")))")
         #expect(try await client.get(upgrade).status == 200)
     }
@@ -245,7 +245,7 @@ import WherryCore
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("SEC-U6 ten redirects are followed, an eleventh is not")
+    @Test("SEC-U6 ten redirects are followed, the eleventh is not")
     func loops() async throws {
         #expect(try await client.get("redirect/10").redirects.count == 10)
         let error = await failure { () throws(WherryError) in try await client.get("redirect/11") }
@@ -256,7 +256,9 @@ import WherryCore
         #expect(try scope.requests().count == 11)
     }
 
-    @Test("SEC-U6 a body that cannot be sent again is not, and a file's is", arguments: [307, 308])
+    @Test(
+        "SEC-U6 a body that cannot be replayed is not sent again, and a file is",
+        arguments: [307, 308])
     func replay(status: Int) async throws {
         let path = "redirect/2?status=\(status)"
         let folder = try TemporaryFolder()
@@ -276,7 +278,7 @@ import WherryCore
 
     // MARK: Texts
 
-    @Test("SEC-U2 a target in ISO-8859-1 is asked for by the bytes that came")
+    @Test("SEC-U2 a target in ISO-8859-1 is requested with its original bytes")
     func latin1Target() async throws {
         let head: [UInt8] = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n".utf8)
             + Array("Location: /@\(scope.key)/echo/caf".utf8) + [0xE9] + Array("\r\n\r\n".utf8)
@@ -286,7 +288,7 @@ import WherryCore
         #expect(echo.target.hasSuffix("/echo/caf%E9"))
     }
 
-    @Test("SEC-U1 no control byte gets into a field, a method, a type or a URL")
+    @Test("SEC-U1 control bytes never reach a header, a method, a type, or a URL")
     func controlBytes() async throws {
         let server = StubServer()
         server.answer("*")
@@ -383,7 +385,7 @@ import WherryCore
         }
     }
 
-    @Test("SEC-U2 no text whatever makes it trap, and what is sent has the origin it was judged by")
+    @Test("SEC-U2 no text causes a trap, and a request goes to the origin that was checked")
     func randomURLs() async throws {
         let server = StubServer()
         server.answer("*")

@@ -15,7 +15,7 @@ import Wherry
         client = try makeClient(scope)
     }
 
-    @Test("R1 GET, POST, PUT and DELETE carry their parameters", arguments: ["GET", "DELETE"])
+    @Test("R1 GET, POST, PUT, and DELETE send their parameters", arguments: ["GET", "DELETE"])
     func queryMethods(method: String) async throws {
         var request = Request("echo", method: method)
         request.parameters = ["a": "1", "b": 2]
@@ -53,7 +53,7 @@ import Wherry
         #expect(patched.method == "PATCH" && patched.values("x-one") == ["1"])
     }
 
-    @Test("R2 without a method it is GET without parameters, else POST")
+    @Test("R2 without a method a request without parameters is GET, otherwise POST")
     func automaticMethod() async throws {
         var request = Request("echo")
         #expect(try await client.echo(request).method == "GET")
@@ -65,7 +65,7 @@ import Wherry
         #expect(try await client.echo(request).method == "POST")
     }
 
-    @Test("R3 HEAD brings fields and does not wait for a body")
+    @Test("R3 HEAD returns headers and does not wait for a body")
     func head() async throws {
         let response = try await client.head("bytes/100000")
         #expect(response.status == 200)
@@ -73,12 +73,12 @@ import Wherry
         #expect(response.body.isEmpty)
     }
 
-    @Test("R3 any token is a method", arguments: ["PURGE", "OPTIONS", "PROPFIND", "M-SEARCH"])
+    @Test("R3 any token is a valid method", arguments: ["PURGE", "OPTIONS", "PROPFIND", "M-SEARCH"])
     func anyMethod(method: String) async throws {
         #expect(try await client.echo(Request("echo", method: method)).method == method)
     }
 
-    @Test("R4 parameters, query, JSON, form and bytes go where they should")
+    @Test("R4 parameters, query, JSON, form, and bytes are sent where requested")
     func places() async throws {
         for method in ["GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"] {
             let isQuery = ["GET", "HEAD", "DELETE"].contains(method)
@@ -113,7 +113,7 @@ import Wherry
                     }
                     #expect(error?.reason == "bad_method")
                 } else if method == "HEAD" {
-                    // No body comes back: the server's log tells.
+                    // No body is returned: the server's log has the result.
                     _ = try await client.send(request)
                     let seen = try #require(try scope.requests().last)
                     #expect(seen.target.hasSuffix("?\(query)"))
@@ -126,7 +126,7 @@ import Wherry
         }
     }
 
-    @Test("R5 DELETE and GET carry a body, beside a query")
+    @Test("R5 DELETE and GET send a body, together with a query")
     func bodyOfDelete() async throws {
         for method in ["DELETE", "GET"] {
             var request = Request("echo", method: method)
@@ -151,7 +151,7 @@ import Wherry
         }
     }
 
-    @Test("R6 R7 queries and forms are byte for byte the table's")
+    @Test("R6 R7 queries and forms match the table byte for byte")
     func encoding() async throws {
         for encoding in try scenarios("query-encoding.json", of: Encoding.self) {
             let parameters = try #require(encoding.parameters.json.object())
@@ -172,7 +172,7 @@ import Wherry
         }
     }
 
-    @Test("R8 what JSON cannot say is an error, and nothing is sent")
+    @Test("R8 a value that JSON cannot represent is an error, and nothing is sent")
     func invalidParameters() async throws {
         for parameters: JSONObject in [
             ["a": .double(.nan)], ["b": ["c": [.double(.infinity)]]],
@@ -194,7 +194,7 @@ import Wherry
         #expect(try scope.requests().isEmpty)
     }
 
-    @Test("R10 200 to 299 is a success, and others as asked")
+    @Test("R10 a status from 200 to 299 succeeds, and a request may accept others")
     func statuses() async throws {
         for status in [200, 204, 299] {
             #expect(try await client.get("status/\(status)").status == status)
@@ -211,7 +211,7 @@ import Wherry
         #expect(try await client.send(request).status == 404)
     }
 
-    @Test("R10 199 is no answer yet: what follows it is, and nothing is none")
+    @Test("R10 199 is interim: the next response is final, and none is an error")
     func interimStatus() async throws {
         let response = try await client.get("status/199?then=200&body=done")
         #expect(response.status == 200 && response.text == "done")
@@ -225,7 +225,7 @@ import Wherry
         #expect(error?.response == nil)
     }
 
-    @Test("R11 JSON is demanded only where it was asked for")
+    @Test("R11 JSON is required only on request")
     func contentTypes() async throws {
         func ask(_ type: String, _ body: String) async throws -> WherryError? {
             var request = Request("status/200")
@@ -246,20 +246,20 @@ import Wherry
         for type in ["image/png", "application/octet-stream", "multipart/form-data", "nonsense"] {
             #expect(try await ask(type, "{}")?.reason == "content_type", "\(type)")
         }
-        // Under such a type the body must be JSON all the same.
+        // With such a type the body must still be JSON.
         for type in ["application/json", "text/html", "text/plain", "text/xml"] {
             let broken = try await ask(type, "{")
             #expect(broken?.reason == "bad_json_body" && broken?.code == .http, "\(type)")
             #expect(broken?.response?.text == "{" && broken?.httpStatus == 200)
         }
-        // A missing type with nothing in it is fine, and so is any type where nobody asked.
+        // A missing type with an empty body passes, and so does any type without the requirement.
         var empty = Request("status/204")
         empty.wantsJSON = true
         #expect(try await client.send(empty).body.isEmpty)
         #expect(try await client.get("status/200?type=image/png&body=x").text == "x")
     }
 
-    @Test("R11 a large answer is judged off the network's thread, also for a caller who waits")
+    @Test("R11 a large response is checked off the network thread, also for a blocking caller")
     func largeJSON() async throws {
         var request = Request("echo", method: "POST")
         request.body = .bytes(Bytes(String(repeating: "a", count: 200_000)), contentType: nil)
@@ -268,7 +268,7 @@ import Wherry
         #expect(try await client.send(request).status == 200)
     }
 
-    @Test("R11 both refusals at once are a status error with the other beneath")
+    @Test("R11 a wrong type under an error status is the cause of the status error")
     func bothRefusals() async throws {
         var request = Request("status/500?type=application/octet-stream&body=oops")
         request.wantsJSON = true
@@ -278,7 +278,8 @@ import Wherry
     }
 
     @Test(
-        "R12 204, nothing and a lone space are a null", arguments: ["status/204", "empty", "space"])
+        "R12 a 204, an empty body, and a single space are null",
+        arguments: ["status/204", "empty", "space"])
     func nothing(path: String) async throws {
         var request = Request(path)
         request.wantsJSON = true
@@ -287,7 +288,7 @@ import Wherry
         #expect(try response.decode([String: Int]?.self) == nil)
     }
 
-    @Test("R12 null members stay, or go where that is asked for")
+    @Test("R12 null members are kept, or removed on request")
     func nullMembers() async throws {
         let json = try await client.get(#"json?value={"a":null,"b":[null,{"c":null,"d":1}]}"#)
             .json()
@@ -295,7 +296,7 @@ import Wherry
         #expect(json.removingNullMembers() == ["b": [nil, ["d": 1]]])
     }
 
-    @Test("R14 an answer has everything there is to know")
+    @Test("R14 a response has all its properties")
     func answer() async throws {
         let response = try await client.get("redirect/1?to=/json")
         #expect(response.status == 200)
@@ -313,7 +314,7 @@ import Wherry
         #expect(metrics.receivedBytes > Int64(response.body.count) && metrics.sentBytes > 0)
     }
 
-    @Test("R15 a refusal has its status, its fields and the server's words")
+    @Test("R15 an error has its status, its headers, and the server's text")
     func refusal() async throws {
         let path =
             #"status/422?type=application/json&body={"error":"too%20short"}&header=X-Why:%20short"#
@@ -351,18 +352,18 @@ import Wherry
     @Test("R18 the caller may sleep meanwhile")
     func offTheCallersThread() throws {
         let handle = try client.start(Request("bytes/3000000"))
-        // Nobody reads, drives or waits here: the server's word is that all went out.
+        // Nothing reads, drives, or waits here: the server confirms that everything was sent.
         try scope.waitBlocking("ended=1")
         #expect(client.wait(timeout: .seconds(60)))
         #expect(handle.state == .done)
     }
 
-    @Test("R23 progress of a body goes up to its end and never past it")
+    @Test("R23 progress of a body rises to its total and never past it")
     func progress() async throws {
         let handle = try client.start(Request("bytes/3000000?hold=1000000&gate=go"))
         var fractions: [Double] = []
         for await progress in handle.progress {
-            // The server stands still at a third until the first of them was seen.
+            // The server stops at a third until the test has seen the first of them.
             if fractions.isEmpty { try scope.open(gate: "go") }
             fractions.append(try #require(progress.fraction))
             #expect(progress.total == 3_000_000)
@@ -374,7 +375,7 @@ import Wherry
         #expect(fractions.last == 1)
     }
 
-    @Test("R23 of a compressed body the bytes on the wire count")
+    @Test("R23 progress of a compressed body counts the bytes on the wire")
     func progressOfCompressed() async throws {
         let handle = try client.start(Request("gzip?zeros=400000"))
         var last: TransferProgress?
@@ -388,7 +389,7 @@ import Wherry
         let body = try await handle.value.body.count
         #expect(body >= 400_000)
         #expect(last?.fraction == 1)
-        // What the program gets of it is told beside it, also for several together.
+        // The decoded size is reported separately, also for several together.
         #expect(last?.decoded == Int64(body))
         #expect(last?.wire == last?.completed && last?.completed ?? .max < 10_000)
         let sum = TransferProgress(sumOf: [try #require(last), try #require(last)])
@@ -408,7 +409,7 @@ import Wherry
         #expect(last?.completed ?? 0 >= 300_000)
     }
 
-    @Test("R24 each coding is undone", arguments: ["gzip", "deflate", "deflate?raw=1"])
+    @Test("R24 each content encoding is decoded", arguments: ["gzip", "deflate", "deflate?raw=1"])
     func codings(path: String) async throws {
         let response = try await client.get(path)
         #expect(try response.json().kind == .object)
@@ -417,9 +418,9 @@ import Wherry
         #expect(asked == "gzip, deflate")
     }
 
-    @Test("R27 the tag comes back")
+    @Test("R27 the tag is returned")
     func tags() async throws {
-        // It is held at a gate that stays shut, so it is still running when it is looked for.
+        // It is held at a gate that never opens, so it is still running when it is looked up.
         var request = Request("faulty-echo?gate=held")
         request.tag = "screen 1"
         let handle = try client.start(request)
@@ -431,7 +432,7 @@ import Wherry
     }
 }
 
-/// Runs blocking work on a thread of its own.
+/// Runs blocking work on a separate thread.
 func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of what a body can be read as
+// Wherry: acceptance tests of response conversions
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -43,7 +43,7 @@ private struct ColourCase: Decodable, Sendable {
         return try await client.get("s/form")
     }
 
-    @Test("R13 text has the charset of its type, as the table says")
+    @Test("R13 text uses the charset that the table expects")
     func charsets() async throws {
         for one in try scenarios("charsets.json", of: CharsetCase.self) {
             let answer = try await answer(one.type, base64: one.base64)
@@ -52,7 +52,7 @@ private struct ColourCase: Decodable, Sendable {
         }
     }
 
-    @Test("R13 a long text keeps every character, wherever the pieces of a conversion end")
+    @Test("R13 a long text keeps every character, at any chunk boundary of a conversion")
     func long() async throws {
         let text = String(repeating: "a\u{e9}\u{20ac}\u{1f600}", count: 9_001)
         let coded = try #require(text.data(using: .utf16BigEndian))
@@ -62,7 +62,7 @@ private struct ColourCase: Decodable, Sendable {
         #expect(answer.charset == "utf-16be")
     }
 
-    @Test("R13 a picture has the pixels that another program sees")
+    @Test("R13 an image has the same pixels as in another program")
     func pixels() async throws {
         for one in try scenarios("picture-colours.json", of: ColourCase.self) {
             let answer = try await answer("image/any", base64: one.file)
@@ -82,7 +82,7 @@ private struct ColourCase: Decodable, Sendable {
         }
     }
 
-    @Test("R13 pixels have the order that was asked for, and are a picture again")
+    @Test("R13 pixels have the requested order and convert back to an image")
     func orders() throws {
         let raw = (0..<24).map { UInt8($0) }
         var settings = Compression()
@@ -98,7 +98,7 @@ private struct ColourCase: Decodable, Sendable {
         #expect(error?.reason == "image_too_large")
     }
 
-    @Test("R13 what is no picture is refused when its pixels are wanted")
+    @Test("R13 an invalid image is refused when its pixels are read")
     func noPicture() async throws {
         for body in ["", "no picture", "\u{89}PNG"] {
             let coded = Data(body.utf8).base64EncodedString()
@@ -108,7 +108,7 @@ private struct ColourCase: Decodable, Sendable {
         }
     }
 
-    @Test("R13 of several ways the first that succeeds counts, tried in order")
+    @Test("R13 of several formats the first that succeeds is used, in order")
     func compound() async throws {
         enum Form: Equatable {
             case json(JSON)

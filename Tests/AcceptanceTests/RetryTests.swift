@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of attempts after the first one
+// Wherry: acceptance tests of retries
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// With the stand-in of a network, whose time is moved by hand.
+/// With a stub, whose clock the tests move.
 @Suite struct RetryTests {
     private let stub = StubServer()
     private let client: Client
@@ -22,7 +22,7 @@ import WherrySystem
         }
     }
 
-    /// Waits until the transfer rests, and moves time on.
+    /// Waits until the transfer is idle, and advances the clock.
     private func pass(
         _ time: Duration, _ handle: TransferHandle<Response>, _ states: inout StateSequence.Iterator
     ) async {
@@ -32,7 +32,7 @@ import WherrySystem
         Issue.record("the transfer has ended: \(handle.state)")
     }
 
-    @Test("R29 503 twice, then an answer: three hits, within the bounds of the waits")
+    @Test("R29 two 503s, then a success: three requests, with waits within bounds")
     func passes() async throws {
         stub.answer("*", times: 2, status: 503)
         stub.answer("*", body: Bytes("at last"))
@@ -45,7 +45,7 @@ import WherrySystem
         #expect(stub.requests.count == 3)
     }
 
-    @Test("R29 off by default, and never a POST unless it is asked for")
+    @Test("R29 retries are off by default, and exclude POST unless enabled")
     func off() async throws {
         stub.answer("*", status: 503)
         let stub = stub
@@ -66,16 +66,16 @@ import WherrySystem
         #expect(stub.requests.suffix(2).map(\.body.text) == ["twice", "twice"])
     }
 
-    /// A server that answers, and drops the next request on that connection once it has read it.
+    /// A server that responds, and drops the next request on that connection after reading it.
     private func dropping(_ scope: TestServer.Scope, times: Int) throws -> String {
         let pair = #"{"json": {}}, {"raw": [["read_body"], ["fin"]]}"#
         try scope.script("kept", "[\(Array(repeating: pair, count: times).joined(separator: ", "))]")
         return scope.url("/s/kept")
     }
 
-    // libcurl sends what a kept connection broke under again by itself, whatever it is.
+    // libcurl automatically resends any request when a kept connection drops.
     @Test(
-        "R29 a POST does not go again where a kept connection breaks: the server may have acted on it",
+        "R29 a POST is not retried after a kept connection drops: the server may have processed it",
         arguments: ["POST", "PATCH", "LOCK"], [0, 100_000, nil] as [Int?])
     func droppedPost(_ method: String, _ size: Int?) async throws {
         let scope = try TestServer.shared.scope()
@@ -97,7 +97,7 @@ import WherrySystem
     }
 
     // libcurl counted such drops for a handle, and refused every sixth.
-    @Test("R29 however often kept connections break, a GET goes again over a new one")
+    @Test("R29 however often kept connections drop, a GET is retried on a new one")
     func droppedGets() async throws {
         let scope = try TestServer.shared.scope()
         let url = try dropping(scope, times: 9)
@@ -107,7 +107,7 @@ import WherrySystem
         #expect(client.counters().requests == 17)
     }
 
-    @Test("R29 broken connections are tried again, the last failure is the result")
+    @Test("R29 dropped connections are retried, and the last failure is the result")
     func broken() async throws {
         try stub.fail("*", reason: "connection_reset")
         let handle = try client.start(Request("a"))
@@ -118,7 +118,7 @@ import WherrySystem
         #expect(stub.requests.count == 4)
     }
 
-    @Test("R29 Retry-After is waited for, and not too long")
+    @Test("R29 a retry waits for Retry-After, up to a limit")
     func asked() async throws {
         stub.answer("http://h/a", times: 1, status: 503, headers: ["Retry-After": "40"])
         stub.answer("http://h/a")
@@ -135,7 +135,7 @@ import WherrySystem
         let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
         #expect(error?.httpStatus == 429 && error?.retryAfter == .seconds(61))
         #expect(stub.requests.count == 3)
-        // A date counts from the answer's own, and without one from now.
+        // A date is relative to the response's Date, and without one to now.
         let now = Int64(client.transport.clock.wallSeconds())
         let dates: [(Headers, Duration?)] = [
             (["Date": HTTPDate.format(now - 1_000), "Retry-After": HTTPDate.format(now - 970)], .seconds(30)),
@@ -165,7 +165,7 @@ import WherrySystem
         #expect(stub.requests.count == 2)
     }
 
-    @Test("R29 a hundred attempts again are all that a client has where nothing succeeds")
+    @Test("R29 a client has a budget of a hundred retries while nothing succeeds")
     func budget() async throws {
         stub.answer("*", status: 500)
         try client.setDecisions(nil)
@@ -180,7 +180,7 @@ import WherrySystem
         }
     }
 
-    @Test("R29 a stream begins again before its first piece, and never after")
+    @Test("R29 a stream restarts before its first chunk, and never after")
     func streamed() async throws {
         stub.answer("http://h/early", times: 1, status: 503, body: Bytes("no such piece"))
         stub.answer("http://h/early", body: Bytes("piece"))
@@ -198,7 +198,7 @@ import WherrySystem
         #expect(stub.requests.count == 3)
     }
 
-    @Test("R31 a closure decides about a failure: again at once, later, or not")
+    @Test("R31 a closure decides about a failure: retry at once, later, or never")
     func decided() async throws {
         stub.answer("http://h/a", times: 3, status: 404)
         stub.answer("http://h/a")
@@ -227,7 +227,7 @@ import WherrySystem
         #expect(refused?.reason == "refused" && stub.requests.count == 10)
     }
 
-    @Test("R31 an attempt after a failure is shown like the first one")
+    @Test("R31 a retry calls the request closure like the first attempt")
     func adaptedAgain() async throws {
         stub.answer("*", times: 1, status: 500)
         stub.answer("*")
@@ -243,7 +243,7 @@ import WherrySystem
     }
 }
 
-/// With a server that knows only its newest token.
+/// With a server that accepts only its newest token.
 @Suite struct TokenTests {
     private let scope: TestServer.Scope
     private let client: Client
@@ -263,7 +263,7 @@ import WherrySystem
         try scope.requests().filter { $0.path.hasSuffix(path) }.count
     }
 
-    @Test("R32 fifty requests meet a 401: one new token, fifty answers")
+    @Test("R32 fifty requests get a 401: one token refresh, fifty responses")
     func fifty() async throws {
         let asked = Guarded(0)
         try client.setDecisions(
@@ -281,13 +281,13 @@ import WherrySystem
         #expect(statuses == Array(repeating: 200, count: 50))
         #expect(asked.withLock { $0 } == 1)
         #expect(try hits("/token") == 1)
-        // Later ones have it from the start.
+        // Later requests use the token from the start.
         let before = try hits("/protected")
         #expect(try await client.get("protected").status == 200)
         #expect(try hits("/protected") == before + 1)
     }
 
-    @Test("R32 where there is no new token every 401 stands, and nothing goes round in circles")
+    @Test("R32 without a new token every 401 is final, without a loop")
     func failed() async throws {
         let asked = Guarded(0)
         try client.setDecisions(
@@ -312,7 +312,7 @@ import WherrySystem
         #expect(try hits("/protected") == 50)
     }
 
-    @Test("R32 a token that helps nothing is replaced once more, and then the 401 stands")
+    @Test("R32 a rejected token is replaced once more, and then the 401 is final")
     func useless() async throws {
         let asked = Guarded(0)
         try client.setDecisions(
@@ -323,7 +323,7 @@ import WherrySystem
         #expect(try hits("/protected") == 3)
     }
 
-    @Test("R32 a request with an Authorization of its own is not asked about")
+    @Test("R32 a request with an Authorization header does not call the closure")
     func own() async throws {
         try client.setDecisions(
             .refreshingToken { _ in
@@ -339,7 +339,7 @@ import WherrySystem
         #expect(try hits("/protected") == 1)
     }
 
-    @Test("R32 whoever asks and is cancelled leaves the question to the next one")
+    @Test("R32 after a cancelled refresh the next request refreshes")
     func handedOver() async throws {
         let entered = AsyncStream.makeStream(of: Void.self)
         let first = Guarded(true)

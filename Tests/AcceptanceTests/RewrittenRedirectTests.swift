@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of redirects that a program rewrites
+// Wherry: acceptance tests of rewritten redirects
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -15,7 +15,7 @@ import Wherry
         client = try makeClient(scope)
     }
 
-    @Test("R19 a closure gives a redirect another URL, method, header and body")
+    @Test("R19 a closure gives a redirect another URL, method, header, and body")
     func rewritten() async throws {
         let home = scope.url("/echo/rewritten?a=1")
         var request = Request("redirect/1?status=307", method: "POST")
@@ -40,7 +40,8 @@ import Wherry
         #expect(answer.values("Content-Type") == ["application/x-www-form-urlencoded"])
     }
 
-    @Test("R19 a rewritten redirect keeps the body, or loses it by the rules or the program's word")
+    @Test(
+        "R19 a rewritten redirect keeps or drops the body by the rules or by the closure's choice")
     func bodies() async throws {
         for (status, drops, expected) in [(307, false, "7"), (307, true, ""), (303, false, "")] {
             var request = Request("redirect/1?status=\(status)", method: "POST")
@@ -60,7 +61,7 @@ import Wherry
         }
     }
 
-    @Test("R19 SEC-U3 a rewritten redirect keeps to the rules of every redirect")
+    @Test("R19 SEC-U3 a rewritten redirect obeys the rules of every redirect")
     func rules() async throws {
         let away = scope.url("/echo", host: "localhost")
         let rewriting = Decisions.redirecting { _, next in
@@ -76,9 +77,9 @@ import Wherry
         let seen = try await client.echo(request, decisions: rewriting)
         #expect(seen.values("Authorization").isEmpty && seen.values("Cookie").isEmpty)
         #expect(seen.values("X-Why") == ["away"])
-        // What it had before is not given anew by being there.
+        // A value that existed before is not granted again by its presence.
         #expect(seen.values("X-Secret").isEmpty)
-        // The body of a request stays with its origin; what the program gives does not.
+        // The body of a request stays with its origin; the program's new body does not.
         request.method = "POST"
         request.url = "redirect/1?status=307"
         request.body = .json(Bytes("7"))
@@ -107,7 +108,9 @@ import Wherry
         #expect(count.withLock { $0 } == 3)
     }
 
-    @Test("R19 a redirect cannot be rewritten to what cannot be asked", arguments: ["ftp://h/", "http://"])
+    @Test(
+        "R19 a redirect cannot be rewritten to an invalid request",
+        arguments: ["ftp://h/", "http://"])
     func badly(url: String) async throws {
         let error = await failure { () throws(WherryError) in
             try await client.send(
@@ -122,7 +125,7 @@ import Wherry
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("R19 SEC-U4 a redirect of a secure answer is not rewritten to the clear")
+    @Test("R19 SEC-U4 a secure redirect cannot be rewritten to http")
     func downgrade() async throws {
         let stub = StubServer()
         stub.answer("https://h.invalid/a", status: 302, headers: ["Location": "/b"])
@@ -141,7 +144,7 @@ import Wherry
         #expect(stub.requests.count == 1)
     }
 
-    @Test("R19 SEC-U3 what a redirect's request was given for one origin never goes to another, nor back home")
+    @Test("R19 SEC-U3 values set on a redirect for one origin never reach another, nor the first")
     func roundTrip() async throws {
         for status in [302, 307] {
             let stub = StubServer()
@@ -190,7 +193,7 @@ import Wherry
         }
     }
 
-    @Test("R19 SEC-U3 a token taken away lets no other one out, nor a value that stood there before")
+    @Test("R19 SEC-U3 removing a token exposes no other token, nor an earlier value")
     func takenAway() async throws {
         let stub = StubServer()
         stub.answer("https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
@@ -215,7 +218,7 @@ import Wherry
         #expect(away.headers.values("X-Key") == ["public"])
     }
 
-    @Test("R19 who edits every request sees a rewritten redirect too")
+    @Test("R19 the closure that edits every request sees a rewritten redirect too")
     func adapted() async throws {
         let shown = Guarded<[String]>([])
         var decisions = Decisions.redirecting { _, next in

@@ -1,4 +1,4 @@
-// Wherry: the way that connections take: rows C19, SEC-U9
+// Wherry: network routes: rows C19, SEC-U9
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,13 +7,13 @@ import Testing
 import Wherry
 import WherrySystem
 
-@Suite("The way connections take") struct RouteTests {
-    /// The path that a URL of the test's part of the server has.
+@Suite("Network routes") struct RouteTests {
+    /// The path of a URL in the test's scope of the server.
     private func path(_ scope: TestServer.Scope, _ path: String) throws -> String {
         String(try #require(URLComponents(string: scope.url(path))).path)
     }
 
-    @Test("C19 a host whose address is given is not looked up, and keeps its name")
+    @Test("C19 a host with a given address is not looked up and keeps its name")
     func resolve() async throws {
         let server = try TestServer.shared
         let scope = server.scope()
@@ -32,7 +32,7 @@ import WherrySystem
     }
 
     @Test(
-        "C19 what is no known address is told before anything is sent",
+        "C19 an invalid address is refused before anything is sent",
         arguments: [
             "a", "a:80", "a:80:", "a:80:b", ":80:127.0.0.1", "a:0:127.0.0.1", "a:65536:127.0.0.1",
             "a:x:127.0.0.1", "a:80:127.0.0.1,", "[::1]:80:127.0.0.1", "10.0.0.1:80:127.0.0.1",
@@ -43,7 +43,7 @@ import WherrySystem
         #expect(error?.reason == "bad_value", "\(word)")
     }
 
-    @Test("C19 a Unix socket stands for every host, whatever proxy there is")
+    @Test("C19 a Unix socket serves every host, whatever the proxy")
     func unixSocket() async throws {
         let server = try TestServer.shared
         let scope = server.scope()
@@ -54,7 +54,7 @@ import WherrySystem
         let url = "http://container.invalid" + (try path(scope, "/echo"))
         let echo = try await client.echo(Request(url))
         #expect(echo.values("host") == ["container.invalid"])
-        // It was named by path, and is no address that a name led to.
+        // The socket is named by path, so it is not an address from a name.
         let careful = try makeClient {
             $0.unixSocket = server.unixSocket
             $0.trust.deniedAddresses = .notPublic
@@ -73,7 +73,7 @@ import WherrySystem
         }
     }
 
-    @Test("C19 connections go out by the address or interface that is named")
+    @Test("C19 connections use the given address or interface")
     func interface() async throws {
         let scope = try TestServer.shared.scope()
         for name in ["lo", "127.0.0.1"] {
@@ -96,7 +96,8 @@ import WherrySystem
             $0.proxyCredentials = "name:hunter:4"
             $0.caFile = server.ca
         }
-        // The proxy is the server itself: over TLS it sees CONNECT, and then what the origin sees.
+        // The proxy is the server itself: over TLS it receives CONNECT, and then the origin's
+        // requests.
         let origin = scope.url("/echo").replacingOccurrences(
             of: "http://127.0.0.1:\(server.port)", with: "https://localhost:\(server.tlsPort ?? 0)")
         let echo = try await client.echo(Request(origin))
@@ -121,7 +122,7 @@ import WherrySystem
         }
     }
 
-    @Test("C19 each scheme has a proxy of its own, and none where it is empty")
+    @Test("C19 each scheme has its own proxy, and none if it is empty")
     func proxiesByScheme() async throws {
         let server = try TestServer(certificate: .good)
         defer { server.stop() }
@@ -155,7 +156,8 @@ import WherrySystem
         }
     }
 
-    /// `resolve` only lowercased its hosts, proxies and exceptions were passed to libcurl as they were.
+    /// `resolve` only lowercased its hosts; proxies and exceptions were passed to libcurl
+    /// unchanged.
     @Test("C19 international names work in resolve, proxies, and exceptions")
     func internationalNames() async throws {
         let server = try TestServer.shared
@@ -178,7 +180,7 @@ import WherrySystem
             try await without.echo(Request("http://\(host)" + (try path(scope, "/echo")))).target.hasPrefix("/"))
     }
 
-    @Test("C19 an exception may have a port, and one that makes no sense is named")
+    @Test("C19 an exception may have a port, and an invalid one is named")
     func exceptionPorts() async throws {
         let server = try TestServer.shared
         let scope = server.scope()
@@ -199,7 +201,7 @@ import WherrySystem
         #expect(error?.reason == "bad_value" && error?.message.contains("\"http://h.org\"") == true)
     }
 
-    @Test("C19 SEC-U9 hosts without a proxy are asked themselves")
+    @Test("C19 SEC-U9 hosts excluded from the proxy are contacted directly")
     func noProxy() async throws {
         let server = try TestServer.shared
         let scope = server.scope()
@@ -218,7 +220,7 @@ import WherrySystem
         #expect(error?.code == .network)
     }
 
-    @Test("C19 a proxy that cannot be reached, or opens no way, is named, and the origin is not")
+    @Test("C19 an unreachable or refusing proxy is named, and the origin is not")
     func failingProxy() async throws {
         let server = try TestServer.shared
         func failed(_ proxy: String, _ url: String, without hosts: [String] = []) async throws
@@ -238,7 +240,7 @@ import WherrySystem
             ("127.0.0.1:1", "https://h.invalid/", "connect", "http://127.0.0.1:1:"),
             ("socks5h://127.0.0.1:1", "http://h.invalid/", "connect", "socks5h://127.0.0.1:1:"),
             ("no-proxy.invalid:1", "http://h.invalid/", "proxy", "http://no-proxy.invalid:1:"),
-            // It lets nobody through but to this machine.
+            // It forwards only to this machine.
             (
                 "http://127.0.0.1:\(server.port)", "https://h.invalid/", "proxy",
                 "http://127.0.0.1:\(server.port):"
@@ -250,7 +252,7 @@ import WherrySystem
             #expect(message.contains("the proxy \(named)"), "\(message)")
             #expect(!message.contains("h.invalid") && !message.contains("hunter4"), "\(message)")
         }
-        // Who goes without it fails by himself; another one does not.
+        // A host that bypasses it fails without it; another one does not.
         let own = try await failed(
             "http://127.0.0.1:2", "http://127.0.0.1:1/", without: ["127.0.0.1"])
         #expect(own?.message.contains("http://127.0.0.1:1:") == true)
@@ -260,7 +262,7 @@ import WherrySystem
         #expect(other?.message.contains("the proxy http://127.0.0.1:2:") == true)
     }
 
-    @Test("C19 what can be no proxy is refused where it is set, and named")
+    @Test("C19 an invalid proxy is refused when it is set, and named")
     func noSuchProxy() async throws {
         for text in ["", "h", "h:8080", "https://h", "socks5h://u:p@h:1", "http://[::1]:3128/"] {
             try makeClient { $0.proxy = text }.close()
@@ -276,7 +278,7 @@ import WherrySystem
         #expect(error?.message.contains("hunter4") == false)
     }
 
-    @Test("C19 SEC-U2 a base URL that is none is named as what it is")
+    @Test("C19 SEC-U2 an invalid base URL is reported as a base URL")
     func noBaseURL() async throws {
         for text in ["example.org", "ftp://example.org/", "http://a:99999/", "http://a b/"] {
             let error = await failure { () throws(WherryError) in try Client { $0.baseURL = text } }

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of uploads with a request for each picture, and of pictures left out
+// Wherry: acceptance tests of uploads with one request per image, and of omitted images
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -23,13 +23,13 @@ import Wherry
         }
     }
 
-    /// A script of answers with these statuses, in turn.
+    /// A script of responses with these statuses, in turn.
     private func script(_ name: String, _ statuses: [Int]) throws {
         let steps = statuses.map { #"{"status": \#($0), "json": {"said": \#($0)}}"# }
         try scope.script(name, "[" + steps.joined(separator: ",") + "]")
     }
 
-    @Test("U22 nine pictures, two fail: a list of two, and the answers to the others stand")
+    @Test("U22 of nine images two fail: a list of two, and the other responses remain")
     func twoOfNine() async throws {
         try script("nine", [200, 200, 413, 200, 200, 200, 200, 403, 201])
         let upload = try client.upload(
@@ -47,7 +47,7 @@ import Wherry
         #expect(client.count() == 0)
     }
 
-    @Test("U22 each request is an upload of that picture alone, with every field")
+    @Test("U22 each request uploads one image, with every field")
     func forms() async throws {
         var request = Request("echo", method: "POST")
         request.parameters = ["album": "7"]
@@ -66,7 +66,7 @@ import Wherry
         #expect(response.images.count == 3)
     }
 
-    @Test("U22 only what failed is sent again")
+    @Test("U22 only failed images are sent again")
     func retries() async throws {
         var request = Request("faulty-echo?status_first=503&status_times=2", method: "POST")
         for picture in try pictures(5) { request.add(.image("photo", picture)) }
@@ -82,7 +82,7 @@ import Wherry
         #expect(names == (0..<5).map { "p\($0).png" })
     }
 
-    @Test("U22 a refusal that will not pass is not sent again")
+    @Test("U22 a permanent error is not retried")
     func noRetry() async throws {
         try script("no", [200, 403])
         var request = Request("s/no", method: "POST")
@@ -94,7 +94,7 @@ import Wherry
         #expect(try scope.requests().count == 2)
     }
 
-    @Test("U22 R29 a picture is sent again as often as pictures are, and no more for maxRetries")
+    @Test("U22 R29 an image has its own number of retries, and maxRetries adds none")
     func attempts() async throws {
         let stub = StubServer()
         stub.advance(by: .zero)
@@ -117,7 +117,7 @@ import Wherry
         #expect(stub.requests.count == 2)
     }
 
-    @Test("U22 so many are sent at once and no more")
+    @Test("U22 images are sent up to the concurrency limit")
     func bounded() async throws {
         let upload = try client.upload(
             try pictures(7), to: "faulty-echo?gate=g", name: "photo", separately: 3)
@@ -127,7 +127,7 @@ import Wherry
         #expect(try scope.stats().peakRequests == 3)
     }
 
-    @Test("U22 U10 the progress is that of all pictures, and of each")
+    @Test("U22 U10 the progress covers all images, and each one")
     func progress() async throws {
         let upload = try client.upload(
             try pictures(6), to: "sink", name: "photo", separately: 2)
@@ -147,7 +147,7 @@ import Wherry
         #expect(sent.compactMap { $0 }.reduce(0, +) == last)
     }
 
-    @Test("U22 a broken picture fails alone, the others are sent")
+    @Test("U22 a broken image fails separately, and the others are sent")
     func broken() async throws {
         var images = try pictures(3)
         images.insert(.bytes(Bytes("no picture"), fileName: "text.jpg"), at: 1)
@@ -162,7 +162,7 @@ import Wherry
         #expect(skipped.images.map { $0.error?.reason } == [nil, "bad_image", nil, nil])
     }
 
-    @Test("U22 cancelling ends all, and those that were sent stay sent")
+    @Test("U22 cancelling ends all, and sent images stay sent")
     func cancel() async throws {
         try scope.script(
             "held", #"[{"status": 200}, {"status": 200, "gate": "never"}, {"status": 200, "gate": "never"}]"#)
@@ -176,7 +176,7 @@ import Wherry
         #expect(client.count() == 0)
     }
 
-    /// A picture that takes long to encode.
+    /// An image that takes long to encode.
     private func large() throws -> Image {
         let (width, height) = (3000, 2000)
         let pixels = [UInt8](unsafeUninitializedCapacity: width * height * 3) { bytes, count in
@@ -186,20 +186,20 @@ import Wherry
         return try .pixels(pixels, .rgb8, width: width, height: height)
     }
 
-    @Test("U22 a picture that is encoded while all is cancelled is not sent")
+    @Test("U22 an image that is being encoded during a cancel is not sent")
     func cancelWhileEncoding() async throws {
         let picture = try large()
         var compression = Compression(quality: 1)
         compression.format = .png
         var wasEncoded = false
-        // Whether the cancel comes before the work, in its midst or after it is chance: it is tried
-        // until it came in its midst, and what has to hold holds every time.
+        // Whether the cancel arrives before, during, or after the work is random: the test repeats
+        // until it arrives during the work, and the rules hold every time.
         for _ in 0..<50 where !wasEncoded {
             let upload = try client.upload(
                 [picture, picture], to: "echo", name: "photo", compression: compression,
                 separately: 1)
-            // Workers take jobs in turn: this one runs when the first picture's has been taken, and
-            // waits for no task to be resumed, which may take long.
+            // Workers take jobs in turn: this one runs when the first image's has been taken, and
+            // does not wait for a task to resume, which may take long.
             await withCheckedContinuation { continuation in
                 client.workers.submit {
                     upload.cancel()
@@ -216,8 +216,8 @@ import Wherry
         #expect(try scope.requests().isEmpty && client.count() == 0)
     }
 
-    /// What it looks for is an instant, which it seldom meets: a stress and no proof.
-    @Test("U22 of pause and resume at once the later one counts for every request")
+    /// It tries to hit an instant, which it rarely does: a stress test, not a proof.
+    @Test("U22 of concurrent pause and resume the later one applies to every request")
     func pauseAndResumeAtOnce() async throws {
         for round in 0..<20 {
             let gate = "go\(round)"
@@ -234,7 +234,7 @@ import Wherry
                 }
             }
             if upload.state == .paused { upload.resume() }
-            // A request that was left paused, while the upload is not, would never end.
+            // A request left paused, while the upload is not, would never end.
             try scope.open(gate: gate)
             let images = try await upload.value.images
             #expect(images.map { $0.response?.status } == [200, 200, 200, 200])
@@ -251,7 +251,7 @@ import Wherry
         #expect(error?.code == .cancelled && error?.failedImages.count == 20)
     }
 
-    @Test("U22 a streamed answer and no picture are what they were")
+    @Test("U22 a streamed response and an empty upload behave as before")
     func odd() async throws {
         let none = await failure { () throws(WherryError) in
             try client.upload([], to: "echo", name: "photo", separately: 3)
@@ -267,7 +267,7 @@ import Wherry
         #expect(refused?.reason == "bad_argument")
     }
 
-    @Test("U11 broken pictures are left out of the form where that is asked for, and told of")
+    @Test("U11 broken images are omitted from the form on request, and reported")
     func skipped() async throws {
         let text = Image.bytes(Bytes("no picture"), fileName: "text.jpg")
         let images = [text] + (try pictures(2))

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of settings by their public names
+// Wherry: acceptance tests of settings with their public names
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -16,9 +16,9 @@ import WherrySystem
         await failure { () throws(WherryError) in try await client.send(request) }?.reason
     }
 
-    // MARK: How requests are sent and judged
+    // MARK: Sending and checking requests
 
-    @Test("R10 which statuses are a success is set by range, for a client and for a request")
+    @Test("R10 the accepted statuses are set by range, for a client and for a request")
     func statusRange() async throws {
         let client = try makeClient(scope) { $0.acceptedStatusRange = 200...404 }
         for status in [200, 300, 404] {
@@ -39,14 +39,14 @@ import WherrySystem
             request.acceptedStatusRange = range
             #expect(await reason(client, request) == "bad_value")
         }
-        // Nothing could meet it.
+        // No status could match.
         let strange = try makeClient(scope) { $0.acceptedStatusRange = 700...999 }
         request.acceptedStatusRange = nil
         try strange.update { values throws(WherryError) in values.options[.acceptStatusMax] = 699 }
         #expect(await reason(strange, request) == "bad_value")
     }
 
-    @Test("C11 a negative time is refused, and is not no limit")
+    @Test("C11 a negative time is refused, and does not disable the limit")
     func negativeTimes() async throws {
         #expect(throws: WherryError.self) { try makeClient(scope) { $0.idleTimeout = .seconds(-1) } }
         #expect(throws: WherryError.self) {
@@ -59,7 +59,7 @@ import WherrySystem
         #expect(await reason(client, request) == "bad_value")
     }
 
-    @Test("R11 JSON is demanded by the client, and not by a request that says so")
+    @Test("R11 JSON is required by the client, unless the request says otherwise")
     func jsonOnly() async throws {
         let client = try makeClient(scope) { $0.wantsJSON = true }
         var request = Request("status/200?type=image/png&body=x")
@@ -68,7 +68,7 @@ import WherrySystem
         #expect(try await client.send(request).text == "x")
     }
 
-    @Test("R24 br and zstd are undone where they are asked for", arguments: ["br", "zstd"])
+    @Test("R24 br and zstd are decoded if enabled", arguments: ["br", "zstd"])
     func codings(coding: String) async throws {
         let client = try makeClient(scope) { $0.contentCodings = .all }
         let answer = try await client.get(coding)
@@ -85,7 +85,7 @@ import WherrySystem
         #expect(try await plain.get(coding).json().kind == .object)
     }
 
-    @Test("R24 where no coding is asked for none is undone")
+    @Test("R24 without content encoding enabled none is decoded")
     func noCoding() async throws {
         let client = try makeClient(scope) { $0.contentCodings = .identity }
         let answer = try await client.get("gzip")
@@ -96,7 +96,7 @@ import WherrySystem
         #expect(try await client.send(request).json().kind == .object)
     }
 
-    @Test("R6 arrays stand as the client or the request says")
+    @Test("R6 the client or the request sets the style of arrays")
     func arrays() async throws {
         let client = try makeClient(scope) { $0.arrayStyle = .repeated }
         var request = Request("echo", method: "GET")
@@ -108,7 +108,7 @@ import WherrySystem
         #expect(try await client.echo(request).rawQuery == "a%5B%5D=2&a%5B%5D=1")
     }
 
-    @Test("R7 members and bools stand as the client or the request says, in parts of a form too")
+    @Test("R7 the client or the request sets the style of members and bools, in form parts too")
     func styles() async throws {
         let client = try makeClient(scope) {
             $0.memberStyle = .dots
@@ -127,7 +127,7 @@ import WherrySystem
         #expect(parts.contains { $0.name == "a.b" && $0.text == "true" })
     }
 
-    @Test("C10 a token of the request's own wins over the client's, a field over both")
+    @Test("C10 a token of the request overrides the client's, and a header overrides both")
     func token() async throws {
         let client = try makeClient(scope) { $0.bearerToken = "client" }
         var request = Request("echo")
@@ -149,7 +149,7 @@ import WherrySystem
         #expect(try scope.requests().count == count)
     }
 
-    @Test("R19 credentials are kept across hosts where the client says so, or one request")
+    @Test("R19 credentials are kept across hosts if the client or one request enables it")
     func keptCredentials() async throws {
         let away = scope.url("/echo", host: "localhost")
         func seen(_ client: Client, _ keeps: Bool?) async throws -> [String] {
@@ -167,7 +167,7 @@ import WherrySystem
         #expect(try await seen(loose, false) == [])
     }
 
-    @Test("R20 the largest head is the client's, or the request's")
+    @Test("R20 the client or the request sets the maximum header size")
     func headerLimit() async throws {
         let client = try makeClient(scope) { $0.maxHeaderBytes = 2048 }
         var request = Request("headers?count=40&size=100")
@@ -177,7 +177,7 @@ import WherrySystem
     }
 
     @Test(
-        "C19 the version of HTTP is as asked for",
+        "C19 a request has the chosen HTTP version",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func httpVersion() async throws {
         let nginx = try NginxServer.shared
@@ -196,7 +196,7 @@ import WherrySystem
         #expect(try await old.send(request).metrics.httpVersion == 11)
     }
 
-    @Test("R18 a question that nobody answers is decided by the rules, after a time that is set")
+    @Test("R18 an open decision gets its default after a configurable timeout")
     func decisionTimeout() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) {
@@ -245,7 +245,7 @@ import WherrySystem
         #expect(error?.reason == "bad_parameters")
     }
 
-    @Test("R27 what a program gives a request to carry comes back with it, everywhere")
+    @Test("R27 the object that a program attaches to a request is returned everywhere")
     func userInfo() async throws {
         struct Screen: Equatable { let number: Int }
         let client = try makeClient(scope)
@@ -266,9 +266,9 @@ import WherrySystem
         #expect(try client.start(Request("echo")).transfer.userInfo == nil)
     }
 
-    // MARK: Downloads and pictures
+    // MARK: Downloads and images
 
-    @Test("D13 how often a download begins again is the client's, or the request's")
+    @Test("D13 the client or the request sets the number of restarts of a download")
     func retries() async throws {
         let bench = try DownloadBench { $0.maxRetries = 0 }
         let path = bench.folder.file("a.bin")
@@ -284,7 +284,7 @@ import WherrySystem
         #expect(try bench.folder.contents("b.bin") == Contents.v2)
     }
 
-    @Test("D3 where a file exists, and where its folder does not, the client's word counts")
+    @Test("D3 the client's setting applies to existing files and missing folders")
     func targets() async throws {
         let bench = try DownloadBench {
             $0.existingFile = .replace
@@ -310,7 +310,7 @@ import WherrySystem
         #expect(nowhere?.reason == "no_file")
     }
 
-    @Test("U3, U6 pictures are named and typed as the client says, or the request")
+    @Test("U3, U6 the client or the request sets names and types of images")
     func pictures() async throws {
         let client = try makeClient(scope) {
             $0.imageNaming = .brackets
@@ -328,7 +328,7 @@ import WherrySystem
         #expect(parts.map(\.name) == ["p0"] && parts.map(\.type) == ["image/jpeg"])
     }
 
-    // MARK: Changes while a client works
+    // MARK: Changes during use
 
     @Test("C1 every kind of setting can be changed for later requests")
     func liveChanges() async throws {
@@ -352,12 +352,12 @@ import WherrySystem
         #expect(seen.header("authorization") == "Bearer new" && seen.header("x-new") == "1")
         #expect(seen.target.hasSuffix("/redirect/3?p=1"))
         #expect(await reason(client, Request("bytes/2000", method: "GET")) == "too_large")
-        // What had started keeps what it started with.
+        // Running transfers keep their settings.
         try scope.open(gate: "go")
         #expect(try await running.value.redirects.count == 1)
     }
 
-    @Test("C1 times that were changed count for later requests")
+    @Test("C1 changed timeouts apply to later requests")
     func liveTimes() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) { $0.clock = clock }
@@ -370,7 +370,7 @@ import WherrySystem
         #expect(error?.reason == "first_byte_timeout")
         #expect(patient.state == .running)
         patient.cancel()
-        // Nobody takes connections there, so that only the time can end it.
+        // Nothing accepts connections there, so that only the timeout can end it.
         let listener = try Listener()
         listener.fill()
         let steady = try makeClient()
@@ -380,7 +380,7 @@ import WherrySystem
                 == "connect_timeout")
     }
 
-    @Test("C15 the number of connections in all can be changed, and counts at once")
+    @Test("C15 the total number of connections can be changed, and applies at once")
     func liveConnections() async throws {
         let client = try makeClient(scope) { $0.maxPerHost = 100 }
         try client.configure { $0.maxConnections = 3 }
@@ -395,7 +395,7 @@ import WherrySystem
         #expect(stats.peakRequests == 3 && stats.peakConnections == 3)
     }
 
-    @Test("C1 what only a new client can have is refused, and then nothing has changed")
+    @Test("C1 a setting for new clients only is refused, and nothing changes")
     func fixedSettings() async throws {
         let client = try makeClient(scope)
         let changes: [(inout Client.Configuration) -> Void] = [
@@ -429,7 +429,7 @@ import WherrySystem
         #expect(echo.values("authorization").isEmpty)
     }
 
-    @Test("C18 changes made at the same time do not undo each other")
+    @Test("C18 concurrent changes do not undo each other")
     func overlappingChanges() async throws {
         let client = try makeClient(scope)
         try client.configure { outer in

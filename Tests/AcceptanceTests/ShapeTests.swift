@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the shape that an answer's JSON has to have
+// Wherry: acceptance tests of JSON schemas of responses
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -15,7 +15,7 @@ import WherrySystem
         let reason: String?
     }
 
-    /// The rows of the table, their values as JSON text.
+    /// The rows of the table, with values as JSON text.
     private static func rows(_ name: String) throws -> [Case] {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scenarios/json-shapes.json").path
@@ -38,7 +38,7 @@ import WherrySystem
         return (try Client { $0.stubServer = stub }, stub)
     }
 
-    @Test("R26 good and bad answers of the table, nested arrays among them")
+    @Test("R26 responses match the schema table, including nested arrays")
     func table() async throws {
         let rows = try Self.rows("cases")
         #expect(rows.count > 25)
@@ -56,7 +56,7 @@ import WherrySystem
         }
     }
 
-    @Test("R26 what is no shape is refused, and the place is named")
+    @Test("R26 an invalid schema is refused, and the position is named")
     func badShapes() throws {
         let rows = try Self.rows("bad")
         #expect(rows.count == 4)
@@ -74,7 +74,7 @@ import WherrySystem
                     parsing: #"{"name": "string", "list": [{"id": "number"}], "all": "array", "more": {}}"#))
     }
 
-    @Test("R26 no JSON and no body have no shape; refusals and HEAD are not judged by it")
+    @Test("R26 responses without JSON have no schema check; errors and HEAD are excluded")
     func others() async throws {
         var request = Request("http://h/")
         request.jsonShape = ["a": .any]
@@ -91,7 +91,7 @@ import WherrySystem
         request.method = "HEAD"
         let (client, _) = try client("[]")
         #expect(try await client.send(request).status == 200)
-        // With the content type judged too, which the stub leaves out.
+        // With the content type checked too, which the stub omits.
         request.method = nil
         request.wantsJSON = true
         let strict = request
@@ -99,7 +99,7 @@ import WherrySystem
         #expect(typeError?.reason == "content_type")
     }
 
-    @Test("R26 much JSON is judged on a worker")
+    @Test("R26 large JSON is checked on a worker")
     func large() async throws {
         let good = "[" + String(repeating: #"{"id": 1}, "#, count: 20_000)
         for (last, fault) in [(#"{"id": 2}]"#, nil), (#"{"id": "2"}]"#, "20000/id is a string, not a number")] {
@@ -113,7 +113,7 @@ import WherrySystem
         }
     }
 
-    @Test("R26 another shape is not stored, and a stored answer is judged too")
+    @Test("R26 a mismatch is not stored, and a cached response is checked too")
     func cached() async throws {
         let folder = try TemporaryFolder()
         let stub = StubServer()
@@ -140,7 +140,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("R26 equal requests share an answer only if they want the same shape")
+    @Test("R26 equal requests share a response only if their schemas are equal")
     func shared() async throws {
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope)
@@ -160,7 +160,7 @@ import WherrySystem
         #expect(try scope.requests().count == 3)
     }
 
-    @Test("R26 streams and downloads have no shape to be judged by")
+    @Test("R26 streams and downloads have no schema check")
     func refused() async throws {
         let (client, stub) = try client("{}")
         var request = Request("http://h/")

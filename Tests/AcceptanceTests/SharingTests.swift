@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of equal requests that share an answer
+// Wherry: acceptance tests of equal requests that share a response
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -25,7 +25,7 @@ import WherrySystem
         return request
     }
 
-    @Test("R33 twenty callers, one request, twenty answers")
+    @Test("R33 twenty callers share one request and get twenty responses")
     func twenty() async throws {
         let handles = try (0..<20).map { index in
             try client.start(request { $0.tag = "\(index)" })
@@ -47,12 +47,12 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
         let counters = client.counters()
         #expect(counters.started == 20 && counters.succeeded == 20 && counters.requests == 1)
-        // What has ended is shared no more.
+        // A finished request is not shared any more.
         _ = try await client.send(request())
         #expect(try scope.requests().count == 2)
     }
 
-    @Test("R33 who does not ask for it sends, whatever the others do")
+    @Test("R33 a request without sharing is sent, whatever the others do")
     func optIn() async throws {
         let handles = try [request(), request(), Request("text/a?gate=g"), Request("text/a?gate=g")]
             .map { try client.start($0) }
@@ -62,11 +62,11 @@ import WherrySystem
         #expect(try scope.requests().count == 3)
     }
 
-    @Test("R33 one that is cancelled leaves the others alone, and the last ends the request")
+    @Test("R33 cancelling one caller leaves the others, and the last cancel ends the request")
     func cancelling() async throws {
         let handles = try (0..<3).map { _ in try client.start(request()) }
         try await scope.wait("requests=1")
-        // The first one is who sent it.
+        // The first caller sent it.
         handles[0].cancel()
         let first = await failure { () throws(WherryError) in try await handles[0].value }
         #expect(first?.reason == "cancelled")
@@ -83,14 +83,14 @@ import WherrySystem
             #expect(error?.reason == "cancelled")
         }
         #expect(client.wait() && client.count() == 0)
-        // The connection of the one that was sent is gone, and a new one is sent.
+        // The connection of the sent request is closed, and a new request is sent.
         try await scope.wait("ended=2")
         let late = try client.start(request("silent"))
         try await scope.wait("requests=3")
         late.cancel()
     }
 
-    @Test("R33 what differs is sent by itself: URL, method, field, body, user, setting")
+    @Test("R33 different requests are sent separately: URL, method, header, body, user, setting")
     func differing() async throws {
         let changes: [(inout Request) -> Void] = [
             { _ in }, { $0.query = [Request.Pair("a", "1")] }, { $0.method = "DELETE" },
@@ -113,7 +113,7 @@ import WherrySystem
         try scope.open(gate: "g")
         for handle in handles { _ = try? await handle.value }
         #expect(try scope.requests().count == changes.count)
-        // The client's fields and cookies of the moment count too.
+        // The client's current headers and cookies count too.
         let one = try client.start(request("text/a?gate=h"))
         try client.setHeader("X-Client", "1")
         let two = try client.start(request("text/a?gate=h"))
@@ -124,7 +124,7 @@ import WherrySystem
         for handle in [one, two, three] { #expect(try await handle.value.status == 200) }
     }
 
-    @Test("R33 those with decisions, streams, parts and files go alone")
+    @Test("R33 requests with decisions, streams, parts, and files are not shared")
     func alone() async throws {
         let folder = try TemporaryFolder()
         try "content".write(toFile: folder.file("f"), atomically: true, encoding: .utf8)
@@ -149,7 +149,7 @@ import WherrySystem
         for handle in handles { #expect(try await handle.value.status == 200) }
     }
 
-    @Test("R33 a failure is everybody's, and so is a refusal")
+    @Test("R33 all callers get a failure, and also an error status")
     func failing() async throws {
         let handles = try (0..<5).map { _ in try client.start(request("status/503?gate=g")) }
         try await scope.wait("requests=1")
@@ -162,7 +162,7 @@ import WherrySystem
         #expect(client.counters().failed == 5)
     }
 
-    @Test("R33 who shares a request sees it go on after a wait")
+    @Test("R33 a caller that shares a request sees it continue after a wait")
     func goingOn() async throws {
         try scope.script("again", #"[{"status": 503}, {"status": 200, "gate": "g"}]"#)
         let handles = try (0..<2).map { _ in
@@ -174,13 +174,13 @@ import WherrySystem
         for handle in handles { #expect(try await handle.value.status == 200) }
     }
 
-    @Test("R33 each has time of its own, and it pauses when all have paused")
+    @Test("R33 each caller has its own timeout, and the request pauses when all have paused")
     func timesAndPauses() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) { $0.clock = clock }
         let patient = try client.start(request { $0.totalTimeout = .seconds(100) })
         clock.advance(by: .milliseconds(50_000))
-        // It is asked for later, and so is its end.
+        // It is read later, and so is its end.
         let hasty = try client.start(request { $0.totalTimeout = .seconds(10) })
         let late = try client.start(request { $0.totalTimeout = .seconds(100) })
         try await scope.wait("requests=1")
@@ -204,7 +204,7 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("R33 blocking calls share too, and groups")
+    @Test("R33 blocking calls and groups share too")
     func blocking() async throws {
         let client = client
         let sent = request()
@@ -227,7 +227,7 @@ import WherrySystem
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("R33 joining, leaving and ending at once, many times")
+    @Test("R33 callers may join, leave, and end at the same time, many times")
     func race() async throws {
         let stub = StubServer()
         try stub.answer("http://h/*", json: [:])

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of requests that are signed before they are sent
+// Wherry: acceptance tests of request signers
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// ADAPT showed a relative URL, and neither headers nor parameters of the client.
+/// ADAPT showed a relative URL, without the headers and parameters of the client.
 @Suite struct SignerTests {
     private let scope: TestServer.Scope
     private let client: Client
@@ -24,7 +24,7 @@ import WherrySystem
 
     private static let signed = ["X-Client", "X-Both", "Content-Type"]
 
-    /// What a signature covers, from either side.
+    /// The signed text, on either side.
     private static func text(
         _ method: String, _ url: String, _ fields: [String?], _ body: [UInt8]
     ) -> String {
@@ -78,7 +78,7 @@ import WherrySystem
         #expect(try scope.requests().count == 6)
     }
 
-    @Test("R31 edits of what the client adds are edits of this request alone")
+    @Test("R31 edits of values that the client adds change only this request")
     func edits() async throws {
         let decisions = Decisions.adapting { request in
             var request = request
@@ -96,7 +96,7 @@ import WherrySystem
         #expect(next.rawQuery == "page=1&token=t" && next.values("X-Dropped") == ["1"])
     }
 
-    @Test("R31 a new URL is complete, and only what is added afterwards goes into its query")
+    @Test("R31 a new URL is complete, and only later additions extend its query")
     func newURL() async throws {
         let decisions = Decisions.adapting { request in
             var request = request
@@ -110,7 +110,7 @@ import WherrySystem
         #expect(echo.rawQuery == "page=1&token=t&q=1&signature=s&added=1")
     }
 
-    @Test("R31 a signature in the URL is not added twice where the request is sent again")
+    @Test("R31 a signature in the URL is not added twice if the request is sent again")
     func again() async throws {
         try scope.script("flaky", #"[{"status": 503}, {"status": 503}, {"json": {}}]"#)
         let request = Request("s/flaky", method: "GET")
@@ -127,7 +127,7 @@ import WherrySystem
         #expect(queries == (1...3).map { "page=1&token=t&signature=\($0)" })
     }
 
-    @Test("R31 C4 each base URL is signed, and a signature in the URL does not stay with the first")
+    @Test("R31 C4 each base URL is signed, and a signature in the URL is not kept for the next")
     func bases() async throws {
         let client = try makeClient {
             $0.bases = ["down": "http://127.0.0.1:1/", "up": self.scope.url("/echo/up")]
@@ -151,7 +151,7 @@ import WherrySystem
             ])
     }
 
-    @Test("R31 SEC-U3 the client's credentials are not shown, and do not follow a new URL by an edit")
+    @Test("R31 SEC-U3 the client's credentials are hidden, and do not follow an edited URL")
     func credentials() async throws {
         let away = scope.url("/echo", host: "localhost")
         let home = scope.url("/redirect-to?url=\(away)")
@@ -159,7 +159,7 @@ import WherrySystem
         let decisions = Decisions.adapting { request in
             seen.withLock { $0.append(request.headers.fields.map(\.name)) }
             var request = request
-            // Replaces all headers by those that were shown.
+            // Replaces all headers by those that the callback received.
             request.headers = Headers()
             return request
         }
@@ -169,7 +169,7 @@ import WherrySystem
         #expect(try scope.requests().last?.header("authorization") == nil)
     }
 
-    @Test("K19 R31 a timed entry is found again whether a signer saw the request or not")
+    @Test("K19 R31 a timed cache entry is found with and without a signer")
     func cache() async throws {
         let folder = try TemporaryFolder()
         let client = try makeClient(scope) {
@@ -194,7 +194,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("R31 a request that was shown can be sent by itself, with each parameter once")
+    @Test("R31 a request from the callback can be sent separately, with each parameter once")
     func resent() async throws {
         let kept = Guarded<Request?>(nil)
         _ = try await client.send(

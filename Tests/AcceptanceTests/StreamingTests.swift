@@ -15,7 +15,7 @@ import Wherry
         client = try makeClient(scope)
     }
 
-    @Test("R22 a stream brings every byte in order, and none of them twice")
+    @Test("R22 a stream delivers every byte in order, exactly once")
     func pieces() async throws {
         let stream = try await client.stream(Request("bytes/3000001?seed=5"))
         #expect(stream.head.status == 200)
@@ -28,9 +28,9 @@ import Wherry
         #expect(bytes == TestPattern.bytes(seed: 5, count: 3_000_001))
     }
 
-    @Test("R22 memory stays flat however long the stream")
+    @Test("R22 memory use stays constant however long the stream")
     func flatMemory() async {
-        // In a process of its own: the tests beside this one use memory too.
+        // In a separate process: concurrent tests use memory too.
         await #expect(processExitsWith: .success) {
             let client = try makeClient(try TestServer.shared.scope())
             func read(_ size: Int) async throws -> Int {
@@ -51,13 +51,13 @@ import Wherry
         }
     }
 
-    @Test("R22 a slow reader holds the sender, and letting go of a piece lets it go on")
+    @Test("R22 a slow reader stalls the sender, and releasing a chunk continues it")
     func flowControl() async throws {
         let size = 64_000_000
         let stream = try await client.stream(Request("bytes/\(size)"))
         var iterator = stream.body.makeAsyncIterator()
         var count = try #require(try await iterator.next()).count
-        // The reader does nothing now; round trips let the loop do whatever it wants to.
+        // The reader is idle now; round trips give the loop time for any action.
         for _ in 0..<20 { _ = try await client.get("echo") }
         let held = try scope.stats().sent
         #expect(held < size / 2)
@@ -65,7 +65,7 @@ import Wherry
         #expect(count == size)
     }
 
-    @Test("R22 letting go of a stream ends it at the server")
+    @Test("R22 releasing a stream ends it at the server")
     func abandoned() async throws {
         var stream: StreamedResponse? = try await client.stream(
             Request("bytes/1000000?hold=1000&gate=never"))
@@ -76,7 +76,7 @@ import Wherry
         #expect(try scope.requests().map(\.outcome) == ["gone"])
     }
 
-    @Test("R22 cancelling the task that reads ends the stream")
+    @Test("R22 cancelling the reading task ends the stream")
     func cancelled() async throws {
         let stream = try await client.stream(Request("bytes/1000000?hold=1000&gate=never"))
         let task = Task {
@@ -90,7 +90,7 @@ import Wherry
         #expect(stream.body.transfer.state == .cancelled)
     }
 
-    @Test("R22 a stream that breaks gives what came, and then the error")
+    @Test("R22 a broken stream delivers the received bytes, and then the error")
     func broken() async throws {
         let stream = try await client.stream(Request("bytes/100000?cut=40000"))
         var count = 0
@@ -103,7 +103,7 @@ import Wherry
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("R22 a refusal is thrown at once, with the server's words")
+    @Test("R22 an error status is thrown at once, with the server's text")
     func refused() async throws {
         let client = client
         let error = await failure { () throws(WherryError) in
@@ -117,14 +117,14 @@ import Wherry
         #expect(count == 10)
     }
 
-    @Test("R22 a coding is undone on the way")
+    @Test("R22 a content encoding is decoded while streaming")
     func decoded() async throws {
         var text: [UInt8] = []
         for try await piece in try await client.stream(Request("gzip")).body { text += piece }
         #expect(try JSON(parsing: text).kind == .object)
     }
 
-    @Test("R36 lines come whole, however the bytes are cut")
+    @Test("R36 lines arrive complete, for any chunk boundaries")
     func lines() async throws {
         let text = "one\r\ntwo\n\nthrée 天\nlast"
         let bytes = Array(text.utf8)
@@ -142,7 +142,7 @@ import Wherry
         }
     }
 
-    @Test("R36 events come as they arrive, however the bytes are cut")
+    @Test("R36 events are delivered as they arrive, for any chunk boundaries")
     func serverEvents() async throws {
         try scope.script(
             "events",
@@ -161,7 +161,7 @@ import Wherry
         #expect(events.retry == nil)
     }
 
-    @Test("R36 lines come as they arrive, and one without end is an error")
+    @Test("R36 lines are delivered as they arrive, and an endless one is an error")
     func lineByLine() async throws {
         try scope.script(
             "slow",

@@ -1,4 +1,4 @@
-// Wherry: what the acceptance tests have in common
+// Wherry: helpers for the acceptance tests
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -6,9 +6,9 @@ import TestServer
 import Wherry
 import WherrySystem
 
-/// A client whose base is the test's part of the server; nothing of the environment counts.
+/// A client whose base is the test's scope of the server, independent of the environment.
 ///
-/// Its limits of time are far away: tests beside this one may keep every thread busy for long.
+/// Its timeouts are generous: concurrent tests may keep every thread busy for long.
 func makeClient(
     _ scope: TestServer.Scope? = nil, _ configure: (inout Client.Configuration) -> Void = { _ in }
 ) throws -> Client {
@@ -24,7 +24,7 @@ func makeClient(
 }
 
 extension Client {
-    /// Returns when the network thread has done all that is due by now.
+    /// Returns when the network thread has done everything that is due by now.
     func settle(_ clock: ManualClock) async {
         await withCheckedContinuation { continuation in
             transport.schedule(at: clock.now()) { continuation.resume() }
@@ -32,7 +32,7 @@ extension Client {
     }
 }
 
-/// What `/echo` saw.
+/// The request as `/echo` saw it.
 struct Echo: Decodable {
     struct Part: Decodable {
         let name: String?
@@ -61,12 +61,12 @@ struct Echo: Decodable {
     func values(_ name: String) -> [String] {
         headers.filter { $0[0].lowercased() == name.lowercased() }.map { $0[1] }
     }
-    /// What stands behind the question mark, as it was sent.
+    /// The text after the question mark, as it was sent.
     var rawQuery: String { target.split(separator: "?", maxSplits: 1).dropFirst().joined() }
 }
 
 extension Client {
-    /// Sends to an echo route and tells what it saw.
+    /// Sends to an echo route and returns its report.
     func echo(_ request: Request, decisions: Decisions? = nil) async throws -> Echo {
         try await send(request, as: Echo.self, decisions: decisions)
     }
@@ -76,7 +76,7 @@ private struct Scenarios<Case: Decodable>: Decodable {
     let cases: [Case]
 }
 
-/// A case table under Tests/Scenarios, which C and Python read too.
+/// A case table in Tests/Scenarios, shared with C and Python.
 func scenarios<Case: Decodable>(_ name: String, of type: Case.Type) throws -> [Case] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Scenarios")
@@ -84,7 +84,7 @@ func scenarios<Case: Decodable>(_ name: String, of type: Case.Type) throws -> [C
     return try JSONDecoder().decode(Scenarios<Case>.self, from: data).cases
 }
 
-/// How often a loop runs: in full with WHERRY_LOOPS=full, else a tenth.
+/// How often a loop runs: in full with WHERRY_LOOPS=full, otherwise a tenth.
 func loops(_ count: Int) -> Int {
     ProcessInfo.processInfo.environment["WHERRY_LOOPS"] == "full" ? count : count / 10
 }
@@ -100,7 +100,7 @@ func failure<Result>(_ body: () async throws(WherryError) -> Result) async -> Wh
 }
 
 /// A value behind a lock.
-final class Guarded<Value>: @unchecked Sendable {  // `value` is touched under `lock` only
+final class Guarded<Value>: @unchecked Sendable {  // `value` is accessed only under `lock`
     private let lock = NSLock()
     private var value: Value
 
@@ -134,8 +134,8 @@ final class TemporaryFolder {
     }
 }
 
-/// Which states a caller may see after which (M5). The first one of a transfer is `queued`, and
-/// that it runs is told only where something else was told before.
+/// The states that a caller may see after each state (M5). A transfer's first state is `queued`,
+/// and running is reported only if another state was reported before.
 struct StateTable {
     let next: [TransferState: Set<TransferState>]
 
@@ -153,7 +153,7 @@ struct StateTable {
         .waiting: [.running, .paused, .failed, .cancelled],
         .paused: [.running, .waiting, .verifying, .failed, .cancelled],
         .restarted: [.running],
-        // Then it gets its name, or is fetched again.
+        // Then it gets its name, or restarts.
         .verifying: [.running, .paused, .failed, .cancelled],
     ])
 
@@ -163,7 +163,7 @@ struct StateTable {
     }
 }
 
-/// The memory of this process that is in RAM, in bytes.
+/// The resident memory of this process, in bytes.
 func residentBytes() throws -> Int {
     let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0

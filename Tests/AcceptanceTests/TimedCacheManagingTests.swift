@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the timed cache: looking at it, clearing it, and what else K11 asks
+// Wherry: acceptance tests of the timed cache: inspecting and clearing it, and the rest of K11
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -12,7 +12,7 @@ import WherrySystem
 
     init() throws { bench = try CacheBench() }
 
-    @Test("K8 K9 one, by URL, by URL and method, and all: to read and to clear")
+    @Test("K8 K9 entries are read and cleared by URL, by URL and method, and all at once")
     func managing() async throws {
         let client = try client()
         let requests = [
@@ -33,7 +33,7 @@ import WherrySystem
         let shown = try await client.cache.response(of: entry)
         #expect(shown.body == body && shown.url == entry.url)
         #expect(try await client.cache.entries(entry.url, method: "POST") == posts)
-        // What is too old is left out, and gone.
+        // Expired entries are skipped and removed.
         clock.advance(by: 2_000_000_000)
         #expect(try await client.cache.entries("echo").isEmpty)
         #expect(try await client.cache.usage().entries == 2)
@@ -56,7 +56,7 @@ import WherrySystem
         #expect(try await client.cache.clear(method: "GET") == 2)
         #expect(try await client.cache.clear() == 1)
         #expect(try await client.cache.usage() == ResponseCache.Usage())
-        // Of requests that leave the base out too.
+        // Also for requests that ignore the base.
         var absolute = asking(scope.url("/cache"), for: .seconds(180))
         absolute.ignoresBase = true
         _ = try await client.send(absolute)
@@ -64,7 +64,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K9 K10 partial downloads stay when answers are cleared, and are counted apart")
+    @Test("K9 K10 partial downloads stay when responses are cleared, and are counted separately")
     func partials() async throws {
         let client = try client()
         let name = folder.file("part")
@@ -86,7 +86,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K11 refresh asks and stores; off does neither; an answer of the program's own serves")
+    @Test("K11 refresh sends and stores; off does neither; a response of the program is served")
     func extras() async throws {
         let client = try client()
         var own = asking("own")
@@ -114,12 +114,12 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K16 the stored answer comes at once, the fresh one after it")
+    @Test("K16 the cached response is delivered at once, the fresh one after it")
     func thenNetwork() async throws {
         let client = try client()
         var both = asking("cache?body=same", for: .seconds(60))
         both.cachePolicy = .thenNetwork
-        // Nothing is stored yet.
+        // The cache has no entry yet.
         let first = try client.start(both)
         #expect(await first.cached == nil)
         #expect(try await !first.value.isUnchanged)
@@ -129,7 +129,7 @@ import WherrySystem
         let fresh = try await second.value
         #expect(!fresh.isFromCache && fresh.isUnchanged && fresh.text == "same")
         #expect(try hits() == 2)
-        // Another body is told as such, and is what is stored then.
+        // A different body is reported as such, and replaces the entry.
         both.url = "cache"
         for _ in 0..<2 { _ = try await client.start(both).value }
         let changed = try client.start(both)
@@ -137,7 +137,7 @@ import WherrySystem
         let new = try await changed.value
         #expect(old.body != new.body && !new.isUnchanged)
         #expect(try await client.send(asking()).body == new.body)
-        // In order: head and body of the stored one in one event, then the end.
+        // In order: headers and body of the cached one in one event, then the end.
         let events = Recorder()
         _ = try client.send(both, observer: events)
         _ = await events.end()
@@ -145,10 +145,10 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K14 C7 limits are options, and count at once")
+    @Test("K14 C7 limits are options, and apply at once")
     func limits() async throws {
         let client = try client { $0.cacheMaxBytes = 4096 }
-        // More than an eighth of all there may be.
+        // More than an eighth of the limit.
         _ = try await client.send(asking("bytes/1000", for: .seconds(60)))
         #expect(try await client.cache.usage().entries == 0)
         try client.configure { $0.cacheMaxBytes = 1 << 20 }
@@ -162,7 +162,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K19 ignored parameters do not count; named fields and the partition keep users apart")
+    @Test("K19 ignored parameters do not count; key headers and the partition separate users")
     func hygiene() async throws {
         let client = try client()
         func send(_ change: (inout Request) -> Void) async throws -> Bool {
@@ -196,7 +196,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("SEC-C3 what came without checking anybody is neither stored nor read")
+    @Test("SEC-C3 an unauthenticated response is neither stored nor read")
     func insecure() async throws {
         let careful = try client()
         _ = try await careful.send(asking(for: .seconds(180)))
@@ -215,9 +215,9 @@ import WherrySystem
         client.close()
     }
 
-    @Test("C12 where nothing can be stored requests work, and the reason is told")
+    @Test("C12 without usable storage requests succeed, and the reason is reported")
     func badFolder() async throws {
-        // After the client was made: else that would be the error.
+        // After the client exists: otherwise creating it would fail.
         let client = try client()
         _ = FileManager.default.createFile(atPath: folder.file("storage"), contents: Data())
         for _ in 0..<2 {
@@ -233,7 +233,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K6 M5 a cancelled look into the cache ends once, with `cancelled` or the answer")
+    @Test("K6 M5 a cancelled cache lookup ends once, with `cancelled` or the response")
     func cancelled() async throws {
         let client = try client()
         _ = try await client.send(asking(for: .seconds(180)))

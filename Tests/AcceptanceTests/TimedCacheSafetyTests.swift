@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of the timed cache: who gets what, and what is never kept
+// Wherry: acceptance tests of the timed cache: separate users, and data never stored
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -18,7 +18,7 @@ import WherrySystem
 
     private static let day = Duration.seconds(86_400)
 
-    @Test("K19 R18 what a decision edits is looked for, and stored, as it is sent")
+    @Test("K19 R18 a request edited by a decision is looked up and stored as it is sent")
     func adapted() async throws {
         let client = try client()
         func send(
@@ -47,7 +47,8 @@ import WherrySystem
         #expect(try await !client.send(asking()).isFromCache)
         _ = try await send("echo") { $0.cacheDuration = .zero }
         #expect(try await !client.send(asking("echo")).isFromCache)
-        // After a redirect it may be somebody else's: nothing is stored. Without a decision it is.
+        // A redirected response may belong to another user: nothing is stored. Without a decision
+        // it is.
         let stored = try await count(client)
         for _ in 0..<2 { #expect(try await !send("redirect/1") { _ in }.isFromCache) }
         #expect(try await count(client) == stored)
@@ -56,7 +57,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K19 SEC-C2 who sends other credentials never gets the answer, named or not")
+    @Test("K19 SEC-C2 a request with other credentials never gets the response")
     func credentials() async throws {
         let clients = try ["anna", "berta", nil].map { user in
             try client { $0.bearerToken = user }
@@ -65,7 +66,7 @@ import WherrySystem
             #expect(try await !client.send(asking(for: Self.day)).isFromCache)
             #expect(try await client.send(asking()).isFromCache)
         }
-        // The request's own come before the client's, and to name them makes no difference.
+        // The request's credentials override the client's, and naming them makes no difference.
         var own = asking()
         own.bearerToken = "anna"
         for client in clients { #expect(try await client.send(own).isFromCache) }
@@ -79,14 +80,14 @@ import WherrySystem
             #expect(try await !clients[2].send(request).isFromCache)
             #expect(try await clients[2].send(request).isFromCache)
         }
-        // The identifier is as before, and clearing by URL finds them all.
+        // The identifier is unchanged, and clearing by URL finds them all.
         let entries = try await clients[2].cache.entries("cache")
         #expect(entries.count == 5 && Set(entries.map(\.identifier)).count == 1)
         #expect(try await clients[2].cache.clear("cache", method: "GET") == 5)
         for client in clients { client.close() }
     }
 
-    @Test("K19 what one user's credentials got is for no other user of the same client")
+    @Test("K19 a response to one user's credentials is not served to another user of the client")
     func clientCredentials() async throws {
         let client = try client()
         for user in ["anna", "berta"] {
@@ -97,7 +98,7 @@ import WherrySystem
         }
     }
 
-    @Test("K19 of a field that is sent several times every value counts, in its order")
+    @Test("K19 every value of a repeated header counts, in order")
     func repeated() async throws {
         let client = try client()
         for values in [["1", "2"], ["1", "3"], ["2", "1"], ["1"]] {
@@ -126,7 +127,7 @@ import WherrySystem
             #expect(try await !send("1", []))
             #expect(try await !send("2", []))
         }
-        // Nothing but a signature is nothing at all.
+        // A query of only a signature equals no query.
         var request = asking("echo", for: Self.day)
         _ = try await client.send(request)
         request.query = [.init("sign", "3")]
@@ -135,7 +136,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K9 partials are found under the base they belong to, and have no method")
+    @Test("K9 partial files are found under their base, and have no method")
     func partialsOfBase() async throws {
         let client = try client()
         try client.setBaseURL(scope.url("/bytes"), named: "other")
@@ -158,7 +159,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K9 what began before everything was cleared is not stored after it")
+    @Test("K9 a response requested before everything was cleared is not stored afterwards")
     func clearedUnderway() async throws {
         let client = try client()
         for (place, method) in [("one", nil), ("two", "POST")] as [(String, String?)] {
@@ -173,7 +174,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K9 K14 what only memory has goes with its method too")
+    @Test("K9 K14 entries in memory are cleared by method too")
     func clearedMemory() async throws {
         let client = try client()
         _ = try await client.send(asking(for: Self.day))
@@ -187,13 +188,13 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K7 neither a part nor 304 is stored as the whole")
+    @Test("K7 neither a range nor a 304 is stored as the complete response")
     func parts() async throws {
         let client = try client()
         var part = asking("bytes/1000", for: Self.day)
         part.headers = ["Range": "bytes=0-9"]
         #expect(try await client.send(part).status == 206)
-        // A server may answer with the whole: it is asked again all the same.
+        // A server may return the complete file: the next request is sent all the same.
         part.url = "echo"
         for _ in 0..<2 { #expect(try await !client.send(part).isFromCache) }
         try client.setHeader("Range", "bytes=0-9")
@@ -208,7 +209,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K5 a stored answer that this request does not accept is a miss, and is gone")
+    @Test("K5 a cached response that this request does not accept is a miss, and is removed")
     func unacceptable() async throws {
         let client = try client()
         var lenient = asking("status/404", for: Self.day)

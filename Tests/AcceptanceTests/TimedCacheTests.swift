@@ -12,7 +12,7 @@ import WherrySystem
 
     init() throws { bench = try CacheBench() }
 
-    @Test("K1 a time of zero or less stores nothing; of others milliseconds count")
+    @Test("K1 a time of zero or less stores nothing; otherwise milliseconds count")
     func writing() async throws {
         let client = try client()
         for duration in [Duration.zero, .seconds(-1), .microseconds(999)] {
@@ -24,31 +24,31 @@ import WherrySystem
         #expect(try await client.send(asking()).isFromCache)
         clock.advance(by: 2_000_000)
         #expect(try await !client.send(asking()).isFromCache)
-        // What was too old is gone.
+        // The expired entry is gone.
         #expect(try await client.cache.usage().entries == 0)
         _ = try await client.send(asking(loads: false, for: .seconds(180)))
         clock.advance(by: 180_000_000_000)
         #expect(try await client.send(asking()).isFromCache)
-        // More than time can be counted is for ever.
+        // A time beyond the range of the clock means forever.
         _ = try await client.send(asking("echo", loads: false, for: .seconds(Int64.max)))
         clock.advance(by: 1_000_000_000_000_000)
         #expect(try await client.send(asking("echo")).isFromCache)
         client.close()
     }
 
-    @Test("K2 a fresh entry answers without the network; the four combinations")
+    @Test("K2 a fresh entry is served without the network; the four combinations")
     func combinations() async throws {
         let client = try client()
-        // Neither, then reading alone: nothing is there.
+        // Neither, then reading alone: the entry is missing.
         #expect(try await !client.send(asking(loads: false)).isFromCache)
         #expect(try await !client.send(asking()).isFromCache)
         #expect(try await !client.send(asking()).isFromCache)
         #expect(try hits() == 3)
-        // Writing without reading asks, and writes.
+        // Writing without reading sends a request and stores the response.
         let written = try await client.send(asking(loads: false, for: .seconds(180)))
         #expect(!written.isFromCache)
         #expect(try hits() == 4)
-        // Reading, with or without a time of its own, does not ask.
+        // Reading, with or without its own time, sends nothing.
         for duration in [Duration.zero, .seconds(5)] {
             let read = try await client.send(asking(for: duration))
             #expect(read.isFromCache && read.status == 200 && read.body == written.body)
@@ -56,7 +56,7 @@ import WherrySystem
             #expect(read.url == written.url && read.metrics.receivedBytes == 0)
         }
         #expect(try hits() == 4)
-        // Not reading asks whatever is there.
+        // Without reading a request is sent in any case.
         #expect(try await !client.send(asking(loads: false)).isFromCache)
         #expect(try hits() == 5)
         client.close()
@@ -75,7 +75,7 @@ import WherrySystem
         two.close()
     }
 
-    @Test("K3 URL, method, parameters, query and body are the identity; header fields are not")
+    @Test("K3 URL, method, parameters, query, and body are the identity; headers are not")
     func identity() async throws {
         let client = try client { $0.parameters = ["common": 1] }
         _ = try await client.send(
@@ -106,7 +106,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K3 C4 the base at the time of the call is part of the identity, named ones too")
+    @Test("K3 C4 the base at the time of the call is part of the identity, also a named one")
     func bases() async throws {
         let other = try TestServer.shared.scope()
         let client = try client { $0.bases = ["other": other.url("/")] }
@@ -126,7 +126,7 @@ import WherrySystem
             try await client.cache.clear("cache", base: "none")
         }
         #expect(unknown?.reason == "not_found")
-        // It is the text that counts, whatever its name.
+        // The text counts, whatever its name.
         try client.setBaseURL(other.url("/"))
         #expect(try await client.send(asking()).isFromCache)
         try client.setBaseURL(other.url("/more"))
@@ -134,7 +134,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K4 an entry is one file below a private folder, and no other name stays")
+    @Test("K4 an entry is one file in a private folder, and no other file remains")
     func files() async throws {
         let client = try client()
         _ = try await client.send(asking(for: .seconds(180), parameters: ["secret": "planted"]))
@@ -151,7 +151,8 @@ import WherrySystem
         }
     }
 
-    @Test("K5 C11 another app version, another cache version and a clock that went back")
+    @Test(
+        "K5 C11 another app version, another cache version, and a clock that went back are misses")
     func refusals() async throws {
         let client = try client()
         func only(_ change: (inout Request) -> Void = { _ in }) async -> String? {
@@ -188,11 +189,11 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K5 SEC-C4 a damaged entry is a miss, and is gone")
+    @Test("K5 SEC-C4 a damaged entry is a miss, and is removed")
     func damaged() async throws {
         let one = try client()
         _ = try await one.send(asking(for: .seconds(180)))
-        // It would take what is written there just now.
+        // It would remove an entry written at that moment.
         try one.caches.timed().entries.waitUntilSwept()
         one.close()
         let name = try #require(bench.entryFiles().first)
@@ -209,7 +210,7 @@ import WherrySystem
         two.close()
     }
 
-    @Test("K6 a stored answer comes on another thread than the one that asks, with its head")
+    @Test("K6 a cached response arrives on another thread than the caller's, with its headers")
     func delivery() async throws {
         let client = try client()
         _ = try await client.send(asking(for: .seconds(180)))
@@ -225,7 +226,7 @@ import WherrySystem
         client.close()
     }
 
-    @Test("K7 failures, uploads, downloads and streams are not stored")
+    @Test("K7 failures, uploads, downloads, and streams are not stored")
     func notStored() async throws {
         let client = try client()
         for url in ["status/404", "bytes/1000?cut=10"] {
@@ -243,7 +244,7 @@ import WherrySystem
         _ = try await client.download(asking("bytes/10", for: .seconds(180)), to: file).value
         for try await _ in try await client.stream(asking("bytes/10", for: .seconds(180))).body {}
         #expect(try await client.cache.usage().entries == 0)
-        // Another type than JSON is stored; one that was refused is not.
+        // Another type than JSON is stored; a refused response is not.
         _ = try await client.send(asking("bytes/10", for: .seconds(180)))
         #expect(try await client.send(asking("bytes/10")).isFromCache)
         var json = asking("bytes/11", for: .seconds(180))

@@ -41,7 +41,7 @@ func trustingClient(
         authority.url(host, path, key: key, port: port)
     }
 
-    /// Why a GET fails; `nil` where it succeeds.
+    /// The reason why a GET fails; `nil` if it succeeds.
     private func refusal(_ client: Client, _ url: String) async -> WherryError? {
         await failure { () throws(WherryError) in try await client.get(url) }
     }
@@ -49,7 +49,7 @@ func trustingClient(
     // MARK: Certificates
 
     @Test(
-        "S1 SEC-T2 SEC-T3 SEC-T13 each bad certificate is refused for its reason, and nothing is sent"
+        "S1 SEC-T2 SEC-T3 SEC-T13 each bad certificate is refused with its reason"
     )
     func badCertificates() async throws {
         let client = try trustingClient(authority)
@@ -62,7 +62,7 @@ func trustingClient(
         #expect(try authority.requests(key: key).count == good.count)
     }
 
-    @Test("SEC-T4 a pin that fits saves no bad certificate")
+    @Test("SEC-T4 a matching pin does not help a bad certificate")
     func pinsAddRefusals() async throws {
         for row in try certificateCases.get() {
             let pin = try #require(authority.pins[row.kind])
@@ -74,7 +74,7 @@ func trustingClient(
         }
     }
 
-    @Test("S1 without a CA of its own the system's count, and only insecure takes anybody")
+    @Test("S1 without a custom CA the system's apply, and only insecure accepts any certificate")
     func systemRoots() async throws {
         #expect(await refusal(try makeClient(), url("good"))?.reason == "untrusted")
         let insecure = try makeClient { $0.isInsecure = true }
@@ -84,7 +84,7 @@ func trustingClient(
         #expect(try authority.requests(key: key).count == 4)
     }
 
-    @Test("S6 SEC-T13 a refusal names the host, the certificate and what is wrong with it")
+    @Test("S6 SEC-T13 a failure names the host, the certificate, and its problem")
     func refusalText() async throws {
         let client = try trustingClient(authority)
         for (host, words) in [
@@ -102,7 +102,7 @@ func trustingClient(
         }
     }
 
-    @Test("SEC-T8 what one client trusts, another does not, before and after")
+    @Test("SEC-T8 one client's trust does not affect another, before and after")
     func identitiesApart() async throws {
         let insecure = try makeClient { $0.isInsecure = true }
         let strict = try makeClient()
@@ -119,7 +119,7 @@ func trustingClient(
     // MARK: Roots
 
     @Test(
-        "SEC-T1 roots come from a file, a folder or bytes, and what cannot be read is told at once")
+        "SEC-T1 roots are a file, a folder, or bytes, and unreadable ones are refused at once")
     func roots() async throws {
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: authority.ca)))
         let ways: [(inout Client.Configuration) -> Void] = [
@@ -155,7 +155,7 @@ func trustingClient(
 
     // MARK: Versions
 
-    @Test("SEC-T2 TLS 1.2 is the oldest version, 1.3 may be; anonymous ciphers are none")
+    @Test("SEC-T2 TLS 1.2 is the oldest version, 1.3 is allowed; anonymous ciphers are refused")
     func versions() async throws {
         let client = try trustingClient(authority)
         let newest = try trustingClient(authority) { $0.trust.minimumTLS = .v1_3 }
@@ -174,7 +174,7 @@ func trustingClient(
 
     // MARK: Revocation
 
-    @Test("SEC-T9 a list of revoked certificates is heeded where it is given")
+    @Test("SEC-T9 a given revocation list is enforced")
     func revoked() async throws {
         let careless = try trustingClient(authority)
         #expect(try await careless.get(url("revoked")).status == 200)
@@ -182,11 +182,11 @@ func trustingClient(
         let error = await refusal(client, url("revoked"))
         #expect(error?.reason == "revoked" && error?.message.contains("/CN=revoked") == true)
         #expect(try await client.get(url("good")).status == 200)
-        // No list of this chain's own CA is there.
+        // The list of this chain's own CA is missing.
         #expect(await refusal(client, url("chained"))?.reason == "untrusted")
     }
 
-    @Test("S10 SEC-T9 where a staple is required, none and a bad one are refused")
+    @Test("S10 SEC-T9 if a staple is required, a missing or bad one is refused")
     func staples() async throws {
         let client = try trustingClient(authority) { $0.trust.requiresStaple = true }
         let plain = try trustingClient(authority)
@@ -200,7 +200,7 @@ func trustingClient(
 
     // MARK: Client certificates
 
-    @Test("S7 SEC-T10 a client certificate is PEM or PKCS 12, and goes to its origin alone")
+    @Test("S7 SEC-T10 a client certificate is PEM or PKCS 12, and is sent only to its origin")
     func clientCertificates() async throws {
         let origin = "https://good.localhost:\(authority.clientPort)"
         func client(_ certificate: TrustPolicy.ClientCertificate?) throws -> Client {
@@ -243,7 +243,7 @@ func trustingClient(
         #expect(try authority.requests(key: key).count == 4)
     }
 
-    @Test("S7 SEC-T10 a redirect does not carry a client certificate to another origin")
+    @Test("S7 SEC-T10 a redirect does not send a client certificate to another origin")
     func certificateStaysAtHome() async throws {
         let origin = "https://good.localhost:\(authority.clientPort)"
         let client = try trustingClient(authority) {
@@ -258,7 +258,7 @@ func trustingClient(
         #expect(try authority.requests(key: key).count == 1)
     }
 
-    @Test("S7 a client certificate that cannot be used is told when the client is made")
+    @Test("S7 an unusable client certificate is refused when the client is created")
     func badClientCertificates() async throws {
         let pem = authority.path("client.pem")
         for (reason, origin, certificate) in [
@@ -275,7 +275,7 @@ func trustingClient(
             }
             #expect(error?.reason == reason, "\(String(describing: error))")
         }
-        // The base URL's origin where none is named.
+        // The base URL's origin if none is named.
         let client = try trustingClient(authority) {
             $0.baseURL = url("good", "/", port: authority.clientPort)
             $0.trust.clientCertificates[""] = .init(authority.path("client.both.pem"))
@@ -283,7 +283,8 @@ func trustingClient(
         #expect(try await client.get("echo").status == 200)
     }
 
-    @Test("SEC-T4 SEC-C10 a background session refuses what its records could not keep, or must not")
+    @Test(
+        "SEC-T4 SEC-C10 a background session refuses settings that its records cannot keep")
     func backgroundSessions() async throws {
         let ways: [(inout Client.Configuration) -> Void] = [
             { [pins = authority.pins] in $0.trust.pins["*"] = .init(pins["good"] ?? "") },
@@ -301,9 +302,9 @@ func trustingClient(
         }
     }
 
-    // MARK: https alone, and addresses
+    // MARK: https only, and addresses
 
-    @Test("S10 where only https is allowed, nothing else is asked")
+    @Test("S10 https only refuses other URLs")
     func httpsOnly() async throws {
         let client = try trustingClient(authority) { $0.trust.isHTTPSOnly = true }
         let plain = authority.plainURL("127.0.0.1", "/echo", key: key)
@@ -329,7 +330,7 @@ func trustingClient(
     }
 
     @Test(
-        "SEC-U7 addresses that are denied are not connected to, whatever their spelling and at any hop"
+        "SEC-U7 denied addresses get no connection, in any spelling and at any redirect"
     )
     func deniedAddresses() async throws {
         let client = try trustingClient(authority) {
@@ -357,7 +358,7 @@ func trustingClient(
             let hop = authority.plainURL("127.0.0.1", "/redirect-to?url=\(escaped)", key: key)
             #expect(await refusal(allowing, hop)?.reason == "address_denied")
         }
-        // Only the redirects themselves were asked for.
+        // Only the redirects themselves were requested.
         #expect(try authority.requests(key: key).count == 3)
         let proxied = await failure { () throws(WherryError) in
             try Client {

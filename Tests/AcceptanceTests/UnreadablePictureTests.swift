@@ -1,4 +1,4 @@
-// Wherry: uploads with pictures that cannot be read.
+// Wherry: uploads with unreadable images
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -18,7 +18,7 @@ struct UnreadablePictureTests {
         client = try makeClient(scope)
     }
 
-    @Test("U11 an upload that fails before a byte is sent names every unreadable picture")
+    @Test("U11 an upload that fails before a byte is sent names every unreadable image")
     func named() async throws {
         let upload = try client.upload([gif, text], to: "echo", name: "photo")
         let error = await failure { () throws(WherryError) in try await upload.value }
@@ -29,7 +29,7 @@ struct UnreadablePictureTests {
         #expect(try scope.requests().isEmpty)
     }
 
-    @Test("U11 an unreadable picture is sent untouched where that is asked for")
+    @Test("U11 an unreadable image is sent unchanged on request")
     func untouched() async throws {
         let response = try await client.upload(
             [gif, text], to: "echo", name: "photo", unreadable: .send
@@ -46,7 +46,7 @@ struct UnreadablePictureTests {
     }
 
     // Only a request could choose.
-    @Test("U11 a client chooses for its uploads, and a request chooses otherwise")
+    @Test("U11 the client sets a mode for its uploads, and a request overrides it")
     func ofClient() async throws {
         let client = try makeClient(scope) { $0.unreadableImages = .send }
         let response = try await client.upload([gif], to: "echo", name: "photo").value
@@ -57,7 +57,7 @@ struct UnreadablePictureTests {
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("U11 U22 of separate requests only the unreadable picture fails")
+    @Test("U11 U22 of separate requests only the unreadable image fails")
     func separate() async throws {
         let sound = try Image.pixels([UInt8](repeating: 7, count: 12), .rgb8, width: 2, height: 2)
         let upload = try client.upload([gif, sound], to: "echo", name: "photo", separately: 1)
@@ -66,7 +66,7 @@ struct UnreadablePictureTests {
         #expect(try scope.requests().count == 1)
     }
 
-    @Test("U11 a picture has the same file name whether it is sent or not")
+    @Test("U11 an image has the same file name whether it is sent or not")
     func names() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/a.gif"
@@ -85,7 +85,7 @@ struct UnreadablePictureTests {
         }
     }
 
-    @Test("U11 raw pixels that are refused are not sent untouched")
+    @Test("U11 refused raw pixels are not sent unchanged")
     func pixels() async throws {
         var settings = Compression()
         settings.maxPixels = 3

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of what bodies and parts are made of, and how they are sent again
+// Wherry: acceptance tests of sources of bodies and parts, and replaying them
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -34,7 +34,7 @@ import WherrySystem
         Data(Digest.hash(of: bytes, algorithm)).base64EncodedString()
     }
 
-    /// The bytes in pieces of 70,000.
+    /// The bytes in chunks of 70,000.
     private func pieces(_ bytes: [UInt8]) -> AsyncStream<[UInt8]> {
         AsyncStream { continuation in
             for start in stride(from: 0, to: bytes.count, by: 70_000) {
@@ -46,7 +46,7 @@ import WherrySystem
 
     // MARK: U12
 
-    @Test("U12 parts have header fields of their own, pictures too")
+    @Test("U12 all parts have headers, and images too")
     func partHeaders() async throws {
         var request = Request("echo", method: "POST")
         var part = Request.Part.bytes("a", Bytes("1"), fileName: "a.txt")
@@ -66,7 +66,7 @@ import WherrySystem
     }
 
     @Test(
-        "U12 a part's field that would break its head is refused before anything is sent",
+        "U12 a part header that would break the form is refused before anything is sent",
         arguments: [
             ("X-A", "b\r\nX-C: d"), ("X A", "b"), ("", "b"), ("X-A", "\0"),
             ("content-Disposition", "form-data"), ("Content-Type", "text/plain"),
@@ -87,7 +87,7 @@ import WherrySystem
     }
 
     @Test(
-        "U12 parts of known size are written while the form is sent, beside bytes, files and pictures"
+        "U12 parts of known size are written while the form is sent, with bytes, files, and images"
     )
     func streamParts() async throws {
         let first = TestPattern.bytes(seed: 3, count: 900_001)
@@ -112,7 +112,7 @@ import WherrySystem
         #expect(echo.chunked == false && echo.values("content-length") == ["\(echo.size)"])
     }
 
-    @Test("U12 a written part has exactly the size it was announced with", arguments: [4, 6])
+    @Test("U12 a written part has exactly its announced size", arguments: [4, 6])
     func wrongSize(count: Int) async throws {
         var request = Request("sink", method: "POST")
         request.add(.stream("s", length: 5))
@@ -123,7 +123,7 @@ import WherrySystem
         #expect(error?.reason == (count == 4 ? "truncated" : "wrong_state"))
     }
 
-    @Test("U12 a written part needs a size, a writer, and one request alone")
+    @Test("U12 a written part needs a size, a writer, and a single request")
     func writtenPartRules() throws {
         for lengths in [[-1], [Int64.max, 1]] {
             var request = Request("sink", method: "POST")
@@ -143,10 +143,9 @@ import WherrySystem
 
     // MARK: U13
 
-    /// The other half of U13, a body that is sent again after a Digest's 401, stands with the tests
-    /// of credentials.
+    /// The other half of U13, a body replayed after a Digest 401, is in the tests of credentials.
     @Test(
-        "U13 a redirect gets the whole body again, of whatever it is made", arguments: [307, 308])
+        "U13 a redirect gets the complete body again from any source", arguments: [307, 308])
     func replay(status: Int) async throws {
         let bytes = TestPattern.bytes(count: 300_000)
         let path = try file("body.bin", bytes)
@@ -173,13 +172,13 @@ import WherrySystem
             }
             sizes.append("\(echo.size)")
         }
-        // Those that were sent again are no longer of this test's part of the server.
+        // The redirected requests are outside this test's scope of the server.
         try await scope.wait("ended=3")
         let lengths = try scope.requests().map { $0.header("content-length") ?? "" }
         #expect(lengths.sorted() == sizes.sorted())
     }
 
-    @Test("U13 what was written once cannot be sent again, and that is an error")
+    @Test("U13 a body that was written once cannot be sent again, and that is an error")
     func noReplay() async throws {
         var request = Request("redirect/1?status=307", method: "POST")
         request.add(.stream("s", length: 1000))
@@ -192,7 +191,7 @@ import WherrySystem
 
     // MARK: U14, U15
 
-    @Test("U14 a file, bytes and a sequence arrive byte for byte", arguments: ["PUT", "POST"])
+    @Test("U14 a file, bytes, and a sequence arrive byte for byte", arguments: ["PUT", "POST"])
     func plainUploads(method: String) async throws {
         let bytes = TestPattern.bytes(seed: 5, count: 700_001)
         let path = try file("up.bin", bytes)
@@ -213,7 +212,7 @@ import WherrySystem
         }
     }
 
-    @Test("U15 no more is sent in a second than is allowed, by the client or by the request")
+    @Test("U15 an upload stays under the rate limit of the client and of the request")
     func sendRate() async throws {
         let slow = try makeClient(scope) { $0.maxSendBytesPerSecond = 400_000 }
         var limited = Request("sink", method: "POST")
@@ -225,7 +224,7 @@ import WherrySystem
             ])
             let start = ContinuousClock.now
             let sink = try await client.send(request, as: Sink.self)
-            // Less would be a limit that is not kept; more is a busy machine.
+            // Less time would violate the limit; more is a busy machine.
             #expect(ContinuousClock.now - start > .milliseconds(900))
             #expect(sink.bytes > 600_000)
         }
@@ -234,7 +233,7 @@ import WherrySystem
     // MARK: U24
 
     @Test(
-        "U24 hostile names are those of one part, and come a second time as filename* where asked")
+        "U24 hostile names stay in one part, and are repeated as filename* on request")
     func hostileNames() async throws {
         let hostile = "a\"b\r\n天.jpg"
         let image = try Image.pixels([1, 2, 3], .rgb8, width: 1, height: 1, fileName: hostile)
@@ -251,13 +250,13 @@ import WherrySystem
             #expect(
                 shown.map { $0.contains("filename*=UTF-8''a%22b%0D%0A%E5%A4%A9.jpg") }
                     == [isExtended, false, isExtended])
-            // Read as browsers write it, or out of filename*.
+            // Parsed as browsers write it, or from filename*.
             #expect(parts.map(\.filename) == [hostile, "plain.txt", hostile])
             #expect(parts.allSatisfy { $0.headers?.count == 2 })
         }
     }
 
-    @Test("U24 the digest of a body goes before it, of whatever it is made")
+    @Test("U24 the digest of a body from any source precedes it")
     func bodyDigests() async throws {
         let bytes = TestPattern.bytes(count: 400_000)
         let path = try file("body.bin", bytes)
@@ -289,7 +288,7 @@ import WherrySystem
             request.headers = [:]
             request.bodyDigest = ContentDigest.none
             #expect(try await client.echo(request).values(name) == [])
-            // A redirect that takes the body away takes what was said of it too.
+            // A redirect that drops the body drops its headers, too.
             request = Request("redirect/1?status=303", method: "POST")
             request.body = .bytes(Bytes("x"), contentType: nil)
             #expect(try await client.echo(request).values(name) == [])
@@ -298,7 +297,7 @@ import WherrySystem
     }
 
     @Test(
-        "U24 the digest of each file and picture stands in the head of its part",
+        "U24 the digest of each file and image is in the headers of its part",
         arguments: [nil, 2])
     func partDigests(separately: Int?) async throws {
         let bytes = TestPattern.bytes(count: 300_000)
@@ -328,7 +327,7 @@ import WherrySystem
         }
     }
 
-    @Test("U24 what is written while it is sent has no digest, and SHA-1 is none that is sent")
+    @Test("U24 streamed data has no digest, and SHA-1 digests are not sent")
     func noDigest() throws {
         var request = Request("sink", method: "POST")
         request.bodyDigest = .sha256

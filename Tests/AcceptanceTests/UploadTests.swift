@@ -16,7 +16,7 @@ import WherrySystem
         client = try makeClient(scope)
     }
 
-    /// A picture with something to compress in it.
+    /// An image with compressible content.
     private func picture(_ width: Int = 64, _ height: Int = 48) throws -> Image {
         var pixels: [UInt8] = []
         for y in 0..<height {
@@ -29,7 +29,7 @@ import WherrySystem
         return try .pixels(pixels, .rgb8, width: width, height: height)
     }
 
-    /// What the server got for these pictures.
+    /// The images as the server received them.
     private func parts(
         _ images: [Image], name: String = "photo", _ compression: Compression = Compression(),
         parameters: JSONObject = [:], change: (inout Request) -> Void = { _ in }
@@ -44,7 +44,7 @@ import WherrySystem
     @Test("C2 one rule joins URLs of uploads")
     func joins() async throws { try await proveJoins(with: .multipart([.field("a", "1")])) }
 
-    @Test("C5 uploads have the default parameters as fields, C8 and the client's header fields")
+    @Test("C5 uploads have the default parameters as fields and the client's headers")
     func defaults() async throws {
         let client = try makeClient(scope) {
             $0.parameters = ["token": "t", "a": "default"]
@@ -58,7 +58,7 @@ import WherrySystem
         #expect(echo.values("x-token") == ["h"])
     }
 
-    @Test("U1 pictures go by POST as one form, one or many of them")
+    @Test("U1 images are sent by POST as one form, one or many of them")
     func call() async throws {
         for count in [1, 3] {
             let images = try (0..<count).map { _ in try picture() }
@@ -76,7 +76,7 @@ import WherrySystem
         #expect(try await client.echo(request).parts?.count == 1)
     }
 
-    @Test("U2 no pictures are an error at once, and nothing is sent")
+    @Test("U2 no images is an error at once, and nothing is sent")
     func noImages() async throws {
         let error = await failure { () throws(WherryError) in
             try client.upload([], to: "echo", name: "photo")
@@ -85,7 +85,7 @@ import WherrySystem
         #expect(try scope.requests().isEmpty)
     }
 
-    @Test("U3 fields are the name and an index, or as asked, in order")
+    @Test("U3 fields are the name and an index, or as requested, in order")
     func fieldNames() async throws {
         let images = try [picture(8, 8), picture(9, 9), picture(10, 10)]
         #expect(
@@ -99,7 +99,7 @@ import WherrySystem
                 == ["photo[]", "photo[]", "photo[]"])
     }
 
-    @Test("U4 fifty pictures have fifty file names, unless names are given")
+    @Test("U4 fifty images have fifty file names, unless names are given")
     func fileNames() async throws {
         let image = try picture(4, 4)
         let names = try await parts(Array(repeating: image, count: 50)).compactMap(\.filename)
@@ -110,7 +110,7 @@ import WherrySystem
         #expect(try await parts([named]).map(\.filename) == ["sunset.jpg"])
     }
 
-    @Test("U5 the words for types are SJNetwork's")
+    @Test("U5 the type words are SJNetwork's")
     func types() async throws {
         let words = [
             ("png", "png", "image/png"), ("PNG", "png", "image/png"), ("jpg", "jpg", "image/jpeg"),
@@ -126,7 +126,7 @@ import WherrySystem
         #expect(compatible[0].type == "image/jpg")
     }
 
-    @Test("U6 quality is JPEG's; outside of 0 to 1 it is 1, and PNG ignores it")
+    @Test("U6 quality applies to JPEG; outside 0 to 1 it is 1, and PNG ignores it")
     func quality() async throws {
         func size(_ quality: Double, _ type: String) async throws -> Echo.Part {
             try await parts([try picture(200, 200)], Compression(quality: quality, type: type))[0]
@@ -141,9 +141,9 @@ import WherrySystem
         for quality in [0, 0.5, 9] { #expect(try await size(quality, "png").sha256 == png.sha256) }
     }
 
-    @Test("U7 at quality 1 a file that is what is wanted goes as it is")
+    @Test("U7 at quality 1 a matching file is sent unchanged")
     func original() async throws {
-        // A first upload makes the picture; nothing in it has to be stripped the second time.
+        // A first upload creates the image; the second time nothing has to be stripped.
         let folder = try TemporaryFolder()
         let server = try TestServer(saveDirectory: folder.path)
         defer { server.stop() }
@@ -181,7 +181,7 @@ import WherrySystem
         #expect(echo.last?.name == "raw" && echo.last?.size == 3)
     }
 
-    @Test("U10 progress goes up to the whole body and ends there")
+    @Test("U10 progress rises to the complete body and ends there")
     func progress() async throws {
         let images = try (0..<8).map { try picture(400, 300 + $0) }
         let upload = try client.upload(
@@ -200,7 +200,7 @@ import WherrySystem
         #expect(upload.images.count == 8 && upload.images.allSatisfy { $0.error == nil })
     }
 
-    @Test("U11 a refused upload names all its pictures and keeps the server's words")
+    @Test("U11 a failed upload names all its images and keeps the server's text")
     func refused() async throws {
         let upload = try client.upload(
             [try picture(), try picture()], to: "status/500?body=full", name: "photo")
@@ -210,7 +210,7 @@ import WherrySystem
         #expect(error?.failedImages.map(\.index) == [0, 1])
     }
 
-    @Test("U11 a broken picture fails the upload before a byte is sent, and is named")
+    @Test("U11 a broken image fails the upload before a byte is sent, and is named")
     func brokenPicture() async throws {
         let broken = Image.bytes(Bytes("no picture"), fileName: "broken.jpg")
         let missing = Image.file("/nowhere/missing.jpg")
@@ -225,7 +225,7 @@ import WherrySystem
         #expect(try scope.requests().isEmpty)
     }
 
-    @Test("R9 a file's body is streamed with its length, and memory stays flat")
+    @Test("R9 a file body is streamed with its length, and memory use stays constant")
     func fileBody() async {
         await #expect(processExitsWith: .success) {
             let client = try makeClient(try TestServer.shared.scope())
@@ -250,7 +250,7 @@ import WherrySystem
         }
     }
 
-    @Test("U12 a file part is read while it is sent, and memory stays flat")
+    @Test("U12 a file part is read while it is sent, and memory use stays constant")
     func filePart() async {
         await #expect(processExitsWith: .success) {
             let client = try makeClient(try TestServer.shared.scope())
@@ -258,7 +258,7 @@ import WherrySystem
             func send(_ size: Int) async throws -> Int {
                 let path = folder.file("part\(size)")
                 try #require(FileManager.default.createFile(atPath: path, contents: nil))
-                // Sparse: nothing of it is on the disk.
+                // Sparse: it takes no space on the disk.
                 try #require(truncate(path, off_t(size)) == 0)
                 var request = Request("sink", method: "POST")
                 request.body = .multipart([.field("a", "b"), .file("large", path: path)])
@@ -275,7 +275,7 @@ import WherrySystem
         }
     }
 
-    @Test("R9 a file that is missing is an error before anything is sent")
+    @Test("R9 a missing file is an error before anything is sent")
     func missingFile() async throws {
         for body: Request.Body in [
             .file(path: "/nowhere/body", contentType: nil),
@@ -324,7 +324,7 @@ import WherrySystem
         #expect(client.wait(timeout: .seconds(60)))
     }
 
-    @Test("U14 the server may answer before the sequence is over")
+    @Test("U14 the server may respond before the sequence ends")
     func earlyAnswer() async throws {
         let endless = AsyncStream<[UInt8]> { Array(repeating: 0, count: 1000) }
         let started = Task { [client] in

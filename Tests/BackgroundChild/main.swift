@@ -1,15 +1,15 @@
-// Wherry: a program that uses a background session, for tests of what outlives it
+// Wherry: a program that uses a background session, for tests of jobs that outlive it
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: BackgroundChild AGENT STATE_DIRECTORY VERB ARGUMENT...
 //
-//   start URL PATH     says the job's id and waits to be killed, in a process group of its own
+//   start URL PATH     prints the job's id and waits to be killed, in a separate process group
 //   upload URL FILE    the same with an upload of a file's bytes
-//   list               says "id state completed total" for each job
-//   end ID             waits for the end and says its state
+//   list               prints "id state completed total" for each job
+//   end ID             waits for the end and prints its state
 //   pause|resume|cancel|acknowledge ID
 //
-// Says the reason of a failure, and leaves with 0 or 1.
+// Prints the reason of a failure, and exits with 0 or 1.
 
 import Glibc
 import Wherry

@@ -1,8 +1,8 @@
-/* Wherry: rules SEC-A10 to SEC-A13: programs that end, are signalled and share their libraries
+/* Wherry: rules SEC-A10 to SEC-A13: programs that exit, receive signals, and share their libraries
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each of these runs in a process of its own: this program again, with WHERRY_ABUSE naming the part
- * and WHERRY_ABUSE_URL a place of the test server. It answers by its exit status. */
+ * Each part runs this program again in a separate process. WHERRY_ABUSE names the part, and
+ * WHERRY_ABUSE_URL is a URL of the test server. The exit status is the result. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ static const char *place;
 static void begin(void) {
   wherry_config *config = NULL;
   MUST(wherry_config_new(&config) == WHERRY_OK);
-  /* Those that stay in flight leave room for others. */
+  /* Transfers in flight leave connections for others. */
   MUST(wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, 64) == WHERRY_OK);
   MUST(wherry_config_set_option(config, WHERRY_OPTION_MAX_CONNECTIONS, 64) == WHERRY_OK);
   MUST(wherry_client_new(config, &client) == WHERRY_OK);
@@ -71,7 +71,7 @@ static wherry_status get(const char *path) {
   return status;
 }
 
-/* Ends while twenty requests wait, one streams and a thread is inside of a blocking call. */
+/* Exits while twenty requests wait, one streams, and a thread is inside a blocking call. */
 static void *block(void *_) {
   get("/silent");
   return NULL;
@@ -87,7 +87,7 @@ static void leave(void) {
   exit(0);
 }
 
-/* No signal is taken by a thread of ours, and none of its calls fails by one. */
+/* No library thread receives a signal, and no library call fails because of one. */
 static atomic_int alarms;
 static pthread_t own;
 static void on_alarm(int _) {
@@ -115,7 +115,7 @@ static void be_signalled(void) {
   MUST(sigaction(SIGALRM, &action, NULL) == 0);
   begin();
   start("/bytes/1000000?rate=3000000");
-  /* The network thread is there by the first event. */
+  /* The network thread exists once the first event arrives. */
   wherry_event *event = NULL;
   MUST(wherry_queue_next(queue, 600000, &event) == WHERRY_OK);
   MUST(wherry_event_free(event) == WHERRY_OK);
@@ -152,7 +152,7 @@ static void be_signalled(void) {
   exit(0);
 }
 
-/* Somebody else in the process starts libcurl and ends it, before, between and after. */
+/* Other code in the process initializes libcurl and cleans it up, before, between, and after. */
 static void share(void) {
   void *curl = dlopen("libcurl.so.4", RTLD_LAZY);
   MUST(curl != NULL);
@@ -175,7 +175,7 @@ static void share(void) {
   exit(0);
 }
 
-/* Unloaded as often as it was loaded, and once more: it stays. */
+/* Unloaded once more than it was loaded: it stays loaded. */
 static void unload(void) {
   Dl_info info;
   MUST(dladdr((void *)wherry_client_new, &info) != 0);
@@ -205,12 +205,12 @@ __attribute__((constructor)) static void be_child(void) {
 
 /* ---- In the test ----------------------------------------------------------------------------- */
 
-/* The status that the part ends with; a signal as 128 and its number. */
+/* The exit status of the part; a signal as 128 plus its number. */
 static int run(const char *name) {
   setenv("WHERRY_ABUSE", name, 1);
   setenv("WHERRY_ABUSE_URL", server_url("%s", ""), 1);
   char *words[] = {"test_abuse", NULL}, program[4096];
-  /* By its name: under valgrind the link itself is valgrind's to follow. */
+  /* By its name: valgrind would follow the link to its own program. */
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   REQUIRE(length > 0);
   program[length] = '\0';
@@ -224,14 +224,16 @@ static int run(const char *name) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-TEST("SEC-A11 a program may end while transfers are in flight and threads wait for them") {
+TEST("SEC-A11 a program may exit while transfers are in flight and threads wait for them") {
   for (int i = 0; i < (check_in_full() ? 100 : 10); i++) CHECK_INT(run("leave"), 0);
 }
 
-TEST("SEC-A12 signals are the program's: no thread takes one, none ends a call, SIGPIPE is not raised") {
+TEST("SEC-A12 library threads receive no signals, no signal ends a call, SIGPIPE is not raised") {
   CHECK_INT(run("be signalled"), 0);
 }
 
-TEST("SEC-A13 others may start and end libcurl in the same process") { CHECK_INT(run("share"), 0); }
+TEST("SEC-A13 other code may initialize and clean up libcurl in the same process") {
+  CHECK_INT(run("share"), 0);
+}
 
-TEST("SEC-A10 a library that is unloaded stays") { CHECK_INT(run("unload"), 0); }
+TEST("SEC-A10 an unloaded library stays in memory") { CHECK_INT(run("unload"), 0); }

@@ -1,10 +1,10 @@
-/* Wherry: row L13 of features.md, from C: an indicator of activity. Time is moved by hand: all that is
- * due has happened when wherry_stub_advance_ms returns.
+/* Wherry: row L13 of features.md, from C: an activity indicator. The test moves the
+ * clock: when wherry_stub_advance_ms returns, everything due has happened.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
 
-/* The next event of the queue is ACTIVITY with this detail, and of no transfer. */
+/* The next event of the queue is ACTIVITY with this detail, and belongs to no transfer. */
 static void check_activity(wherry_queue *queue, int64_t detail) {
   wherry_event *event = NULL;
   REQUIRE_OK(wherry_queue_next(queue, 0, &event));
@@ -19,7 +19,7 @@ static wherry_stub *stub;
 static wherry_client *client;
 static wherry_queue *queue, *news;
 
-/* A client with a request whose answer takes so long, and a queue for news. */
+/* A client with a request whose response takes this long, and a queue for the changes. */
 static void start_request(int delay_ms) {
   stub = new_stub();
   client = new_stub_client(stub);
@@ -30,7 +30,7 @@ static void start_request(int delay_ms) {
   (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
 }
 
-TEST("L13 it shows after a second and hides 0.17 s after the last has ended") {
+TEST("L13 the indicator shows after a second and hides 0.17 s after the last request") {
   stub = new_stub();
   client = new_stub_client(stub);
   queue = new_queue(), news = new_queue();
@@ -53,11 +53,11 @@ TEST("L13 it shows after a second and hides 0.17 s after the last has ended") {
   CHECK(queue_is_empty(news));
 }
 
-TEST("L13 what ended while nobody listened is counted no more") {
+TEST("L13 a request that ended before a reader listens is not counted") {
   start_request(100);
   CHECK_OK(wherry_client_set_activity(client, news, 10, 0, news));
   CHECK_OK(wherry_queue_free(news));
-  /* Here it was to be shown, and nobody listens any more; then the request ends. */
+  /* The indicator would show here, but its reader is gone; then the request ends. */
   CHECK_OK(wherry_stub_advance_ms(stub, 10));
   CHECK_OK(wherry_stub_advance_ms(stub, 90));
   CHECK_OK(next_done(queue).status);
@@ -67,7 +67,7 @@ TEST("L13 what ended while nobody listened is counted no more") {
   CHECK(queue_is_empty(news));
 }
 
-TEST("L13 it ends with a NULL queue, a freed one, or its client, which hides what is shown") {
+TEST("L13 a NULL queue, a freed queue, and a closed client end the indicator and hide it") {
   start_request(60000);
   CHECK_OK(wherry_client_set_activity(client, news, 0, 0, news));
   CHECK_OK(wherry_stub_advance_ms(stub, 0));

@@ -1,4 +1,4 @@
-/* Wherry: rows R10 to R27 of features.md, from C: what comes back
+/* Wherry: rows R10 to R27 of features.md, from C: responses
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "fixture.h"
 #include "server.h"
 
-TEST("R10 200 to 299 is a success, and others as asked") {
+TEST("R10 a status from 200 to 299 succeeds, and a request may accept others") {
   wherry_client *client = new_client(NULL);
   const struct { int code; wherry_status status; } rows[] = {
       {200, WHERRY_OK}, {204, WHERRY_OK}, {299, WHERRY_OK},
@@ -30,7 +30,7 @@ TEST("R10 200 to 299 is a success, and others as asked") {
   CHECK_STATUS(perform(client, request).status, WHERRY_E_HTTP);
 }
 
-TEST("R10 304 and 300 are no success, and an interim answer is none at all") {
+TEST("R10 304 and 300 are failures, and an interim response is no final response") {
   wherry_client *client = new_client(NULL);
   outcome got = perform(client, new_request("GET", server_url("/status/304")));
   CHECK_STATUS(got.status, WHERRY_E_HTTP);
@@ -55,7 +55,7 @@ TEST("R10 304 and 300 are no success, and an interim answer is none at all") {
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
 }
 
-TEST("R16 informational responses are listed, those of the final response alone") {
+TEST("R16 informational responses are listed for the final response only") {
   wherry_client *client = new_client(NULL);
   server_script("{\"hints\": [{\"raw\": [[\"send\", \"HTTP/1.1 103 Early Hints\\r\\nLink: </a.css>\\r\\n"
                 "X-N: 1\\r\\n\\r\\nHTTP/1.1 102 Processing\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n"
@@ -90,7 +90,7 @@ TEST("C15 without keep-alive each request closes its connection") {
   }
 }
 
-TEST("R11 of two refusals the status comes first, and the type stands beneath it") {
+TEST("R11 a rejected status takes precedence over a wrong type, which is its cause") {
   wherry_client *client = new_client(NULL);
   wherry_request *request =
       new_request("GET", server_url("/status/500?type=application/octet-stream&body=oh"));
@@ -103,7 +103,7 @@ TEST("R11 of two refusals the status comes first, and the type stands beneath it
   CHECK_OK(wherry_response_free(response));
 }
 
-TEST("R11 a body that only claims to be JSON is refused, and can be read") {
+TEST("R11 an invalid JSON body is refused and stays readable") {
   wherry_client *client = new_client(NULL);
   const struct { const char *path, *body, *reason; } rows[] = {
       {"/status/200?type=application/json&body=%7B", "{", "bad_json_body"},
@@ -122,7 +122,7 @@ TEST("R11 a body that only claims to be JSON is refused, and can be read") {
   }
 }
 
-TEST("R11 a content type counts only where JSON was asked for, and the body stays readable") {
+TEST("R11 the content type matters only if JSON is requested, and the body stays readable") {
   wherry_client *client = new_client(NULL);
   const struct { const char *type, *reason; } rows[] = {
       {"application/json", ""}, {"text/json; charset=utf-8", ""}, {"text/html", ""},
@@ -142,7 +142,7 @@ TEST("R11 a content type counts only where JSON was asked for, and the body stay
   }
 }
 
-TEST("R12 an empty body or one space is a null value") {
+TEST("R12 an empty body or a single space is a null value") {
   wherry_client *client = new_client(NULL);
   const char *paths[] = {"/status/204", "/empty", "/space"};
   for (int i = 0; i < 3; i++) {
@@ -172,7 +172,7 @@ TEST("R12 an empty body or one space is a null value") {
   CHECK_OK(wherry_response_free(response));
 }
 
-TEST("R14 an answer has status, fields, bytes, URL and times, and outlives its event") {
+TEST("R14 a response has status, headers, bytes, URL, and times, and outlives its event") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *url = server_url("/bytes/1000?header=X-Two:1&header=X-Two:2");
@@ -211,7 +211,7 @@ TEST("R14 an answer has status, fields, bytes, URL and times, and outlives its e
   CHECK_OK(wherry_response_free(response));
 }
 
-TEST("R14 a field that is not UTF-8 comes as it came") {
+TEST("R14 a header that is not UTF-8 keeps its bytes") {
   /* "HTTP/1.1 200 OK", "Content-Length: 0", "X-Old: caf\xe9", "X-New: caf\xc3\xa9" */
   server_script("{\"raw\": [{\"raw\": [[\"send_base64\", \"SFRUUC8xLjEgMjAwIE9LDQpDb250ZW50LUxlbmd0aDogMA"
                 "0KWC1PbGQ6IGNhZukNClgtTmV3OiBjYWbDqQ0KDQo=\"], [\"fin\"]]}]}");
@@ -247,7 +247,7 @@ TEST("R15 a 422 keeps its status and body") {
   CHECK_HOLDS(got.head, "application/json");
 }
 
-TEST("R15 without an answer the status is 0") {
+TEST("R15 without a response the status is 0") {
   wherry_client *client = new_client(NULL);
   wherry_response *response = (wherry_response *)&client;
   wherry_request *request = new_request("GET", "http://127.0.0.1:1/");
@@ -258,7 +258,7 @@ TEST("R15 without an answer the status is 0") {
   CHECK(wherry_error_is_retryable(wherry_last_error()));
 }
 
-/* One way into each status; FORKED stands in test_fork.c, INTERNAL would be a bug. */
+/* One cause for each status; test_fork.c covers FORKED, and INTERNAL would be a bug. */
 TEST("R16 each kind of failure has its status and reason") {
   wherry_client *client = new_client(NULL);
   outcome got = perform(client, new_request("GET", "ftp://127.0.0.1/"));
@@ -342,7 +342,7 @@ static void *get_in_thread(void *unused) {
   return (void *)good;
 }
 
-TEST("R17 the blocking call works from any thread, and not with questions on") {
+TEST("R17 the blocking call works from any thread, but not with decision events enabled") {
   pthread_t threads[4];
   common = new_client(NULL);
   common_url = server_url("/echo");
@@ -356,7 +356,7 @@ TEST("R17 the blocking call works from any thread, and not with questions on") {
   CHECK_STATUS(perform(common, new_request("GET", common_url)).status, WHERRY_E_STATE);
 }
 
-TEST("R17 a wait of limited length goes on where it stopped") {
+TEST("R17 a wait with a timeout can be continued") {
   wherry_client *client = new_client(NULL);
   wherry_transfer *transfer = NULL;
   wherry_record record = {.size = sizeof record};
@@ -385,13 +385,13 @@ TEST("R17 a wait of limited length goes on where it stopped") {
   CHECK_OK(wherry_event_free(record.event));
 }
 
-TEST("R18 a transfer completes while its caller does something else") {
+TEST("R18 a transfer completes while its caller does other work") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *path = check_path("file");
   REQUIRE_OK(wherry_client_download(client, new_request("GET", server_url("/bytes/3000000")), path,
                                     queue, NULL, NULL));
-  CHECK(server_wait("ended=1")); /* the caller asks nothing of the library meanwhile */
+  CHECK(server_wait("ended=1")); /* the caller makes no library call */
   CHECK_STATUS(next_done(queue).status, WHERRY_OK);
   long count;
   char *bytes = check_read_file(path, &count);
@@ -399,7 +399,7 @@ TEST("R18 a transfer completes while its caller does something else") {
   CHECK(is_pattern(bytes, 3000000, 0));
 }
 
-TEST("R22 a streamed body comes in pieces and is not collected") {
+TEST("R22 a streamed body arrives in chunks and is not buffered") {
   int64_t size = check_in_full() ? INT64_C(1) << 30 : 100 << 20;
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -416,7 +416,7 @@ TEST("R22 a streamed body comes in pieces and is not collected") {
     REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     if (wherry_event_get_kind(event) == WHERRY_EVENT_BODY) {
       const uint8_t *bytes = wherry_event_body(event, &count);
-      /* The first and last byte of each piece: all would take longer than the transfer. */
+      /* The first and last byte of each chunk: checking all would take longer than the transfer. */
       right = right && count > 0 && is_pattern(bytes, 1, (uint64_t)received) &&
               is_pattern(bytes + count - 1, 1, (uint64_t)received + count - 1);
       received += (int64_t)count;
@@ -433,7 +433,7 @@ TEST("R22 a streamed body comes in pieces and is not collected") {
   CHECK_GROWTH(before, 16 * 1024);
 }
 
-TEST("R22 a piece that is kept stalls the sender, and freeing it lets the stream go on") {
+TEST("R22 holding a chunk stalls the sender, and freeing it continues the stream") {
   enum { SIZE = 64 << 20 };
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -442,7 +442,7 @@ TEST("R22 a piece that is kept stalls the sender, and freeing it lets the stream
   wherry_transfer *transfer = send_request(client, request, queue, NULL);
   wherry_event *piece = next_event(queue, WHERRY_EVENT_BODY);
 
-  /* The same client does other work meanwhile, long enough to send everything. */
+  /* The same client does other work, long enough to send everything. */
   outcome other = perform(client, new_request("GET", server_url("/delay/300")));
 
   CHECK_STATUS(other.status, WHERRY_OK);
@@ -452,7 +452,7 @@ TEST("R22 a piece that is kept stalls the sender, and freeing it lets the stream
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
 }
 
-TEST("R23 progress goes up to the end and never past it") {
+TEST("R23 progress rises to the total and never past it") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("GET", server_url("/bytes/3000000"));
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_PROGRESS, 1));
@@ -478,7 +478,7 @@ TEST("R23 progress goes up to the end and never past it") {
   CHECK(!got.progress_fell);
 }
 
-TEST("R24 each coding is undone") {
+TEST("R24 each content encoding is decoded") {
   const char *codings[] = {"/gzip", "/deflate", "/deflate?raw=1", "/br", "/zstd"};
   wherry_client *client = new_client_with(WHERRY_OPTION_COMPRESSED, 2);
   outcome plain = perform(client, new_request("GET", server_url("/gzip")));
@@ -493,13 +493,13 @@ TEST("R24 each coding is undone") {
   CHECK_TEXT(echoed_header(&got, "Accept-Encoding"), "gzip, deflate");
 }
 
-TEST("R24 a bomb is refused") {
+TEST("R24 a decompression bomb is refused") {
   outcome got = perform(new_client(NULL), new_request("GET", server_url("/gzip?zeros=100000000")));
   CHECK_STATUS(got.status, WHERRY_E_LIMIT);
   CHECK_TEXT(got.reason, "too_large");
 }
 
-TEST("R27 the tag and the caller's pointer come back") {
+TEST("R27 the tag and the caller's pointer are returned") {
   static int mine;
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();

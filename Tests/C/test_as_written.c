@@ -18,7 +18,7 @@ static const char *part_names(const outcome *got) {
   }
 }
 
-/* Fields added after a file used to follow it, and parameters were sorted. S3 ignores what follows a
+/* Fields added after a file followed it, and parameters were sorted. S3 ignores fields after a
  * file. */
 TEST("a form has its parameters, then its fields, then its parts, each in the caller's order") {
   wherry_request *request = new_request("POST", server_url("/echo"));
@@ -41,7 +41,7 @@ TEST("a form has its parameters, then its fields, then its parts, each in the ca
   CHECK_TEXT(echoed(&got, "parts/9/headers/2/0"), "X-Other");
 }
 
-TEST("fields that came before the first part stay before it, and have no headers") {
+TEST("fields added before the first part precede it and have no headers") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   CHECK_OK(wherry_request_add_field(request, "b", "1"));
   CHECK_OK(wherry_request_add_field(request, "a", "2"));
@@ -54,7 +54,7 @@ TEST("fields that came before the first part stay before it, and have no headers
 }
 
 /* Only the last one was sent. */
-TEST("headers of one name are all sent, of request, client and configuration") {
+TEST("repeated headers of request, client, and configuration are all sent") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_add_header(config, "X-Config", "1"));
   CHECK_OK(wherry_config_add_header(config, "x-config", "2"));
@@ -85,8 +85,8 @@ TEST("headers of one name are all sent, of request, client and configuration") {
   CHECK_FAILS(wherry_config_add_header(config, "", "b"), WHERRY_E_ARGUMENT, "bad_header");
 }
 
-/* Host was refused like the headers of the framing. */
-TEST("SEC-U11 a Host header names another host, and disables cookies") {
+/* Host was refused like the framing headers. */
+TEST("SEC-U11 a Host header selects another host, and disables cookies") {
   wherry_client *client = new_client(NULL);
   CHECK_OK(wherry_client_set_cookie(client, server_url("/"), "a=1"));
   wherry_request *request = new_request("GET", server_url("/cookies/set?b=2"));
@@ -141,7 +141,7 @@ TEST("the text of a query is sent as written") {
   CHECK_TEXT(target_of("a b#c\"\xc3\xa4"), "&a%20b%23c%22%C3%A4");
   CHECK_TEXT(target_of(""), "");
 
-  /* Whoever edits the request reads it unescaped. */
+  /* A callback that edits the request reads the query unescaped. */
   wherry_request *request = new_request("GET", server_url("/echo"));
   CHECK_OK(wherry_request_add_query_text(request, "a+b=%C3%A4&q"));
   const char *name = NULL, *value = NULL;
@@ -169,7 +169,7 @@ TEST("the URL of a request is known before it is sent") {
               "bad_url");
 }
 
-TEST("the redirects of a response have their header fields") {
+TEST("the redirects of a response have their headers") {
   wherry_request *request = new_request("GET", server_url("/redirect/1"));
   wherry_response *response = NULL;
   REQUIRE_OK(wherry_client_perform(new_client(NULL), request, &response));

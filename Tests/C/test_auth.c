@@ -1,4 +1,4 @@
-/* Wherry: rows R20 and U13 of features.md, from C: user names, passwords, and bodies sent again
+/* Wherry: rows R20 and U13 of features.md, from C: user names, passwords, and replayed bodies
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static wherry_request *guarded(const char *method, const char *path, wherry_auth
   return request;
 }
 
-/* The status that the server gave to the request with that index; 0 if there was none. */
+/* The status of the server's response to the request with that index; 0 if there was none. */
 static int64_t answered(size_t index) {
   wherry_json *log = server_log();
   char path[64];
@@ -25,7 +25,7 @@ static int64_t answered(size_t index) {
   return status;
 }
 
-TEST("R20 Basic goes with the first request, Digest answers a challenge once for many") {
+TEST("R20 Basic is sent with the first request, and Digest needs one challenge for many requests") {
   wherry_client *client = new_client(NULL);
   CHECK_INT(perform(client, guarded("GET", "/auth/basic/skye/p", WHERRY_AUTH_BASIC)).http_code, 200);
   CHECK_TEXT(server_field(0, "Authorization"), "Basic c2t5ZTpw");
@@ -40,7 +40,7 @@ TEST("R20 Basic goes with the first request, Digest answers a challenge once for
         0);
 }
 
-TEST("R20 credentials of a client are for one origin, and leave it by no redirect") {
+TEST("R20 client credentials belong to one origin and follow no redirect to another") {
   wherry_client *client = new_client(NULL);
   CHECK_OK(wherry_client_set_credentials(client, server_url("/"), WHERRY_AUTH_BASIC, "here", "p"));
   CHECK_INT(perform(client, new_request("GET", server_url("/echo"))).http_code, 200);
@@ -60,7 +60,7 @@ TEST("R20 credentials of a client are for one origin, and leave it by no redirec
               WHERRY_E_ARGUMENT, "bad_url");
 }
 
-TEST("SEC-U1 control bytes, colons for Basic and unknown schemes are refused at once") {
+TEST("SEC-U1 control bytes, colons for Basic, and unknown schemes are refused at once") {
   wherry_request *request = new_request("GET", server_url("/echo"));
   CHECK_FAILS(wherry_request_set_credentials(request, WHERRY_AUTH_ANY, "a\r\nX: y", "p"),
               WHERRY_E_ARGUMENT, "bad_value");
@@ -74,7 +74,7 @@ TEST("SEC-U1 control bytes, colons for Basic and unknown schemes are refused at 
   CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_ANY, NULL, NULL));
 }
 
-TEST("R20 a question for credentials is answered, asked again, denied, or left") {
+TEST("R20 a credentials event is supplied, retried, denied, or freed") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/auth/digest/skye/p"));
@@ -108,7 +108,7 @@ TEST("R20 a question for credentials is answered, asked again, denied, or left")
   CHECK(got.count > 0);
 }
 
-TEST("U13 after a digest 401 bytes and files are sent once more, all of them") {
+TEST("U13 bytes and files are sent again completely after a digest 401") {
   wherry_client *client = new_client(NULL);
   size_t count = 700000;
   char *bytes = calloc(count, 1);
@@ -132,7 +132,7 @@ TEST("U13 after a digest 401 bytes and files are sent once more, all of them") {
 }
 
 /* SHA-512-256 and auth-int were refused. */
-TEST("R20 Digest speaks SHA-512-256, covers bodies, and hashes names") {
+TEST("R20 Digest supports SHA-512-256, covers bodies, and hashes names") {
   const char *queries[] = {
       "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess&userhash=1", "qop=auth-int",
       "qop=auth-int&algorithm=MD5", "weaker=MD5&algorithm=SHA-512-256"};
@@ -167,7 +167,7 @@ static const char *netrc_file(const char *text) {
   return path;
 }
 
-TEST("R20 a .netrc file has the credentials of hosts, also where redirects lead") {
+TEST("R20 a .netrc file supplies credentials for hosts, also after redirects") {
   wherry_config *config = new_config();
   const char *path = netrc_file(
       "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n");
@@ -199,8 +199,8 @@ TEST("R20 a .netrc file has the credentials of hosts, also where redirects lead"
   CHECK(server_field(3, "Authorization") == NULL);
 }
 
-/* Writes so many bytes of a body as WANT_BODY asks, from the first one again where that is wanted.
- * Tells how often it began. */
+/* Writes as many bytes as each WANT_BODY requests, restarting at the first byte if required.
+ * Returns the number of starts. */
 static outcome write_body(wherry_client *client, wherry_request *request, int64_t size, int *began) {
   static char piece[100000];
   wherry_queue *queue = new_queue();
@@ -240,7 +240,7 @@ static outcome write_body(wherry_client *client, wherry_request *request, int64_
   }
 }
 
-TEST("U13 a stream whose writer can begin again is sent once more, and another ends clearly") {
+TEST("U13 a stream whose writer can restart is sent again, and another fails clearly") {
   int64_t size = 2000000;
   for (int announced = 0; announced < 2; announced++) {
     wherry_request *request = guarded("POST", "/auth/digest/skye/p", WHERRY_AUTH_DIGEST);

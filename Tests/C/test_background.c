@@ -13,7 +13,7 @@
 
 enum { SIZE = 1060921, CUT = 400000 };
 
-/* A session of this test's own, whose agent leaves soon. */
+/* A session used only by this test, with an agent that exits soon. */
 static wherry_session *new_session(void) {
   wherry_config *config = new_config();
   REQUIRE_OK(wherry_config_set_option(config, WHERRY_OPTION_AGENT_IDLE_MS, 200));
@@ -25,7 +25,7 @@ static wherry_session *new_session(void) {
   return session;
 }
 
-/* Whether the session's agent lives: then it holds its lock. */
+/* Whether the session's agent is alive: then it holds its lock. */
 static bool has_agent(void) {
   int lock = open(check_path("state/agent.lock"), O_RDWR | O_CLOEXEC);
   if (lock < 0) return false;
@@ -35,18 +35,18 @@ static bool has_agent(void) {
   return asked.l_type != F_UNLCK;
 }
 
-/* Returns when the session's agent has left: the kernel grants its lock then. Nothing is left here
- * to be done, so it leaves by itself; one that does not is ended by the guard of check.c. */
+/* Returns when the session's agent has exited, because the kernel then grants its lock. An idle
+ * agent exits without help; the guard of check.c ends one that does not. */
 static void wait_for_leave(void) {
   int lock = open(check_path("state/agent.lock"), O_RDWR | O_CLOEXEC);
   if (lock < 0) return;
   struct flock wanted = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  /* Not F_OFD_SETLKW: valgrind does not know that it waits, and lets no other thread go on. */
+  /* Not F_OFD_SETLKW: valgrind does not know that it blocks, and would not run other threads. */
   while (fcntl(lock, F_SETLKW, &wanted) != 0) REQUIRE_INT(errno, EINTR);
   close(lock);
 }
 
-/* Ends every job, frees the session, and returns when the agent has left by itself. */
+/* Ends every job, frees the session, and returns when the agent has exited. */
 static void end_session(wherry_session *session) {
   wherry_list *jobs = NULL;
   CHECK_OK(wherry_session_list(session, &jobs));
@@ -62,7 +62,7 @@ static void end_session(wherry_session *session) {
   CHECK(!has_agent());
 }
 
-/* The next event of that kind; those before it are freed. */
+/* The next event of that kind; earlier ones are freed. */
 static wherry_event *next_of(wherry_queue *queue, wherry_event_kind kind) {
   for (;;) {
     wherry_event *event = NULL;
@@ -72,7 +72,7 @@ static wherry_event *next_of(wherry_queue *queue, wherry_event_kind kind) {
   }
 }
 
-TEST("D14 a job is followed to its end, told again until it is acknowledged, and claimed once") {
+TEST("D14 a job is followed to its end, reported until acknowledged, and claimed once") {
   wherry_session *session = new_session();
   const char *path = check_path("file.bin");
   char id[WHERRY_JOB_ID_SIZE], again[WHERRY_JOB_ID_SIZE];
@@ -106,7 +106,7 @@ TEST("D14 a job is followed to its end, told again until it is acknowledged, and
   CHECK(is_pattern(bytes, SIZE, 0));
   CHECK_INT(server_count("requests"), 1);
 
-  /* Whoever follows later is told again. */
+  /* A later follower gets the report again. */
   REQUIRE_OK(wherry_session_follow(session, id, queue, NULL));
   event = next_of(queue, WHERRY_EVENT_DONE);
   CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
@@ -118,7 +118,7 @@ TEST("D14 a job is followed to its end, told again until it is acknowledged, and
 }
 
 /* The byte became U+FFFD, and the second job wrote to the path of the first. */
-TEST("D14 jobs whose paths differ in one byte that is no UTF-8 write two files") {
+TEST("D14 jobs whose paths differ in one byte that is not UTF-8 write two files") {
   wherry_session *session = new_session();
   const char *names[] = {"caf\xe9.bin", "caf\xe8.bin"};
   char ids[2][WHERRY_JOB_ID_SIZE];
@@ -151,8 +151,8 @@ TEST("D14 jobs whose paths differ in one byte that is no UTF-8 write two files")
   end_session(session);
 }
 
-/* The part was keyed by the whole URL, so that only a download to a file name resumed. */
-TEST("D26 a job with a fresh link into a directory resumes the part of one that has failed") {
+/* The partial file was keyed by the whole URL, so that only a download to a file name resumed. */
+TEST("D26 a job with a fresh link into a directory resumes the partial file of a failed one") {
   wherry_session *session = new_session();
   const char *folder = check_path("folder");
   REQUIRE_INT(mkdir(folder, 0700), 0);
@@ -179,7 +179,7 @@ TEST("D26 a job with a fresh link into a directory resumes the part of one that 
   end_session(session);
 }
 
-TEST("D14 a job is listed, paused, resumed and cancelled") {
+TEST("D14 a job is listed, paused, resumed, and cancelled") {
   wherry_session *session = new_session();
   const char *path = check_path("file.bin");
   char id[WHERRY_JOB_ID_SIZE];
@@ -191,7 +191,7 @@ TEST("D14 a job is listed, paused, resumed and cancelled") {
   REQUIRE_OK(wherry_session_follow(session, NULL, queue, NULL));
   wherry_event *event = NULL;
   wherry_progress progress = {.size = sizeof progress};
-  do { /* until the answer's head has told the length */
+  do { /* until the response headers have given the length */
     CHECK_OK(wherry_event_free(event));
     event = next_of(queue, WHERRY_EVENT_PROGRESS);
     REQUIRE_OK(wherry_event_progress(event, &progress));
@@ -229,7 +229,7 @@ TEST("D14 a job is listed, paused, resumed and cancelled") {
   end_session(session);
 }
 
-TEST("U17 an upload is carried out by the agent, with the body as it was") {
+TEST("U17 the agent performs an upload with the original body") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE];
   wherry_request *request = new_request("POST", server_url("/echo"));
@@ -246,14 +246,14 @@ TEST("U17 an upload is carried out by the agent, with the body as it was") {
   end_session(session);
 }
 
-TEST("U17 an upload's end that cannot be written at once is written later, and it is sent once") {
+TEST("U17 an upload whose end cannot be saved at once is saved later and sent only once") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE];
   wherry_request *request = new_request("POST", server_url("/sink?gate=g"));
   REQUIRE_OK(wherry_request_set_body(request, "hello", 5, "text/x-mine"));
   REQUIRE_OK(wherry_session_upload(session, request, id));
   REQUIRE(server_wait("requests=1"));
-  /* Keeps the record from being written, as a disk does that is full. */
+  /* Prevents the record from being written, as a full disk does. */
   const char *obstacle = check_path("state/jobs/%s.job.new", id);
   REQUIRE_INT(mkdir(obstacle, 0700), 0);
   wherry_queue *queue = NULL;
@@ -279,7 +279,7 @@ TEST("U17 an upload's end that cannot be written at once is written later, and i
   end_session(session);
 }
 
-TEST("D14 a queue that was freed follows nothing, and keeps no agent from leaving") {
+TEST("D14 a freed queue follows nothing and keeps no agent alive") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE];
   wherry_request *request = new_request("GET", server_url("/bytes/10?gate=g"));
@@ -295,7 +295,7 @@ TEST("D14 a queue that was freed follows nothing, and keeps no agent from leavin
   end_session(session);
 }
 
-TEST("DC-E12 a failure in the background is told with its status") {
+TEST("DC-E12 a background failure is reported with its status") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE];
   wherry_request *request = new_request("GET", server_url("/status/404"));
@@ -310,7 +310,7 @@ TEST("DC-E12 a failure in the background is told with its status") {
   end_session(session);
 }
 
-TEST("DC-E11 what is wrong with a session is known when it is opened") {
+TEST("DC-E11 an invalid session fails when it is opened") {
   wherry_session *session = NULL;
   const char *names[] = {"", ".", "..", ".x", "a/b", "a b"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -325,7 +325,7 @@ TEST("DC-E11 what is wrong with a session is known when it is opened") {
   CHECK(session == NULL);
 }
 
-TEST("what a job cannot be is answered at once") {
+TEST("an invalid job is refused at once") {
   wherry_session *session = new_session();
   wherry_request *request = new_request("GET", server_url("/bytes/10"));
   CHECK_FAILS(wherry_session_download(session, request, "relative", NULL), WHERRY_E_ARGUMENT,

@@ -1,4 +1,4 @@
-/* Wherry: background sessions from C on damaged files, with wrong ids, and for many jobs
+/* Wherry: background sessions from C with damaged files, wrong ids, and many jobs
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "fixture.h"
 #include "server.h"
 
-/* A session of this test's own, whose agent leaves soon. */
+/* A session used only by this test, with an agent that exits soon. */
 static wherry_session *new_session(void) {
   wherry_config *config = new_config();
   REQUIRE_OK(wherry_config_set_option(config, WHERRY_OPTION_AGENT_IDLE_MS, 200));
@@ -25,7 +25,7 @@ static wherry_session *new_session(void) {
   return session;
 }
 
-/* Returns when the session's agent has left by itself: the kernel grants its lock then. */
+/* Returns when the session's agent has exited: the kernel then grants its lock. */
 static void wait_for_leave(void) {
   int lock = open(check_path("state/agent.lock"), O_RDWR | O_CLOEXEC);
   if (lock < 0) return;
@@ -62,8 +62,8 @@ static int state_of(wherry_session *session, const char *id) {
   return state;
 }
 
-/* Each of these calls waited for 30 s, which check.c ends as a failure. */
-TEST("D14 an id that no job can have is not found at once, with an agent and without") {
+/* Each of these calls waited for 30 s, which check.c reports as a failure. */
+TEST("D14 an unknown job id fails at once, with and without an agent") {
   wherry_session *session = new_session();
   const char *ids[] = {"", "x", "../x", "00000000000000000000000000000000",
                        "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF"};
@@ -85,7 +85,7 @@ TEST("D14 an id that no job can have is not found at once, with an agent and wit
   end_session(session);
 }
 
-TEST("D14 verbs reach all jobs, or those of a URL, a tag or a path") {
+TEST("D14 commands apply to all jobs, or to those of a URL, a tag, or a path") {
   wherry_session *session = new_session();
   char ids[3][WHERRY_JOB_ID_SIZE];
   start(session, server_url("/bytes/1000?hold=1&gate=never&n=1"), "a", "mine", ids[0]);
@@ -117,7 +117,7 @@ TEST("D14 verbs reach all jobs, or those of a URL, a tag or a path") {
   end_session(session);
 }
 
-TEST("L4 a background job is described, in short and in full") {
+TEST("L4 a background job has a short and a full description") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE], text[1024], wanted[64];
   start(session, server_url("/bytes/10?gate=never&secret=1"), "file.bin", "mine", id);
@@ -135,7 +135,7 @@ TEST("L4 a background job is described, in short and in full") {
   end_session(session);
 }
 
-TEST("U17 each attempt of an upload has the job as its Idempotency-Key") {
+TEST("U17 each attempt of an upload sends the job id as its Idempotency-Key") {
   wherry_session *session = new_session();
   char id[WHERRY_JOB_ID_SIZE], wanted[64];
   wherry_request *request = new_request("POST", server_url("/sink?stall=1&gate=g"));
@@ -178,7 +178,7 @@ TEST("U17 a body that changes while its upload is paused is not sent") {
   end_session(session);
 }
 
-TEST("D14 a record that cannot be read is a failed job until it is acknowledged") {
+TEST("D14 an unreadable record is a failed job until it is acknowledged") {
   wherry_session *session = new_session();
   const char *id = "0123456789abcdef0123456789abcdef";
   check_write_file(check_path("state/jobs/%s.job", id), "{", 1);

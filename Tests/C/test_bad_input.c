@@ -1,7 +1,7 @@
-/* Wherry: what a caller or a server may do wrong: it is answered, and never more than that
+/* Wherry: mistakes by callers and servers are errors, and never worse
  * SPDX-License-Identifier: Apache-2.0
  *
- * Bad handles, enumerations and text stand in test_handles.c. */
+ * test_handles.c covers bad handles, enumerations, and text. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "fixture.h"
 #include "server.h"
 
-TEST("S11 a malformed or foreign URL is an error before anything is sent") {
+TEST("S11 a malformed or unsupported URL is an error before anything is sent") {
   const char *urls[] = {"http://", "http://[::1", "http://a b/", "http://127.0.0.1:99999/", "relative",
                         "//127.0.0.1/", "ftp://127.0.0.1/", "file:///etc/passwd",
                         "javascript:alert(1)", "", "http://127.0.0.1/\r\nX: 1",
@@ -33,7 +33,7 @@ TEST("S11 a malformed or foreign URL is an error before anything is sent") {
   CHECK(queue_is_empty(queue));
 }
 
-TEST("S11 a folder that cannot be written is an error before any traffic") {
+TEST("S11 a read-only folder is an error before any traffic") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/bytes/10"));
@@ -45,7 +45,7 @@ TEST("S11 a folder that cannot be written is an error before any traffic") {
     CHECK(status == WHERRY_E_FILE || status == WHERRY_E_ARGUMENT);
     CHECK(wherry_error_message(wherry_last_error())[0] != '\0');
   }
-  /* That nothing can be made there shows only when it is tried. */
+  /* Only an attempt shows that nothing can be created there. */
   CHECK_STATUS(download(client, request, "/proc/x").status, WHERRY_E_FILE);
   if (geteuid() != 0) { /* root may write everywhere */
     REQUIRE_INT(mkdir(check_path("closed"), 0500), 0);
@@ -59,7 +59,7 @@ TEST("S11 a folder that cannot be written is an error before any traffic") {
               "bad_argument");
 }
 
-TEST("S11 a lying server ends in an error or in what it really sent") {
+TEST("S11 a malformed response is an error or contains only bytes that were sent") {
   wherry_client *client = new_client(NULL);
   const struct { const char *path; wherry_status status; } rows[] = {
       {"/bytes/1000?two_lengths=500", WHERRY_E_NETWORK},
@@ -75,11 +75,11 @@ TEST("S11 a lying server ends in an error or in what it really sent") {
     if (!CHECK_INT(got.status, rows[i].status)) CHECK_TEXT(got.message, rows[i].path);
     if (got.status == WHERRY_OK) CHECK_INT(got.count, 1000);
   }
-  /* The client is none the worse for it. */
+  /* The client still works. */
   CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
 }
 
-TEST("S11 what no HTTP server would say is a protocol error") {
+TEST("S11 a response that is not HTTP is a protocol error") {
   const char *answers[] = {"", "SSH-2.0-OpenSSH\\r\\n", "HTTP/1.1\\r\\n\\r\\n",
                            "HTTP/1.1 999999999999 X\\r\\n\\r\\n",
                            "HTTP/1.1 200 OK\\r\\nContent-Length: -5\\r\\n\\r\\n",
@@ -96,7 +96,7 @@ TEST("S11 what no HTTP server would say is a protocol error") {
   CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
 }
 
-TEST("S11 JSON that is deep, cut or long is an error and not a crash") {
+TEST("S11 deep, truncated, or long JSON is an error and not a crash") {
   wherry_json *json = NULL;
   char *deep = check_memory(200001);
   memset(deep, '[', 200000);

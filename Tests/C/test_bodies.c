@@ -1,4 +1,4 @@
-/* Wherry: rows U12 to U15 and U24 of features.md, from C: what bodies and parts are made of
+/* Wherry: rows U12 to U15 and U24 of features.md, from C: sources of bodies and parts
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { COUNT = 300000 };
 
-/* So many bytes that are no text and repeat late. */
+/* `count` bytes that are not text and repeat late. */
 static uint8_t *some_bytes(size_t count) {
   uint8_t *bytes = check_memory(count + 1);
   for (size_t i = 0; i < count; i++) bytes[i] = (uint8_t)(i * 7 + i / 251 + (i >> 13));
@@ -32,7 +32,7 @@ static wherry_image *one_pixel(const char *file_name) {
   return image;
 }
 
-/* A field of an echoed part, or NULL; "a, b" if it is there twice. */
+/* A header of an echoed part, or NULL; "a, b" if it was sent twice. */
 static const char *part_field(const outcome *got, size_t part, const char *name) {
   char *found = NULL;
   for (size_t i = 0;; i++) {
@@ -44,7 +44,7 @@ static const char *part_field(const outcome *got, size_t part, const char *name)
   }
 }
 
-/* Writes these bytes as the queue asks for them, in pieces of at most `most`; then the DONE. */
+/* Writes these bytes on demand, in chunks of at most `most`; then returns the DONE. */
 static outcome write_all(wherry_queue *queue, wherry_transfer *transfer, const uint8_t *bytes,
                          size_t count, size_t most) {
   size_t written = 0;
@@ -63,14 +63,14 @@ static outcome write_all(wherry_queue *queue, wherry_transfer *transfer, const u
   return done_of(queue, transfer);
 }
 
-/* The part that the server got is these bytes. */
+/* The server received these bytes as the part. */
 static void check_part(const outcome *got, size_t index, const void *bytes, size_t count) {
   long found = -1;
   const uint8_t *part = echoed_part(got, index, &found);
   if (CHECK_INT(found, (long)count)) CHECK_BYTES(part, (size_t)found, bytes, count);
 }
 
-TEST("U12 parts have header fields of their own, pictures too") {
+TEST("U12 all parts have headers, and images too") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   CHECK_FAILS(wherry_request_set_part_header(request, "X-A", "b"), WHERRY_E_STATE, "wrong_state");
   CHECK_OK(wherry_request_add_part(request, "a", "1", 1, "a.txt", NULL));
@@ -96,7 +96,7 @@ TEST("U12 parts have header fields of their own, pictures too") {
   CHECK_OK(wherry_image_free(image));
 }
 
-TEST("U12 parts of known size are written while the form is sent, beside the others") {
+TEST("U12 parts of known size are written while the form is sent, next to other parts") {
   const uint8_t *bytes = some_bytes(900006);
   wherry_request *request = new_request("POST", server_url("/echo"));
   CHECK_OK(wherry_request_add_part(request, "before", "1", 1, NULL, NULL));
@@ -122,7 +122,7 @@ TEST("U12 parts of known size are written while the form is sent, beside the oth
   CHECK_TEXT(echoed(&got, "parts/6/text"), "2");
   CHECK(server_field(0, "Content-Length") != NULL);
 
-  /* Fewer bytes than announced; no writer; no size; not for several requests. */
+  /* Fewer bytes than announced; no writer; no size; several requests. */
   request = new_request("POST", server_url("/sink"));
   CHECK_FAILS(wherry_request_add_part_stream(request, "s", -1, NULL, NULL), WHERRY_E_ARGUMENT,
               "bad_value");
@@ -140,9 +140,8 @@ TEST("U12 parts of known size are written while the form is sent, beside the oth
   CHECK_OK(wherry_image_free(image));
 }
 
-/* The other half of U13, a body that is sent again after a Digest's 401, stands with the tests of
- * credentials. */
-TEST("U13 a redirect gets the whole body again, of whatever it is made") {
+/* The other half of U13, a body replayed after a Digest 401, is in the tests of credentials. */
+TEST("U13 a redirect gets the complete body again from any source") {
   const uint8_t *bytes = some_bytes(COUNT);
   const char *path = bytes_file("body.bin", bytes, COUNT);
   wherry_client *client = new_client(NULL);
@@ -178,7 +177,7 @@ TEST("U13 a redirect gets the whole body again, of whatever it is made") {
   CHECK_OK(wherry_image_free(image));
 }
 
-TEST("U14 a file, bytes and what is written arrive byte for byte, by PUT and by POST") {
+TEST("U14 files, bytes, and written bodies arrive byte for byte, by PUT and by POST") {
   const uint8_t *bytes = some_bytes(COUNT);
   const char *path = bytes_file("body.bin", bytes, COUNT);
   wherry_client *client = new_client(NULL);
@@ -207,7 +206,7 @@ static double seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-TEST("U15 no more is sent in a second than is allowed, by the client or by the request") {
+TEST("U15 an upload stays under the rate limit of the client and of the request") {
   const uint8_t *bytes = some_bytes(600000);
   for (int by_client = 0; by_client < 2; by_client++) {
     wherry_client *client =
@@ -220,13 +219,13 @@ TEST("U15 no more is sent in a second than is allowed, by the client or by the r
     double start = seconds();
     outcome got = send_and_wait(client, request);
     CHECK_STATUS(got.status, WHERRY_OK);
-    CHECK(seconds() - start > 0.9); /* less would be a limit that is not kept */
+    CHECK(seconds() - start > 0.9); /* less time would violate the limit */
   }
 }
 
 #define HOSTILE "a\"b\r\n\xe5\xa4\xa9.jpg"
 
-TEST("U24 hostile names are those of one part, and come again as filename* where asked") {
+TEST("U24 hostile names stay in one part and are sent as filename* on request") {
   wherry_client *client = new_client(NULL);
   wherry_image *image = one_pixel(HOSTILE);
   for (int extended = 0; extended < 2; extended++) {
@@ -253,7 +252,7 @@ TEST("U24 hostile names are those of one part, and come again as filename* where
   CHECK_OK(wherry_image_free(image));
 }
 
-/* Digests of the bytes "from a file", by sha256sum, sha512sum and md5sum. */
+/* Digests of the bytes "from a file", made by sha256sum, sha512sum, and md5sum. */
 #define TEXT "from a file"
 #define TEXT_MD5 "ov+SejXWNflSUIdNJNnsbw=="
 #define TEXT_SHA256 "sha-256=:VStJ3LI7RVgCHfj9oQJy3kWYa85p3YAoP8CyovpXwgk=:"
@@ -261,7 +260,7 @@ TEST("U24 hostile names are those of one part, and come again as filename* where
   "sha-512=:ZIskklTnuwiVCIq7Xy+HF3zFNp5DSCIcmEv/ISsgrozS" \
   "nvkrosJkvkozuYlyo/h7k5dzDOcDuKdkIIbTirsv7g==:"
 
-TEST("U24 digests of bodies and parts go before them") {
+TEST("U24 digests precede bodies and parts") {
   wherry_client *client = new_client(NULL);
   const char *path = bytes_file("body", TEXT, strlen(TEXT));
   wherry_image *image = one_pixel(NULL);

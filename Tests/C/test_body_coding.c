@@ -1,4 +1,4 @@
-/* Wherry: row R37 of features.md, from C: bodies that are sent as gzip or deflate
+/* Wherry: row R37 of features.md, from C: request bodies compressed with gzip or deflate
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { SMALL = 5000, LARGE = 2500000 };
 
-/* So many bytes of text, of which a tenth is left when it is compressed. */
+/* `count` bytes of text, which compress to a tenth. */
 static char *lines(size_t count) {
   char *text = check_memory(count + 64);
   for (size_t filled = 0; filled < count;)
@@ -26,7 +26,7 @@ static wherry_request *coded(const char *url, int64_t coding) {
   return request;
 }
 
-/* The server could inflate it, and it was so long; count 0: it does not matter. */
+/* The server decompressed a body of this length; count 0 accepts any length. */
 static void check_inflated(const outcome *got, int64_t count) {
   wherry_json *json = new_json(got->body, got->count);
   int64_t inflated = wherry_json_get_integer(json, "inflated", -1);
@@ -35,7 +35,7 @@ static void check_inflated(const outcome *got, int64_t count) {
   CHECK(wherry_json_get_integer(json, "bytes", LARGE) < inflated / 2);
 }
 
-TEST("R37 bodies go out compressed, also after a redirect, and the server inflates them") {
+TEST("R37 bodies are sent compressed, also after a redirect, and the server decompresses them") {
   wherry_client *client = new_client(NULL);
   char *text = lines(LARGE);
   const char *path = check_path("lines");
@@ -55,7 +55,7 @@ TEST("R37 bodies go out compressed, also after a redirect, and the server inflat
       check_inflated(&got, kind == 0 ? SMALL : kind == 3 ? 0 : LARGE);
     }
   }
-  /* As the client says, unless the request says otherwise. */
+  /* The client setting applies unless the request overrides it. */
   client = new_client_with(WHERRY_OPTION_BODY_CODING, 1);
   for (int64_t own = 0; own < 2; own++) {
     wherry_request *request = coded(server_url("/echo"), own);
@@ -65,7 +65,7 @@ TEST("R37 bodies go out compressed, also after a redirect, and the server inflat
   }
 }
 
-TEST("R37 a written body is compressed on its way, and progress counts what was written") {
+TEST("R37 a written body is compressed while it is sent, and progress counts the written bytes") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   char *text = lines(LARGE);
@@ -91,7 +91,7 @@ TEST("R37 a written body is compressed on its way, and progress counts what was 
   CHECK(progress.wire_bytes > 0 && progress.wire_bytes < LARGE / 2);
 }
 
-TEST("R37 of what is coded already a setting decides, and values that are none are refused") {
+TEST("R37 a setting decides about bodies that are already compressed, others are refused") {
   wherry_client *client = new_client(NULL);
   char *text = lines(SMALL);
   for (int64_t rule = 0; rule <= 2; rule++) {

@@ -5,7 +5,7 @@
 
 static const char URL[] = "http://nowhere.invalid/items";
 
-/* A stub that answers everything, with its own time and a storage of the test's own. */
+/* A stub that responds to everything, with its own clock and the test's own storage. */
 typedef struct bench {
   wherry_stub *stub;
   wherry_client *client;
@@ -37,7 +37,7 @@ static wherry_request *asking(const char *method, const char *url, wherry_cache_
   return request;
 }
 
-/* Whether the answer came from the cache; every answer is {}. */
+/* Whether the response came from the cache; every body is {}. */
 static bool is_cached(wherry_client *client, const wherry_request *request) {
   wherry_response *response = NULL;
   REQUIRE_OK(wherry_client_perform(client, request, &response));
@@ -64,7 +64,7 @@ static wherry_cache_usage usage_of(wherry_client *client) {
   return usage;
 }
 
-TEST("K1 K2 what is stored for some milliseconds answers for so long, without the network") {
+TEST("K1 K2 a response stored for some milliseconds is served for that time without the network") {
   bench b = new_bench();
   CHECK(!is_cached(b.client, asking("GET", URL, WHERRY_CACHE_REFRESH, 0)));
   CHECK(!is_cached(b.client, asking("GET", URL, WHERRY_CACHE_REFRESH, -1)));
@@ -88,7 +88,7 @@ TEST("K1 K2 what is stored for some milliseconds answers for so long, without th
               WHERRY_E_ARGUMENT, "bad_value");
 }
 
-TEST("K5 C11 the reasons: missing, another app version, another cache version") {
+TEST("K5 C11 misses have reasons: missing, another app version, another cache version") {
   bench b = new_bench();
   wherry_request *only = asking("GET", URL, WHERRY_CACHE_ONLY, 0);
   wherry_request *use = asking("GET", URL, WHERRY_CACHE_USE, 60000);
@@ -103,7 +103,7 @@ TEST("K5 C11 the reasons: missing, another app version, another cache version") 
   CHECK_TEXT(wherry_status_name(WHERRY_E_CACHE_MISS), "E_CACHE_MISS");
 }
 
-TEST("K6 a stored answer comes as events like any other, marked") {
+TEST("K6 a cached response produces the usual events, with a mark") {
   bench b = new_bench();
   CHECK(!is_cached(b.client, asking("GET", URL, WHERRY_CACHE_USE, 60000)));
   wherry_request *request = asking("GET", URL, WHERRY_CACHE_USE, 0);
@@ -123,7 +123,7 @@ TEST("K6 a stored answer comes as events like any other, marked") {
   CHECK_INT(wherry_stub_request_count(b.stub), 1);
 }
 
-TEST("K7 a refusal, a stream and an upload are not stored") {
+TEST("K7 error responses, streams, and uploads are not stored") {
   bench b = new_bench();
   wherry_response *response = NULL;
   CHECK_STATUS(wherry_client_perform(
@@ -144,7 +144,7 @@ TEST("K7 a refusal, a stream and an upload are not stored") {
   CHECK_TEXT(got.reason, "missing");
 }
 
-TEST("K1 a stream is served and stored if its request asks for that") {
+TEST("K1 a stream is stored and served if its request enables that") {
   bench b = new_bench();
   wherry_request *streamed = asking("GET", URL, WHERRY_CACHE_USE, 60000);
   CHECK_OK(wherry_request_set_streamed(streamed, true));
@@ -155,7 +155,7 @@ TEST("K1 a stream is served and stored if its request asks for that") {
   CHECK(is_cached(b.client, asking("GET", URL, WHERRY_CACHE_USE, 60000)));
 }
 
-TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to clear") {
+TEST("K8 K9 K10 entries are read, listed, and cleared by URL, by URL and method, and all at once") {
   bench b = new_bench();
   wherry_request *get = asking("GET", "http://nowhere.invalid/items?token=planted",
                                WHERRY_CACHE_USE, 60000);
@@ -193,7 +193,7 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
   wherry_partial_row other = {.size = sizeof other};
   CHECK_STATUS(wherry_list_partial(list, 0, &other), WHERRY_E_ARGUMENT);
 
-  /* What is too old is neither listed nor there. */
+  /* An expired entry is neither listed nor found. */
   CHECK_OK(wherry_stub_advance_ms(b.stub, 1001));
   REQUIRE_OK(wherry_client_list_cache(b.client, WHERRY_STORE_TIMED, NULL, NULL, NULL, &list));
   keep_list(list);
@@ -220,7 +220,7 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
                                      NULL, NULL, NULL));
   CHECK_INT(usage_of(b.client).entries, 0);
 
-  /* What follows a base is listed as a whole, and found by that. */
+  /* A URL joined to a base is listed in full, and found by the full URL. */
   CHECK_OK(wherry_client_set_text(b.client, WHERRY_TEXT_BASE_URL, "http://nowhere.invalid"));
   wherry_request *relative = asking("GET", "items", WHERRY_CACHE_USE, 60000);
   REQUIRE_OK(wherry_client_perform(b.client, relative, &response));
@@ -239,7 +239,7 @@ TEST("K8 K9 K10 one, by URL, by URL and method, and all: to read, to list and to
               "not_found");
 }
 
-TEST("K10 sizes as people read them") {
+TEST("K10 sizes are formatted for people") {
   char text[32];
   size_t count = 0;
   CHECK_OK(wherry_format_bytes(1298661, text, sizeof text, &count));
@@ -253,7 +253,7 @@ TEST("K10 sizes as people read them") {
   CHECK_INT(count, 9);
 }
 
-TEST("K11 an answer of the program's own serves until its time is over") {
+TEST("K11 a response stored by the program is served until it expires") {
   bench b = new_bench();
   wherry_request *request = asking("GET", URL, WHERRY_CACHE_ONLY, 0);
   CHECK_OK(wherry_client_write_cache(b.client, request, "{}", 2, "application/json", 100));
@@ -284,7 +284,7 @@ TEST("K14 the limits are options") {
   CHECK_TEXT(miss(b.client, asking("PUT", URL, WHERRY_CACHE_ONLY, 0)), "missing");
 }
 
-TEST("K16 the stored answer, and then the fresh one, which says whether it is the same") {
+TEST("K16 the cached response is delivered first, then the fresh one, marked if it is the same") {
   bench b = new_bench();
   wherry_request *both = asking("GET", URL, WHERRY_CACHE_THEN_NETWORK, 60000);
   wherry_queue *queue = new_queue();
@@ -311,7 +311,7 @@ TEST("K16 the stored answer, and then the fresh one, which says whether it is th
   CHECK_INT(wherry_stub_request_count(b.stub), 2);
 }
 
-TEST("K19 ignored parameters do not count; named fields and the partition keep users apart") {
+TEST("K19 ignored parameters do not count; key headers and the partition separate users") {
   bench b = new_bench();
   for (int i = 0; i < 2; i++) {
     wherry_request *request = asking("GET", URL, WHERRY_CACHE_USE, 60000);
@@ -338,7 +338,7 @@ TEST("K19 ignored parameters do not count; named fields and the partition keep u
               "bad_header");
 }
 
-TEST("K19 SEC-C2 who sends other credentials never gets the answer") {
+TEST("K19 SEC-C2 a request with other credentials never gets the response") {
   bench b = new_bench();
   wherry_client *other = cached_client(b.stub, "1");
   const char *names[] = {"Authorization", "Authorization", "Cookie", "cookie", "Accept"};
@@ -354,9 +354,9 @@ TEST("K19 SEC-C2 who sends other credentials never gets the answer") {
   CHECK(!is_cached(b.client, part) && !is_cached(b.client, part));
 }
 
-TEST("C12 where nothing can be stored requests work, and the reason is told") {
+TEST("C12 without usable storage requests succeed, and the reason is reported") {
   bench b = new_bench();
-  /* After the client was made: else that would be the error. */
+  /* After the client exists: otherwise creating it would fail. */
   check_write_file(check_path("storage"), "", 0);
   wherry_request *use = asking("GET", URL, WHERRY_CACHE_USE, 60000);
   CHECK(!is_cached(b.client, use) && !is_cached(b.client, use));

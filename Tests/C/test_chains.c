@@ -22,7 +22,7 @@ static wherry_transfer *send_chain(wherry_client *client, wherry_group *chain,
   return keep_transfer(transfer);
 }
 
-/* The next event that is a DECISION or a DONE, which is the test's to free. */
+/* The next DECISION or DONE event, which the test frees. */
 static wherry_event *next_step(wherry_queue *queue) {
   for (;;) {
     wherry_event *event = NULL;
@@ -33,7 +33,7 @@ static wherry_event *next_step(wherry_queue *queue) {
   }
 }
 
-/* The question of the chain that comes next; its answer's status, or 0 at the beginning. */
+/* The chain's next decision; returns its response's status, or 0 at the beginning. */
 static wherry_event *question(wherry_queue *queue, int32_t *http_code) {
   wherry_event *event = next_step(queue);
   REQUIRE_INT(wherry_event_get_kind(event), WHERRY_EVENT_DECISION);
@@ -43,7 +43,7 @@ static wherry_event *question(wherry_queue *queue, int32_t *http_code) {
   return event;
 }
 
-/* The DONE of this user data comes next; its status. */
+/* The next event is the DONE of this user data; returns its status. */
 static wherry_status done(wherry_queue *queue, uintptr_t user_data) {
   wherry_event *event = next_step(queue);
   REQUIRE_INT(wherry_event_get_kind(event), WHERRY_EVENT_DONE);
@@ -59,7 +59,7 @@ static void answer(wherry_event *event, wherry_request *request, uintptr_t user_
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("R35 login, profile, bind: each made of what the one before brought") {
+TEST("R35 login, profile, and bind each use the result of the previous step") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_transfer *chain = send_chain(client, new_group(WHERRY_GROUP_CHAIN), queue);
@@ -102,7 +102,7 @@ TEST("R35 login, profile, bind: each made of what the one before brought") {
   CHECK_INT(server_count("requests"), 3);
 }
 
-TEST("R35 freeing the question takes what was added; a failure ends it, and names the step") {
+TEST("R35 freeing the decision sends the added step; a failure ends the chain and names the step") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *chain = new_group(WHERRY_GROUP_CHAIN);
@@ -133,7 +133,7 @@ TEST("R35 freeing the question takes what was added; a failure ends it, and name
   CHECK(queue_is_empty(queue));
 }
 
-TEST("R35 a branch, with a batch as a step") {
+TEST("R35 a chain can branch and have a batch as a step") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *chain = new_group(WHERRY_GROUP_CHAIN);
@@ -161,7 +161,7 @@ TEST("R35 a branch, with a batch as a step") {
   CHECK_INT(server_count("requests"), 4);
 }
 
-TEST("R35 refusing, a bad step and cancelling end it") {
+TEST("R35 refusing, an invalid step, and cancelling end the chain") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   int32_t code;
@@ -191,7 +191,7 @@ TEST("R35 refusing, a bad step and cancelling end it") {
   CHECK_FAILS(wherry_client_set_decisions(client, WHERRY_DECISION_NEXT), WHERRY_E_ARGUMENT,
               "bad_value");
 
-  /* The end of client and queue are those of a chain that is asked about. */
+  /* Freeing the client or the queue ends a chain that waits for a decision. */
   send_chain(client, new_group(WHERRY_GROUP_CHAIN), queue);
   asked = question(queue, &code);
   CHECK_OK(wherry_client_free(client));

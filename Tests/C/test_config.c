@@ -19,7 +19,7 @@ static wherry_client *client_with_base(const char *base) {
   return new_client(config);
 }
 
-TEST("C1 a change of a setting counts for the next request") {
+TEST("C1 a changed setting applies from the next request") {
   wherry_client *client = new_client(NULL);
   outcome got = perform(client, new_request("GET", server_url("/drip?bytes=4&interval_ms=100")));
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -53,7 +53,7 @@ TEST("C2 one rule joins base and path for requests") {
   }
 }
 
-TEST("C2 an absolute URL ignores the base, and downloads and uploads join alike") {
+TEST("C2 an absolute URL ignores the base, and downloads and uploads join URLs alike") {
   wherry_client *client = client_with_base("http://127.0.0.1:9/nowhere");
   outcome got = perform(client, new_request("GET", server_url("/echo/whole")));
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -94,7 +94,7 @@ TEST("C3 ignoring the base makes a relative URL an error and changes the identif
   CHECK(check_exists(check_path("file")));
 }
 
-TEST("C4 the next base is tried where no connection can be made") {
+TEST("C4 the client tries the next base if no connection is possible") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_base(config, "down", "http://127.0.0.1:1/"));
   CHECK_OK(wherry_config_set_base(config, "cdn", server_url("/echo/cdn")));
@@ -115,7 +115,7 @@ TEST("C4 the next base is tried where no connection can be made") {
   got = perform(client, request);
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
   CHECK_TEXT(got.reason, "connect");
-  /* An answer is an answer, also one that refuses. */
+  /* Any response counts, also an error response. */
   CHECK_OK(wherry_client_set_base(client, "refuses", server_url("/status/503")));
   CHECK_OK(wherry_request_set_url(request, ""));
   CHECK_OK(wherry_request_set_base(request, "refuses,cdn"));
@@ -132,7 +132,7 @@ static wherry_client *client_with_defaults(void) {
   return new_client(config);
 }
 
-TEST("C4 bases are taken by name, and an unknown name sends nothing") {
+TEST("C4 bases are selected by name, and an unknown name sends nothing") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, server_url("/echo/plain")));
   CHECK_OK(wherry_config_set_base(config, "upload", server_url("/echo/up")));
@@ -164,7 +164,7 @@ TEST("C4 bases are taken by name, and an unknown name sends nothing") {
               "bad_argument");
 }
 
-TEST("C5 default parameters go under the request's own into query, body and form") {
+TEST("C5 the request's parameters override default parameters in query, body, and form") {
   wherry_client *client = client_with_defaults();
   wherry_request *get = new_request("GET", server_url("/echo"));
   CHECK_OK(wherry_request_set_parameter(get, "page", "2"));
@@ -183,8 +183,9 @@ TEST("C5 default parameters go under the request's own into query, body and form
   CHECK_HOLDS(got.body, "\"name\": \"lang\"");
 }
 
-/* They vanished, and the request's own went into the query although the header spoke of a JSON body. */
-TEST("C5 beside a given body all parameters go into the query") {
+/* They were lost, and the request's own were sent in the query although the header announced a JSON
+ * body. */
+TEST("C5 with an explicit body all parameters are sent in the query") {
   wherry_client *client = client_with_defaults();
   for (int kind = 0; kind < 2; kind++) {
     wherry_request *post = new_request("POST", server_url("/echo"));
@@ -200,7 +201,7 @@ TEST("C5 beside a given body all parameters go into the query") {
   }
 }
 
-TEST("C5 default parameters leave downloads and given bodies alone, and can be left out") {
+TEST("C5 default parameters do not apply to downloads or explicit bodies, and can be disabled") {
   wherry_client *client = client_with_defaults();
   const char *path = check_path("echo.json");
   CHECK_STATUS(download(client, new_request("GET", server_url("/echo")), path).status, WHERRY_OK);
@@ -220,13 +221,13 @@ TEST("C5 default parameters leave downloads and given bodies alone, and can be l
   CHECK_TEXT(echoed_pairs(&got, "query"), "");
 }
 
-TEST("C6 silence ends a request, slow bytes do not, and a deadline does") {
+TEST("C6 silence times out, slow bytes do not, and a total timeout does") {
   wherry_client *client = new_client_with(WHERRY_OPTION_IDLE_TIMEOUT_MS, 1000);
   outcome got = perform(client, new_request("GET", server_url("/bytes/100?stall=50&seconds=600")));
   CHECK_STATUS(got.status, WHERRY_E_TIMEOUT);
   CHECK_TEXT(got.reason, "idle_timeout");
 
-  /* A machine that stands still for the limit is silent too: then all is tried twice as slowly. */
+  /* If the machine stalls for as long as the timeout, the test runs again with doubled timeouts. */
   wherry_request *request = NULL;
   for (int limit = 1000; limit <= 64000; limit *= 2) {
     request = new_request("GET", server_url("/drip?bytes=16&interval_ms=%d", limit / 10));
@@ -251,7 +252,7 @@ TEST("C6 silence ends a request, slow bytes do not, and a deadline does") {
   CHECK_TEXT(got.reason, "first_byte_timeout");
 }
 
-TEST("C8 a client's headers are added, replaced, read and removed, whatever their case") {
+TEST("C8 client headers are added, replaced, read, and removed, case-insensitively") {
   wherry_client *client = new_client(NULL);
   char text[8] = "";
   size_t count = 0;
@@ -297,7 +298,7 @@ TEST("C8 a header with a line break is refused and changes nothing") {
   CHECK_TEXT(echoed_header(&got, "X-B"), NULL);
 }
 
-TEST("C9 the request's header is before the client's, and that before the built-in one") {
+TEST("C9 request headers override client headers, which override built-in headers") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_header(config, "User-Agent", "client"));
   CHECK_OK(wherry_config_set_header(config, "Content-Type", "text/client"));
@@ -323,7 +324,7 @@ TEST("C9 the request's header is before the client's, and that before the built-
   CHECK_TEXT(echoed_header(&got, "X-Extra"), NULL);
 }
 
-TEST("C15 a hundred requests with a limit of four never have five connections") {
+TEST("C15 a hundred requests with a limit of four never open five connections") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, 4));
   wherry_client *client = new_client(config);
@@ -354,7 +355,7 @@ static void *change_settings(void *number) {
   return NULL;
 }
 
-TEST("C18 eight threads change settings while requests fly") {
+TEST("C18 eight threads change settings during requests") {
   static char names[8][8] = {"X-0", "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7"};
   int total = check_in_full() ? 1000 : 200;
   pthread_t threads[8];
@@ -381,7 +382,7 @@ TEST("C18 eight threads change settings while requests fly") {
   CHECK_INT(good, total);
 }
 
-TEST("C7 nothing is written while debugging is off, and it can be switched at any time") {
+TEST("C7 debugging prints nothing while off, and can be switched at any time") {
   wherry_client *client = new_client(NULL);
   const char *paths[] = {check_path("quiet"), check_path("loud"), check_path("quiet again")};
   for (int i = 0; i < 3; i++) {
@@ -406,7 +407,7 @@ TEST("C7 nothing is written while debugging is off, and it can be switched at an
   }
 }
 
-TEST("C12 the folder for what is kept is private, of its own name, and takes nobody's place") {
+TEST("C12 the storage folder is private, has its own name, and never replaces another file") {
   char first[512], second[512];
   size_t count = 0;
   for (int i = 0; i < 2; i++) {
@@ -414,7 +415,7 @@ TEST("C12 the folder for what is kept is private, of its own name, and takes nob
     const char *path = check_path("deep/%d", i);
     CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, path));
     wherry_client *client = new_client(config);
-    CHECK(!check_exists(path)); /* made when first asked for */
+    CHECK(!check_exists(path)); /* created on first use */
     CHECK_OK(wherry_client_copy_storage(client, i ? second : first, sizeof first, &count));
     CHECK_TEXT(i ? second : first, path);
     CHECK_INT(count, strlen(path));
@@ -435,7 +436,7 @@ TEST("C12 the folder for what is kept is private, of its own name, and takes nob
   for (size_t i = 0; i < 3; i++) {
     wherry_config *config = new_config();
     CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, bad[i].path));
-    /* What is known without making the folder is an error at once. */
+    /* Errors that are known without creating the folder are returned at once. */
     wherry_client *client = NULL;
     wherry_status made = wherry_client_new(config, &client);
     if (made == WHERRY_OK) made = wherry_client_copy_storage(client, first, sizeof first, &count);
@@ -447,7 +448,7 @@ TEST("C12 the folder for what is kept is private, of its own name, and takes nob
   CHECK_TEXT(check_read_file(file, &length), "mine");
 }
 
-/* The storage folder that clients of this name have, or the reason why there is none. */
+/* The storage folder of clients with this name, or the reason why there is none. */
 static const char *storage_of(const char *name) {
   char text[512];
   size_t count = 0;
@@ -460,7 +461,7 @@ static const char *storage_of(const char *name) {
   return check_format("%s", wherry_error_reason(wherry_last_error()));
 }
 
-TEST("C12 two programs do not meet, and without a home there is a clear error") {
+TEST("C12 two programs have separate folders, and without a home there is a clear error") {
   const char *names[] = {"HOME", "XDG_CACHE_HOME"};
   char *kept[2];
   for (int i = 0; i < 2; i++) {
@@ -487,7 +488,7 @@ TEST("C12 two programs do not meet, and without a home there is a clear error") 
                 WHERRY_E_ARGUMENT, "bad_value");
 }
 
-TEST("C11 the app's version is set while building and on a living client, and on no request") {
+TEST("C11 the app version is set on a configuration or a client, not on a request") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_APP_VERSION, "2"));
   wherry_client *client = new_client(config);
@@ -498,14 +499,14 @@ TEST("C11 the app's version is set while building and on a living client, and on
               "bad_option");
   CHECK_FAILS(wherry_client_set_text(client, WHERRY_TEXT_APP_VERSION, "\xff"), WHERRY_E_ARGUMENT,
               "bad_text");
-  /* It is for what is stored, and no server hears of it. */
+  /* It is part of the cache key and is not sent to servers. */
   CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_APP_VERSION, "app-version-9"));
   outcome got = perform(client, request);
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_LACKS(got.body, "app-version-9");
 }
 
-TEST("C16 nothing of the caller's is called: events wait until they are read, in its own thread") {
+TEST("C16 the library calls no caller code: events wait until the caller's thread reads them") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   send_request(client, new_request("GET", server_url("/echo")), queue, NULL);
@@ -517,7 +518,7 @@ TEST("C16 nothing of the caller's is called: events wait until they are read, in
   CHECK_OK(wherry_event_free(event));
 }
 
-/* A base that cannot be one used to be refused only by wherry_client_new, far from the call at fault. */
+/* An invalid base was refused only by wherry_client_new, far from the wrong call. */
 TEST("C2 a base URL is checked when it is set") {
   wherry_config *config = NULL;
   REQUIRE_OK(wherry_config_new(&config));
@@ -531,7 +532,7 @@ TEST("C2 a base URL is checked when it is set") {
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, NULL));
   CHECK_OK(wherry_config_set_base(config, "cdn", NULL));
   wherry_client *client = NULL;
-  CHECK_OK(wherry_client_new(config, &client)); /* nothing of what failed was kept */
+  CHECK_OK(wherry_client_new(config, &client)); /* the failed calls changed nothing */
   CHECK_OK(wherry_client_free(client));
   CHECK_OK(wherry_config_free(config));
 }

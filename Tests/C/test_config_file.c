@@ -1,5 +1,5 @@
-/* Wherry: rows C20 and C10 of features.md, from C: settings out of a file, and what a client says of
- * itself
+/* Wherry: rows C20 and C10 of features.md, from C: settings from a file, and application
+ * identity
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const char *configuration(const char *text) {
   return path;
 }
 
-TEST("C20 a file of settings gives the same requests in every language") {
+TEST("C20 a settings file gives the same requests in every language") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_header(config, "X-C", "3"));
   const char *path = configuration(check_format(
@@ -40,7 +40,7 @@ TEST("C20 a file of settings gives the same requests in every language") {
   CHECK_TEXT(server_field(1, "x-a"), "1");
 }
 
-TEST("C20 what makes no sense in a file is named, and nothing is changed") {
+TEST("C20 an invalid entry in a file is named, and no setting changes") {
   wherry_config *config = new_config();
   CHECK_FAILS(wherry_config_load(config, configuration("{\"max_redirects\": 0, \"timeout\": 1}")),
       WHERRY_E_ARGUMENT, "bad_option");
@@ -50,7 +50,7 @@ TEST("C20 what makes no sense in a file is named, and nothing is changed") {
   CHECK_INT(wherry_client_get_option(new_client(config), WHERRY_OPTION_MAX_REDIRECTS), 10);
 }
 
-TEST("C10 an application says who it is, and what its user reads, where that is wanted") {
+TEST("C10 an application sends its identity and the user's languages if configured") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_APP_NAME, "Demo"));
   CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_SEND_LANGUAGES, 1));

@@ -15,7 +15,7 @@ static const char *sent(wherry_client *client, wherry_request *request) {
   return echoed_header(&got, "Cookie");
 }
 
-TEST("C14 a cookie comes back with the second request, and not where cookies are off") {
+TEST("C14 a cookie is sent back with the second request unless cookies are off") {
   wherry_client *client = new_client(NULL);
   perform(client, new_request("GET", server_url("/cookies/set?a=1&attributes=Path%%3D/")));
   CHECK_TEXT(sent(client, new_request("GET", server_url("/echo"))), "a=1");
@@ -27,7 +27,7 @@ TEST("C14 a cookie comes back with the second request, and not where cookies are
   CHECK(sent(off, new_request("GET", server_url("/echo"))) == NULL);
 }
 
-TEST("C14 cookies are listed, added, cleared, saved and loaded; SEC-U8 some are refused") {
+TEST("C14 cookies are listed, added, cleared, saved, and loaded; SEC-U8 refuses some") {
   wherry_client *client = new_client(NULL);
   CHECK_OK(wherry_client_set_cookie(client, "https://a.example.org/x",
                                     "a=1; Domain=example.org; Path=/; Max-Age=60; Secure; HttpOnly"));

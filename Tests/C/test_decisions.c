@@ -1,4 +1,4 @@
-/* Wherry: rows R19 and R31 of features.md, from C: questions as events
+/* Wherry: rows R19 and R31 of features.md, from C: decision events
  * SPDX-License-Identifier: Apache-2.0 */
 #include <strings.h>
 
@@ -12,7 +12,7 @@ static wherry_request *asking(const char *url, uint32_t decisions) {
   return request;
 }
 
-TEST("R31 a request is edited before it goes out, and edits count only with the answer") {
+TEST("R31 a request is edited before it is sent, and edits apply only with the decision") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = asking(server_url("/echo"), WHERRY_DECISION_ADAPT);
@@ -35,13 +35,13 @@ TEST("R31 a request is edited before it goes out, and edits count only with the 
   send_request(client, request, queue, NULL);
   event = next_event(queue, WHERRY_EVENT_DECISION);
   CHECK_OK(wherry_request_set_header(wherry_event_request(event), "X-Signature", "abc"));
-  CHECK_OK(wherry_event_free(event)); /* unanswered: sent as it was */
+  CHECK_OK(wherry_event_free(event)); /* freed without a decision: sent unchanged */
   got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK(echoed_header(&got, "X-Signature") == NULL);
 }
 
-TEST("R31 a signer reads what the request has: fields, query, parameters and body") {
+TEST("R31 a signer reads the request: headers, query, parameters, and body") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_client_set_header(client, "X-Client", "1"));
@@ -76,7 +76,7 @@ TEST("R31 a signer reads what the request has: fields, query, parameters and bod
   CHECK_INT(count, strlen("{\"name\":\"\\\"x\\\"\"}"));
   const uint8_t *body = wherry_request_body(lent, &count);
   CHECK(count == 5 && memcmp(body, "abc\0d", 5) == 0);
-  /* What was lent outlives the edit that takes its place. */
+  /* A borrowed text outlives the edit that replaces it. */
   CHECK_OK(wherry_request_set_json(lent, "[1]", 3));
   CHECK(memcmp(body, "abc\0d", 5) == 0);
   body = wherry_request_body(lent, &count);
@@ -103,7 +103,7 @@ static const char *shown_header(const wherry_request *request, const char *wante
   return "-";
 }
 
-/* Signs what is shown: the signature is the text itself. */
+/* Signs the request that it receives: the signature is the text itself. */
 static void sign(wherry_request *request) {
   size_t count = 0;
   const uint8_t *body = wherry_request_body(request, &count);
@@ -113,7 +113,7 @@ static void sign(wherry_request *request) {
   CHECK_OK(wherry_request_set_header(request, "X-Signature", text));
 }
 
-/* ADAPT showed a relative URL, and neither headers nor parameters of the client. */
+/* ADAPT showed a relative URL, without the headers and parameters of the client. */
 TEST("R31 a signer sees the final request: absolute URL, default parameters, client headers") {
   wherry_config *config = new_config();
   const char *host = server_url("%s", "");
@@ -182,7 +182,7 @@ TEST("R31 a refusal ends the transfer, and nothing is sent") {
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("R19 a redirect is followed or is the answer, as decided") {
+TEST("R19 a redirect is followed or returned, as decided") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *target = check_format("%s", server_url("/echo"));
@@ -200,7 +200,7 @@ TEST("R19 a redirect is followed or is the answer, as decided") {
   }
 }
 
-TEST("R19 a redirect is rewritten: another URL, method, field and body, by the rules of all") {
+TEST("R19 a redirect is rewritten: another URL, method, header, and body, under the same rules") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request(
@@ -226,7 +226,7 @@ TEST("R19 a redirect is rewritten: another URL, method, field and body, by the r
   CHECK_TEXT(echoed_header(&got, "Authorization"), "Bearer t");
   CHECK_TEXT(echoed_body(&got), "new");
 
-  /* Edits of an event that is let go of do not count. */
+  /* Edits of a freed event do not apply. */
   send_request(client, request, queue, NULL);
   event = next_event(queue, WHERRY_EVENT_DECISION);
   CHECK_OK(wherry_request_set_url(wherry_event_request(event), server_url("/echo")));
@@ -241,7 +241,7 @@ TEST("R19 a redirect is rewritten: another URL, method, field and body, by the r
   CHECK_TEXT(next_done(queue).reason, "bad_url");
 }
 
-TEST("R31 a question that nobody answers takes its default in time, and an answer comes too late") {
+TEST("R31 an open decision gets its default after a timeout, and a later one is refused") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
@@ -258,7 +258,7 @@ TEST("R31 a question that nobody answers takes its default in time, and an answe
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("R31 with questions on, a blocking call is refused before anything is sent") {
+TEST("R31 with decision events enabled, a blocking call is refused before anything is sent") {
   wherry_client *client = new_client(NULL);
   CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_ADAPT));
   wherry_response *response = NULL;
@@ -268,7 +268,7 @@ TEST("R31 with questions on, a blocking call is refused before anything is sent"
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("R31 a transfer is cancelled while the answered question is still held") {
+TEST("R31 a transfer can be cancelled while the resolved decision is still held") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request =
@@ -283,7 +283,7 @@ TEST("R31 a transfer is cancelled while the answered question is still held") {
   CHECK_OK(wherry_transfer_free(transfer));
 }
 
-TEST("R31 a queue that is freed drops its questions, and their transfers end") {
+TEST("R31 freeing a queue drops its decisions, and their transfers end") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   for (int i = 0; i < 10; i++)

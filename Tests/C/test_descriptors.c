@@ -1,4 +1,4 @@
-/* Wherry: very many downloads with few descriptors, from C
+/* Wherry: thousands of downloads with few descriptors, from C
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 enum { SIZE = 1000000, PART = 100000, MOST = 4096 };
 
-/* How many descriptors of this process lead into the test's folder. */
+/* The number of this process's descriptors in the test's folder. */
 static int descriptors_here(void) {
   const char *folder = check_path(".");
   char own[4096];
@@ -36,7 +36,7 @@ static int descriptors_here(void) {
   return count;
 }
 
-/* The limit of open files; the old one is returned. */
+/* Sets the open file limit; returns the old one. */
 static rlim_t limit_descriptors(rlim_t count) {
   struct rlimit limit;
   REQUIRE_INT(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -46,14 +46,14 @@ static rlim_t limit_descriptors(rlim_t count) {
   return old;
 }
 
-/* Only a process with more than 64 open parts closed any. */
+/* Descriptors were closed only in a process with more than 64 open partial files. */
 TEST("DR18 downloads that are paused or wait for a retry hold no descriptor") {
   enum { COUNT = 10 };
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfers[COUNT];
   for (int i = 0; i < COUNT; i++) {
-    /* The last one waits, since the server asks for a minute. */
+    /* The last one waits, because the server requests a minute. */
     const char *url =
         i < COUNT - 1
             ? server_url("/bytes/%d?n=%d&hold=%d&gate=go", SIZE, i, PART)
@@ -108,8 +108,8 @@ TEST("DR18 far more downloads than descriptors succeed") {
   CHECK_INT(check_entries(check_path(".")), total);
 }
 
-/* Gives this thread, and those that it starts, a name for the server's address: libcurl knows what
- * "localhost" is without a lookup. */
+/* Gives this thread, and the threads that it starts, a name for the server's address: libcurl
+ * resolves "localhost" without a lookup. */
 static bool has_named_host(void) {
   const char *hosts = "127.0.0.1 server.test\n";
   const char *file = check_path("hosts");
@@ -122,7 +122,7 @@ static bool has_named_host(void) {
 }
 
 /* With a host name, the lookup failed first, and the request with it. */
-TEST("DR18 a request waits for a descriptor, also to look its host up, and then names the limit") {
+TEST("DR18 a request waits for a descriptor, also for its lookup, and then reports the limit") {
   static int taken[MOST];
   const char *address = server_url("/bytes/1000?close=1");
   const char *port = strstr(address, "127.0.0.1") + strlen("127.0.0.1");
@@ -136,7 +136,7 @@ TEST("DR18 a request waits for a descriptor, also to look its host up, and then 
                                           gives_back ? 60000 : 300));
       wherry_client *client = new_client(config);
       wherry_queue *queue = new_queue();
-      /* Its own descriptors are there. */
+      /* Its own descriptors exist. */
       for (int j = 0; j < 2; j++)
         CHECK_STATUS(perform(client, new_request("GET", address)).status, WHERRY_OK);
       rlim_t old = limit_descriptors((rlim_t)check_descriptors() + 20);

@@ -1,4 +1,4 @@
-/* Wherry: full disks and folders of somebody else, from C: what is there is kept, and it is said
+/* Wherry: full disks and read-only folders, from C: files are kept and errors are reported
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@ static wherry_request *once(const char *url) {
   return request;
 }
 
-/* The most that this process may write into one file; 0 is no limit. */
+/* The maximum size of a file that this process writes; 0 disables the limit. */
 static void limit_files(rlim_t bytes) {
   struct rlimit limit;
   REQUIRE_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -29,7 +29,7 @@ static void limit_files(rlim_t bytes) {
   REQUIRE_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A download where a file has room for ROOM bytes. */
+/* A download into a file limited to ROOM bytes. */
 static outcome download_in_little_room(wherry_client *client, const char *url, const char *path) {
   wherry_request *request = once(url);
   wherry_queue *queue = new_queue();
@@ -47,7 +47,7 @@ static outcome download_in_little_room(wherry_client *client, const char *url, c
   return got;
 }
 
-TEST("DC-C09 a file that does not fit is E_FILE no_space, whether its length is told or not") {
+TEST("DC-C09 a file that does not fit is E_FILE no_space, with and without a known length") {
   wherry_client *client = new_client(NULL);
   const char *queries[] = {"?n=1", "?chunked=1", "?no_length=1"};
   for (int i = 0; i < 3; i++) {
@@ -58,19 +58,19 @@ TEST("DC-C09 a file that does not fit is E_FILE no_space, whether its length is 
     CHECK_HOLDS(got.message, "file.bin");
     CHECK_INT(check_entries(check_path(".")), 0);
   }
-  /* The client is none the worse for it, and the room is there again. */
+  /* The client still works, and the space is free again. */
   const char *path = check_path("file.bin");
   CHECK_STATUS(download(client, once(server_url("/bytes/%d", SIZE)), path).status, WHERRY_OK);
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-TEST("DC-C09 what came before the disk was full is kept, and with room again the rest follows") {
+TEST("DC-C09 a full disk keeps the partial file, and the download resumes when there is space") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("file.bin");
   const char *url = server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT);
   outcome got = download(client, once(url), path);
   REQUIRE(got.partial != NULL);
-  /* Nothing is reserved beyond what came, as on a file system that cannot. */
+  /* No space is reserved in advance, as on a file system without that feature. */
   REQUIRE_INT(truncate(got.partial, CUT), 0);
 
   outcome full = download_in_little_room(client, url, path);
@@ -97,7 +97,7 @@ TEST("DC-C09 what came before the disk was full is kept, and with room again the
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-/* Root may write anywhere, and stops being root for a while; the last folder has this mode. */
+/* Root may write anywhere, so the test drops root for a while; the last folder has this mode. */
 static bool becomes_nobody(const char *folder, mode_t mode) {
   if (chmod(check_path("."), 0755) != 0 || chmod(folder, mode) != 0) return false;
   return geteuid() != 0 || seteuid(NOBODY) == 0;
@@ -108,7 +108,7 @@ static void becomes_root(const char *folder) {
   REQUIRE_INT(chmod(folder, 0700), 0);
 }
 
-TEST("DC-C10 a folder of somebody else is E_FILE at once, and nothing is asked for") {
+TEST("DC-C10 a folder owned by another user is E_FILE at once, and nothing is sent") {
   const struct { mode_t mode; const char *file, *reason; bool makes; } rows[] = {
       {0555, "file.bin", "read_only", false},
       {0555, "new/file.bin", "no_permission", true},
@@ -133,7 +133,7 @@ TEST("DC-C10 a folder of somebody else is E_FILE at once, and nothing is asked f
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("C12 a storage folder that cannot be made or entered is E_FILE and says which") {
+TEST("C12 a storage folder that cannot be created or entered is E_FILE and is named") {
   const char *folder = check_path("closed");
   char text[512];
   size_t count = 0;
@@ -165,7 +165,7 @@ static wherry_status make_client(const char *folder, bool is_on) {
 }
 
 /* The cache stayed empty, and only the log said so. */
-TEST("C12 a client with a storage folder that others may enter cannot be made") {
+TEST("C12 creating a client whose storage folder others may enter fails") {
   const char *folder = check_path("open");
   REQUIRE_INT(mkdir(folder, 0700), 0);
   for (int is_on = 0; is_on < 2; is_on++) {
@@ -177,10 +177,10 @@ TEST("C12 a client with a storage folder that others may enter cannot be made") 
   }
 }
 
-TEST("C12 a client with a storage folder on a read-only disk cannot be made") {
+TEST("C12 creating a client with a storage folder on a read-only disk fails") {
   const char *disk = check_path("disk");
   REQUIRE_INT(mkdir(disk, 0700), 0);
-  /* The mount is this thread's alone. */
+  /* Only this thread sees the mount. */
   if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
       mount("tmpfs", disk, "tmpfs", 0, "size=1m") != 0) {

@@ -10,14 +10,14 @@
 
 enum { SIZE = 1060921, CUT = 400000 };
 
-/* A request that is not tried again by itself. */
+/* A request without automatic retries. */
 static wherry_request *once(const char *url) {
   wherry_request *request = new_request("GET", url);
   REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 0));
   return request;
 }
 
-/* The file has `count` bytes of the server's pattern and its folder nothing else. */
+/* The file has `count` bytes of the server's pattern, and its folder contains nothing else. */
 static bool is_whole(const char *path, long count) {
   long found;
   const char *bytes = check_read_file(path, &found);
@@ -37,14 +37,14 @@ static void wait_for_bytes(wherry_queue *queue, const wherry_transfer *transfer,
   REQUIRE(!"the bytes arrive in a minute");
 }
 
-/* Leaves a partial of about CUT bytes behind. */
+/* Leaves a partial file of about CUT bytes. */
 static void leave_partial(wherry_client *client, const char *url, const char *path) {
   outcome got = download(client, once(url), path);
   REQUIRE_STATUS(got.status, WHERRY_E_NETWORK);
   REQUIRE(got.partial != NULL);
 }
 
-TEST("D1 a download has the client's headers, not its parameters, and its name only when whole") {
+TEST("D1 a download has the client's headers, not its parameters, and is named when complete") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_header(config, "X-Mine", "1"));
   CHECK_OK(wherry_config_set_parameter(config, "lang", "en"));
@@ -69,7 +69,7 @@ TEST("D1 a download has the client's headers, not its parameters, and its name o
   CHECK_OK(wherry_json_free(log));
 }
 
-TEST("D3 an existing file is an error before any traffic, unless it is to be replaced") {
+TEST("D3 an existing target is an error before any traffic unless it is to be replaced") {
   const char *path = check_path("file.bin");
   check_write_file(path, "old", 3);
   wherry_client *client = new_client(NULL);
@@ -91,7 +91,7 @@ TEST("D3 an existing file is an error before any traffic, unless it is to be rep
   is_whole(path, SIZE);
 }
 
-TEST("D3 a failure leaves the old file as it was") {
+TEST("D3 a failed download keeps the old file unchanged") {
   const char *path = check_path("file.bin");
   check_write_file(path, "old", 3);
   wherry_client *client = new_client(NULL);
@@ -105,7 +105,7 @@ TEST("D3 a failure leaves the old file as it was") {
   }
 }
 
-TEST("D3 a directory is an error, or gives the name its place") {
+TEST("D3 a directory is an error unless the server's name is used") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *folder = check_path("folder");
@@ -126,7 +126,7 @@ TEST("D3 a directory is an error, or gives the name its place") {
   CHECK(check_exists(deep));
 }
 
-TEST("D4 memory stays flat however large the file is") {
+TEST("D4 memory use stays constant for any file size") {
   long long size = check_in_full() ? 2LL << 30 : 100LL << 20;
   const char *path = check_path("big.bin");
   wherry_client *client = new_client(NULL);
@@ -142,7 +142,7 @@ TEST("D4 memory stays flat however large the file is") {
   CHECK_INT(status.st_size, size);
 }
 
-TEST("D5 a partial is listed with its address, length and ratio") {
+TEST("D5 a partial file is listed with its address, length, and ratio") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   leave_partial(client, server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT), path);
@@ -161,19 +161,19 @@ TEST("D5 a partial is listed with its address, length and ratio") {
   CHECK(wherry_partial_ratio(path) >= 0.37 && wherry_partial_ratio(path) <= 0.38);
 }
 
-TEST("D6 a download goes on where it stopped, or starts over where it has to") {
+TEST("D6 a download resumes at its last byte or restarts if necessary") {
   const struct { const char *query; bool from_start; } rows[] = {
-      {"times=1", false},                                    /* an honest server */
+      {"times=1", false},                                    /* a correct server */
       {"times=1&ranges=0", true},                            /* one that ignores ranges */
       {"times=1&no_validator=1", true},                      /* one without a validator */
-      {"times=1&weak=1", true},                              /* a weak one only */
+      {"times=1&weak=1", true},                              /* only a weak validator */
       {"times=1&bad_range=gap&bad_times=1", true},           /* a wrong Content-Range */
-      {"times=1&bad_range=early&shift=1000", false}};        /* one that starts earlier */
+      {"times=1&bad_range=early&shift=1000", false}};        /* one that starts too early */
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const char *path = check_path("%zu/file.bin", i);
     REQUIRE_INT(mkdir(check_path("%zu", i), 0755), 0);
-    server_ask("/_reset"); /* the attempts are counted anew */
+    server_ask("/_reset"); /* resets the count of attempts */
     const char *url = server_url("/bytes/%d?cut=%d&%s", SIZE, CUT, rows[i].query);
     outcome got = download(client, once(url), path);
     CHECK_STATUS(got.status, WHERRY_E_NETWORK);
@@ -188,7 +188,7 @@ TEST("D6 a download goes on where it stopped, or starts over where it has to") {
   }
 }
 
-TEST("D6 a file that changed meanwhile is fetched anew") {
+TEST("D6 a file that changed meanwhile is downloaded again") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   const char *url = server_url("/bytes/%d?cut=%d&times=1&seed=2&seed_next=1&etag_next=new&change_at=2",
@@ -200,7 +200,7 @@ TEST("D6 a file that changed meanwhile is fetched anew") {
   is_whole(path, SIZE);
 }
 
-TEST("D7 any status but 200 and 206 fails, and the body of a refusal is kept for the caller") {
+TEST("D7 any status except 200 and 206 fails, and the caller gets the error body") {
   const int codes[] = {400, 404, 416, 500, 503};
   wherry_client *client = new_client(NULL);
   for (int i = 0; i < 5; i++) {
@@ -214,7 +214,7 @@ TEST("D7 any status but 200 and 206 fails, and the body of a refusal is kept for
   }
 }
 
-TEST("D7 a 5xx keeps the partial, and the next run goes on") {
+TEST("D7 a 5xx keeps the partial file, and the next run resumes") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   const char *url = server_url("/bytes/%d?cut=%d&times=1&status_next=503&change_at=2", SIZE, CUT);
@@ -225,7 +225,7 @@ TEST("D7 a 5xx keeps the partial, and the next run goes on") {
   CHECK(wherry_partial_ratio(path) >= 0.37);
 }
 
-TEST("D8 without resuming a leftover partial is not used") {
+TEST("D8 without resume a leftover partial file is not used") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   const char *url = server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT);
@@ -246,7 +246,7 @@ TEST("D8 without resuming a leftover partial is not used") {
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-TEST("D9 progress includes what was there, rises and ends at the whole") {
+TEST("D9 progress includes the partial file, rises, and ends at the total") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   const char *url = server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT);
@@ -263,7 +263,7 @@ TEST("D9 progress includes what was there, rises and ends at the whole") {
   CHECK(server_field(1, "If-Range") != NULL);
 }
 
-TEST("D10 a length that nobody told is -1 and the file is whole all the same") {
+TEST("D10 an unknown length is -1, and the file is still complete") {
   wherry_client *client = new_client(NULL);
   const char *queries[] = {"chunked=1", "no_length=1"};
   for (int i = 0; i < 2; i++) {
@@ -287,7 +287,7 @@ TEST("D10 a length that nobody told is -1 and the file is whole all the same") {
   }
 }
 
-TEST("D11 a failure tells where the partial lies, and that has what arrived") {
+TEST("D11 a failure reports the path of the partial file, which has all received bytes") {
   const char *path = check_path("file.bin");
   outcome got = download(new_client(NULL), once(server_url("/bytes/%d?cut=%d", SIZE, CUT)), path);
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
@@ -300,7 +300,7 @@ TEST("D11 a failure tells where the partial lies, and that has what arrived") {
   CHECK(!check_exists(path));
 }
 
-TEST("D12 pause, resume, cancel and discard do what their names say") {
+TEST("D12 pause, resume, cancel, and discard do what their names say") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -315,7 +315,7 @@ TEST("D12 pause, resume, cancel and discard do what their names say") {
   CHECK_OK(wherry_transfer_pause(transfer));
   CHECK_OK(wherry_transfer_pause(transfer));
   CHECK_INT(wherry_transfer_state(transfer), WHERRY_STATE_PAUSED);
-  server_ask("/_drop"); /* the server loses patience meanwhile */
+  server_ask("/_drop"); /* the server times out */
   CHECK_OK(wherry_transfer_resume(transfer));
   outcome got = done_of(queue, transfer);
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -326,7 +326,7 @@ TEST("D12 pause, resume, cancel and discard do what their names say") {
   CHECK_INT(wherry_transfer_state(transfer), WHERRY_STATE_DONE);
 }
 
-TEST("D12 a cancelled download keeps its partial, a discarded one nothing") {
+TEST("D12 a cancelled download keeps its partial file, and a discarded one keeps nothing") {
   const char *path = check_path("file.bin"), *other = check_path("other.bin");
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -356,7 +356,7 @@ TEST("D12 a cancelled download keeps its partial, a discarded one nothing") {
   CHECK_INT(check_entries(check_path(".")), 0);
 }
 
-TEST("D16 the ratio is asked of the disk, also by another client") {
+TEST("D16 the ratio is read from disk, also by another client") {
   const char *path = check_path("file.bin");
   CHECK(wherry_partial_ratio(path) == 0);
   wherry_client *client = new_client(NULL);
@@ -367,7 +367,7 @@ TEST("D16 the ratio is asked of the disk, also by another client") {
   CHECK(wherry_partial_ratio(path) == 0);
 }
 
-TEST("D18 the answer decides the name, and where it goes on from is told before") {
+TEST("D18 response headers decide the name, and the resume offset is reported first") {
   wherry_client *client = new_client(NULL);
   const char *folder = check_path("folder");
   REQUIRE_INT(mkdir(folder, 0755), 0);
@@ -423,7 +423,7 @@ TEST("D19 a hostile file name stays in its folder") {
   }
 }
 
-TEST("D21 what is unfinished has a path that is told, and what a download brings is in no cache") {
+TEST("D21 an unfinished download has a known path, and a finished one is not cached") {
   wherry_client *client = new_client_with(WHERRY_OPTION_HTTP_CACHE, 1);
   const char *path = check_path("file.bin");
   const char *url = server_url("/bytes/%d?cut=%d&times=1&cache=max-age=600", SIZE, CUT);
@@ -432,7 +432,7 @@ TEST("D21 what is unfinished has a path that is told, and what a download brings
   CHECK(check_exists(got.partial));
   CHECK_STATUS(download(client, once(url), path).status, WHERRY_OK);
   is_whole(path, SIZE);
-  /* As a request it would be answered without the network, if any of it were stored. */
+  /* A cached copy would let a request succeed without the network. */
   for (int i = 0; i < 2; i++) CHECK_STATUS(perform(client, once(url)).status, WHERRY_OK);
   CHECK_INT(server_count("requests"), 3);
   CHECK_INT(unlink(path), 0);
@@ -440,7 +440,7 @@ TEST("D21 what is unfinished has a path that is told, and what a download brings
   CHECK_INT(server_count("requests"), 4);
 }
 
-TEST("D20 the right digest passes and a wrong one leaves no file") {
+TEST("D20 a matching digest passes, and a wrong one leaves no file") {
   wherry_client *client = new_client(NULL);
   const struct { wherry_digest digest; const char *name; } rows[] = {
       {WHERRY_DIGEST_MD5, "md5"}, {WHERRY_DIGEST_SHA1, "sha1"},
@@ -467,7 +467,7 @@ TEST("D20 the right digest passes and a wrong one leaves no file") {
               "bad_digest");
 }
 
-TEST("D20 a digest counts for the whole file, also when it came in two runs") {
+TEST("D20 a digest covers the complete file, also across two runs") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
   outcome right = perform(client, new_request("GET", server_url("/digest/%d", SIZE)));

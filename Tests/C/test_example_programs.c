@@ -17,7 +17,7 @@ static char *example(const char *name) {
   return check_format("%s/example_%s", WHERRY_EXAMPLES, name);
 }
 
-/* A folder of five pictures, and a file that is none. */
+/* A folder of five images, and a file that is not an image. */
 static const char *make_album(void) {
   const char *folder = check_path("album");
   REQUIRE_INT(mkdir(folder, 0700), 0);
@@ -30,7 +30,7 @@ static const char *make_album(void) {
   return folder;
 }
 
-TEST("U22 a folder is uploaded, and what failed for a moment goes again") {
+TEST("U22 a folder is uploaded, and transient failures are retried") {
   const char *url = server_url("/faulty-echo?status_first=503&status_times=1&gate=g");
   const char *arguments[] = {url,  make_album(), "--parallel", "2", "--max-side",
                              "30", "--album",    "Skye",       NULL};
@@ -47,7 +47,7 @@ TEST("U22 a folder is uploaded, and what failed for a moment goes again") {
   CHECK_INT(server_count("peak_requests"), 2);
 }
 
-TEST("U22 each picture that fails is named") {
+TEST("U22 each failed image is named") {
   const char *folder = make_album();
   check_write_file(check_format("%s/p1.jpg", folder), "no picture", 10);
   server_script("{\"album\": [{\"json\": {}}, {\"status\": 413}, {\"json\": {}}, {\"json\": {}}]}");
@@ -60,7 +60,7 @@ TEST("U22 each picture that fails is named") {
   CHECK_HOLDS(got.out, "\n3 of 5 sent\n");
 }
 
-TEST("U2 a folder without pictures and a wrong option send nothing") {
+TEST("U2 a folder without images and a wrong option send nothing") {
   const char *folder = check_path("empty");
   REQUIRE_INT(mkdir(folder, 0700), 0);
   program got = program_run(example("upload_images"), server_url("/echo"), folder, NULL);
@@ -87,7 +87,7 @@ static void check_model(const char *path) {
   CHECK(is_pattern(bytes, (size_t)count, 0));
 }
 
-TEST("D23 D27 a model comes over several connections and from a mirror") {
+TEST("D23 D27 a model is downloaded over several connections and from a mirror") {
   const char *path = check_path("new/model.bin");
   const char *right = digest();
   const char *arguments[] = {server_url("/status/404"),
@@ -114,7 +114,7 @@ TEST("D23 D27 a model comes over several connections and from a mirror") {
   CHECK_TEXT(got.out, check_format("%s already exists\n", path));
 }
 
-TEST("D6 Ctrl-C keeps what has come, and the same command goes on") {
+TEST("D6 Ctrl-C keeps the partial file, and the same command resumes") {
   const char *path = check_path("model.bin");
   const char *arguments[] = {server_url("/bytes/%d?hold=%d&gate=g&times=1", SIZE, HALF),
                              path,
@@ -140,10 +140,10 @@ TEST("D6 Ctrl-C keeps what has come, and the same command goes on") {
   check_model(path);
 }
 
-TEST("D17 kill -9 costs at most what came after the last checkpoint") {
+TEST("D17 kill -9 loses at most the bytes after the last checkpoint") {
   const char *folder = check_path("models"), *path = check_path("models/model.bin");
   REQUIRE_INT(mkdir(folder, 0700), 0);
-  /* So slow that there is time to look, and never at the end while it lives. */
+  /* Slow enough to inspect the download, and never complete while the program lives. */
   const char *url = server_url("/bytes/%d?rate=50000&hold_at=%d&gate=g", SIZE, HALF);
   const char *arguments[] = {url, path, "--sha256", digest(), "--segments", "1", NULL};
   wherry_queue *nothing = new_queue();
@@ -195,7 +195,7 @@ static void set_environment(const char *secret) {
   setenv("XDG_CACHE_HOME", check_path("cache"), 1);
 }
 
-TEST("R32 K12 O19 one new token, a cached answer and books in pages") {
+TEST("R32 K12 O19 one token refresh, a cached response, and books in pages") {
   static const char books[] =
       "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: , by unknown\n";
   const char *token = check_path("token");
@@ -220,7 +220,7 @@ TEST("R32 K12 O19 one new token, a cached answer and books in pages") {
   CHECK_TEXT(check_read_file(token, &count), "fresh");
 }
 
-TEST("R32 without a new token the refusal is told") {
+TEST("R32 the error is reported if no new token is available") {
   server_script("{\"me\": [{\"status\": 401}], \"token\": [{\"status\": 400}]}");
   set_environment("no");
   const char *token = check_path("token");

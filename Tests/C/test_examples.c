@@ -1,16 +1,16 @@
-/* Wherry: the programs of Examples/c do what they say
+/* Wherry: the programs of Examples/c work as described
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
 #include "program.h"
 #include "server.h"
 
-/* Runs an example with up to three arguments to its end. */
+/* Runs an example with up to three arguments until it exits. */
 static program run_example(const char *name, const char *a, const char *b, const char *c) {
   return program_run(check_format("%s/example_%s", WHERRY_EXAMPLES, name), a, b, c, NULL);
 }
 
-TEST("example get prints a body, and the server's own words with a refusal") {
+TEST("the get example prints a body, and the server's text with an error") {
   program got = run_example("get", server_url("/echo"), NULL, NULL);
   CHECK_INT(got.code, 0);
   CHECK_HOLDS(got.out, "\"method\": \"GET\"");
@@ -23,7 +23,7 @@ TEST("example get prints a body, and the server's own words with a refusal") {
   CHECK_HOLDS(got.err, "bad_url: ");
 }
 
-TEST("example epoll gets a hundred answers in its own loop") {
+TEST("the epoll example gets a hundred responses in its own loop") {
   program got = run_example("epoll", server_url("/echo/"), NULL, NULL);
   CHECK_INT(got.code, 0);
   for (int i = 0; i < 100; i++)
@@ -31,7 +31,7 @@ TEST("example epoll gets a hundred answers in its own loop") {
   CHECK_INT(server_count("requests"), 100);
 }
 
-TEST("example download makes the file whole, and checks its digest") {
+TEST("the download example completes the file and checks its digest") {
   const char *path = check_path("file");
   program got = run_example("download", server_url("/bytes/300000"), path, NULL);
   CHECK_INT(got.code, 0);
@@ -51,8 +51,8 @@ TEST("example download makes the file whole, and checks its digest") {
   CHECK(!check_exists(check_path("other")));
 }
 
-TEST("example album sends pictures, and names the one that is none") {
-  /* The smallest grey PNG. */
+TEST("the album example sends images and names the invalid one") {
+  /* The smallest gray PNG. */
   static const unsigned char png[] = {
       0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48,
       0x44, 0x52, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00,

@@ -1,4 +1,4 @@
-/* Wherry: rule SEC-A11, from C: a program may end at any time and in any way
+/* Wherry: rule SEC-A11, from C: a program may exit at any time and in any way
  * SPDX-License-Identifier: Apache-2.0
  *
  * OpenSSL's exit handler frees what a thread in a TLS handshake still uses: 14 of 100 programs with
@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-/* The longest end is generous, for a busy machine: what took longer waited for something.
+/* The maximum is generous, for a busy machine: a slower exit waited for something.
  * scripts/test-exit also limits the median, with WHERRY_EXIT_MEDIAN_MS. */
 enum { LONGEST_MS = 2000, GIVE_UP_MS = 20000, MOST_RUNS = 10000 };
 
@@ -33,7 +33,7 @@ static int runs_of_each(void) {
   return 2;
 }
 
-/* The longest median of the ends, in nanoseconds; INT64_MAX if only the longest end is limited. */
+/* The maximum median of the exits, in nanoseconds; INT64_MAX if only the maximum is limited. */
 static int64_t median_limit(void) {
   const char *text = getenv("WHERRY_EXIT_MEDIAN_MS");
   return text != NULL && atoi(text) > 0 ? atoi(text) * 1000000LL : INT64_MAX;
@@ -50,7 +50,7 @@ static int64_t now_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Whether the descriptor gets readable, or ends, before the time is up. */
+/* Whether the descriptor becomes readable, or closes, before the timeout. */
 static bool wait_for(int descriptor, int milliseconds) {
   struct pollfd interest = {descriptor, POLLIN, 0};
   int found;
@@ -59,7 +59,8 @@ static bool wait_for(int descriptor, int milliseconds) {
   return found > 0;
 }
 
-/* Runs the program: its wait status, or -1 if it did not end. *out_ns is how long the end took. */
+/* Runs the program; returns its wait status, or -1 if it did not exit. *out_ns is the time of the
+ * exit. */
 static int run(char *const *words, int64_t *out_ns) {
   int output[2], status = -1;
   pid_t pid;
@@ -67,7 +68,7 @@ static int run(char *const *words, int64_t *out_ns) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, output[1], 1);
-  /* It says that certificates are not checked. */
+  /* It warns that certificates are not checked. */
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   int error = posix_spawn(&pid, WHERRY_EXIT_CHILD, &actions, NULL, words, environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -85,7 +86,7 @@ static int run(char *const *words, int64_t *out_ns) {
   return has_ended ? status : -1;
 }
 
-/* Runs each way to end a program during some work. */
+/* Runs each way to exit a program during some work. */
 static void end_in_all_ways(const char *work, const char *url, const char *count, bool joins) {
   const char *ways[] = {"return", "exit", "thread", "atexit", "atexit-late", "quick_exit", "join-free",
       "join"};
@@ -124,11 +125,11 @@ static void end_in_all_ways(const char *work, const char *url, const char *count
     }
 }
 
-TEST("SEC-A11 a program may end while TLS handshakes run") {
+TEST("SEC-A11 a program may exit while TLS handshakes run") {
   end_in_all_ways("handshake", server_tls_url("/echo"), "16", false);
 }
 
-TEST("SEC-A11 a program may end while a server leaves a TLS handshake unanswered") {
+TEST("SEC-A11 a program may exit while a server leaves a TLS handshake unanswered") {
   int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t size = sizeof address;
@@ -139,18 +140,18 @@ TEST("SEC-A11 a program may end while a server leaves a TLS handshake unanswered
   close(silent);
 }
 
-TEST("SEC-A11 a program may end during a download") {
+TEST("SEC-A11 a program may exit during a download") {
   end_in_all_ways("download", server_tls_url("/bytes/200000000?rate=200000000"), "2", false);
 }
 
-TEST("SEC-A11 a program may end while threads wait in blocking calls") {
+TEST("SEC-A11 a program may exit while threads wait in blocking calls") {
   end_in_all_ways("blocking", server_tls_url("/delay/600000"), "4", true);
 }
 
-TEST("SEC-A11 a program may end during an upload") {
+TEST("SEC-A11 a program may exit during an upload") {
   end_in_all_ways("upload", server_tls_url("/sink?stall=1&seconds=600"), "2", false);
 }
 
-TEST("SEC-A11 a program may end while requests wait for a connection") {
+TEST("SEC-A11 a program may exit while requests wait for a connection") {
   end_in_all_ways("queued", server_tls_url("/delay/600000"), "20", false);
 }

@@ -10,11 +10,11 @@
 #include "fixture.h"
 #include "server.h"
 
-/* Runs the function in a child; its exit code, or -1 if it ended otherwise. */
+/* Runs the function in a child; returns its exit code, or -1 if it ended otherwise. */
 static int in_child(int (*function)(void)) {
   pid_t pid = fork();
   if (pid == 0) {
-    alarm(600); /* the parent's guard is not inherited */
+    alarm(600); /* a child does not inherit the parent's guard */
     _exit(function());
   }
   int status = 0;
@@ -46,7 +46,7 @@ static int restart_works(void) {
   wherry_request *request = NULL;
   wherry_response *response = NULL;
   if (wherry_library_restart() != WHERRY_OK) return 1;
-  /* Older handles stay dead, and what is freed as the child ends is told from a mistake. */
+  /* Older handles stay invalid, and freeing them as the child ends is not reported as a mistake. */
   if (wherry_client_free(client) != WHERRY_E_FORKED) return 2;
   if (wherry_queue_free(queue) != WHERRY_E_FORKED) return 8;
   if (wherry_client_set_option(client, WHERRY_OPTION_MAX_REDIRECTS, 1) != WHERRY_E_FORKED) return 9;
@@ -58,7 +58,7 @@ static int restart_works(void) {
   return 0;
 }
 
-TEST("M12 in a forked child every call says so, until it restarts the library") {
+TEST("M12 in a forked child every call fails with FORKED until the child restarts the library") {
   client = new_client(NULL);
   queue = new_queue();
   url = server_url("/echo");
@@ -81,7 +81,7 @@ TEST("M12 in a forked child every call says so, until it restarts the library") 
 static wherry_request *requests[REQUESTS];
 static atomic_bool stop;
 
-/* Keeps the locks busy that a forked child would find held for ever. */
+/* Keeps the locks busy that a forked child could find held forever. */
 static void *work_on(void *from) {
   size_t count = 200000;
   char *json = malloc(count);
@@ -109,7 +109,7 @@ static int the_error_is_told(void) {
   return wherry_library_restart() == WHERRY_OK ? 0 : 8;
 }
 
-TEST("M12 the error of a forked child is read whatever other threads were at") {
+TEST("M12 a forked child reads its error whatever the other threads were doing") {
   url = "http://127.0.0.1/";
   for (size_t i = 0; i < REQUESTS; i++) requests[i] = new_request("POST", url);
   atomic_store(&stop, false);
@@ -124,7 +124,7 @@ TEST("M12 the error of a forked child is read whatever other threads were at") {
   CHECK_INT(wrong, 0);
 }
 
-TEST("M12 event, request and client may be freed in any order while an event is handled") {
+TEST("M12 event, request, and client may be freed in any order while an event is handled") {
   client = new_client(NULL);
   queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/echo"));

@@ -10,7 +10,7 @@ static wherry_group *new_group(wherry_group_policy policy) {
   return group;
 }
 
-/* Adds a GET, known by its place from 1 on. */
+/* Adds a GET, identified by its position from 1. */
 static void add(wherry_group *group, const char *url, size_t place) {
   wherry_request *request = new_request("GET", url);
   REQUIRE_OK(wherry_group_add(group, request, (void *)(uintptr_t)place));
@@ -24,10 +24,10 @@ static wherry_transfer *send_group(wherry_client *client, wherry_group *group,
   return keep_transfer(transfer);
 }
 
-/* What the queue told up to the DONE of the group. */
+/* What the queue reported up to the group's DONE. */
 typedef struct ending {
   wherry_record done;       /* the group's, without its event */
-  wherry_status status[16]; /* of the DONE of each member, by user data */
+  wherry_status status[16]; /* from the DONE of each member, by user data */
   int32_t http_code[16];
   int members, progress;    /* DONE of members; PROGRESS of the group */
   int32_t last_ended, last_count;
@@ -71,7 +71,7 @@ static ending read_group(wherry_queue *queue, const wherry_transfer *group) {
 
 static const char *const five[] = {"/text/0", "/text/1", "/status/500", "/text/3", "/text/4"};
 
-TEST("R34 fail fast: of five the one with 500 is named, and the others are cancelled") {
+TEST("R34 fail fast names the one request of five with status 500 and cancels the others") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *group = new_group(WHERRY_GROUP_FAIL_FAST);
@@ -96,7 +96,7 @@ TEST("R34 fail fast: of five the one with 500 is named, and the others are cance
   CHECK_OK(wherry_group_free(group));
 }
 
-TEST("R34 all settled: of five the one with 500 keeps no other back") {
+TEST("R34 all settled completes the other four requests if one has status 500") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *group = new_group(WHERRY_GROUP_ALL_SETTLED);
@@ -115,7 +115,7 @@ TEST("R34 all settled: of five the one with 500 keeps no other back") {
   CHECK_OK(wherry_group_free(group));
 }
 
-TEST("R34 starting twice is answered, and so is adding after the start") {
+TEST("R34 starting twice and adding after the start are refused") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *group = new_group(WHERRY_GROUP_FAIL_FAST);
@@ -143,7 +143,7 @@ TEST("R34 starting twice is answered, and so is adding after the start") {
   CHECK_OK(wherry_group_free(group));
 }
 
-TEST("R34 that all came from a cache is told by a flag") {
+TEST("R34 a flag reports that all responses came from a cache") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("cache")));
   wherry_client *client = new_client(config);
@@ -163,7 +163,7 @@ TEST("R34 that all came from a cache is told by a flag") {
   CHECK_INT(server_count("requests"), 3);
 }
 
-TEST("R34 groups in a group, with events of their own") {
+TEST("R34 groups can be nested and have their own events") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *inner = new_group(WHERRY_GROUP_ALL_SETTLED);
@@ -183,7 +183,7 @@ TEST("R34 groups in a group, with events of their own") {
   CHECK_STATUS(told.status[4], WHERRY_OK);
   CHECK_INT(told.last_count, 2);
   CHECK_OK(wherry_group_free(outer));
-  /* A group may be put into itself: as it is now. */
+  /* A group may be added to itself: a copy of its present members. */
   wherry_group *deep = new_group(WHERRY_GROUP_FAIL_FAST);
   for (int depth = 1; depth < 16; depth++) CHECK_OK(wherry_group_add_group(deep, deep, NULL));
   CHECK_FAILS(wherry_group_add_group(deep, deep, NULL), WHERRY_E_ARGUMENT, "bad_argument");
@@ -191,7 +191,7 @@ TEST("R34 groups in a group, with events of their own") {
   CHECK_FAILS(wherry_group_new((wherry_group_policy)99, &deep), WHERRY_E_ARGUMENT, "bad_argument");
 }
 
-TEST("R34 verbs, lists and the end of queue and client are for groups too") {
+TEST("R34 commands, lists, and freeing the queue or client apply to groups too") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_group *group = new_group(WHERRY_GROUP_ALL_SETTLED);

@@ -1,4 +1,4 @@
-/* Wherry: what the guides show in C does what they say
+/* Wherry: the C samples in the guides work as described
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static char *example(const char *name) {
   return check_format("%s/example_%s", WHERRY_EXAMPLES, name);
 }
 
-TEST("K2 K17 the caching guide") {
+TEST("K2 K17 the caching guide works") {
   server_script(
       "{\"news\": [{\"json\": {\"n\": 1}}, {\"json\": {\"n\": 2}}],"
       " \"feed\": [{\"json\": {\"n\": 7},"
@@ -26,7 +26,7 @@ TEST("K2 K17 the caching guide") {
   CHECK_INT(server_count("requests"), 5);
 }
 
-TEST("D14 the background guide") {
+TEST("D14 the background guide works") {
   const char *path = check_path("big.iso");
   setenv("WHERRY_AGENT", WHERRY_AGENT_PATH, 1);
   setenv("XDG_STATE_HOME", check_path("state"), 1);
@@ -51,7 +51,7 @@ TEST("D14 the background guide") {
   CHECK_INT(program_run(example("background"), "stop", NULL).code, 2);
 }
 
-TEST("R1 R4 the guide from libcurl") {
+TEST("R1 R4 the guide for users of libcurl works") {
   const char *path = check_path("note.txt");
   check_write_file(path, "a note", 6);
   program got = program_run(example("from_libcurl"), server_url("/echo"), path, NULL);

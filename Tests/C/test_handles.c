@@ -1,4 +1,4 @@
-/* Wherry: the rules of the header that hold for every object: handles, structs, text, errors
+/* Wherry: the rules of the header for every object: handles, structs, text, errors
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* One object of each kind, and its function to free it. */
+/* One object of each kind, and the function that frees it. */
 typedef wherry_status (*free_function)(void *);
 typedef struct object {
   const char *kind;
@@ -69,7 +69,7 @@ static void make_objects(object *objects) {
   memcpy(objects, made, sizeof made);
 }
 
-TEST("S11 every handle is freed once; NULL is fine, twice is answered") {
+TEST("S11 every handle is freed once; NULL is accepted, and a second free is refused") {
   object objects[KINDS];
   make_objects(objects);
   for (int i = 0; i < KINDS; i++) {
@@ -79,7 +79,7 @@ TEST("S11 every handle is freed once; NULL is fine, twice is answered") {
   }
 }
 
-TEST("S11 a handle of another kind is answered and stays good") {
+TEST("S11 a handle of the wrong kind is refused and stays valid") {
   object objects[KINDS];
   make_objects(objects);
   for (int i = 0; i < KINDS; i++)
@@ -90,7 +90,7 @@ TEST("S11 a handle of another kind is answered and stays good") {
   for (int i = 0; i < KINDS; i++) CHECK_OK(objects[i].free(objects[i].handle));
 }
 
-TEST("S11 numbers that were never given are answered") {
+TEST("S11 numbers that were never handles are refused") {
   object objects[KINDS];
   make_objects(objects);
   srand(1);
@@ -104,7 +104,7 @@ TEST("S11 numbers that were never given are answered") {
   for (int i = 0; i < KINDS; i++) CHECK_OK(objects[i].free(objects[i].handle));
 }
 
-TEST("S11 getters answer a bad handle with nothing and leave the last error alone") {
+TEST("S11 getters return nothing for a bad handle and keep the last error") {
   wherry_request *request = NULL;
   CHECK_FAILS(wherry_request_new("G ET", "http://127.0.0.1/", &request), WHERRY_E_ARGUMENT,
               "bad_method");
@@ -148,7 +148,7 @@ static void *read_last_error(void *reason) {
   return NULL;
 }
 
-TEST("R16 the last error is the thread's own, and its handle lasts until the next failure") {
+TEST("R16 each thread has its last error, whose handle lasts until the next failure") {
   CHECK_STATUS(wherry_queue_free((wherry_queue *)1), WHERRY_E_ARGUMENT);
   const wherry_error *first = wherry_last_error();
   CHECK(first == wherry_last_error());
@@ -167,7 +167,7 @@ TEST("R16 the last error is the thread's own, and its handle lasts until the nex
   CHECK_TEXT(wherry_error_reason(wherry_last_error()), "bad_argument");
 }
 
-TEST("S11 text that is not UTF-8, missing pointers and counts are answered") {
+TEST("S11 text that is not UTF-8, missing pointers, and bad counts are refused") {
   wherry_request *request = new_request("GET", "http://127.0.0.1/");
   wherry_client *client = new_client(NULL);
   CHECK_FAILS(wherry_request_set_url(request, "http://h/\xff"), WHERRY_E_ARGUMENT, "bad_text");
@@ -185,7 +185,7 @@ TEST("S11 text that is not UTF-8, missing pointers and counts are answered") {
               "bad_argument");
 }
 
-TEST("S11 numbers outside of an enum or a range are answered") {
+TEST("S11 numbers outside an enum or a range are refused") {
   wherry_request *request = new_request("GET", "http://127.0.0.1/");
   wherry_client *client = new_client(NULL);
   wherry_config *config = new_config();
@@ -217,7 +217,7 @@ TEST("S11 numbers outside of an enum or a range are answered") {
   CHECK_TEXT(wherry_status_name(WHERRY_E_BUSY), "E_BUSY");
 }
 
-TEST("R14 structs are filled as far as the caller's go, and no further") {
+TEST("R14 structs are filled up to the caller's size, and no further") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   struct { wherry_progress known; char more[16]; } large;
@@ -311,12 +311,12 @@ TEST("M7 freeing a queue ends the waits in it") {
   CHECK_OK(wherry_queue_free(queue));
   for (int i = 0; i < 4; i++) {
     pthread_join(threads[i], NULL);
-    /* A thread that asked only after the end has a bad handle. */
+    /* A thread that calls after the end has a bad handle. */
     CHECK(waits[i].status == WHERRY_E_STATE || waits[i].status == WHERRY_E_ARGUMENT);
   }
 }
 
-TEST("R14 what a response lends lives as long as it, and it shares its body with its copies") {
+TEST("R14 text borrowed from a response lives as long as it, and copies share its body") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();

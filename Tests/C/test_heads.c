@@ -1,4 +1,4 @@
-/* Wherry: row R21 of features.md, from C: the question that the head of an answer puts
+/* Wherry: row R21 of features.md, from C: the decision on response headers
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static wherry_client *client;
 static wherry_queue *queue;
 
-/* Sends and reads up to the question about the head, which is the test's to free. */
+/* Sends and reads up to the decision on the headers, which the test frees. */
 static wherry_event *ask(wherry_request *request, wherry_transfer **out_transfer) {
   queue = new_queue();
   CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_HEAD));
@@ -22,7 +22,7 @@ static wherry_event *ask(wherry_request *request, wherry_transfer **out_transfer
 
 static wherry_event *ask_about(const char *url) { return ask(new_request("GET", url), NULL); }
 
-TEST("R21 the head of an answer turns a request into a file") {
+TEST("R21 the decision on the headers turns a request into a file") {
   client = new_client(NULL);
   wherry_event *event = ask_about(server_url("/bytes/1000003"));
   const wherry_response *response = wherry_event_response(event);
@@ -46,7 +46,7 @@ TEST("R21 the head of an answer turns a request into a file") {
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-TEST("R21 an answer goes on, or ends with its head, as decided") {
+TEST("R21 a response continues, or ends with its headers, as decided") {
   client = new_client(NULL);
   for (int proceed = 0; proceed < 2; proceed++) {
     wherry_event *event = ask_about(server_url("/bytes/100000"));
@@ -62,7 +62,7 @@ TEST("R21 an answer goes on, or ends with its head, as decided") {
   }
 }
 
-TEST("R21 what is known of the target is answered at once, and the question stands") {
+TEST("R21 an invalid target is refused at once, and the decision stays open") {
   client = new_client(NULL);
   const char *path = check_path("taken");
   check_write_file(path, "old", 3);
@@ -88,7 +88,7 @@ TEST("R21 what is known of the target is answered at once, and the question stan
   CHECK_INT(check_entries(check_path(".")), 2);
 }
 
-TEST("R21 HEAD and BODY come after the question, and a saved stream has none of its body") {
+TEST("R21 HEAD and BODY follow the decision, and a saved stream has no BODY") {
   client = new_client(NULL);
   for (int saves = 0; saves < 2; saves++) {
     wherry_request *request = new_request("GET", server_url("/bytes/300000"));
@@ -109,7 +109,7 @@ TEST("R21 HEAD and BODY come after the question, and a saved stream has none of 
   CHECK_INT(size, 300000);
 }
 
-TEST("R21 of redirects and attempts only the answer that stands is asked about") {
+TEST("R21 redirects and retries raise a decision only for the final response") {
   client = new_client(NULL);
   wherry_request *request = new_request(
       "GET", server_url("/status/302?location=%s",
@@ -122,7 +122,7 @@ TEST("R21 of redirects and attempts only the answer that stands is asked about")
   CHECK_INT(next_done(queue).count, 10);
 }
 
-TEST("R21 an unanswered question goes on, in time or let go of, and an answer comes too late") {
+TEST("R21 an open decision continues after a timeout or a free, and a later one is refused") {
   wherry_stub *stub = new_stub();
   client = new_stub_client(stub);
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
@@ -141,7 +141,7 @@ TEST("R21 an unanswered question goes on, in time or let go of, and an answer co
   CHECK_INT(check_entries(check_path(".")), 0);
 }
 
-TEST("R21 a pause, a cancel and the end of the client find a question that stands") {
+TEST("R21 pausing, cancelling, and closing the client work with an open decision") {
   for (int way = 0; way < 3; way++) {
     client = new_client(NULL);
     wherry_transfer *transfer = NULL;

@@ -1,4 +1,4 @@
-/* Wherry: HTTP/2, from C: versions, many streams on one connection, and one that is reset
+/* Wherry: HTTP/2, from C: versions, many streams on one connection, and a stream reset
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static wherry_client *trusting_client(void) {
   return new_client(config);
 }
 
-TEST("C19 the version of HTTP is as asked for, and HTTP/2 over TLS where nothing is asked") {
+TEST("C19 a request has the chosen HTTP version, by default HTTP/2 over TLS") {
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();
   const struct { int64_t asked; int32_t version; const char *told; } rows[] = {
@@ -32,7 +32,7 @@ TEST("C19 the version of HTTP is as asked for, and HTTP/2 over TLS where nothing
   }
 }
 
-TEST("C19 over TLS a download speaks HTTP/1.1, and HTTP/2 where that is asked for") {
+TEST("C19 a download over TLS uses HTTP/1.1 by default, and HTTP/2 on request") {
   if (!nginx_is_here()) return;
   const struct { int64_t asked; const char *told; } rows[] = {
       {0, "HTTP/1.1"}, {20, "HTTP/2.0"}, {11, "HTTP/1.1"}};
@@ -40,7 +40,7 @@ TEST("C19 over TLS a download speaks HTTP/1.1, and HTTP/2 where that is asked fo
     wherry_request *request = new_request("GET", nginx_url("/protocol"));
     CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, rows[i].asked));
     const char *path = check_path("%zu", i);
-    /* A client of its own: one kept connection of HTTP/1.1 would do for HTTP/2 too. */
+    /* A separate client: a kept HTTP/1.1 connection would be used for HTTP/2 too. */
     CHECK_STATUS(download(trusting_client(), request, path).status, WHERRY_OK);
     long count;
     const char *told = check_read_file(path, &count);
@@ -49,7 +49,7 @@ TEST("C19 over TLS a download speaks HTTP/1.1, and HTTP/2 where that is asked fo
   }
 }
 
-TEST("C19 a hundred requests share one connection of HTTP/2, each with its own answer") {
+TEST("C19 a hundred requests share one HTTP/2 connection, each with its own response") {
   enum { COUNT = 100 };
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();
@@ -74,7 +74,7 @@ TEST("C19 a hundred requests share one connection of HTTP/2, each with its own a
   }
 }
 
-TEST("R16 a stream of HTTP/2 that is reset in the middle is E_NETWORK, and its neighbours live") {
+TEST("R16 an HTTP/2 stream reset during the body is E_NETWORK and does not affect other streams") {
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();
   wherry_queue *queue = new_queue();
@@ -98,7 +98,7 @@ TEST("R16 a stream of HTTP/2 that is reset in the middle is E_NETWORK, and its n
   }
 }
 
-TEST("D13 a download whose stream is reset goes on where it stopped") {
+TEST("D13 a download whose stream is reset resumes at its last byte") {
   enum { SIZE = 1060921, CUT = 400000 };
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();

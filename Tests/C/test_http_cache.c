@@ -5,7 +5,7 @@
 
 static const char URL[] = "http://nowhere.invalid/a";
 
-/* A scripted origin with its own time, and a storage of the test's own. */
+/* A scripted origin with its own clock, and the test's own storage. */
 typedef struct bench {
   wherry_stub *stub;
   wherry_client *client;
@@ -26,7 +26,7 @@ static bench new_bench(void) {
   return made;
 }
 
-/* The origin's next answer. */
+/* The origin's next response. */
 static void answer(bench b, int32_t http_code, const char *head, const char *body) {
   CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, 1, http_code, head, body, strlen(body)));
 }
@@ -37,7 +37,7 @@ static wherry_request *asking(wherry_cache_policy policy) {
   return request;
 }
 
-/* The answer to a request, whose body it has to have. */
+/* The response to a request, which must have this body. */
 static wherry_response *answered(wherry_client *client, const wherry_request *request,
                                  const char *body) {
   wherry_response *response = NULL;
@@ -56,7 +56,7 @@ static bool is_cached(wherry_client *client, const wherry_request *request, cons
   return result;
 }
 
-TEST("K12 the four policies with fresh, stale and absent answers") {
+TEST("K12 the four policies work with fresh, stale, and missing entries") {
   static const struct {
     int32_t policy;
     const char *fresh, *stale, *absent; /* NULL: E_CACHE_MISS */
@@ -92,7 +92,7 @@ TEST("K12 the four policies with fresh, stale and absent answers") {
   }
 }
 
-TEST("K12 a client without an HTTP cache uses it where a request says so") {
+TEST("K12 a request can use the HTTP cache of a client that disables it") {
   bench b = new_bench();
   wherry_client *off = http_client(b.stub, false);
   CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
@@ -104,7 +104,7 @@ TEST("K12 a client without an HTTP cache uses it where a request says so") {
   CHECK(!is_cached(off, asking(WHERRY_CACHE_OFF), "x"));
 }
 
-TEST("K13 a program decides what is stored, and without which fields") {
+TEST("K13 a program decides what is stored, and which headers are left out") {
   bench b = new_bench();
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, -1, 200,
@@ -129,7 +129,7 @@ TEST("K13 a program decides what is stored, and without which fields") {
   CHECK_OK(wherry_response_free(response));
 }
 
-TEST("K15 a stale answer is confirmed with 304, and then fresh again") {
+TEST("K15 a stale entry is confirmed with 304, and then fresh again") {
   bench b = new_bench();
   answer(b, 200, "Cache-Control: max-age=60\nETag: \"1\"\n", "body");
   CHECK(!is_cached(b.client, new_request("GET", URL), "body"));
@@ -144,7 +144,7 @@ TEST("K15 a stale answer is confirmed with 304, and then fresh again") {
   CHECK_INT(wherry_stub_request_count(b.stub), 2);
 }
 
-TEST("K16 the stored answer first, and then the confirmed one, which is the same") {
+TEST("K16 the cached response is delivered first, then the confirmed one, which is the same") {
   bench b = new_bench();
   answer(b, 200, "Cache-Control: max-age=60\nETag: \"1\"\n", "body");
   answer(b, 304, "ETag: \"1\"\n", "");
@@ -160,7 +160,7 @@ TEST("K16 the stored answer first, and then the confirmed one, which is the same
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("K17 a stale answer serves where the origin fails, marked") {
+TEST("K17 a stale response is served with a mark if the origin fails") {
   bench b = new_bench();
   answer(b, 200, "Cache-Control: max-age=60\n", "body");
   CHECK(!is_cached(b.client, new_request("GET", URL), "body"));
@@ -181,7 +181,7 @@ TEST("K17 a stale answer serves where the origin fails, marked") {
   CHECK_OK(wherry_queue_release(queue, records, count));
 }
 
-TEST("K8 K9 K10 what is stored is listed, read, counted and cleared by store") {
+TEST("K8 K9 K10 entries are listed, read, counted, and cleared per store") {
   bench b = new_bench();
   CHECK_OK(wherry_stub_add_answer(b.stub, NULL, "*", -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   const char *urls[] = {URL, "http://nowhere.invalid/a?x=1", "http://nowhere.invalid/b"};
@@ -220,7 +220,7 @@ TEST("K8 K9 K10 what is stored is listed, read, counted and cleared by store") {
   CHECK_INT(count, 1);
 }
 
-TEST("K19 SEC-C2 who sends another token never gets the answer") {
+TEST("K19 SEC-C2 a request with another token never gets the response") {
   bench b = new_bench();
   CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   const char *tokens[] = {"Bearer a", "Bearer b"};

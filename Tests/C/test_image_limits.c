@@ -1,4 +1,4 @@
-/* Wherry: rows U21 and SEC-R11 of features.md and security.md, from C: large and damaged pictures
+/* Wherry: rows U21 and SEC-R11 of features.md and security.md, from C: large and damaged images
  * SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static wherry_compression *compression_of(double quality) {
   return compression;
 }
 
-TEST("U21 SEC-R9 a JPEG of 100 megapixels takes a few rows of memory, and no more time than given") {
+TEST("U21 SEC-R9 a 100 megapixel JPEG takes a few rows of memory and no more than its time") {
   const char *path = check_path("large.jpg");
   picture_write_large(path, 10000, 10000);
   wherry_compression *compression = compression_of(0.3);
@@ -49,14 +49,14 @@ TEST("U21 SEC-R9 a JPEG of 100 megapixels takes a few rows of memory, and no mor
   CHECK_OK(wherry_compression_free(compression));
 }
 
-TEST("U19 a photograph of 12 megapixels fits into 200 KB, its longest side into 1280") {
+TEST("U19 a 12 megapixel photo is compressed to 200 KB with a longest side of 1280") {
   size_t count;
   const uint8_t *jpeg = picture_jpeg(4000, 3000, 95, &count);
   CHECK(count > 200000);
   wherry_compression *compression = compression_of(1);
   wherry_image *image = NULL, *made = NULL;
   REQUIRE_OK(wherry_image_new_bytes(jpeg, count, &image));
-  REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_DEADLINE_MS, 0)); /* no test of time */
+  REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_DEADLINE_MS, 0)); /* none */
   REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, 1280));
   REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_HEIGHT, 1280));
   REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_BYTES, 200000));
@@ -71,7 +71,7 @@ TEST("U19 a photograph of 12 megapixels fits into 200 KB, its longest side into 
   CHECK_OK(wherry_compression_free(compression));
 }
 
-TEST("SEC-R9 what is wrong with a picture is told and not printed") {
+TEST("SEC-R9 an image error is reported and not printed") {
   size_t jpeg_count, png_count;
   uint8_t *jpeg = picture_jpeg(64, 64, 90, &jpeg_count), *png = picture_png(64, 64, &png_count);
   memset(jpeg + jpeg_count - 60, 0xff, 20);
@@ -80,7 +80,7 @@ TEST("SEC-R9 what is wrong with a picture is told and not printed") {
   int saved = dup(2), file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   REQUIRE(saved >= 0 && file >= 0);
   wherry_compression *compression = compression_of(0.5);
-  /* A PNG of the right size would go as it came, without a look at its pixels. */
+  /* A PNG of the right size would be sent unchanged, without decoding its pixels. */
   REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, 32));
   wherry_image *images[2] = {NULL, NULL}, *made = NULL;
   REQUIRE_OK(wherry_image_new_bytes(jpeg, jpeg_count, &images[0]));
@@ -99,8 +99,8 @@ TEST("SEC-R9 what is wrong with a picture is told and not printed") {
   CHECK_OK(wherry_compression_free(compression));
 }
 
-/* libjpeg and libpng leave a failure by longjmp, which must not cross a frame of Swift. */
-TEST("SEC-R11 bytes changed at random are a picture or an error, and never the end of the program") {
+/* libjpeg and libpng report errors with longjmp, which must not cross a Swift frame. */
+TEST("SEC-R11 randomly changed bytes give an image or an error, and never end the program") {
   int rounds = check_in_full() ? 20000 : 2000;
   uint64_t state = 88172645463325252ULL; /* xorshift64 */
   size_t counts[3];

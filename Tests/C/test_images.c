@@ -1,4 +1,4 @@
-/* Wherry: pictures looked at and made smaller without an upload, from C
+/* Wherry: images inspected and compressed without an upload, from C
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static wherry_image_info info_of(const wherry_image *image) {
   return info;
 }
 
-TEST("U18 a picture tells what it is before anything is decoded") {
+TEST("U18 an image reports its properties before decoding") {
   size_t count;
   const uint8_t *jpeg = picture_jpeg(120, 80, 90, &count);
   wherry_image *image = image_of(jpeg, count);
@@ -69,7 +69,7 @@ TEST("U18 a picture tells what it is before anything is decoded") {
   CHECK_INT(info.byte_count, -1);
   CHECK(wherry_image_bytes(image, &lent) == NULL);
   CHECK_INT(lent, 0);
-  /* A program of an older header has a smaller struct. */
+  /* A program built with an older header has a smaller struct. */
   wherry_image_info small;
   memset(&small, 0x55, sizeof small);
   small.size = 16;
@@ -79,7 +79,7 @@ TEST("U18 a picture tells what it is before anything is decoded") {
   CHECK_OK(wherry_image_free(image));
 }
 
-TEST("U6 U19 a picture is made smaller without an upload, and tells how") {
+TEST("U6 U19 an image is compressed without an upload and reports how") {
   size_t count;
   const uint8_t *jpeg = picture_jpeg(640, 480, 95, &count);
   wherry_image *half = compressed(image_of(jpeg, count), compression_of(0.5));
@@ -104,9 +104,9 @@ TEST("U6 U19 a picture is made smaller without an upload, and tells how") {
   info = info_of(little);
   CHECK_INT(info.width, 160);
   CHECK_INT(info.height, 120);
-  CHECK_INT(info.way, WHERRY_IMAGE_WAY_WHOLE); /* Huffman tables made for it hold coefficients */
+  CHECK_INT(info.way, WHERRY_IMAGE_WAY_WHOLE); /* Huffman tables made for it contain coefficients */
 
-  /* What was made is a picture like any other. */
+  /* The result is an image like any other. */
   wherry_compression *fit = compression_of(1);
   set(fit, WHERRY_IMAGE_MAX_BYTES, 2000);
   wherry_image *least = compressed(little, fit);
@@ -116,7 +116,7 @@ TEST("U6 U19 a picture is made smaller without an upload, and tells how") {
   CHECK_OK(wherry_image_free(least));
 }
 
-TEST("U7 what compress gives is what an upload sends") {
+TEST("U7 compress produces the same bytes as an upload") {
   size_t count;
   const uint8_t *jpeg = picture_jpeg(300, 200, 95, &count);
   wherry_client *client = new_client(NULL);
@@ -136,7 +136,7 @@ TEST("U7 what compress gives is what an upload sends") {
   CHECK_OK(wherry_image_free(made));
 }
 
-TEST("U8 lent pixels are read where they lie, and not after the image is freed") {
+TEST("U8 borrowed pixels are read in place, and not after the image is freed") {
   const uint8_t *pixels = picture_pixels(64, 48);
   wherry_image *lent = NULL, *copied = NULL;
   REQUIRE_OK(wherry_image_new_pixels_lent(pixels, 64 * 48 * 3, WHERRY_PIXELS_RGB8, 64, 48, 0, &lent));
@@ -181,7 +181,7 @@ static void *compress_one(void *data) {
   return NULL;
 }
 
-TEST("U8 many threads compress at once and agree") {
+TEST("U8 many threads compress at the same time with equal results") {
   enum { THREADS = 8 };
   size_t count;
   const uint8_t *jpeg = picture_jpeg(320, 240, 90, &count);
@@ -202,7 +202,7 @@ TEST("U8 many threads compress at once and agree") {
   for (int i = 0; i < THREADS; i++) CHECK_OK(wherry_image_free(works[i].made));
 }
 
-TEST("U20 SEC-R12 the eight orientations end upright, and places stay behind") {
+TEST("U20 SEC-R12 the eight orientations become upright, and locations are removed") {
   enum { SIDE = 64 };
   for (int orientation = 1; orientation <= 8; orientation++) {
     size_t count;
@@ -220,7 +220,7 @@ TEST("U20 SEC-R12 the eight orientations end upright, and places stay behind") {
     CHECK_INT(info.orientation, 1);
     CHECK_INT(info.flags & (WHERRY_IMAGE_HAS_GPS | WHERRY_IMAGE_HAS_EXIF), 0);
     CHECK_INT(info.width, orientation >= 5 ? SIDE : 2 * SIDE);
-    /* The stored top left corner, dark, lies where the orientation says. */
+    /* The stored top left corner, dark, is where the orientation puts it. */
     size_t size;
     int width, height;
     const uint8_t *bytes = wherry_image_bytes(made, &size);
@@ -235,7 +235,7 @@ TEST("U20 SEC-R12 the eight orientations end upright, and places stay behind") {
   }
 }
 
-TEST("U19 options that make no sense are refused") {
+TEST("U19 conflicting options are refused") {
   wherry_compression *compression = compression_of(0.5);
   CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, -1), WHERRY_E_ARGUMENT);
   CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, 3), WHERRY_E_ARGUMENT);

@@ -7,7 +7,7 @@
 
 static wherry_json *parsed(const char *text) { return new_json(text, strlen(text)); }
 
-TEST("O9 paths lead into arrays and objects, and a missing one gives the caller's value") {
+TEST("O9 paths lead into arrays and objects, and a missing value gives the caller's default") {
   wherry_json *json = parsed(
       "{\"data\": {\"items\": [{\"name\": \"a\"}, {\"name\": \"b\", \"n\": 2}]}, \"a/b\": 1, \"c~d\": 2}");
   CHECK_INT(wherry_json_get_type(json, NULL), WHERRY_JSON_OBJECT);
@@ -25,7 +25,7 @@ TEST("O9 paths lead into arrays and objects, and a missing one gives the caller'
   CHECK(wherry_json_name_at(json, "data/items", 0) == NULL);
 }
 
-TEST("O9 values are read as the type that is asked for, where that makes sense") {
+TEST("O9 values convert to the requested type if that is possible") {
   wherry_json *json = parsed(
       "{\"text\": \"12\", \"number\": 12, \"large\": 9223372036854775807, \"half\": 0.5,"
       " \"yes\": \"Yes\", \"no\": \"no\", \"true\": true, \"null\": null, \"list\": []}");
@@ -40,7 +40,7 @@ TEST("O9 values are read as the type that is asked for, where that makes sense")
   CHECK_INT(wherry_json_get_type(json, "null"), WHERRY_JSON_NULL);
 }
 
-TEST("R12 text that is no JSON is answered with the byte") {
+TEST("R12 invalid JSON text is refused with the position of the error") {
   wherry_json *json = NULL;
   CHECK_FAILS(wherry_json_parse("{\"a\": 01}", 9, &json), WHERRY_E_ARGUMENT, "bad_json");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "byte 7");
@@ -77,7 +77,7 @@ TEST("O9 values are built by paths and printed") {
   CHECK_OK(wherry_json_free(json));
 }
 
-TEST("O9 lent text keeps its NULs, and its bytes where Swift sees no difference") {
+TEST("O9 borrowed text keeps NULs, and keeps bytes that Swift compares as equal") {
   wherry_json *json = parsed("{\"nul\": \"a\\u0000b\", \"one\": \"\xc3\xa9\", \"two\": \"e\xcc\x81\"}");
   size_t count = 0;
   const char *text = wherry_json_get_text(json, "nul", NULL, &count);
@@ -90,7 +90,7 @@ TEST("O9 lent text keeps its NULs, and its bytes where Swift sees no difference"
   CHECK_TEXT(one, "\xc3\xa9");
 }
 
-TEST("O9 a value inside another becomes one of its own") {
+TEST("O9 a value inside another becomes an independent value") {
   const char *text = "{\"a\":[{\"b\":\"x\\u0000y\"},2],\"~\":null}";
   wherry_json *json = new_json(text, strlen(text)), *copy = NULL;
   size_t count = 0;

@@ -1,4 +1,4 @@
-/* Wherry: rules SEC-R1 to SEC-R7, from C: what a server may cost
+/* Wherry: rules SEC-R1 to SEC-R7, from C: limits on what a server can cost
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const char *ending(wherry_client *client, const char *path) {
   return perform(client, new_request("GET", server_url("%s", path))).reason;
 }
 
-TEST("SEC-R1 SEC-R2 a body is bounded decoded, by its size and by its ratio") {
+TEST("SEC-R1 SEC-R2 limits apply to the decoded size of a body and to its ratio") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_BODY_BYTES, 1000000);
   const char *large[] = {"/bytes/1000001", "/bytes/1000001?chunked=1", "/bytes/1000001?no_length=1",
                          "/gzip?zeros=1000001", "/deflate?zeros=1000001"};
@@ -28,7 +28,7 @@ TEST("SEC-R1 SEC-R2 a body is bounded decoded, by its size and by its ratio") {
   CHECK_TEXT(ending(bombed, "/gzip?header=Content-Encoding:gzip"), "bad_encoding");
 }
 
-TEST("SEC-R3 a gzip body that is cut anywhere is an error") {
+TEST("SEC-R3 a gzip body cut at any byte is an error") {
   wherry_client *client = new_client(NULL);
   outcome whole = perform(client, new_request("GET", server_url("/gzip")));
   const char *length = strstr(whole.head, "ontent-");
@@ -44,7 +44,7 @@ TEST("SEC-R3 a gzip body that is cut anywhere is an error") {
   CHECK_TEXT(ending(client, "/gzip?no_length=1"), "");
 }
 
-TEST("SEC-R4 a body that ends early is an error, and what comes after its end is nobody's") {
+TEST("SEC-R4 a body that ends early is an error, and bytes after its end are discarded") {
   wherry_client *client = new_client(NULL);
   const char *cut[] = {"/bytes/1000?length=2000", "/bytes/1000?cut=500", "/bytes/1000?chunked_cut=1",
                        "/bytes/1000?chunked=1&cut=500"};
@@ -53,7 +53,7 @@ TEST("SEC-R4 a body that ends early is an error, and what comes after its end is
   CHECK_INT(more.count, 1000);
 }
 
-TEST("SEC-R5 a head is bounded in fields, in the length of a line and in all") {
+TEST("SEC-R5 response headers have limits for count, line length, and total size") {
   wherry_client *client = new_client(NULL);
   CHECK_TEXT(ending(client, "/headers?count=200&size=10"), "");
   CHECK_TEXT(ending(client, "/headers?count=257&size=10"), "header_too_large");
@@ -64,7 +64,7 @@ TEST("SEC-R5 a head is bounded in fields, in the length of a line and in all") {
   CHECK_TEXT(ending(narrow, "/headers?count=10&size=300"), "header_too_large");
 }
 
-TEST("SEC-R6 a head and a body that drip for ever end at the total time") {
+TEST("SEC-R6 endless slow headers and bodies end at the total timeout") {
   wherry_client *client = new_client_with(WHERRY_OPTION_TOTAL_TIMEOUT_MS, 300);
   const char *slow[] = {"/slow-head?drip=1&interval_ms=50", "/drip?bytes=1000&interval_ms=50"};
   for (size_t i = 0; i < 2; i++) {
@@ -74,7 +74,7 @@ TEST("SEC-R6 a head and a body that drip for ever end at the total time") {
   }
 }
 
-TEST("SEC-R7 lengths that disagree, NUL, a bare CR and HTTP 0.9 never become an answer") {
+TEST("SEC-R7 conflicting lengths, NUL, a bare CR, and HTTP 0.9 never become a response") {
   const char *answers[] = {
       "Content-Length: 5\\r\\nContent-Length: 6\\r\\n\\r\\nhello!", "Content-Length: 5, 6\\r\\n\\r\\nhello",
       "Content-Length: -1\\r\\n\\r\\n", "Content-Length: +5\\r\\n\\r\\nhello", "Content-Length: 0x5\\r\\n\\r\\nhello",
@@ -95,7 +95,7 @@ TEST("SEC-R7 lengths that disagree, NUL, a bare CR and HTTP 0.9 never become an 
   CHECK_TEXT(perform(client, new_request("GET", server_url("/s/both"))).body, "hello");
 }
 
-TEST("R28 a priority that is changed while a request waits moves it") {
+TEST("R28 changing the priority of a waiting request moves it") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 1);
   wherry_queue *queue = new_queue();
   wherry_transfer *first =
@@ -109,7 +109,7 @@ TEST("R28 a priority that is changed while a request waits moves it") {
   CHECK_OK(wherry_transfer_set_priority(waiting[0], -5));
   CHECK_OK(wherry_transfer_set_priority(first, -100)); /* it runs */
   CHECK_FAILS(wherry_transfer_set_priority(waiting[1], 101), WHERRY_E_ARGUMENT, "bad_value");
-  /* Another host has a slot of its own: when it has answered, all of them wait. */
+  /* Another host has a separate slot: after its response, all of them are waiting. */
   const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
   CHECK_STATUS(perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
                WHERRY_OK);
@@ -127,7 +127,7 @@ TEST("R28 a priority that is changed while a request waits moves it") {
   CHECK_OK(wherry_json_free(log));
 }
 
-TEST("R28 with one slot, high jumps the queue, and equals keep their order") {
+TEST("R28 with one slot, high priority is first, and equals keep their order") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 1);
   wherry_queue *queue = new_queue();
   send_request(client, new_request("GET", server_url("/text/first?gate=g")), queue, NULL);
@@ -141,7 +141,7 @@ TEST("R28 with one slot, high jumps the queue, and equals keep their order") {
   }
   CHECK_FAILS(wherry_request_set_option(new_request("GET", "/"), WHERRY_OPTION_PRIORITY, 101),
               WHERRY_E_ARGUMENT, "bad_value");
-  /* Another host has a slot of its own: when it has answered, all of them wait. */
+  /* Another host has a separate slot: after its response, all of them are waiting. */
   const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
   CHECK_STATUS(perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
                WHERRY_OK);

@@ -1,4 +1,4 @@
-/* Wherry: tests of wherry.h, section 20: log, descriptions, curl's command and counters
+/* Wherry: tests of wherry.h, section 20: log, descriptions, curl commands, and counters
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 static const char planted[] = "pl4nted";
 static int own;
 
-/* The next LOG event as a record of the test's own; ends the test if none waits. */
+/* The next LOG event as a record, freed with the test; ends the test if none waits. */
 static wherry_log_record next_log(wherry_queue *queue, wherry_event **out_event) {
   wherry_log_record record = {.size = sizeof record};
   REQUIRE_OK(wherry_queue_next(queue, 600000, out_event));
@@ -27,7 +27,7 @@ static wherry_log_record next_log(wherry_queue *queue, wherry_event **out_event)
   return record;
 }
 
-/* All records that wait: their first lines, each with a line feed. */
+/* The first lines of all waiting records, each with a line feed. */
 static const char *first_lines(wherry_queue *queue) {
   const char *told = "";
   while (wherry_queue_count(queue) > 0) {
@@ -60,7 +60,7 @@ static char *curl_command(wherry_client *client, const wherry_request *request, 
   return text;
 }
 
-TEST("L3 the texts of the timed cache come in SJNetwork's order: off, miss, hit") {
+TEST("L3 the texts of the timed cache have SJNetwork's order: off, miss, hit") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("storage")));
   wherry_client *client = new_client(config);
@@ -82,7 +82,7 @@ TEST("L3 the texts of the timed cache come in SJNetwork's order: off, miss, hit"
                           hit.count));
 }
 
-TEST("L4 a transfer describes itself, in short and in full") {
+TEST("L4 a transfer has a short and a full description") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("POST", server_url("/echo"));
@@ -99,7 +99,7 @@ TEST("L4 a transfer describes itself, in short and in full") {
   CHECK_LACKS(full, planted);
 }
 
-TEST("L5 header fields, a download, its verbs and what is refused are told in SJNetwork's words") {
+TEST("L5 headers, a download, its commands, and refusals are logged in SJNetwork's words") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_header(config, "X-Name", "skye"));
   wherry_client *client = new_client(config);
@@ -139,7 +139,7 @@ TEST("L5 header fields, a download, its verbs and what is refused are told in SJ
   CHECK_TEXT(first_lines(log), "There is no task to suspend\n");
 }
 
-TEST("L6 L10 suspend, resume, a redirect and the end are events with their records") {
+TEST("L6 L10 suspend, resume, a redirect, and the end are events with their records") {
   wherry_client *client = new_client(NULL);
   wherry_queue *log = new_queue(), *queue = new_queue();
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, log, &own));
@@ -177,7 +177,7 @@ TEST("L6 L10 suspend, resume, a redirect and the end are events with their recor
       CHECK(record.received_bytes > 0 && record.sent_bytes > 0);
     }
     if (wanted[i] == WHERRY_LOG_EVENT_REDIRECTED) CHECK_INT(record.http_code, 302);
-    /* Nothing else is one. */
+    /* No other record is one. */
     CHECK_FAILS(wherry_event_progress(event, &(wherry_progress){.size = sizeof(wherry_progress)}),
                 WHERRY_E_STATE, "wrong_state");
     CHECK_OK(wherry_event_free(event));
@@ -185,7 +185,7 @@ TEST("L6 L10 suspend, resume, a redirect and the end are events with their recor
   CHECK(queue_is_empty(log));
 }
 
-TEST("R25 each step is told to the client's log first and then to who asked for it, in one order") {
+TEST("R25 each step is reported to the client's log first, then to its queue, in one order") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
@@ -213,7 +213,7 @@ TEST("R25 each step is told to the client's log first and then to who asked for 
   }
 }
 
-TEST("L8 SEC-S1 no secret is in a log, a description or a command, at any level") {
+TEST("L8 SEC-S1 logs, descriptions, and commands contain no secret at any level") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *file = check_path("log");
@@ -247,7 +247,7 @@ TEST("L8 SEC-S1 no secret is in a log, a description or a command, at any level"
   }
 }
 
-/* A client with a log and the key of a certificate for the origin of that URL. */
+/* A client with a log, and a certificate key for the origin of that URL. */
 static wherry_client *keyed(const char *url, const char *password, wherry_queue *queue) {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_CA_FILE, authority_path("ca.pem")));
@@ -260,7 +260,7 @@ static wherry_client *keyed(const char *url, const char *password, wherry_queue 
   return client;
 }
 
-TEST("L8 SEC-S1 nor is the password of a digest or of a key, or what a cookie says") {
+TEST("L8 SEC-S1 logs contain no password of a digest or key, and no cookie values") {
   const char *url = authority_url("client_port", "good", "/echo");
   wherry_queue *queue = new_queue();
   wherry_client *client = keyed(url, "open sesame", queue);
@@ -294,7 +294,7 @@ TEST("L8 SEC-S1 nor is the password of a digest or of a key, or what a cookie sa
   CHECK(hidden);
 }
 
-TEST("L9 the command that is pasted into a shell sends the same request") {
+TEST("L9 the command pasted into a shell sends the same request") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("PUT", server_url("/echo"));
   CHECK_OK(wherry_request_set_header(request, "X-Odd", "it's $HOME `x` \\ \"y\""));
@@ -316,7 +316,7 @@ TEST("L9 the command that is pasted into a shell sends the same request") {
   }
 }
 
-TEST("L11 a file is private, begins anew when it is full, and has everything at the end") {
+TEST("L11 a log file is private, restarts when it is full, and is complete at the end") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("log");
   CHECK_OK(wherry_client_set_log_file(client, WHERRY_LOG_INFO, path, false, 2000));
@@ -333,7 +333,7 @@ TEST("L11 a file is private, begins anew when it is full, and has everything at 
   CHECK_INT(status.st_mode & 0777, 0600);
 }
 
-TEST("L11 what cannot be is refused, and a queue that is freed ends its log") {
+TEST("L11 an invalid log is refused, and freeing a queue ends its log") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   CHECK_FAILS(wherry_client_set_log(client, (wherry_log_level)5, queue, NULL), WHERRY_E_ARGUMENT,
@@ -354,7 +354,7 @@ TEST("L11 what cannot be is refused, and a queue that is freed ends its log") {
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
   CHECK_OK(wherry_queue_free(queue));
   CHECK_INT(perform(client, request).http_code, 200);
-  /* A reader that does not read loses what follows, and hears of it. */
+  /* A reader that falls behind loses later records and gets their count. */
   queue = new_queue();
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
   for (int i = 0; i < 600; i++) perform(client, request);
@@ -372,7 +372,7 @@ TEST("L11 what cannot be is refused, and a queue that is freed ends its log") {
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("L11 WHERRY_LOG and WHERRY_LOG_FILE ask for a log from outside") {
+TEST("L11 WHERRY_LOG and WHERRY_LOG_FILE enable a log from the environment") {
   const char *path = check_path("log");
   setenv("WHERRY_LOG", "debug", 1);
   setenv("WHERRY_LOG_FILE", path, 1);
@@ -387,7 +387,7 @@ TEST("L11 WHERRY_LOG and WHERRY_LOG_FILE ask for a log from outside") {
   CHECK_HOLDS(lines, "page=2");
 }
 
-TEST("L12 the counters are those of the server") {
+TEST("L12 the counters match the server") {
   wherry_client *client = new_client(NULL);
   const char *target = server_url("/echo");
   perform(client, new_request("GET", server_url("/redirect-to?url=%s", target)));

@@ -1,4 +1,4 @@
-/* Wherry: rows M of features.md, from C: many transfers and what is done to them
+/* Wherry: rows M of features.md, from C: managing many transfers
  * SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "fixture.h"
 #include "server.h"
 
-/* A request that waits at the server until its gate is opened. */
+/* A request that waits at the server until its gate opens. */
 static wherry_request *gated(const char *gate) {
   return new_request("GET", server_url("/faulty-echo?gate=%s", gate));
 }
 
-TEST("M1 mixed transfers have numbers of their own, and the count is exact") {
+TEST("M1 mixed transfers have unique numbers, and the count is exact") {
   enum { MOST = 334 };
   int each = check_in_full() ? MOST : 40;
   wherry_client *client = new_client(NULL);
@@ -39,7 +39,7 @@ TEST("M1 mixed transfers have numbers of their own, and the count is exact") {
   CHECK_INT(wherry_client_count(client, WHERRY_MATCH_ALL, NULL), 0);
 }
 
-TEST("M2 a list tells kind, number, URL, method and state") {
+TEST("M2 the list shows kind, number, URL, method, and state") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *path = check_path("file");
@@ -77,7 +77,7 @@ TEST("M2 a list tells kind, number, URL, method and state") {
   CHECK_STATUS(next_done(queue).status, WHERRY_OK);
 }
 
-TEST("M2 a list tells kind and progress while uploads and downloads stand in the middle") {
+TEST("M2 the list shows kind and progress of uploads and downloads that are halfway") {
   enum { SIZE = 1000000, HALF = 500000 };
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -88,7 +88,7 @@ TEST("M2 a list tells kind and progress while uploads and downloads stand in the
   REQUIRE_OK(wherry_client_download(client, half, check_path("file"), queue, NULL, &file));
   keep_transfer(file);
   CHECK(server_wait("requests=2"));
-  for (int ready = 0; ready < 2;) { /* until all that can move has moved; the guard ends this */
+  for (int ready = 0; ready < 2;) { /* until all possible progress; the guard ends this */
     wherry_list *list = NULL;
     ready = 0;
     REQUIRE_OK(wherry_client_list(client, WHERRY_MATCH_ALL, NULL, &list));
@@ -109,7 +109,7 @@ TEST("M2 a list tells kind and progress while uploads and downloads stand in the
   CHECK_STATUS(next_done(queue).status, WHERRY_OK);
 }
 
-TEST("M3 cancelling by URL, identifier, tag or all leaves the others running") {
+TEST("M3 cancelling by URL, identifier, tag, or all leaves other transfers running") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *url = server_url("/faulty-echo?gate=a");
@@ -147,7 +147,7 @@ TEST("M3 cancelling by URL, identifier, tag or all leaves the others running") {
   CHECK(queue_is_empty(queue));
 }
 
-TEST("M3 without handles, transfers are cancelled by their queue and user data") {
+TEST("M3 transfers without handles are cancelled by their queue and user data") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue(), *other = new_queue();
   int one, two;
@@ -176,7 +176,7 @@ TEST("M3 without handles, transfers are cancelled by their queue and user data")
   CHECK_STATUS(wherry_queue_cancel(other, &one, &count), WHERRY_E_ARGUMENT);
 }
 
-TEST("M4 whenever a transfer is cancelled, it ends exactly once") {
+TEST("M4 a transfer ends exactly once, whenever it is cancelled") {
   enum { GROUP = 20 };
   int groups = check_in_full() ? 500 : 25;
   wherry_client *client = new_client(NULL);
@@ -206,7 +206,7 @@ TEST("M4 whenever a transfer is cancelled, it ends exactly once") {
   }
 }
 
-TEST("M5 a transfer is queued, runs, is paused, runs and is done") {
+TEST("M5 a transfer is queued, runs, is paused, runs, and is done") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_MAX_PER_HOST, 1));
   wherry_client *client = new_client(config);
@@ -244,11 +244,11 @@ TEST("M5 a transfer is queued, runs, is paused, runs and is done") {
   CHECK_INT(wherry_transfer_state(NULL), WHERRY_STATE_NONE);
 }
 
-TEST("M6 a paused upload stands still, and goes on when resumed") {
+TEST("M6 a paused upload stops, and continues when resumed") {
   enum { SIZE = 64 << 20 };
   const char *path = check_path("body");
   check_write_file(path, "", 0);
-  REQUIRE_INT(truncate(path, SIZE), 0); /* sparse: nothing of it is on the disk */
+  REQUIRE_INT(truncate(path, SIZE), 0); /* sparse: it takes no space on the disk */
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("PUT", server_url("/sink?stall=1&gate=g"));
@@ -257,7 +257,7 @@ TEST("M6 a paused upload stands still, and goes on when resumed") {
   CHECK(server_wait("requests=1"));
   CHECK_OK(wherry_transfer_pause(transfer));
 
-  server_open("g"); /* it reads now, but nothing more is sent than the kernel held */
+  server_open("g"); /* it reads now, but receives only what the kernel had buffered */
   CHECK_STATUS(perform(client, new_request("GET", server_url("/delay/300"))).status, WHERRY_OK);
 
   CHECK_INT(server_count("ended"), 1);
@@ -268,7 +268,7 @@ TEST("M6 a paused upload stands still, and goes on when resumed") {
   CHECK_HOLDS(got.body, check_format("\"bytes\": %d", SIZE));
 }
 
-TEST("M7 clients come and go and leave no descriptor and no thread behind") {
+TEST("M7 clients created and freed leak no descriptor and no thread") {
   const char *url = server_url("/empty");
   int rounds = check_in_full() ? 1000 : 60;
   for (int i = 0; i < 3; i++) perform(new_client(NULL), new_request("GET", url));
@@ -296,7 +296,7 @@ TEST("M7 clients come and go and leave no descriptor and no thread behind") {
   CHECK(check_threads_are(threads));
 }
 
-TEST("M7 freeing a client cancels, and every end is in its queue on return") {
+TEST("M7 freeing a client cancels, and its queue has every end on return") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   for (int i = 0; i < 20; i++)
@@ -316,7 +316,7 @@ TEST("M7 freeing a client cancels, and every end is in its queue on return") {
               "bad_handle");
 }
 
-TEST("M7 draining takes nothing new and waits for what runs") {
+TEST("M7 draining refuses new transfers and waits for running ones") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = gated("g");
@@ -328,7 +328,7 @@ TEST("M7 draining takes nothing new and waits for what runs") {
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
 }
 
-TEST("M7 freeing a queue cancels the transfers bound to it and no others") {
+TEST("M7 freeing a queue cancels only the transfers bound to it") {
   wherry_client *client = new_client(NULL);
   wherry_queue *gone = new_queue(), *queue = new_queue();
   send_request(client, gated("g"), gone, NULL);
@@ -342,7 +342,7 @@ TEST("M7 freeing a queue cancels the transfers bound to it and no others") {
   CHECK_INT(wherry_queue_fd(gone), -1);
 }
 
-TEST("M8 identical requests are all sent") {
+TEST("M8 identical requests are each sent") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/echo"));
@@ -352,7 +352,7 @@ TEST("M8 identical requests are all sent") {
   CHECK_INT(server_count("requests"), 3);
 }
 
-TEST("M9 sending again and cancelling while handling a failure are both legal") {
+TEST("M9 sending again and cancelling are both allowed while handling a failure") {
   int depth = getenv("WHERRY_TEST_INSTRUMENTED") == NULL || check_in_full() ? 1000 : 200;
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -373,7 +373,7 @@ TEST("M9 sending again and cancelling while handling a failure are both legal") 
   CHECK(queue_is_empty(queue));
 }
 
-TEST("M10 a tag is counted, paused, resumed, waited for and cancelled as one") {
+TEST("M10 a tag counts, pauses, resumes, awaits, and cancels its transfers together") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *mine = gated("g");
@@ -430,7 +430,7 @@ TEST("M11 the queue's descriptor is readable exactly while events wait") {
   CHECK_STATUS(wherry_queue_next(queue, 20, &event), WHERRY_E_TIMEOUT);
 }
 
-TEST("M11 a transfer is found again by its number until it has ended") {
+TEST("M11 a transfer is found by its number until it has ended") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = send_request(client, gated("g"), queue, NULL), *again = NULL;

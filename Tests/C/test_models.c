@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "server.h"
 
-/* A case table, read by the library's own functions. */
+/* A case table, parsed with the library's own functions. */
 static wherry_json *table(const char *name) {
   long count;
   char *text = check_read_file(check_format("%s/%s", WHERRY_SCENARIOS, name), &count);
@@ -62,7 +62,7 @@ static wherry_mapping *mapping_of(const wherry_json *json, const char *path) {
   return mapping;
 }
 
-TEST("O8 every conversion of the table") {
+TEST("O8 conversions match the table") {
   wherry_json *cases = table("conversions.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
     wherry_json *one = json_at(cases, check_format("cases/%zu", i));
@@ -91,7 +91,7 @@ TEST("O8 every conversion of the table") {
   }
 }
 
-TEST("O7 every table of fields of the table") {
+TEST("O7 field mappings match the table") {
   wherry_json *cases = table("item-mapping.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
     wherry_json *one = json_at(cases, check_format("cases/%zu", i));
@@ -116,7 +116,7 @@ TEST("O7 every table of fields of the table") {
   }
 }
 
-TEST("O7 a mapping that cannot be is refused") {
+TEST("O7 an invalid mapping is refused") {
   wherry_mapping *mapping = NULL, *item = NULL;
   REQUIRE_OK(wherry_mapping_new(&mapping));
   REQUIRE_OK(wherry_mapping_new(&item));
@@ -134,7 +134,8 @@ TEST("O7 a mapping that cannot be is refused") {
               WHERRY_E_ARGUMENT, "bad_argument");
   CHECK_FAILS(wherry_mapping_add(mapping, "\xff", NULL, WHERRY_FIELD_TEXT, 0, NULL),
               WHERRY_E_ARGUMENT, "bad_text");
-  /* It is a value: putting it into itself puts in what it was. Too deep is an error, no crash. */
+  /* A mapping is a value: adding it to itself adds a copy. Too much depth is an error, not a crash.
+   * */
   wherry_status status = WHERRY_OK;
   int depth = 0;
   while (status == WHERRY_OK && depth < 100) {
@@ -150,7 +151,7 @@ TEST("O7 a mapping that cannot be is refused") {
   CHECK_FAILS(wherry_mapping_free(mapping), WHERRY_E_ARGUMENT, "bad_handle");
 }
 
-TEST("O9 every path of the table, and otherwise where nothing is") {
+TEST("O9 paths match the table, and a missing value gives the default") {
   wherry_json *cases = table("json-paths.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
     wherry_json *one = json_at(cases, check_format("cases/%zu", i));
@@ -179,7 +180,7 @@ TEST("O9 every path of the table, and otherwise where nothing is") {
   }
 }
 
-TEST("O1 every spelling of a server of the table") {
+TEST("O1 server URLs match the table") {
   wherry_json *cases = table("server-urls.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
     wherry_json *one = json_at(cases, check_format("cases/%zu", i));
@@ -196,7 +197,7 @@ TEST("O1 every spelling of a server of the table") {
       wherry_response *echo = NULL;
       REQUIRE_OK(wherry_stub_copy_request(stub, 0, &echo));
       const char *url = text_at(one, "url");
-      /* The one without a path is sent with the root. */
+      /* A URL without a path is sent with the root path. */
       const char *sent = wherry_response_url(echo);
       CHECK(strcmp(sent, url) == 0 || strcmp(sent, check_format("%s/", url)) == 0);
       CHECK_OK(wherry_response_free(echo));
@@ -212,7 +213,7 @@ static wherry_endpoint *endpoint_of(wherry_client *client, const wherry_request 
   return endpoint;
 }
 
-TEST("O1 parameters and files make a form of an access") {
+TEST("O1 parameters and files of an access form a multipart body") {
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("POST", "before");
   CHECK_OK(wherry_request_set_server(request, server_url("/"), "echo"));
@@ -230,7 +231,7 @@ TEST("O1 parameters and files make a form of an access") {
   CHECK_FAILS(wherry_endpoint_free(endpoint), WHERRY_E_ARGUMENT, "bad_handle");
 }
 
-TEST("O2 a new access ends the old one in replaced, and refresh repeats the last") {
+TEST("O2 a new access cancels the previous one as replaced, and refresh repeats the last") {
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/faulty-echo?gate=held&gate_times=1"));
   wherry_endpoint *endpoint = endpoint_of(new_client(NULL), request, queue);
@@ -257,7 +258,7 @@ TEST("O2 a new access ends the old one in replaced, and refresh repeats the last
   CHECK_OK(wherry_endpoint_free(endpoint));
 }
 
-TEST("O2 cancel and free end what is on its way") {
+TEST("O2 cancelling and freeing end an access in flight") {
   wherry_queue *queue = new_queue();
   wherry_client *client = new_client(NULL);
   wherry_endpoint *endpoint = endpoint_of(client, new_request("GET", server_url("/silent")), queue);
@@ -272,7 +273,7 @@ TEST("O2 cancel and free end what is on its way") {
   CHECK(queue_is_empty(queue));
 }
 
-TEST("O3 O4 the last answer is bytes, text and JSON, and its times are known") {
+TEST("O3 O4 the last response has bytes, text, JSON, and times") {
   wherry_queue *queue = new_queue();
   wherry_endpoint *endpoint =
       endpoint_of(new_client(NULL), new_request("GET", server_url("/json?value=[7]&delay_ms=30")),
@@ -299,7 +300,7 @@ TEST("O3 O4 the last answer is bytes, text and JSON, and its times are known") {
   CHECK_OK(wherry_endpoint_free(endpoint));
 }
 
-TEST("O5 two loads at once are one request; without an address nothing is sent") {
+TEST("O5 two concurrent loads send one request; without an address nothing is sent") {
   wherry_queue *queue = new_queue();
   wherry_client *client = new_client(NULL);
   wherry_endpoint *endpoint =
@@ -328,7 +329,7 @@ TEST("O5 two loads at once are one request; without an address nothing is sent")
   CHECK_OK(wherry_endpoint_free(endpoint));
 }
 
-TEST("O2 an endpoint outlives its client and its queue, and says so") {
+TEST("O2 an endpoint outlives its client and its queue, and reports that they are gone") {
   wherry_queue *queue = new_queue();
   wherry_client *client = new_client(NULL);
   wherry_endpoint *endpoint = endpoint_of(client, new_request("GET", server_url("/silent")), queue);

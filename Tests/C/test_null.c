@@ -1,9 +1,9 @@
-/* Wherry: every function of the header with a bad handle, and with NULL for everything
+/* Wherry: every function of the header with a bad handle, and with NULL for each argument
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
 
-/* The call is answered with E_ARGUMENT, and there are words for it. */
+/* The call returns E_ARGUMENT with a message. */
 #define REFUSED(call)                                                             \
   do {                                                                            \
     CHECK_STATUS(call, WHERRY_E_ARGUMENT);                                        \
@@ -11,10 +11,10 @@
     CHECK(wherry_error_message(wherry_last_error())[0] != '\0');                  \
   } while (0)
 
-/* Frees nothing: NULL is fine, anything else is answered. */
+/* Frees nothing: NULL is accepted, anything else is refused. */
 #define FREES(call, handle) CHECK_STATUS(call, (handle) ? WHERRY_E_ARGUMENT : WHERRY_OK)
 
-/* All functions whose first parameter is an object, with these in its place. */
+/* Calls all functions whose first parameter is an object, with these in its place. */
 static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_error_status(bad), WHERRY_E_ARGUMENT);
   CHECK(wherry_error_reason(bad) == NULL);
@@ -349,7 +349,7 @@ static void call_all(void *bad, void *bad_compression) {
   FREES(wherry_group_free(bad), bad);
 }
 
-TEST("S11 every function with an object answers NULL, a freed, a foreign and an invented one") {
+TEST("S11 every function of an object rejects NULL and freed, foreign, and invented handles") {
   wherry_config *freed = NULL;
   wherry_compression *compression = NULL;
   wherry_json *json = NULL;
@@ -359,14 +359,14 @@ TEST("S11 every function with an object answers NULL, a freed, a foreign and an 
   REQUIRE_OK(wherry_config_free(freed));
   call_all(NULL, NULL);
   call_all(freed, freed);
-  call_all(compression, json);                        /* good, but of another kind */
+  call_all(compression, json);                        /* valid, but of another kind */
   call_all((void *)(uintptr_t)0x1234567890abcdefu, (void *)&freed); /* a number, an address */
-  /* The two objects are as they were. */
+  /* The two objects are unchanged. */
   CHECK_OK(wherry_compression_free(compression));
   CHECK_OK(wherry_json_free(json));
 }
 
-TEST("S11 every other function answers NULL for what it has to be given") {
+TEST("S11 every other function rejects NULL for its required arguments") {
   REFUSED(wherry_config_new(NULL));
   REFUSED(wherry_client_new(NULL, NULL));
   REFUSED(wherry_request_new(NULL, NULL, NULL));
@@ -402,7 +402,7 @@ TEST("S11 every other function answers NULL for what it has to be given") {
   CHECK(wherry_last_error() != NULL);
 }
 
-TEST("S11 no function of the header is forgotten above") {
+TEST("S11 the lists above contain every function of the header") {
   long count;
   const char *header = check_read_file(WHERRY_HEADER, &count), *tests = check_read_file(__FILE__, &count);
   REQUIRE(header != NULL && tests != NULL);

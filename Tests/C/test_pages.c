@@ -1,4 +1,4 @@
-/* Wherry: rows O10 to O14, O18 and O19 of features.md, from C: lists that come in pages
+/* Wherry: rows O10 to O14, O18 and O19 of features.md, from C: lists in pages
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
@@ -12,7 +12,7 @@ static wherry_pager *new_pager(wherry_client *client, const char *url, const cha
   return pager;
 }
 
-/* The list that "/s/books" brings, which says whether there is more. */
+/* The list from "/s/books", which says whether there are more pages. */
 static wherry_pager *new_books(wherry_queue *queue) {
   wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
   CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_HAS_NEXT, "more"));
@@ -29,7 +29,7 @@ static char *items_of(const wherry_pager *pager) {
   return text;
 }
 
-/* Loads next until the end; the reason of the end, or of the failure. */
+/* Loads pages until the end; returns the reason of the end or of the failure. */
 static const char *load_all(wherry_pager *pager, wherry_queue *queue) {
   for (;;) {
     wherry_status status = wherry_pager_load_next(pager, NULL);
@@ -53,7 +53,7 @@ static char *text_at(const wherry_json *json, const char *path) {
   return text == NULL ? NULL : check_format("%s", text);
 }
 
-/* The URL of a request that a stub got. */
+/* The URL of a request that a stub received. */
 static char *asked_url(wherry_stub *stub, size_t index) {
   wherry_response *echo = NULL;
   REQUIRE_OK(wherry_stub_copy_request(stub, index, &echo));
@@ -84,7 +84,7 @@ static void set_up(wherry_pager *pager, const wherry_json *json, const char *one
       wherry_json_get_bool(json, check_format("%s/newest_wins", one), false)));
 }
 
-TEST("O10 O14 O18 every kind of end of the table") {
+TEST("O10 O14 O18 every way to end a list matches the table") {
   wherry_json *cases = table("page-ends.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
     char *one = check_format("cases/%zu", i);
@@ -115,7 +115,7 @@ TEST("O10 O14 O18 every kind of end of the table") {
   }
 }
 
-TEST("O18 every Link field of the table") {
+TEST("O18 Link headers match the table") {
   wherry_json *cases = table("link-fields.json");
   for (size_t i = 0; i < wherry_json_count(cases, "cases"); i++) {
     char *one = check_format("cases/%zu", i);
@@ -138,7 +138,7 @@ TEST("O18 every Link field of the table") {
   }
 }
 
-TEST("O11 page 2 that failed is asked for again, and the list moves on success alone") {
+TEST("O11 a failed page 2 is requested again, and only success changes the list") {
   wherry_queue *queue = new_queue();
   server_script("{\"books\": ["
                 "{\"json\": {\"list\": [0], \"last\": 2}}, {\"json\": {\"list\": [1], \"last\": 2}},"
@@ -172,7 +172,7 @@ TEST("O11 page 2 that failed is asked for again, and the list moves on success a
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O11 one page at a time; cancel leaves the list; previous on the first page refreshes") {
+TEST("O11 one page loads at a time; cancel keeps the list; previous on the first page refreshes") {
   wherry_queue *queue = new_queue();
   wherry_pager *pager =
       new_pager(new_client(NULL), server_url("/json?value=[1]&gate=held&gate_times=1"), NULL, queue);
@@ -206,7 +206,7 @@ TEST("O11 one page at a time; cancel leaves the list; previous on the first page
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O11 a page that is of no use is taken back, and asked for again") {
+TEST("O11 an unusable page is rolled back and requested again") {
   wherry_queue *queue = new_queue();
   server_script("{\"books\": [{\"json\": {\"list\": [1, 2], \"more\": true}},"
                 "{\"json\": {\"list\": [3], \"more\": false}},"
@@ -235,8 +235,8 @@ TEST("O11 a page that is of no use is taken back, and asked for again") {
   CHECK_OK(wherry_pager_free(pager));
 }
 
-/* The next event, as "loaded 2": what happened to the list and the page's number, where it has one;
- * "failed 2 http_status"; "done" for the end of a transfer. The test's own. */
+/* The next event, as "loaded 2": the change of the list and the page number, if any; "failed 2
+ * http_status"; "done" for the end of a transfer. Freed with the test. */
 static char *next_told(wherry_queue *queue) {
   static const char *const words[] = {"?",      "will_load", "refreshed",  "loaded",
                                       "failed", "finished",  "first_page", "last_page"};
@@ -269,7 +269,7 @@ static char *next_told(wherry_queue *queue) {
     CHECK(queue_is_empty(queue));                                           \
   } while (0)
 
-TEST("O12 the events of a load come in their order, success only on success") {
+TEST("O12 the events of a load are in order, with success only on success") {
   wherry_queue *queue = new_queue();
   server_script("{\"books\": [{\"json\": {\"list\": [0], \"more\": true}}, {\"status\": 503},"
                 "{\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [1], \"more\": false}},"
@@ -299,7 +299,7 @@ TEST("O12 the events of a load come in their order, success only on success") {
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O12 a load that cannot begin fails, and the list stays") {
+TEST("O12 a load that cannot start fails, and the list stays") {
   wherry_queue *queue = new_queue();
   wherry_pager *pager = new_pager(new_client(NULL), "ftp://nowhere/", NULL, queue);
   CHECK_OK(wherry_pager_set_events(pager, true));
@@ -311,14 +311,14 @@ TEST("O12 a load that cannot begin fails, and the list stays") {
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O19 ten pages one after the other, with two loaded ahead of the one that is read") {
+TEST("O19 ten pages are read in order, with two loaded ahead") {
   wherry_queue *queue = new_queue();
   wherry_pager *pager =
       new_pager(new_client(NULL), server_url("/json?value={\"list\":[1,2],\"last\":9}"), "list", queue);
   CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_LAST_PAGE, "last"));
   size_t loaded = 0, read = 0; /* pages */
   while (read < 10) {
-    /* Two pages beyond the next one to be read, as far as there are so many. */
+    /* Two pages beyond the next one to read, as far as they exist. */
     while (loaded < read + 3 && wherry_pager_load_next(pager, NULL) == WHERRY_OK) {
       CHECK_OK(next_done(queue).status);
       loaded++;
@@ -336,7 +336,7 @@ TEST("O19 ten pages one after the other, with two loaded ahead of the one that i
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O13 a kept page is there at once, without an event") {
+TEST("O13 a cached page is available at once, without an event") {
   wherry_queue *queue = new_queue();
   wherry_pager *pager = new_pager(new_client(NULL), server_url("/json?value=[1]"), NULL, queue);
   CHECK_OK(wherry_pager_set_kept_pages(pager, 2));
@@ -359,7 +359,7 @@ TEST("O13 a kept page is there at once, without an event") {
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O18 what does not go together is refused before anything is sent") {
+TEST("O18 conflicting settings are refused before anything is sent") {
   wherry_stub *stub = new_stub();
   wherry_queue *queue = new_queue();
   wherry_client *client = new_stub_client(stub);
@@ -380,7 +380,7 @@ TEST("O18 what does not go together is refused before anything is sent") {
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O11 items are copied, as many as there are") {
+TEST("O11 the available items are copied") {
   wherry_stub *stub = new_stub();
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "[1,2,3]", 7));
@@ -400,7 +400,7 @@ TEST("O11 items are copied, as many as there are") {
   CHECK_OK(wherry_pager_free(pager));
 }
 
-TEST("O11 freeing pager, client and queue in any order while a page is on its way") {
+TEST("O11 pager, client, and queue can be freed in any order while a page loads") {
   for (int order = 0; order < 3; order++) {
     wherry_queue *queue = new_queue();
     wherry_client *client = new_client(NULL);

@@ -85,12 +85,12 @@ TEST("D16 a partial file of any name is listed, measured, resumed, and discarded
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-TEST("R9 U8 body files, parts, and pictures of any name are read and sent") {
+TEST("R9 U8 body files, parts, and images of any name are read and sent") {
   wherry_client *client = new_client(NULL);
   size_t size;
   const uint8_t *png = picture_png(4, 4, &size);
   for (int i = 0; i < 2; i++) check_write_file(check_path("%s", NAMES[i]), png, size);
-  /* Another file under the second name, so that a mix-up is seen. */
+  /* Another file with the second name, so that a mix-up is visible. */
   check_write_file(check_path("%s", NAMES[1]), "other", 5);
   const char *path = check_path("%s", NAMES[0]);
 
@@ -126,7 +126,7 @@ TEST("R9 U8 body files, parts, and pictures of any name are read and sent") {
   CHECK_OK(wherry_event_free(event));
   CHECK_STATUS(next_done(queue).status, WHERRY_OK);
 
-  /* A picture that is missing is named with its byte. */
+  /* An error about a missing image shows the byte. */
   const char *missing = check_path("gone\xe9.png");
   CHECK_FAILS(wherry_image_new_file(missing, &image), WHERRY_E_FILE, "no_file");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "gone\\xE9.png");
@@ -148,7 +148,7 @@ TEST("C14 a cookie file of any name is written and read") {
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "/gone\\xE9");
 }
 
-TEST("C12 a storage folder of any name holds the cache") {
+TEST("C12 a storage folder of any name contains the cache") {
   wherry_config *config = new_config();
   REQUIRE_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("st\xe9")));
   REQUIRE_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1));

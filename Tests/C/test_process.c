@@ -1,4 +1,4 @@
-/* Wherry: rules SEC-A12 and SEC-S3, from C: what the library leaves in a process
+/* Wherry: rules SEC-A12 and SEC-S3, from C: side effects of the library on a process
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* The value of a line in the status of a thread, as "SigBlk:\t"; "" if there is none. */
+/* The value of a line in the status of a thread, as "SigBlk:\t"; "" if it is missing. */
 static const char *status_of(const char *thread, const char *name) {
   const char *found = "";
   char line[256];
@@ -34,9 +34,9 @@ static const char *status_of(const char *thread, const char *name) {
   return found;
 }
 
-/* A kernel that delivers a fault to a thread which blocks its signal ends the process without its
+/* If a thread blocks the signal of its fault, the kernel ends the process without calling its
  * handler: programs lost their crash reports. */
-TEST("SEC-A12 library threads block asynchronous signals, and none of those that faults raise") {
+TEST("SEC-A12 library threads block asynchronous signals, but not those that faults raise") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   keep_transfer(send_request(client, new_request("GET", server_url("/faulty-echo?gate=g")), queue, NULL));
@@ -63,7 +63,7 @@ TEST("SEC-A12 library threads block asynchronous signals, and none of those that
 
 enum { MOST_DESCRIPTORS = 1024 };
 
-/* libcurl makes two sockets for each multi handle without close-on-exec. */
+/* libcurl creates two sockets for each multi handle without close-on-exec. */
 TEST("SEC-S3 every descriptor of a client is close-on-exec") {
   CHECK(strlen(server_url("/echo")) > 0); /* starts the server */
   bool was_open[MOST_DESCRIPTORS];
@@ -100,9 +100,9 @@ static int run(const char *url, const char *end) {
   return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
-/* 32 bytes were reported for each object that lives as long as the process and was ever referred to
+/* 32 bytes were reported for each object that lives as long as the process and was ever referenced
  * weakly. */
-TEST("LeakSanitizer finds nothing in a program that made one request") {
+TEST("LeakSanitizer finds no leak in a program that sent one request") {
   const char *url = server_url("/echo");
   CHECK_INT(run(url, "free"), 0);
   CHECK_INT(run(url, "keep"), 0);

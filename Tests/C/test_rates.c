@@ -1,5 +1,5 @@
-/* Wherry: row R38 of features.md, from C: how many requests may start in a span of time. Time is
- * moved by hand: all that is due has happened when wherry_stub_advance_ms returns.
+/* Wherry: row R38 of features.md, from C: rate limits for starting requests. The test
+ * moves the clock: when wherry_stub_advance_ms returns, everything due has happened.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
@@ -21,7 +21,7 @@ static void start(wherry_client *client, wherry_queue *queue, int count) {
     (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
 }
 
-TEST("R38 twenty requests at five a second take three seconds, in all or to one host") {
+TEST("R38 twenty requests at five per second take three seconds, in total or per host") {
   for (int per_host = 0; per_host < 2; per_host++) {
     wherry_client *client = NULL;
     wherry_queue *queue = new_queue();
@@ -41,7 +41,7 @@ TEST("R38 twenty requests at five a second take three seconds, in all or to one 
   }
 }
 
-TEST("R38 burst, span and limit are settings, and another limit counts at once") {
+TEST("R38 burst and period are settings, and a new limit applies at once") {
   wherry_client *client = NULL;
   wherry_queue *queue = new_queue();
   wherry_stub *stub = stub_for(&client, 60, 0);

@@ -1,4 +1,4 @@
-/* Wherry: rows N1-N13, C13 and R30 of features.md, from C, in a network namespace of the test's own
+/* Wherry: rows N1-N13, C13 and R30 of features.md, from C, in a separate network namespace
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +20,7 @@ enum { PATIENCE_MS = 600000 };
 static wherry_reachability *monitor;
 static wherry_queue *queue;
 
-/* Before the next one: what runs keeps the thread, and with it the network, that it was started in. */
+/* Before the next test: a running object keeps the network of the thread that started it. */
 static void free_monitor(void) {
   wherry_reachability_free(monitor);
   monitor = NULL;
@@ -33,7 +33,7 @@ static bool leave_the_network(void) {
   return false;
 }
 
-/* Runs `ip` with these words, in this thread's namespace. */
+/* Runs `ip` with these arguments, in this thread's namespace. */
 __attribute__((format(printf, 1, 2))) static void ip(const char *format, ...) {
   char words[200], command[256];
   va_list arguments;
@@ -44,7 +44,7 @@ __attribute__((format(printf, 1, 2))) static void ip(const char *format, ...) {
   REQUIRE_INT(system(command), 0);
 }
 
-/* A link of that name with an address and the way to everywhere over it. */
+/* A link of that name with an address and the default route. */
 static void make_link(const char *name) {
   ip("link add %s type veth peer name peer", name);
   ip("address add 10.9.0.1/24 dev %s", name);
@@ -62,7 +62,7 @@ static wherry_reachability *start_monitor(const char *target) {
   return monitor;
 }
 
-/* Waits for the next news: its status; *before is that of before. */
+/* Waits for the next change and returns its status; *before is the previous status. */
 static int next_status(int *before) {
   wherry_record record = {.size = sizeof record};
   size_t count = 0;
@@ -79,7 +79,7 @@ static int next_status(int *before) {
   return (int)record.detail;
 }
 
-TEST("N1 N8 numbers and words are AFNetworking's, in English and Chinese, and can be replaced") {
+TEST("N1 N8 statuses have AFNetworking's numbers and texts, in English and Chinese, or others") {
   CHECK_INT(WHERRY_REACH_UNKNOWN, -1);
   CHECK_INT(WHERRY_REACH_NONE, 0);
   CHECK_INT(WHERRY_REACH_WWAN, 1);
@@ -98,7 +98,7 @@ TEST("N1 N8 numbers and words are AFNetworking's, in English and Chinese, and ca
   CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, "de"), "Not Reachable");
 }
 
-TEST("N8 texts in traditional Chinese, and of an interface") {
+TEST("N8 texts exist in traditional Chinese and name an interface") {
   CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, "zh_TW.UTF-8"), "無法連線");
   CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "wired", "en"), "Reachable via Ethernet");
   CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "vpn", NULL), "Reachable via VPN");
@@ -108,7 +108,7 @@ TEST("N8 texts in traditional Chinese, and of an interface") {
   CHECK(wherry_reach_interface_text((wherry_reach)7, "wired", "en") == NULL);
 }
 
-TEST("N3 N5 what cannot be watched is said at once, and options come before the start") {
+TEST("N3 N5 an invalid target fails at once, and options precede the start") {
   wherry_reachability *none = NULL;
   CHECK_FAILS(wherry_reachability_new("http://example.org/", &none), WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_reachability_new("", &none), WHERRY_E_ARGUMENT, "bad_value");
@@ -137,7 +137,7 @@ TEST("N3 N5 what cannot be watched is said at once, and options come before the 
   CHECK_FAILS(wherry_reach_set_interface("", "wwan"), WHERRY_E_ARGUMENT, "bad_value");
 }
 
-TEST("N3 N9 one that is reported to tells old and new; what waits is dropped by stop and free") {
+TEST("N3 N9 a program's reports have old and new status; stop and free drop waiting changes") {
   free_monitor();
   queue = new_queue();
   REQUIRE_OK(wherry_reachability_new_reported(&monitor));
@@ -151,7 +151,7 @@ TEST("N3 N9 one that is reported to tells old and new; what waits is dropped by 
   CHECK_INT(next_status(&before), WHERRY_REACH_NONE);
   CHECK_INT(before, WHERRY_REACH_WWAN);
   CHECK_FAILS(wherry_reachability_report(monitor, (wherry_reach)3), WHERRY_E_ARGUMENT, "bad_value");
-  /* Heard of by somebody else, it is known to have been put in. */
+  /* Another observer has received it, so the report has been delivered. */
   wherry_queue *others = new_queue();
   wherry_reachability *all = NULL;
   REQUIRE_OK(wherry_reachability_observe(others, NULL, &all));
@@ -164,16 +164,16 @@ TEST("N3 N9 one that is reported to tells old and new; what waits is dropped by 
   CHECK(queue_is_empty(queue));
   CHECK_FAILS(wherry_reachability_start(all, NULL, NULL), WHERRY_E_STATE, "wrong_state");
   CHECK_OK(wherry_reachability_free(all));
-  /* A queue that is gone is no harm. */
+  /* A freed queue does no harm. */
   REQUIRE_OK(wherry_reachability_start(monitor, queue, &queue));
   CHECK_OK(wherry_queue_free(queue));
   CHECK_OK(wherry_reachability_report(monitor, WHERRY_REACH_WWAN));
   CHECK_OK(wherry_reachability_wait(monitor, PATIENCE_MS));
 }
 
-TEST("N2 N5 N7 up, down and without a cable are told once each; what changes no status is not") {
+TEST("N2 N5 N7 up, down, and no carrier are reported once each; other changes are not") {
   if (!leave_the_network()) return;
-  long threads = check_threads(); /* a sanitizer has one of its own */
+  long threads = check_threads(); /* a sanitizer uses one itself */
   ip("link set lo up");
   start_monitor(NULL);
   int before = 9;
@@ -199,7 +199,7 @@ TEST("N2 N5 N7 up, down and without a cable are told once each; what changes no 
   CHECK(check_threads_are(threads));
 }
 
-TEST("N2 a mobile network by name and by rule, and a tunnel") {
+TEST("N2 a mobile network is detected by name and by rule, and a tunnel too") {
   if (!leave_the_network()) return;
   make_link("wwan0");
   start_monitor(NULL);
@@ -207,7 +207,7 @@ TEST("N2 a mobile network by name and by rule, and a tunnel") {
   CHECK_TEXT(wherry_reachability_interface(monitor), "wwan");
   ip("link del wwan0");
   CHECK_INT(next_status(NULL), WHERRY_REACH_NONE);
-  ip("tuntap add tun7 mode tun"); /* nobody has its other end: no carrier */
+  ip("tuntap add tun7 mode tun"); /* its other end is not connected: no carrier */
   ip("address add 10.8.0.1/24 dev tun7");
   ip("link set tun7 up");
   ip("route add default dev tun7");
@@ -230,7 +230,7 @@ TEST("N2 a mobile network by name and by rule, and a tunnel") {
   CHECK_INT(next_status(NULL), WHERRY_REACH_WIFI);
 }
 
-TEST("N3 IPv4 alone and IPv6 alone are networks, and addresses are judged by their own routes") {
+TEST("N3 IPv4 alone and IPv6 alone are networks, and addresses follow their own routes") {
   if (!leave_the_network()) return;
   ip("link set lo up");
   ip("link add cable type veth peer name peer");
@@ -265,7 +265,7 @@ TEST("N3 IPv4 alone and IPv6 alone are networks, and addresses are judged by the
   CHECK_INT(next_status(NULL), WHERRY_REACH_NONE);
 }
 
-TEST("N6 a monitor's queue and that of all hear the same over 100 flips") {
+TEST("N6 a monitor's queue and the global queue report the same 100 flips") {
   if (!leave_the_network()) return;
   make_link("cable");
   wherry_queue *others = new_queue();
@@ -287,7 +287,7 @@ TEST("N6 a monitor's queue and that of all hear the same over 100 flips") {
   CHECK_OK(wherry_reachability_free(all));
 }
 
-TEST("N13 N10 a wait ends when the link comes, also the client's and one that does not block") {
+TEST("N13 N10 a wait ends when the link is up, also a client's wait and one that does not block") {
   if (!leave_the_network()) return;
   free_monitor();
   wherry_client *client = new_client(NULL);
@@ -310,7 +310,7 @@ TEST("N13 N10 a wait ends when the link comes, also the client's and one that do
   int status = 1;
   REQUIRE_INT(waitpid(child, &status, 0), child);
   CHECK_INT(status, 0);
-  /* A wait that is given up tells nothing. */
+  /* A cancelled wait reports nothing. */
   ip("link set cable down");
   CHECK_OK(wherry_reachability_notify(monitor, -1, queue, &queue));
   CHECK_OK(wherry_reachability_free(monitor));
@@ -318,23 +318,23 @@ TEST("N13 N10 a wait ends when the link comes, also the client's and one that do
   CHECK(queue_is_empty(queue));
 }
 
-TEST("N12 behind the routes a server has to answer") {
+TEST("N12 a reachability probe requires a response from a server") {
   if (!leave_the_network()) return;
   ip("link set lo up");
   free_monitor();
   queue = new_queue();
   REQUIRE_OK(wherry_reachability_new("127.0.0.1", &monitor));
-  REQUIRE_OK(wherry_reachability_set_probe(monitor, "tcp://127.0.0.1:9")); /* nobody is there */
+  REQUIRE_OK(wherry_reachability_set_probe(monitor, "tcp://127.0.0.1:9")); /* not in use */
   REQUIRE_OK(wherry_reachability_start(monitor, queue, &queue));
   CHECK_INT(next_status(NULL), WHERRY_REACH_NONE);
   CHECK_OK(wherry_reachability_free(monitor));
 }
 
-TEST("R30 a request waits for the network: in vain it is offline, and sent when there is one") {
+TEST("R30 a request waits for the network: it is sent when there is one, and offline otherwise") {
   if (!leave_the_network()) return;
   wherry_client *client = new_client(NULL);
   queue = new_queue();
-  wherry_request *request = new_request("GET", "http://127.0.0.1:9/"); /* nobody is there */
+  wherry_request *request = new_request("GET", "http://127.0.0.1:9/"); /* not in use */
   REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_WAIT_FOR_NETWORK_MS, 50));
   send_request(client, request, queue, NULL);
   outcome got = next_done(queue);
@@ -347,7 +347,7 @@ TEST("R30 a request waits for the network: in vain it is offline, and sent when 
   CHECK_OK(wherry_event_free(event));
   ip("link set lo up");
   got = next_done(queue);
-  /* It was sent, and refused by the machine itself. */
+  /* It was sent, and the machine itself refused it. */
   CHECK_TEXT(got.reason, "connect");
 }
 

@@ -1,4 +1,4 @@
-/* Wherry: rows D20, M3, R12 and R23 of features.md, from C: what is told, and asked for together
+/* Wherry: rows D20, M3, R12 and R23 of features.md, from C: reports and shared queries
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 enum { SIZE = 500000 };
 
-/* The DONE of a download, which is the test's to free. */
+/* The DONE of a download, which the test frees. */
 static wherry_event *finished(wherry_client *client, wherry_request *request, const char *path) {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = NULL;
@@ -23,7 +23,7 @@ static wherry_event *finished(wherry_client *client, wherry_request *request, co
   }
 }
 
-TEST("D20 a finished download tells its digests: the expected, the announced, the one asked for") {
+TEST("D20 a finished download reports its digests: expected, announced, and requested") {
   wherry_client *client = new_client(NULL);
   const struct { wherry_digest digest; const char *name; } kinds[] = {
       {WHERRY_DIGEST_MD5, "md5"}, {WHERRY_DIGEST_SHA1, "sha1"},
@@ -33,7 +33,7 @@ TEST("D20 a finished download tells its digests: the expected, the announced, th
     const char *right = perform(client, new_request("GET", url)).body;
     for (int expects = 0; expects < 2; expects++) {
       const char *path = check_path("%s-%d", kinds[i].name, expects);
-      /* Cut once, so that the digest is of two runs' bytes. */
+      /* Cut once, so that the digest covers the bytes of two runs. */
       url = server_url("/bytes/%d?cut=200000&times=1&n=%d", SIZE, 2 * i + expects);
       wherry_request *request = new_request("GET", url);
       CHECK_OK(wherry_request_set_digest(request, kinds[i].digest, expects ? right : NULL));
@@ -55,7 +55,7 @@ TEST("D20 a finished download tells its digests: the expected, the announced, th
   CHECK_TEXT(wherry_event_digest(event, WHERRY_DIGEST_SHA256), right);
   CHECK_OK(wherry_event_free(event));
 
-  /* Nothing is computed that nobody wants, also where it was wanted before. */
+  /* A digest that is not requested is not computed, also after an earlier request for one. */
   request = new_request("GET", server_url("/bytes/%d?n=20", SIZE));
   CHECK_OK(wherry_request_set_digest(request, WHERRY_DIGEST_SHA256, NULL));
   CHECK_OK(wherry_request_set_digest(request, WHERRY_DIGEST_NONE, NULL));
@@ -65,7 +65,7 @@ TEST("D20 a finished download tells its digests: the expected, the announced, th
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("D20 a wrong digest tells of none, and asking for one takes an expectation back") {
+TEST("D20 a wrong digest reports no digest, and requesting one clears the expectation") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("GET", server_url("/bytes/%d", SIZE));
   char wrong[65] = {0};
@@ -83,7 +83,7 @@ TEST("D20 a wrong digest tells of none, and asking for one takes an expectation 
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("R23 of a compressed answer both numbers are told, on the wire and undone") {
+TEST("R23 both sizes of a compressed response are reported, on the wire and decoded") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/gzip?zeros=400000"));
@@ -111,7 +111,7 @@ TEST("R23 of a compressed answer both numbers are told, on the wire and undone")
   CHECK_INT(last.wire_bytes, last.done_bytes);
 }
 
-TEST("R12 null members go where that is asked for, however deep, and stay in arrays") {
+TEST("R12 null members are removed on request at any depth, and array items stay") {
   const char *text = "{\"a\":null,\"b\":[null,{\"c\":null,\"d\":1}],\"e\":{\"f\":null}}";
   outcome got = perform(new_client(NULL), new_request("GET", server_url("/json?value=%s", text)));
   REQUIRE_STATUS(got.status, WHERRY_OK);
@@ -128,7 +128,7 @@ TEST("R12 null members go where that is asked for, however deep, and stay in arr
   CHECK_FAILS(wherry_json_remove_nulls(NULL), WHERRY_E_ARGUMENT, "bad_handle");
 }
 
-TEST("M3 transfers of several URLs are found by one key, a line for each") {
+TEST("M3 one key finds transfers of several URLs, one per line") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfers[4];

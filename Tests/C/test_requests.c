@@ -1,4 +1,4 @@
-/* Wherry: rows R1 to R9 of features.md, from C: what is sent
+/* Wherry: rows R1 to R9 of features.md, from C: requests as sent
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "fixture.h"
 #include "server.h"
 
-TEST("R1 GET, POST, PUT and DELETE carry their parameters") {
+TEST("R1 GET, POST, PUT, and DELETE send their parameters") {
   wherry_client *client = new_client(NULL);
   const char *methods[] = {"GET", "DELETE", "POST", "PUT", "PATCH"};
   for (int i = 0; i < 5; i++) {
@@ -39,7 +39,7 @@ static void *send_elsewhere(void *argument) {
   return NULL;
 }
 
-TEST("R1 one request that never changes is sent to other URLs by several threads") {
+TEST("R1 several threads send one unchanged request to other URLs") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("PUT", server_url("/echo/own"));
@@ -67,7 +67,7 @@ TEST("R1 one request that never changes is sent to other URLs by several threads
   CHECK(queue_is_empty(queue));
 }
 
-TEST("R2 without a method it is GET without parameters, else POST") {
+TEST("R2 without a method a request without parameters is GET, otherwise POST") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request(NULL, server_url("/echo"));
   CHECK_TEXT(wherry_request_method(request), "GET");
@@ -82,14 +82,14 @@ TEST("R2 without a method it is GET without parameters, else POST") {
   CHECK_TEXT(echoed(&got, "json/a"), "1");
 }
 
-TEST("R3 HEAD brings fields and does not wait for a body") {
+TEST("R3 HEAD returns headers and does not wait for a body") {
   outcome got = perform(new_client(NULL), new_request("HEAD", server_url("/bytes/1000000")));
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_INT(got.count, 0);
   CHECK_HOLDS(got.head, "Content-Length: 1000000\n");
 }
 
-TEST("R3 any token is a method, and nothing else is") {
+TEST("R3 any token is a valid method, and other text is not") {
   wherry_client *client = new_client(NULL);
   const char *good[] = {"PURGE", "OPTIONS", "M-SEARCH", "PROPFIND"};
   for (int i = 0; i < 4; i++) {
@@ -104,7 +104,7 @@ TEST("R3 any token is a method, and nothing else is") {
   }
 }
 
-TEST("R4 query, fields, JSON and bytes go where they were told to") {
+TEST("R4 query, fields, JSON, and bytes are sent where requested") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("POST", server_url("/echo?first=0"));
   CHECK_OK(wherry_request_add_query(request, "q", "1"));
@@ -134,7 +134,7 @@ TEST("R4 query, fields, JSON and bytes go where they were told to") {
   CHECK_HOLDS(echoed_body(&got), "9007199254740993");
 }
 
-TEST("R4 each method with each encoding, and a query beside all of them") {
+TEST("R4 each method works with each encoding and with a query") {
   const char *methods[] = {"GET", "DELETE", "POST", "PUT", "PATCH", "OPTIONS"};
   enum { PARAMETERS, FIELDS, JSON_TEXT, BYTES, NOTHING, ENCODINGS };
   const char *types[] = {"application/json", "application/x-www-form-urlencoded",
@@ -176,7 +176,7 @@ TEST("R4 each method with each encoding, and a query beside all of them") {
     }
 }
 
-TEST("R5 DELETE and GET carry a body, beside a query") {
+TEST("R5 DELETE and GET send a body, together with a query") {
   wherry_client *client = new_client(NULL);
   const char *methods[] = {"DELETE", "GET"};
   for (int i = 0; i < 2; i++) {
@@ -212,8 +212,8 @@ TEST("R6 parameters are encoded byte for byte") {
   }
 }
 
-/* The message did not say which of several handles it spoke of. */
-TEST("bad_handle names the argument and what is wrong with it") {
+/* The message did not name the invalid one of several handles. */
+TEST("bad_handle names the argument and its problem") {
   wherry_request *request = new_request("GET", server_url("/echo"));
   wherry_response *response = NULL;
   CHECK_FAILS(wherry_client_perform(NULL, request, &response), WHERRY_E_ARGUMENT, "bad_handle");
@@ -230,7 +230,7 @@ TEST("bad_handle names the argument and what is wrong with it") {
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument request is invalid: the handle was freed");
 }
 
-/* The last failure names this argument. */
+/* The last error names this argument. */
 static void check_names(wherry_status status, const char *argument) {
   CHECK_STATUS(status, WHERRY_E_ARGUMENT);
   CHECK_TEXT(wherry_error_reason(wherry_last_error()), "bad_handle");
@@ -238,8 +238,8 @@ static void check_names(wherry_status status, const char *argument) {
               check_format("argument %s is invalid", argument));
 }
 
-/* The message had the name of the kind, and so it blamed the good one of two handles. */
-TEST("bad_handle names the right one of two handles of a kind, as the header does") {
+/* The message had the name of the kind, and so it blamed the valid one of two handles. */
+TEST("bad_handle names the invalid one of two handles of a kind, as in the header") {
   wherry_json *json = new_json("{}", 2), *gone = NULL;
   REQUIRE_OK(wherry_json_new(&gone));
   CHECK_OK(wherry_json_free(gone));
@@ -300,7 +300,7 @@ TEST("a message shortens a long URL") {
   }
 }
 
-TEST("R8 what JSON cannot say is an error, and nothing is sent") {
+TEST("R8 a value that JSON cannot represent is an error, and nothing is sent") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   const char *bad[] = {"{\"a\": NaN}", "[1,", "{\"a\":1}x", "\"\xff\"", "'a'", ""};
   for (int i = 0; i < 6; i++) {
@@ -314,12 +314,12 @@ TEST("R8 what JSON cannot say is an error, and nothing is sent") {
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("R9 a file is a body that is not held in memory") {
+TEST("R9 a file body is not held in memory") {
   size_t mebibytes = check_in_full() ? 100 : 40;
   const char *path = check_path("body");
   size_t count = mebibytes << 20;
   check_write_file(path, "", 0);
-  REQUIRE_INT(truncate(path, (off_t)count), 0); /* sparse: nothing of it is on the disk */
+  REQUIRE_INT(truncate(path, (off_t)count), 0); /* sparse: it takes no space on the disk */
   wherry_client *client = new_client(NULL);
   perform(client, new_request("GET", server_url("/empty")));
   long before = check_resident_kib();
@@ -359,7 +359,7 @@ TEST("R3 HEAD with a body, CONNECT and TRACE are not sent") {
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("K3 what a request has lent takes no more room however often it is asked") {
+TEST("K3 repeated getters on a request use no more memory") {
   static char url[10000], last[200];
   wherry_request *request = new_request("GET", "http://127.0.0.1/");
   long before = 0;

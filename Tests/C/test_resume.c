@@ -1,7 +1,7 @@
-/* Wherry: rows D6 to D12 and D20 of features.md, from C: downloads that break off and go on
+/* Wherry: rows D6 to D12 and D20 of features.md, from C: interrupted and resumed downloads
  * SPDX-License-Identifier: Apache-2.0
  *
- * Files, directories and names stand in test_downloads.c. */
+ * test_downloads.c covers files, directories, and names. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,14 +11,14 @@
 
 enum { SIZE = 1060921, CUT = 400000, SMALL = 300000 };
 
-/* A request that is not tried again by itself. */
+/* A request without automatic retries. */
 static wherry_request *once(const char *url) {
   wherry_request *request = new_request("GET", url);
   REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 0));
   return request;
 }
 
-/* The file has `count` bytes of the server's pattern and its folder nothing else. */
+/* The file has `count` bytes of the server's pattern, and its folder contains nothing else. */
 static void is_whole(const char *path, long count) {
   long found;
   const char *bytes = check_read_file(path, &found);
@@ -27,7 +27,7 @@ static void is_whole(const char *path, long count) {
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-/* Leaves a partial behind. */
+/* Leaves a partial file. */
 static void leave_partial(wherry_client *client, const char *url, const char *path) {
   outcome got = download(client, once(url), path);
   REQUIRE_STATUS(got.status, WHERRY_E_NETWORK);
@@ -41,7 +41,7 @@ static wherry_transfer *start(wherry_client *client, const wherry_request *reque
   return keep_transfer(transfer);
 }
 
-/* Waits until the transfer has that many bytes, or one event after another says it never will. */
+/* Waits until the transfer has that many bytes, or until an event proves that it never will. */
 static void wait_for_bytes(wherry_queue *queue, const wherry_transfer *transfer, int64_t count) {
   for (;;) {
     wherry_progress now = {.size = sizeof now};
@@ -57,7 +57,7 @@ static void wait_for_bytes(wherry_queue *queue, const wherry_transfer *transfer,
   }
 }
 
-/* Reads to the end; "changed,416,": why it began again, in order. */
+/* Reads to the end; "changed,416,": the reasons of restarts, in order. */
 static const char *restarts_until_done(wherry_queue *queue, wherry_status *out_status) {
   const char *restarts = "";
   for (;;) {
@@ -73,12 +73,12 @@ static const char *restarts_until_done(wherry_queue *queue, wherry_status *out_s
   }
 }
 
-TEST("D6 what the server does when a download goes on decides whether it begins again") {
+TEST("D6 the server's response to a resume decides whether the download restarts") {
   const struct { const char *query, *restarts; long size; int requests; } rows[] = {
       {"", "", SIZE, 2},
-      {"seed=2&seed_next=1", "changed,", SIZE, 2},                        /* If-Range honoured */
+      {"seed=2&seed_next=1", "changed,", SIZE, 2},                        /* If-Range honored */
       {"seed=2&seed_next=1&ignore_if_range=1", "changed,", SIZE, 3},      /* a 206 of another tag */
-      {"etag=none", "", SIZE, 2},                                         /* an old date only */
+      {"etag=none", "", SIZE, 2},                                         /* only an old date */
       {"ranges=0&accept_ranges=bytes", "ranges_unsupported,", SIZE, 2},
       {"bad_range=zero", "", SIZE, 2},
       {"bad_range=missing", "bad_range,", SIZE, 3},
@@ -90,7 +90,7 @@ TEST("D6 what the server does when a download goes on decides whether it begins 
   wherry_queue *queue = new_queue();
   const char *path = check_path("file.bin");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    server_ask("/_reset"); /* the attempts are counted anew */
+    server_ask("/_reset"); /* resets the count of attempts */
     const char *url = server_url("/bytes/%d?cut=%d&times=1&%s", SIZE, CUT, rows[i].query);
     leave_partial(client, url, path);
     start(client, once(url), path, queue);
@@ -106,10 +106,10 @@ TEST("D6 what the server does when a download goes on decides whether it begins 
   }
 }
 
-TEST("D6 DR6 a server that answers If-Range with the whole is asked once more by If-Match") {
+TEST("D6 DR6 a server that answers If-Range with the complete file gets one If-Match request") {
   const struct { const char *query, *restarts; } rows[] = {
-      {"no_if_range=1", ""},                                   /* one that knows no If-Range */
-      {"ranges=0&accept_ranges=bytes", "ranges_unsupported,"}}; /* one that knows no ranges */
+      {"no_if_range=1", ""},                                   /* no If-Range support */
+      {"ranges=0&accept_ranges=bytes", "ranges_unsupported,"}}; /* no range support */
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *path = check_path("file.bin");
@@ -130,7 +130,7 @@ TEST("D6 DR6 a server that answers If-Range with the whole is asked once more by
   }
 }
 
-TEST("DR6 what is there stays while another URL or a useless answer brings nothing better") {
+TEST("DR6 the partial file is kept if another URL or a useless response returns nothing better") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("file.bin");
   const char *url = server_url("/bytes/%d?cut=%d&times=1", SIZE, CUT);
@@ -147,14 +147,14 @@ TEST("DR6 what is there stays while another URL or a useless answer brings nothi
   is_whole(path, SIZE);
 }
 
-TEST("D7 a 416 of the size that is here already is the end, and nothing is fetched twice") {
+TEST("D7 a 416 with the size of the partial file completes it, without another download") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("file.bin");
   wherry_queue *queue = new_queue();
   const char *url = server_url("/bytes/%d?hold=%d&gate=g", SIZE, CUT);
   wherry_transfer *transfer = start(client, once(url), path, queue);
   wait_for_bytes(queue, transfer, CUT);
-  /* Every byte comes, but the name is taken meanwhile. */
+  /* Every byte arrives, but the target name is taken before the end. */
   REQUIRE_INT(mkdir(path, 0755), 0);
   server_open("g");
   outcome blocked = done_of(queue, transfer);
@@ -173,7 +173,7 @@ TEST("D7 a 416 of the size that is here already is the end, and nothing is fetch
   CHECK_OK(wherry_json_free(log));
 }
 
-TEST("D7 a 5xx keeps the partial and its words, and when it is over the download goes on") {
+TEST("D7 a 5xx keeps the partial file and its text, and later the download resumes") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("file.bin");
   const int codes[] = {500, 503};
@@ -184,7 +184,7 @@ TEST("D7 a 5xx keeps the partial and its words, and when it is over the download
     outcome refused = download(client, once(url), path);
     CHECK_STATUS(refused.status, WHERRY_E_HTTP);
     CHECK_INT(refused.http_code, codes[i]);
-    CHECK_INT(check_entries(check_path(".")), 0); /* nothing was there to be kept */
+    CHECK_INT(check_entries(check_path(".")), 0); /* no partial file existed */
   }
   server_ask("/_reset");
   const char *url = server_url("/bytes/%d?cut=%d&times=1&status_next=503&change_at=2", SIZE, CUT);
@@ -195,7 +195,7 @@ TEST("D7 a 5xx keeps the partial and its words, and when it is over the download
   CHECK(wherry_partial_ratio(path) >= 0.37 && wherry_partial_ratio(path) <= 0.38);
 }
 
-TEST("D9 without time passing only the first and the last progress are told, or none") {
+TEST("D9 without passing time only the first and the last progress are reported, or none") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_advance_ms(stub, 0)); /* from here on its clock stands still */
@@ -203,7 +203,7 @@ TEST("D9 without time passing only the first and the last progress are told, or 
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, check_memory(count), count));
   outcome got = download(client, once("http://h.invalid/a"), check_path("a.bin"));
   CHECK_STATUS(got.status, WHERRY_OK);
-  /* Of those that nobody has read only the newest is kept. */
+  /* Of unread progress events only the newest is kept. */
   CHECK(got.progress_count == 1 || got.progress_count == 2);
   CHECK_INT(got.last_done, count);
   wherry_request *quiet = once("http://h.invalid/b");
@@ -213,12 +213,12 @@ TEST("D9 without time passing only the first and the last progress are told, or 
   CHECK_INT(got.progress_count, 0);
 }
 
-TEST("D9 speed and the time that is left come with progress") {
+TEST("D9 progress includes the speed and the time left") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request =
       once(server_url("/bytes/%d?drip=100000&interval_ms=500&gate=g", SIZE));
-  /* However slow all of this is, it is no stall. */
+  /* However slow all of this is, it is not a stall. */
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_STALL_BYTES_PER_SECOND, 0));
   wherry_transfer *transfer = start(client, request, check_path("file.bin"), queue);
   server_open("g");
@@ -247,11 +247,11 @@ TEST("D9 speed and the time that is left come with progress") {
     CHECK_OK(wherry_event_free(event));
   }
   CHECK(speeds > 0);
-  CHECK(estimates > 0); /* it took five seconds, and after two there is one */
+  CHECK(estimates > 0); /* it took five seconds, and a stall takes two */
   CHECK_INT(wherry_transfer_state(transfer), WHERRY_STATE_DONE);
 }
 
-TEST("D11 the partial of a failure has exactly what arrived") {
+TEST("D11 the partial file of a failure has exactly the received bytes") {
   wherry_client *client = new_client(NULL);
   const char *path = check_path("file.bin");
   const int cuts[] = {CUT, SIZE / 2};
@@ -271,7 +271,7 @@ TEST("D11 the partial of a failure has exactly what arrived") {
 typedef enum standing { RUNNING, PAUSED, DONE, FAILED, CANCELLED, STANDINGS } standing;
 typedef wherry_status (*verb)(wherry_transfer *);
 
-TEST("D12 each verb in each state does what it says, also when it is said twice") {
+TEST("D12 each command works in each state, also when repeated") {
   const verb verbs[] = {wherry_transfer_pause, wherry_transfer_resume, wherry_transfer_cancel,
                         wherry_transfer_discard};
   enum { PAUSE, RESUME, CANCEL, DISCARD, VERBS };
@@ -283,7 +283,7 @@ TEST("D12 each verb in each state does what it says, also when it is said twice"
       const char *gate = check_format("go%d-%d", at, said);
       REQUIRE_INT(mkdir(folder, 0755), 0);
       const char *query = at == FAILED ? "cut=400000" : "hold=400000&times=1";
-      server_ask("/_reset"); /* the attempts are counted anew */
+      server_ask("/_reset"); /* resets the count of attempts */
       wherry_transfer *transfer =
           start(client, once(server_url("/bytes/%d?%s&gate=%s", SIZE, query, gate)), path, queue);
       outcome got = {.status = WHERRY_OK};
@@ -317,7 +317,7 @@ TEST("D12 each verb in each state does what it says, also when it is said twice"
                                                                 : WHERRY_STATE_DONE);
       CHECK_INT(check_exists(path), is_there);
       CHECK_INT(wherry_partial_ratio(path) > 0, is_kept);
-      /* The file, or partial and journal, or nothing. */
+      /* The file, or partial file and journal, or no file. */
       if (!CHECK_INT(check_entries(folder), is_there ? 1 : is_kept ? 2 : 0))
         CHECK_TEXT(folder, "as it should be");
     }
@@ -325,7 +325,7 @@ TEST("D12 each verb in each state does what it says, also when it is said twice"
   CHECK_INT(wherry_client_count(client, WHERRY_MATCH_ALL, NULL), 0);
 }
 
-TEST("D12 verbs reach one download by its path, several by tag and URL, and all at once") {
+TEST("D12 commands reach one download by its path, several by tag and URL, and all at once") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *url = server_url("/bytes/%d?hold_at=%d&gate=go", SIZE, CUT);
@@ -366,7 +366,7 @@ TEST("D12 verbs reach one download by its path, several by tag and URL, and all 
   CHECK(check_exists(check_path("c")) && check_exists(check_path("d")));
 }
 
-TEST("D20 a wrong digest is an error that says what was expected and what came") {
+TEST("D20 a wrong digest is an error with the expected and the actual digest") {
   wherry_client *client = new_client(NULL);
   const struct { wherry_digest digest; const char *name; } rows[] = {
       {WHERRY_DIGEST_MD5, "md5"}, {WHERRY_DIGEST_SHA1, "sha1"},
@@ -381,7 +381,7 @@ TEST("D20 a wrong digest is an error that says what was expected and what came")
       const char *path = check_path("file.bin");
       const char *query = resumed ? "cut=400000&times=1" : "whole=1";
       const char *url = server_url("/bytes/%d?%s&n=%d", SIZE, query, i);
-      server_ask("/_reset"); /* the attempts are counted anew */
+      server_ask("/_reset"); /* resets the count of attempts */
       if (resumed) leave_partial(client, url, path);
       wherry_request *request = once(url);
       CHECK_OK(wherry_request_set_digest(request, rows[i].digest, wrong.body));

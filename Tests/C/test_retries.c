@@ -1,4 +1,4 @@
-/* Wherry: rows R29, R31 and R32 of features.md, from C: attempts after the first one
+/* Wherry: rows R29, R31 and R32 of features.md, from C: retries
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "server.h"
 
-TEST("R29 requests go again after failures that may pass, as often as asked") {
+TEST("R29 requests are retried after transient failures up to the requested number") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
@@ -29,7 +29,7 @@ TEST("R29 requests go again after failures that may pass, as often as asked") {
   CHECK_INT(wherry_stub_request_count(stub), 3);
 }
 
-TEST("R29 a POST does not go again where a kept connection breaks") {
+TEST("R29 a POST is not retried after a kept connection drops") {
   wherry_client *client = new_client(NULL);
   server_script("{\"kept\": [{\"json\": {}}, {\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}},"
                 "{\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}}]}");
@@ -47,7 +47,7 @@ TEST("R29 a POST does not go again where a kept connection breaks") {
   CHECK_INT(server_count("requests"), 5);
 }
 
-TEST("R29 neither by default nor with POST does anything go again by itself") {
+TEST("R29 nothing is retried by default, and POST never automatically") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 503, NULL, "no", 2));
@@ -61,7 +61,7 @@ TEST("R29 neither by default nor with POST does anything go again by itself") {
               WHERRY_E_ARGUMENT, "bad_value");
 }
 
-TEST("R31 a question decides whether a failure is the end") {
+TEST("R31 a decision event chooses whether a failure is final") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
@@ -85,10 +85,10 @@ TEST("R31 a question decides whether a failure is the end") {
   CHECK_INT(wherry_stub_request_count(stub), 2);
 }
 
-TEST("R32 fifty requests that meet a 401 ask once, and all go again") {
+TEST("R32 fifty requests with a 401 share one token refresh, and all are retried") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
-  /* The server takes its newest token only. */
+  /* The server accepts only its newest token. */
   outcome got = perform(client, new_request("POST", server_url("/token")));
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BEARER_TOKEN, "stale"));
@@ -114,7 +114,7 @@ TEST("R32 fifty requests that meet a 401 ask once, and all go again") {
   CHECK_INT(asked, 1);
 }
 
-/* The retries that the response of a record counts. */
+/* The retries counted in the response of a record. */
 static int32_t retries_of(wherry_queue *queue) {
   wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
   wherry_metrics metrics = {.size = sizeof metrics};
@@ -125,7 +125,7 @@ static int32_t retries_of(wherry_queue *queue) {
 }
 
 /* Only attempts after a failure and with a new token were counted. */
-TEST("R29 every attempt after the first one of a URL is counted, for whatever reason") {
+TEST("R29 every attempt after the first one of a URL is counted, for any reason") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_base(config, "down", "http://127.0.0.1:1/"));
   CHECK_OK(wherry_config_set_base(config, "up", server_url("/echo")));
@@ -134,7 +134,7 @@ TEST("R29 every attempt after the first one of a URL is counted, for whatever re
 
   wherry_request *request = new_request("GET", server_url("/auth/digest/skye/p"));
   CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "skye", "p"));
-  for (int32_t expected = 1; expected >= 0; expected--) { /* the second time the nonce is known */
+  for (int32_t expected = 1; expected >= 0; expected--) { /* the nonce is known the second time */
     send_request(client, request, queue, NULL);
     CHECK_INT(retries_of(queue), expected);
   }
@@ -158,7 +158,7 @@ TEST("R29 every attempt after the first one of a URL is counted, for whatever re
   CHECK_INT(retries_of(queue), 1);
 }
 
-TEST("R32 without a new token every 401 stands") {
+TEST("R32 without a new token every 401 is final") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_TOKEN));
@@ -169,7 +169,7 @@ TEST("R32 without a new token every 401 stands") {
   CHECK_INT(next_done(queue).http_code, 401);
 }
 
-/* What is told of one answer, as words. */
+/* The events of one response, as words. */
 static const char *told(wherry_queue *queue) {
   char text[256] = "";
   for (;;) {
@@ -193,8 +193,8 @@ static const char *told(wherry_queue *queue) {
   }
 }
 
-/* It was told twice, or not at all, where attempts, questions and the cache met. */
-TEST("R29 R20 K15 one HEAD is told of each answer, and it is that of the one that stands") {
+/* HEAD events were sent twice or never when retries, decisions, and the cache combined. */
+TEST("R29 R20 K15 each response has one HEAD event, that of the final attempt") {
   const char *url = "http://h.invalid/a";
   wherry_stub *stub = new_stub();
   wherry_config *config = new_config();

@@ -1,4 +1,4 @@
-/* Wherry: row C19 and rule SEC-U9, from C: the way that connections take
+/* Wherry: row C19 and rule SEC-U9, from C: network routes
  * SPDX-License-Identifier: Apache-2.0 */
 #include <locale.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@ static wherry_config *with(wherry_text_option option, const char *value) {
   return config;
 }
 
-/* A URL of this test with another host; with the port or without. */
+/* A URL of this test with another host, with or without the port. */
 static const char *url_at(const char *host, bool with_port) {
   const char *rest = server_url("/echo") + strlen("http://127.0.0.1");
   if (!with_port) rest = strchr(rest, '/');
   return check_format("http://%s%s", host, rest);
 }
 
-TEST("C19 a host whose address is given is not looked up, and keeps its name") {
+TEST("C19 a host with a given address is not looked up and keeps its name") {
   int port = 0;
   sscanf(server_url("/"), "http://127.0.0.1:%d", &port);
   wherry_client *client = new_client(
@@ -34,7 +34,7 @@ TEST("C19 a host whose address is given is not looked up, and keeps its name") {
       WHERRY_E_ARGUMENT, "bad_value");
 }
 
-TEST("C19 a Unix socket stands for every host") {
+TEST("C19 a Unix socket serves every host") {
   wherry_client *client = new_client(with(WHERRY_TEXT_UNIX_SOCKET, server_unix_socket()));
   outcome got = perform(client, new_request("GET", url_at("container.invalid", false)));
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -43,14 +43,14 @@ TEST("C19 a Unix socket stands for every host") {
       WHERRY_E_ARGUMENT, "bad_path");
 }
 
-TEST("C19 connections go out by the interface that is named") {
+TEST("C19 connections use the given interface") {
   wherry_client *client = new_client(with(WHERRY_TEXT_INTERFACE, "lo"));
   CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
   client = new_client(with(WHERRY_TEXT_INTERFACE, "none0"));
   CHECK_TEXT(perform(client, new_request("GET", server_url("/echo"))).reason, "connect");
 }
 
-TEST("C19 SEC-U9 a proxy gets its credentials, but not for hosts that go without") {
+TEST("C19 SEC-U9 a proxy gets its credentials, but not for hosts that bypass it") {
   char *proxy = server_url("/");
   *strstr(proxy, "/@") = '\0';
   wherry_config *config = with(WHERRY_TEXT_PROXY, proxy);
@@ -64,7 +64,7 @@ TEST("C19 SEC-U9 a proxy gets its credentials, but not for hosts that go without
       WHERRY_E_ARGUMENT, "bad_value");
 }
 
-TEST("C19 a proxy that can be none is refused, and one that cannot be reached is named") {
+TEST("C19 an invalid proxy is refused, and an unreachable one is named") {
   CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_PROXY, "ftp://h:1"),
       WHERRY_E_ARGUMENT, "bad_value");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "proxy ");
@@ -76,7 +76,7 @@ TEST("C19 a proxy that can be none is refused, and one that cannot be reached is
   CHECK_LACKS(got.message, "hunter4");
 }
 
-TEST("R39 a stub sends some requests to the network") {
+TEST("R39 a stub passes selected requests to the network") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*/made-up", -1, 200, NULL, "stub", 4));
@@ -99,9 +99,9 @@ TEST("R39 a stub sends some requests to the network") {
   CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
 }
 
-/* The host that clients resolve is compared with that of URLs, which are in ASCII: in the locale C no
- * international name ever matched. */
-TEST("C19 an international name is resolved in every locale, of a URL and of a proxy") {
+/* The host that clients resolve is compared with that of URLs, which are in ASCII: in the locale C
+ * no international name ever matched. */
+TEST("C19 an international name of a URL or a proxy is resolved in every locale") {
   int port = 0;
   sscanf(server_url("/"), "http://127.0.0.1:%d", &port);
   const char *name = "b\xc3\xbc" "cher.example";
@@ -120,7 +120,7 @@ TEST("C19 an international name is resolved in every locale, of a URL and of a p
   setlocale(LC_ALL, "C");
 }
 
-TEST("C19 each scheme has a proxy of its own, and exceptions have ports") {
+TEST("C19 each scheme has its own proxy, and exceptions have ports") {
   char *proxy = server_url("/");
   *strstr(proxy, "/@") = '\0';
   wherry_config *config = with(WHERRY_TEXT_PROXY, "http://127.0.0.1:1");

@@ -1,4 +1,4 @@
-/* Wherry: the case tables of Tests/Scenarios, which Swift and Python prove too
+/* Wherry: the case tables of Tests/Scenarios, shared with Swift and Python
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "pictures.h"
 #include "server.h"
 
-/* The table, read by the library's own functions; freed when the test ends. */
+/* The table, parsed with the library's own functions; freed when the test ends. */
 static wherry_json *table(const char *name) {
   long count;
   char *text = check_read_file(check_format("%s/%s", WHERRY_SCENARIOS, name), &count);
@@ -20,7 +20,7 @@ static wherry_json *table(const char *name) {
   return json;
 }
 
-/* The text at a path of a case, as the test's own; NULL where there is none. */
+/* The text at a path of a case, freed with the test; NULL if it is missing. */
 static char *text_of(const wherry_json *json, size_t index, const char *path) {
   const char *text = wherry_json_get_text(json, check_format("cases/%zu/%s", index, path), NULL, NULL);
   return text == NULL ? NULL : check_format("%s", text);
@@ -53,7 +53,7 @@ static char *filled(const char *text) {
 
 typedef enum joined { REQUEST, FORM, DOWNLOAD } joined;
 
-/* Sends to the URL in one of three ways; the outcome has what /echo said. */
+/* Sends to the URL in one of three ways; the outcome has the /echo response. */
 static outcome join(wherry_client *client, const char *url, joined kind, size_t row) {
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request(kind == FORM ? "POST" : "GET", url);
@@ -76,7 +76,7 @@ static outcome join(wherry_client *client, const char *url, joined kind, size_t 
   return got;
 }
 
-TEST("C2 one rule joins URLs of requests, forms and downloads, as the table says") {
+TEST("C2 URLs of requests, forms, and downloads are joined as in the table") {
   wherry_json *json = table("url-joins.json");
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
     const char *base = text_of(json, i, "base"), *error = text_of(json, i, "error");
@@ -113,7 +113,7 @@ static void style(const wherry_json *json, size_t i, wherry_request *request) {
   }
 }
 
-TEST("R6 R7 queries and forms are byte for byte the table's") {
+TEST("R6 R7 queries and forms match the table byte for byte") {
   wherry_json *json = table("query-encoding.json");
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
@@ -140,7 +140,7 @@ TEST("R6 R7 queries and forms are byte for byte the table's") {
     REQUIRE(target != NULL && strchr(target, '?') != NULL);
     CHECK_TEXT(strchr(target, '?') + 1, check_format("z=1%s%s", *query == '\0' ? "" : "&", query));
 
-    /* A form's own field goes last. */
+    /* A form's own field is last. */
     request = new_request("POST", server_url("/echo"));
     CHECK_OK(wherry_request_set_parameters_json(request, text, count));
     style(json, i, request);
@@ -151,9 +151,9 @@ TEST("R6 R7 queries and forms are byte for byte the table's") {
   }
 }
 
-TEST("SEC-U3 SEC-U6 credentials, fields and bodies go to the origin they were given for") {
+TEST("SEC-U3 SEC-U6 credentials, headers, and bodies are sent only to their origin") {
   wherry_json *json = table("redirects.json");
-  /* The other port is that of HTTPS, whose certificate nobody has signed. */
+  /* The other port serves HTTPS with a self-signed certificate. */
   wherry_client *client = new_client_with(WHERRY_OPTION_INSECURE, 1);
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
     const char *to = text_of(json, i, "to"), *error = text_of(json, i, "error");
@@ -199,7 +199,7 @@ TEST("SEC-U3 SEC-U6 credentials, fields and bodies go to the origin they were gi
   }
 }
 
-/* The raw picture of a case of pictures.json; the test's own memory. */
+/* The raw image of a case of pictures.json, freed with the test. */
 static uint8_t *recipe(int width, int height, int channels) {
   uint8_t *pixels = check_memory((size_t)(width * height * channels)), *at = pixels;
   for (int y = 0; y < height; y++)
@@ -231,7 +231,7 @@ static wherry_compression *step_of(const wherry_json *json, size_t index, size_t
   return made;
 }
 
-TEST("U8 equal options give equal bytes in every language, as the table says") {
+TEST("U8 equal options give equal bytes in every language") {
   static const char *const formats[] = {"", "gray8", "rgb8", "rgba8", "bgra8"};
   static const int channels[] = {0, 1, 3, 4, 4};
   wherry_json *json = table("pictures.json");
@@ -262,7 +262,7 @@ TEST("U8 equal options give equal bytes in every language, as the table says") {
   }
 }
 
-/* Appends bytes in hexadecimal, so many times. */
+/* Appends bytes given in hexadecimal, repeated this many times. */
 static size_t append(uint8_t *bytes, size_t at, const char *hex, int64_t times) {
   for (; hex != NULL && times > 0; times--)
     for (const char *digit = hex; *digit != '\0'; digit += 2) {
@@ -274,7 +274,7 @@ static size_t append(uint8_t *bytes, size_t at, const char *hex, int64_t times) 
   return at;
 }
 
-TEST("SEC-R8 SEC-R9 pictures that cannot be read are refused, each for its reason") {
+TEST("SEC-R8 SEC-R9 unreadable images are each refused with their reason") {
   wherry_json *json = table("bad-pictures.json");
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
     const char *head = text_of(json, i, "head"), *again = text_of(json, i, "again");
@@ -296,7 +296,7 @@ TEST("SEC-R8 SEC-R9 pictures that cannot be read are refused, each for its reaso
   }
 }
 
-TEST("U8 SEC-R10 every kind of picture has the colours that another program sees") {
+TEST("U8 SEC-R10 every kind of image has the same colors as in another program") {
   wherry_json *json = table("picture-colours.json");
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
     size_t count;
@@ -338,7 +338,7 @@ TEST("U8 SEC-R10 every kind of picture has the colours that another program sees
   }
 }
 
-/* The DONE of a request that is answered with this Content-Type and body. */
+/* The DONE of a request with a response of this Content-Type and body. */
 static wherry_event *answered(wherry_client *client, const char *type, const char *base64) {
   char quoted[200], *to = quoted;
   for (const char *from = type; *from != '\0'; from++) {
@@ -355,7 +355,7 @@ static wherry_event *answered(wherry_client *client, const char *type, const cha
   return event;
 }
 
-TEST("R13 text has the charset of its type, as the table says") {
+TEST("R13 text uses the charset that the table expects") {
   wherry_json *json = table("charsets.json");
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
@@ -374,7 +374,7 @@ TEST("R13 text has the charset of its type, as the table says") {
   }
 }
 
-TEST("R13 a picture has the pixels that another program sees, and what is none is refused") {
+TEST("R13 an image has the same pixels as in another program, and an invalid one is refused") {
   wherry_json *json = table("picture-colours.json");
   wherry_client *client = new_client(NULL);
   wherry_image *image = NULL, *pixels = NULL;

@@ -1,4 +1,4 @@
-/* Wherry: rows O15 and O16 of features.md, from C: lists in sections and base items
+/* Wherry: rows O15 and O16 of features.md, from C: sectioned lists and base items
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
@@ -12,7 +12,7 @@ static const char *const kinds[] = {"",
                                     "reload_sections",
                                     "reload_all"};
 
-/* A list of changes as the table writes them; frees it. */
+/* A list of changes in the table's notation; frees it. */
 static char *told(wherry_list *changes) {
   char *text = check_format("[");
   for (size_t i = 0; i < wherry_list_count(changes); i++) {
@@ -31,7 +31,7 @@ static char *told(wherry_list *changes) {
   return check_format("%s]", text);
 }
 
-/* Does what stands at a path of the table; the changes. */
+/* Performs the operation at a path of the table; returns the changes. */
 static char *act(wherry_sectioned_list *list, const wherry_json *json, const char *at) {
   const char *verb = wherry_json_get_text(json, check_format("%s/0", at), "", NULL);
   const size_t section = (size_t)wherry_json_get_integer(json, check_format("%s/1", at), 0);
@@ -65,7 +65,7 @@ static char *act(wherry_sectioned_list *list, const wherry_json *json, const cha
   return told(changes);
 }
 
-/* The list as the table writes it. */
+/* The list in the table's notation. */
 static char *all_of(const wherry_sectioned_list *list) {
   char *text = check_format("[");
   for (size_t s = 0; s < wherry_sectioned_list_count(list); s++) {
@@ -87,7 +87,7 @@ static char *all_of(const wherry_sectioned_list *list) {
   return check_format("%s]", text);
 }
 
-TEST("O15 every list in sections of the table") {
+TEST("O15 sectioned lists match the table") {
   long count;
   char *text = check_read_file(WHERRY_SCENARIOS "/sections.json", &count);
   REQUIRE(text != NULL);
@@ -115,7 +115,7 @@ TEST("O15 every list in sections of the table") {
   }
 }
 
-TEST("O15 a place out of range is answered, and what are no items is refused") {
+TEST("O15 an index out of range and invalid items are refused") {
   wherry_sectioned_list *list = NULL;
   REQUIRE_OK(wherry_sectioned_list_new(&list));
   wherry_json *items = new_json("[1,2]", 5), *object = new_json("{}", 2);
@@ -134,7 +134,7 @@ TEST("O15 a place out of range is answered, and what are no items is refused") {
   CHECK(wherry_sectioned_list_header(list, 1) == NULL);
   CHECK(wherry_sectioned_list_header(list, 2) == NULL);
   CHECK(wherry_sectioned_list_footer(list, SIZE_MAX) == NULL);
-  /* A title that was lent stays good while other things change. */
+  /* A borrowed title stays valid while other items change. */
   const char *header = wherry_sectioned_list_header(list, 0);
   CHECK_OK(wherry_sectioned_list_remove_section(list, 0, NULL));
   CHECK_TEXT(header, "A");
@@ -151,7 +151,7 @@ TEST("O15 a place out of range is answered, and what are no items is refused") {
   CHECK_OK(wherry_json_free(object));
 }
 
-TEST("O16 a base item takes what is there, and a field of the caller's own goes before") {
+TEST("O16 a base item reads the known fields, and the caller's fields take precedence") {
   wherry_mapping *mapping = NULL;
   REQUIRE_OK(wherry_mapping_new_base_item(&mapping));
   const char *text = "{\"identifier\":7,\"title\":\"Skye\",\"subtitle\":null,\"image\":[],"

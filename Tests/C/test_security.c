@@ -1,4 +1,4 @@
-/* Wherry: rules SEC-U of security, from C: hostile texts, URLs and redirects
+/* Wherry: rules SEC-U of security, from C: hostile texts, URLs, and redirects
  * SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static char *escaped(const char *text) {
 
 /* ---- SEC-U1: control bytes ------------------------------------------------------------------- */
 
-/* Each sets one text, and the control byte is in it. */
+/* Each sets one text that contains the control byte. */
 typedef wherry_status (*setter)(wherry_config *, wherry_client *, wherry_request *, const char *);
 #define SETTER(name, call)                                                                   \
   static wherry_status name(wherry_config *config, wherry_client *client,                    \
@@ -28,7 +28,7 @@ typedef wherry_status (*setter)(wherry_config *, wherry_client *, wherry_request
     return call;                                                                             \
   }
 static wherry_status new_method(const char *text) {
-  wherry_request *other = NULL; /* the method is set when it is made */
+  wherry_request *other = NULL; /* the method is set on creation */
   wherry_status status = wherry_request_new(text, "http://127.0.0.1:1/", &other);
   CHECK_OK(wherry_request_free(other));
   return status;
@@ -81,7 +81,7 @@ static const struct { const char *name; setter set; } setters[] = {
     {"config's picture type", config_type}, {"config's base", config_base},
     {"config's named base", config_named_base}};
 
-TEST("SEC-U1 no control byte gets into a field, a method, a type or a URL") {
+TEST("SEC-U1 control bytes never reach a header, a method, a type, or a URL") {
   wherry_stub *stub = new_stub();
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
@@ -96,7 +96,7 @@ TEST("SEC-U1 no control byte gets into a field, a method, a type or a URL") {
       REQUIRE_OK(wherry_config_new(&config));
       CHECK_OK(wherry_config_set_stub(config, stub));
       REQUIRE_OK(wherry_request_new("POST", "http://127.0.0.1:1/", &request));
-      /* Refused where it is set, or where all is put together. */
+      /* Refused where it is set, or when the request is composed. */
       wherry_status status = setters[i].set(config, client, request, text);
       if (status == WHERRY_OK) status = wherry_client_new(config, &fresh);
       if (status == WHERRY_OK) status = wherry_client_send(fresh, request, queue, NULL, NULL);
@@ -109,11 +109,11 @@ TEST("SEC-U1 no control byte gets into a field, a method, a type or a URL") {
   }
   CHECK(queue_is_empty(queue));
   CHECK_INT(wherry_stub_request_count(stub), 0);
-  /* What was refused has changed nothing. */
+  /* A refused value has changed nothing. */
   CHECK_STATUS(perform(client, new_request("GET", "http://127.0.0.1:1/")).status, WHERRY_OK);
 }
 
-TEST("SEC-U1 a tag, a version and names of parts may hold any text, and none of it splits a field") {
+TEST("SEC-U1 a tag, a version, and part names may hold any text, and no header is split") {
   wherry_stub *stub = new_stub();
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
@@ -170,7 +170,7 @@ TEST("SEC-U2 a URL names one host, or is refused before anything is sent") {
   }
 }
 
-TEST("SEC-U2 no text whatever ends the program, and what is sent is what was judged") {
+TEST("SEC-U2 no text ends the program, and the URL sent is the URL that was checked") {
   static const char *const words[] = {
       "http", "https", ":", "/", "//", "\\", "@", "#", "?", "a", "b.c", "127.1", "[", "]", "::1",
       "%", "%2f", "%00", "..", ".", "\x7f", "\xe5\xa4\xa9", " ", "\t", "80", "99999", "&", "=",
@@ -206,9 +206,9 @@ TEST("SEC-U2 no text whatever ends the program, and what is sent is what was jud
   CHECK(sent > 0);
 }
 
-/* ---- SEC-U3 to SEC-U6: redirects; the table of origins stands in test_scenarios.c ------------- */
+/* ---- SEC-U3 to SEC-U6: redirects; the table of origins is in test_scenarios.c ---------------- */
 
-TEST("SEC-U3 a client's token and Proxy-Authorization stay behind, and the token is home again") {
+TEST("SEC-U3 a client's token and Proxy-Authorization stay with their origin") {
   wherry_config *config = new_config();
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BEARER_TOKEN, "mine"));
   wherry_client *client = new_client(config);
@@ -228,7 +228,7 @@ TEST("SEC-U3 a client's token and Proxy-Authorization stay behind, and the token
   CHECK_TEXT(server_field(1, "Proxy-Authorization"), NULL);
 }
 
-TEST("SEC-U4 from https to http no redirect is followed, and the way up is") {
+TEST("SEC-U4 a redirect from https to http is not followed, and from http to https is") {
   wherry_client *client = new_client_with(WHERRY_OPTION_INSECURE, 1);
   char *down = server_tls_url("/redirect-to?url=%s", escaped(server_url("/echo")));
   outcome got = perform(client, new_request("GET", down));
@@ -266,7 +266,7 @@ TEST("SEC-U5 a redirect to another scheme is refused, and nothing is opened") {
   CHECK_INT(check_entries(check_path(".")), 0);
 }
 
-TEST("SEC-U6 ten redirects are followed, an eleventh is not, and the bound can be set") {
+TEST("SEC-U6 ten redirects are followed, the eleventh is not, and the limit can be set") {
   wherry_client *client = new_client(NULL);
   wherry_response *response = NULL;
   wherry_request *request = new_request("GET", server_url("/redirect/10"));
@@ -295,7 +295,7 @@ TEST("SEC-U6 ten redirects are followed, an eleventh is not, and the bound can b
   CHECK_INT(server_count("requests"), 11);
 }
 
-TEST("SEC-U6 a body that cannot be sent again is not, and bytes and a file's are") {
+TEST("SEC-U6 a body that cannot be replayed is not sent again, but bytes and files are") {
   enum { COUNT = 300000 };
   char *bytes = check_memory(COUNT + 1); /* and a NUL */
   for (size_t i = 0; i < COUNT; i++) bytes[i] = (char)('a' + i % 26);

@@ -24,7 +24,7 @@ static void is_whole(const char *path) {
   CHECK_INT(check_entries(check_path(".")), 1);
 }
 
-TEST("D23 a number of connections brings a file, whatever the limit for a host is") {
+TEST("D23 several connections download a file, whatever the limit per host") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 2);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = NULL;
@@ -44,7 +44,7 @@ TEST("D23 a number of connections brings a file, whatever the limit for a host i
   is_whole(check_path("a"));
 }
 
-TEST("D23 servers that know no ranges, refuse connections or change their file") {
+TEST("D23 servers may ignore ranges, refuse connections, or change their file") {
   const struct { const char *query; int64_t segments; } rows[] = {
       {"ranges=0", 4},
       {"ranges=0&accept_ranges=bytes", 4},
@@ -64,14 +64,14 @@ TEST("D23 servers that know no ranges, refuse connections or change their file")
   }
 }
 
-TEST("D23 a number of connections beyond 16, and one below 0, is refused") {
+TEST("D23 more than 16 connections, and fewer than 0, are refused") {
   wherry_request *request = new_request("GET", "http://127.0.0.1:1/");
   CHECK_STATUS(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, 17), WHERRY_E_ARGUMENT);
   CHECK_STATUS(wherry_request_set_option(request, WHERRY_OPTION_SEGMENTS, -1), WHERRY_E_ARGUMENT);
   CHECK_STATUS(wherry_request_set_option(request, WHERRY_OPTION_PARTIAL_OF, 3), WHERRY_E_ARGUMENT);
 }
 
-TEST("D26 a fresh link goes on with the partial of one that has expired") {
+TEST("D26 a fresh link resumes the partial file of an expired one") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
   const char *path = check_path("a");
   const char *old =
@@ -87,7 +87,7 @@ TEST("D26 a fresh link goes on with the partial of one that has expired") {
   got = download(client, fresh, path);
 
   CHECK_STATUS(got.status, WHERRY_OK);
-  CHECK(got.first_done >= CUT); /* only the newest that is unread is told */
+  CHECK(got.first_done >= CUT); /* only the newest unread event is reported */
   CHECK_TEXT(server_field(2, "Range"), "bytes=3000000-");
   is_whole(path);
 }
@@ -112,7 +112,7 @@ static wherry_request *into_directory(const char *url) {
   return request;
 }
 
-/* The part was keyed by the whole URL, so that a fresh query always began at byte 0. */
+/* The partial file was keyed by the whole URL, so that a fresh query always began at byte 0. */
 TEST("D26 a fresh link into a directory resumes, and another file of the same path does not") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
   const char *folder = check_path("folder");
@@ -122,7 +122,7 @@ TEST("D26 a fresh link into a directory resumes, and another file of the same pa
   CHECK_TEXT(got.reason, "truncated");
   REQUIRE(got.partial != NULL);
 
-  /* Another file of the same length: the part of the first stays as it is. */
+  /* Another file of the same length: the partial file of the first is kept. */
   got = download(
       client,
       into_directory(server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2)), folder);
@@ -147,7 +147,7 @@ TEST("D26 a fresh link into a directory resumes, and another file of the same pa
   CHECK_TEXT(server_field(3, "Range"), check_format("bytes=%d-", CUT / 2));
   CHECK_INT(check_entries(folder), 2);
 
-  /* A program may refuse parts of other queries. */
+  /* A program may refuse partial files of other queries. */
   got = download(
       client, into_directory(server_url("/bytes/%d?sig=4&cut=%d&times=1", SIZE - 1, CUT)), folder);
   CHECK_TEXT(got.reason, "truncated");
@@ -192,14 +192,14 @@ TEST("D26 different queries of one path are downloaded into a directory at the s
   CHECK_INT(check_entries(folder), COUNT);
 }
 
-TEST("DR15 the longest wait that a server may ask for") {
+TEST("DR15 a download limits the wait that a server may request") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRY_AFTER_MS, 4000);
   const char *url = server_url("/bytes/1000?status_first=503&status_times=1&retry_after=5");
   outcome got = download(client, new_request("GET", url), check_path("a"));
   CHECK_TEXT(got.reason, "retry_later");
 }
 
-TEST("DR14 how long a download may stand still") {
+TEST("DR14 a download limits the time that it may stall") {
   wherry_client *client = new_client_with(WHERRY_OPTION_STALL_TIMEOUT_MS, 200);
   REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_RETRIES, 0));
   REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_STALL_BYTES_PER_SECOND, 1000));
@@ -208,7 +208,7 @@ TEST("DR14 how long a download may stand still") {
   CHECK_TEXT(got.reason, "stalled");
 }
 
-TEST("D24 a limit is changed on the way") {
+TEST("D24 a download's rate limit can change during the transfer") {
   wherry_client *client = new_client(NULL);
   for (int of_all = 0; of_all < 2; of_all++) {
     wherry_queue *queue = new_queue();
@@ -238,7 +238,7 @@ TEST("D24 a limit is changed on the way") {
   }
 }
 
-TEST("D24 a request's limit is not changed on the way") {
+TEST("D24 a request's rate limit cannot change during the transfer") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer =
@@ -247,7 +247,7 @@ TEST("D24 a request's limit is not changed on the way") {
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
 }
 
-TEST("D27 when one place fails for good the next one goes on") {
+TEST("D27 the next mirror continues after a permanent failure") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRIES, 0);
   wherry_request *request = new_request("GET", server_url("/bytes/%d?cut_at=%d", SIZE, CUT));
   const char *path = check_path("a");

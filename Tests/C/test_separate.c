@@ -1,4 +1,4 @@
-/* Wherry: uploads with a request for each picture, and pictures left out, from C
+/* Wherry: uploads with one request per image, and omitted images, from C
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "pictures.h"
 #include "server.h"
 
-/* A picture file of this test. */
+/* An image file of this test. */
 static char *picture_file(const char *name, int width, int height) {
   size_t count;
   char *path = check_path("%s", name);
@@ -18,7 +18,7 @@ static char *picture_file(const char *name, int width, int height) {
   return path;
 }
 
-/* Only this picture is to blame, and it is told so. */
+/* Only this image failed, and the error names it. */
 static void check_blamed(const wherry_error *error, int32_t index, wherry_status status,
                          const char *path) {
   wherry_list *list = NULL;
@@ -33,7 +33,7 @@ static void check_blamed(const wherry_error *error, int32_t index, wherry_status
   CHECK(row.reason != NULL && row.message != NULL);
 }
 
-/* Reads an IMAGE event's transfer: the rows of its pictures, freed with the test. */
+/* Reads an IMAGE event's transfer: the rows of its images, freed with the test. */
 static wherry_list *images_of(const wherry_event *event) {
   wherry_transfer *transfer = NULL;
   wherry_list *list = NULL;
@@ -49,7 +49,7 @@ static wherry_image_row image_row(const wherry_list *list, size_t index) {
   return row;
 }
 
-/* Adds pictures of files; a name with "text" is of a file that is none. */
+/* Adds images from files; a name with "text" is a file that is not an image. */
 static wherry_request *album(const char *url, const char *const *names, size_t count) {
   wherry_request *request = new_request("POST", url);
   for (size_t i = 0; i < count; i++) {
@@ -63,7 +63,7 @@ static wherry_request *album(const char *url, const char *const *names, size_t c
   return request;
 }
 
-TEST("U22 pictures go one by one, are encoded while others are sent, and fail alone") {
+TEST("U22 images are sent one by one, encoded while others are sent, and fail separately") {
   static const char *const names[] = {"0.jpg", "1.png", "text2.jpg", "3.jpg"};
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -71,7 +71,7 @@ TEST("U22 pictures go one by one, are encoded while others are sent, and fail al
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_SEPARATE_IMAGES, 2));
   REQUIRE_OK(wherry_client_send(client, request, queue, NULL, NULL));
   server_wait("requests=2");
-  /* Two are being sent, and held: the third is looked at meanwhile, and is none. */
+  /* Two are held while being sent; the third is read at that time, and is not an image. */
   wherry_event *event = next_event(queue, WHERRY_EVENT_IMAGE);
   CHECK_INT(wherry_event_detail(event), 2);
   CHECK_STATUS(wherry_event_status(event), WHERRY_E_IMAGE);
@@ -88,7 +88,7 @@ TEST("U22 pictures go one by one, are encoded while others are sent, and fail al
     wherry_image_row row = image_row(list, i);
     const wherry_response *response = wherry_list_response(list, i);
     CHECK_INT(row.index, (int32_t)i);
-    /* The same name whether the picture was sent or not. */
+    /* The same name whether the image was sent or not. */
     CHECK_TEXT(row.file_name, check_path("%s", names[i]));
     CHECK_INT(row.http_code, i == 2 ? 0 : 200);
     CHECK_INT(wherry_response_http_code(response), row.http_code);
@@ -99,7 +99,7 @@ TEST("U22 pictures go one by one, are encoded while others are sent, and fail al
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("U22 what failed is sent again, and only that") {
+TEST("U22 only failed images are sent again") {
   static const char *const names[] = {"0.jpg", "1.jpg", "2.jpg"};
   wherry_client *client = new_client(NULL);
   wherry_request *request =
@@ -117,7 +117,7 @@ TEST("U22 what failed is sent again, and only that") {
   CHECK_INT(server_count("requests"), 4);
 }
 
-TEST("U11 a broken picture is left out where that is asked for, and told of") {
+TEST("U11 a broken image is omitted on request, and reported") {
   static const char *const names[] = {"text0.jpg", "1.jpg"};
   wherry_client *client = new_client(NULL);
   wherry_request *request = album(server_url("/echo"), names, 2);

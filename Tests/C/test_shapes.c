@@ -1,4 +1,4 @@
-/* Wherry: row R26 of features.md, from C: the shape that an answer's JSON has to have
+/* Wherry: row R26 of features.md, from C: JSON schemas of responses
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static wherry_client *client_of(const char *body) {
   return new_stub_client(stub);
 }
 
-TEST("R26 good and bad answers of the table, nested arrays among them") {
+TEST("R26 responses match the schema table, including nested arrays") {
   wherry_json *cases = table();
   size_t count = wherry_json_count(cases, "cases");
   REQUIRE(count > 25);
@@ -37,7 +37,7 @@ TEST("R26 good and bad answers of the table, nested arrays among them") {
   }
 }
 
-TEST("R26 what is no shape is refused, and NULL takes it away") {
+TEST("R26 an invalid schema is refused, and NULL removes the schema") {
   wherry_json *cases = table();
   wherry_request *request = new_request("GET", "http://h.invalid/");
   for (size_t i = 0; i < wherry_json_count(cases, "bad"); i++)

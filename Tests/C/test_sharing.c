@@ -1,4 +1,4 @@
-/* Wherry: row R33 of features.md, from C: equal requests share an answer
+/* Wherry: row R33 of features.md, from C: equal requests share a response
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include "fixture.h"
@@ -10,7 +10,7 @@ static wherry_request *shared(const char *url) {
   return request;
 }
 
-TEST("R33 twenty callers, one request, twenty answers, each with its own user data") {
+TEST("R33 twenty callers share one request and get twenty responses, each with its own user data") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue(), *other = new_queue();
   for (uintptr_t i = 0; i < 20; i++)
@@ -34,7 +34,7 @@ TEST("R33 twenty callers, one request, twenty answers, each with its own user da
   CHECK_INT(server_count("requests"), 2);
 }
 
-TEST("R33 one that is cancelled leaves the others alone, and the last ends the request") {
+TEST("R33 cancelling one caller leaves the others, and the last cancel ends the request") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfers[3];
@@ -60,13 +60,13 @@ TEST("R33 one that is cancelled leaves the others alone, and the last ends the r
               "bad_option");
 }
 
-TEST("R33 a failure is everybody's; queues and clients end while some share") {
+TEST("R33 all callers get a failure; queues and clients may end while others share") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue(), *other = new_queue();
   for (int i = 0; i < 4; i++)
     send_request(client, shared(server_url("/status/503?gate=g")), i ? queue : other, NULL);
   REQUIRE(server_wait("requests=1"));
-  /* The queue of the first one goes, and the others are not touched. */
+  /* The first caller's queue is freed, and the others are not affected. */
   CHECK_OK(wherry_queue_free(other));
   server_open("g");
   for (int i = 0; i < 3; i++) CHECK_INT(next_done(queue).http_code, 503);

@@ -9,13 +9,13 @@ static wherry_sse *new_sse(size_t limit) {
   return sse;
 }
 
-/* What is at a path of the case, or `otherwise`, with its length. */
+/* The value at a path of the case, or `otherwise`, with its length. */
 static const char *text_at(const wherry_json *json, const char *path, const char *otherwise,
                            size_t *count) {
   return wherry_json_get_text(json, path, otherwise, count);
 }
 
-/* The next events are those of the case, and no more. */
+/* The next events are exactly those of the case. */
 static void expect_events(wherry_sse *sse, const wherry_json *json, const char *one, size_t cut) {
   size_t expected = wherry_json_count(json, check_format("%s/events", one)), count, length;
   for (size_t k = 0; k < expected; k++) {
@@ -32,7 +32,7 @@ static void expect_events(wherry_sse *sse, const wherry_json *json, const char *
   CHECK(wherry_sse_data(sse, NULL) == NULL);
 }
 
-TEST("R36 the events of the table are found, however the bytes are cut") {
+TEST("R36 events match the table for any chunk boundaries") {
   long size;
   char *text = check_read_file(check_format("%s/server-events.json", WHERRY_SCENARIOS), &size);
   REQUIRE(text != NULL);
@@ -55,7 +55,7 @@ TEST("R36 the events of the table are found, however the bytes are cut") {
   }
 }
 
-TEST("R36 5,000 events come whole, in pieces of every size up to 64") {
+TEST("R36 5,000 events arrive complete, in chunks of every size up to 64") {
   size_t length = 0, capacity = 5000 * 80;
   char *text = check_memory(capacity);
   for (int n = 0; n < 5000; n++) {
@@ -84,7 +84,7 @@ TEST("R36 5,000 events come whole, in pieces of every size up to 64") {
   }
 }
 
-TEST("R36 an event over the limit is an error, and nothing is taken after it") {
+TEST("R36 an event over the limit is an error, and no later data is accepted") {
   wherry_sse *sse = new_sse(9);
   CHECK_OK(wherry_sse_feed(sse, "data: abc\n\n", 11));
   CHECK_FAILS(wherry_sse_feed(sse, "data: x\n\ndata: too long", 23), WHERRY_E_LIMIT, "too_large");

@@ -1,4 +1,4 @@
-/* Wherry: row M5 of features.md, from C: states follow each other as the table says
+/* Wherry: row M5 of features.md, from C: state transitions follow the table
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 #define BIT(state) (1u << WHERRY_STATE_##state)
 
-/* What may come after each state; Tests/AcceptanceTests/Support.swift has the same. */
+/* The states allowed after each state; Tests/AcceptanceTests/Support.swift has the same table. */
 static const unsigned after_of_requests[] = {
     [WHERRY_STATE_QUEUED] = BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(DONE) | BIT(FAILED) |
                             BIT(CANCELLED),
@@ -20,21 +20,21 @@ static const unsigned after_of_requests[] = {
                             BIT(CANCELLED),
     [WHERRY_STATE_CANCELLED] = 0};
 static const unsigned after_of_downloads[] = {
-    /* It begins as QUEUED; told is that where others stand before it. */
+    /* It begins as QUEUED, which is reported if others precede it. */
     [WHERRY_STATE_QUEUED] = BIT(QUEUED) | BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) |
                             BIT(RESTARTED) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RUNNING] = BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) | BIT(RESTARTED) |
                              BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_WAITING] = BIT(RUNNING) | BIT(PAUSED) | BIT(FAILED) | BIT(CANCELLED),
-    /* A resumed one may have to wait for its turn. */
+    /* A resumed transfer may have to wait in the queue. */
     [WHERRY_STATE_PAUSED] = BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(VERIFYING) |
                             BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RESTARTED] = BIT(RUNNING),
-    /* Then it gets its name, or is fetched again; a pause holds, and it is read again afterwards. */
+    /* Then it gets its name or restarts; a pause stops it, and it is read again afterwards. */
     [WHERRY_STATE_VERIFYING] = BIT(RUNNING) | BIT(PAUSED) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_CANCELLED] = 0};
 
-/* What one transfer went through; its address is the transfer's user data. */
+/* The states of one transfer; their address is the transfer's user data. */
 typedef struct history {
   const unsigned *after;
   int32_t now;
@@ -62,7 +62,7 @@ static void take(const wherry_record *record) {
 
 static wherry_client *shared;
 
-/* Pauses, resumes and now and then cancels what there is; at the end nothing is left paused. */
+/* Pauses, resumes, and sometimes cancels the transfers; at the end none is left paused. */
 static void *disturb(void *seed_of) {
   unsigned *seed = seed_of;
   for (int i = 0; i < 150; i++) {
@@ -81,7 +81,7 @@ static void *disturb(void *seed_of) {
   return NULL;
 }
 
-TEST("M5 whatever two threads say, the states of a transfer follow each other as they may") {
+TEST("M5 the states of a transfer follow the table whatever two threads do") {
   enum { GROUP = 20 };
   const char *paths[] = {"/bytes/20000", "/status/404", "/redirect/1", "/drip?bytes=20&interval_ms=1",
                          "/bytes/60000?cut=30000&times=1", "/bytes/60000"};

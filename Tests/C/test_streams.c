@@ -1,4 +1,4 @@
-/* Wherry: rows R9, R22 of features.md, from C: bodies that are written while they are sent
+/* Wherry: rows R9, R22 of features.md, from C: bodies written while they are sent
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "server.h"
 
-/* Writes `count` bytes of 'x' as the queue asks for them, then finishes. Returns the DONE. */
+/* Writes `count` bytes of 'x' on demand, then finishes. Returns the DONE. */
 static outcome write_body(wherry_queue *queue, wherry_transfer *transfer, size_t count) {
   static char bytes[1 << 20];
   memset(bytes, 'x', sizeof bytes);
@@ -38,7 +38,7 @@ static wherry_transfer *start_stream(wherry_queue *queue, int64_t count) {
   return send_request(new_client(NULL), request, queue, NULL);
 }
 
-TEST("R9 a body is written while it is sent, with its length and without") {
+TEST("R9 a body is written while it is sent, with and without a known length") {
   enum { COUNT = 3000000 };
   for (int chunked = 0; chunked < 2; chunked++) {
     wherry_queue *queue = new_queue();
@@ -52,8 +52,8 @@ TEST("R9 a body is written while it is sent, with its length and without") {
   }
 }
 
-/* It was wrong_state then, and so at random wherever a server was quick. */
-TEST("R9 that all is written may be said before, during and after the answer") {
+/* It was wrong_state then, so a fast server caused random failures. */
+TEST("R9 a body may be finished before, during, and after the response") {
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("PUT", server_url("/sink?gate=go"));
   CHECK_OK(wherry_request_set_body_stream(request, 3, NULL));
@@ -70,7 +70,7 @@ TEST("R9 that all is written may be said before, during and after the answer") {
   CHECK_HOLDS(got.body, "\"bytes\": 3");
   CHECK_OK(wherry_transfer_finish(transfer));
 
-  /* Nobody said so before the end. */
+  /* The body was not finished before the end. */
   request = new_request("PUT", server_url("/sink"));
   CHECK_OK(wherry_request_set_body_stream(request, 3, NULL));
   transfer = send_request(new_client(NULL), request, queue, NULL);
@@ -80,7 +80,7 @@ TEST("R9 that all is written may be said before, during and after the answer") {
   CHECK_OK(wherry_transfer_finish(transfer));
 }
 
-TEST("R9 an empty body that is written is finished without a byte") {
+TEST("R9 an empty written body is finished without a byte") {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = start_stream(queue, -1);
   outcome got = write_body(queue, transfer, 0);
@@ -88,7 +88,7 @@ TEST("R9 an empty body that is written is finished without a byte") {
   CHECK_HOLDS(got.body, "\"bytes\": 0");
 }
 
-TEST("R9 fewer bytes than announced fail the transfer, and more are not taken") {
+TEST("R9 fewer bytes than announced fail the transfer, and more are refused") {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = start_stream(queue, 100);
   size_t taken = 0;
@@ -121,7 +121,7 @@ TEST("R9 a streamed body needs a queue, and only it can be written") {
   CHECK_STATUS(done_of(queue, plain).status, WHERRY_OK);
 }
 
-TEST("R9 a streamed upload that nobody feeds can be cancelled") {
+TEST("R9 a streamed upload that waits for its writer can be cancelled") {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = start_stream(queue, 1000);
   CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_WANT_BODY)));
@@ -129,7 +129,7 @@ TEST("R9 a streamed upload that nobody feeds can be cancelled") {
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_E_CANCELLED);
 }
 
-TEST("R22 a client that is freed while bodies are streamed leaves events that can still be read") {
+TEST("R22 freeing a client during streams leaves events that can still be read") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/bytes/50000000"));

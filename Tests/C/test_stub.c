@@ -3,7 +3,7 @@
 #include "check.h"
 #include "fixture.h"
 
-TEST("R39 a stub answers, counts and shows what was asked") {
+TEST("R39 a stub responds, counts, and records its requests") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_add_answer(stub, "GET", "http://nowhere.invalid/a", 1, 200,
@@ -38,7 +38,7 @@ TEST("R39 a stub answers, counts and shows what was asked") {
   CHECK_STATUS(wherry_stub_copy_request(stub, 4, &echo), WHERRY_E_ARGUMENT);
 }
 
-TEST("R39 a stub fails as asked, also in the middle of a body") {
+TEST("R39 a stub fails as configured, also in the middle of a body") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_add_failure(stub, NULL, "http://h.invalid/resolve", -1, "resolve", 0));
@@ -52,7 +52,7 @@ TEST("R39 a stub fails as asked, also in the middle of a body") {
   CHECK_STATUS(wherry_stub_add_failure(stub, NULL, "*", -1, "no such word", 0), WHERRY_E_ARGUMENT);
 }
 
-TEST("R39 time on a stub moves by hand: an hour passes at once") {
+TEST("R39 a test moves the stub's clock: an hour passes at once") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
@@ -136,7 +136,7 @@ TEST("R39 a program fails, refuses, or ignores a request of a stub") {
   CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_DECISION)));
   got = next_done(queue);
   CHECK_TEXT(got.reason, "connect");
-  /* A call that blocks reads no events. */
+  /* A blocking call reads no events. */
   CHECK_TEXT(perform(client, request).reason, "connect");
 }
 

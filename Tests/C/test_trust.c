@@ -1,4 +1,4 @@
-/* Wherry: rows S1 to S10 and rules SEC-T and SEC-U7, from C: whom a client trusts
+/* Wherry: rows S1 to S10 and rules SEC-T and SEC-U7, from C: client trust
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <ftw.h>
@@ -43,7 +43,7 @@ static const char *at(const char *host) { return authority_url("tls_port", host,
 
 /* ---- Certificates ---------------------------------------------------------------------------- */
 
-TEST("S1 SEC-T4 SEC-T13 each bad certificate is refused for its reason, also where a pin fits") {
+TEST("S1 SEC-T4 SEC-T13 each bad certificate is refused with its reason, also if a pin matches") {
   long size = 0;
   const char *text = check_read_file(WHERRY_SCENARIOS "/certificates.json", &size);
   REQUIRE(text != NULL);
@@ -70,7 +70,7 @@ TEST("S1 SEC-T4 SEC-T13 each bad certificate is refused for its reason, also whe
   CHECK_INT(authority_requests(), 2 * trusted);
 }
 
-TEST("S1 SEC-T8 insecure, trusting and ordinary clients share nothing") {
+TEST("S1 SEC-T8 insecure, trusting, and ordinary clients share no connections") {
   wherry_config *insecure = with(new_config(), WHERRY_OPTION_INSECURE, 1);
   for (int i = 0; i < 2; i++) {
     CHECK_TEXT(ending(insecure, at("self-signed")), "");
@@ -80,7 +80,7 @@ TEST("S1 SEC-T8 insecure, trusting and ordinary clients share nothing") {
   CHECK_INT(authority_requests(), 4);
 }
 
-TEST("SEC-T1 roots are a file, a folder or bytes, and what cannot be used is told at once") {
+TEST("SEC-T1 roots are a file, a folder, or bytes, and unusable ones are refused at once") {
   long size = 0;
   const char *pem = check_read_file(authority_path("ca.pem"), &size);
   wherry_config *folder = new_config(), *bytes = new_config();
@@ -91,7 +91,7 @@ TEST("SEC-T1 roots are a file, a folder or bytes, and what cannot be used is tol
     CHECK_TEXT(ending(ways[i], at("good")), "");
     CHECK_TEXT(ending(ways[i], at("unknown-root")), "untrusted");
   }
-  /* Taken back, the system's count again. */
+  /* Once removed, the system's roots apply again. */
   CHECK_OK(wherry_config_set_ca_certificates(bytes, NULL, 0));
   CHECK_TEXT(ending(bytes, at("good")), "untrusted");
   CHECK_OK(wherry_config_set_ca_certificates(bytes, "no PEM", 6));
@@ -103,7 +103,7 @@ TEST("SEC-T1 roots are a file, a folder or bytes, and what cannot be used is tol
   CHECK_TEXT(ending(wrong, at("good")), "no_file");
 }
 
-TEST("SEC-T2 TLS 1.2 is the oldest version, 1.3 may be, anonymous ciphers are none") {
+TEST("SEC-T2 TLS 1.2 is the oldest version, 1.3 is allowed, anonymous ciphers are refused") {
   const char *tls12 = authority_url("tls12_port", "good", "/echo");
   CHECK_TEXT(ending(trusting(), authority_url("tls11_port", "good", "/echo")), "tls_protocol");
   CHECK_TEXT(ending(trusting(), authority_url("anonymous_port", "good", "/echo")), "tls_protocol");
@@ -112,7 +112,7 @@ TEST("SEC-T2 TLS 1.2 is the oldest version, 1.3 may be, anonymous ciphers are no
   CHECK_TEXT(ending(with(trusting(), WHERRY_OPTION_REQUIRE_TLS_1_3, 1), at("good")), "");
 }
 
-TEST("S10 SEC-T9 revoked certificates are refused by a list, and by what the server staples") {
+TEST("S10 SEC-T9 revoked certificates are refused by a list and by a stapled response") {
   wherry_config *list = trusting();
   CHECK_OK(wherry_config_set_text(list, WHERRY_TEXT_CRL_FILE, authority_path("crl.pem")));
   CHECK_TEXT(ending(trusting(), at("revoked")), "");
@@ -126,7 +126,7 @@ TEST("S10 SEC-T9 revoked certificates are refused by a list, and by what the ser
 
 /* ---- Client certificates --------------------------------------------------------------------- */
 
-TEST("S7 SEC-T10 a client certificate goes to its origin, and to no other") {
+TEST("S7 SEC-T10 a client certificate is sent only to its origin") {
   const char *url = authority_url("client_port", "good", "/echo");
   const char *away = authority_url("client_port", "chained", "/echo");
   const char *origin = check_format("%.*s", (int)(strstr(url, "/@") - url), url);
@@ -166,7 +166,7 @@ TEST("S7 SEC-T10 a client certificate goes to its origin, and to no other") {
 
 /* ---- Pins ------------------------------------------------------------------------------------ */
 
-TEST("S3 what is allowed, whose name is checked and what is pinned: the sixteen cases, in both modes") {
+TEST("S3 allowed, name, and pin settings give the expected results: sixteen cases in both modes") {
   for (int number = 0; number < 32; number++) {
     bool allow = number & 1, name = number & 2, has_pins = number & 4, valid = number & 8;
     const char *kind = valid ? "good" : "self-signed";
@@ -179,7 +179,7 @@ TEST("S3 what is allowed, whose name is checked and what is pinned: the sixteen 
   }
 }
 
-TEST("S2 S4 S8 SEC-T5 a pin is the server's own key, from a digest, a file, a folder or bytes") {
+TEST("S2 S4 S8 SEC-T5 a pin is the server's own key, from a digest, a file, a folder, or bytes") {
   long size = 0;
   const char *der = check_read_file(authority_path("good.der"), &size);
   const char *sources[] = {authority_pin("good"), authority_path("good.der"), authority_path("good.pem"),
@@ -204,7 +204,7 @@ TEST("S2 S4 S8 SEC-T5 a pin is the server's own key, from a digest, a file, a fo
     CHECK_TEXT(ending(anchored, at("chained")), "");
     CHECK_TEXT(ending(anchored, at("good")), i == 0 ? "pin" : "");
   }
-  /* The chain holds what is pinned, and is not of it. */
+  /* The chain contains the pinned certificate but is not issued by it. */
   for (int mode = 0; mode < 2; mode++) {
     wherry_config *config = with(new_config(), WHERRY_OPTION_PIN_MODE, mode);
     CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_CA_FILE, authority_path("stranger.pem")));
@@ -213,7 +213,7 @@ TEST("S2 S4 S8 SEC-T5 a pin is the server's own key, from a digest, a file, a fo
   }
 }
 
-TEST("S8 pins end when it was said, and may only report") {
+TEST("S8 pins expire at their date and may only report") {
   wherry_config *config = pinned(trusting(), "*", authority_pin("good"));
   CHECK_OK(wherry_config_set_pin_expiry(config, "*", time(NULL) - 1000));
   CHECK_TEXT(ending(config, at("rotated")), "");
@@ -227,7 +227,7 @@ TEST("S8 pins end when it was said, and may only report") {
   CHECK_TEXT(ending(config, at("expired")), "certificate_expired");
 }
 
-TEST("S9 SEC-T7 pins are by host, and looked at on each hop and on connections that are there") {
+TEST("S9 SEC-T7 pins apply per host, and are checked at each redirect and on kept connections") {
   wherry_config *config = pinned(trusting(), "good.localhost", authority_pin("good"));
   pinned(config, "*.localhost", authority_pin("rotated"));
   wherry_client *client = new_client(config);
@@ -247,7 +247,7 @@ TEST("S9 SEC-T7 pins are by host, and looked at on each hop and on connections t
   CHECK_INT(authority_requests(), 8);
 }
 
-TEST("S5 SEC-T6 a pin that is none, and one of a base without TLS, are errors before anything is sent") {
+TEST("S5 SEC-T6 an invalid pin, or one for a base without TLS, is an error before sending") {
   const char *good = authority_pin("good");
   const struct { const char *host, *pin; } rows[] = {
       {"a", ""}, {"a", "sha256/"}, {"a", "sha256/AAAA"}, {"a", "word"}, {"a", "/proc/version"}, {"", good},
@@ -268,12 +268,12 @@ TEST("S5 SEC-T6 a pin that is none, and one of a base without TLS, are errors be
   CHECK_STATUS(wherry_config_set_ca_certificates(config, NULL, 3), WHERRY_E_ARGUMENT);
   /* A path may contain any bytes; no file has this name. */
   CHECK_TEXT(ending(pinned(new_config(), "a", "\xff"), at("good")), "bad_pin");
-  /* Whatever it was given, nothing of it stuck. */
+  /* Refused values have no effect. */
   CHECK_TEXT(ending(config, at("good")), "untrusted");
   CHECK_INT(authority_requests(), 0);
 }
 
-/* ---- What is kept ---------------------------------------------------------------------------- */
+/* ---- Stored files ---------------------------------------------------------------------------- */
 
 static int files, folders;
 static int look(const char *path, const struct stat *status, int kind, struct FTW *place) {
@@ -283,7 +283,7 @@ static int look(const char *path, const struct stat *status, int kind, struct FT
   return 0;
 }
 
-TEST("S12 SEC-C5 what is stored is 0600 in folders of 0700, whatever the umask") {
+TEST("S12 SEC-C5 stored files are 0600 in folders of 0700, whatever the umask") {
   const mode_t masks[] = {0, 077};
   for (size_t i = 0; i < 2; i++) {
     mode_t before = umask(masks[i]);
@@ -296,7 +296,7 @@ TEST("S12 SEC-C5 what is stored is 0600 in folders of 0700, whatever the umask")
     CHECK_STATUS(perform(client, timed).status, WHERRY_OK);
     CHECK_STATUS(perform(client, new_request("GET", server_url("/cache?control=max-age%%3D60"))).status,
                  WHERRY_OK);
-    CHECK_OK(wherry_client_free(client)); /* all is written */
+    CHECK_OK(wherry_client_free(client)); /* everything is written */
     umask(before);
     files = folders = 0;
     CHECK_INT(nftw(store, look, 8, FTW_PHYS), 0);
@@ -304,9 +304,9 @@ TEST("S12 SEC-C5 what is stored is 0600 in folders of 0700, whatever the umask")
   }
 }
 
-/* ---- https alone, and addresses -------------------------------------------------------------- */
+/* ---- https only, and addresses --------------------------------------------------------------- */
 
-TEST("S10 where only https is allowed nothing else is asked") {
+TEST("S10 https only refuses other URLs") {
   wherry_config *config = with(trusting(), WHERRY_OPTION_HTTPS_ONLY, 1);
   CHECK_TEXT(ending(config, authority_plain("127.0.0.1", "/echo")), "https_only");
   CHECK_TEXT(ending(config, at("good")), "");
@@ -315,7 +315,7 @@ TEST("S10 where only https is allowed nothing else is asked") {
   CHECK_TEXT(ending(config, at("good")), "https_only");
 }
 
-TEST("SEC-U7 denied addresses are not connected to, whatever their spelling and at any hop") {
+TEST("SEC-U7 denied addresses get no connection, in any spelling and at any redirect") {
   wherry_config *config = with(new_config(), WHERRY_OPTION_DENY_ADDRESSES, 31);
   const char *hosts[] = {"127.0.0.1", "127.1", "2130706433", "0x7f.1", "localhost", "[::1]",
                          "[::ffff:127.0.0.1]", "0"};
@@ -332,8 +332,8 @@ TEST("SEC-U7 denied addresses are not connected to, whatever their spelling and 
               "bad_value");
 }
 
-/* libcurl ends a body without a length alike, whether the server sent close_notify or not. */
-TEST("SEC-R4 a TLS body without a length is complete by close_notify alone") {
+/* libcurl ends a body without a length the same way with and without close_notify. */
+TEST("SEC-R4 a TLS body without a length is complete only with close_notify") {
   const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
   const char *ended = authority_url("tls_port", "good", "/bytes/1000?no_length=1");
   wherry_client *client = new_client(trusting());
@@ -350,7 +350,7 @@ TEST("SEC-R4 a TLS body without a length is complete by close_notify alone") {
 }
 
 /* The file got its final name. */
-TEST("SEC-R4 R21 a body that may have been cut makes no file") {
+TEST("SEC-R4 R21 a possibly truncated body creates no file") {
   const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
   const char *ended = authority_url("tls_port", "good", "/bytes/1000?no_length=1");
   wherry_client *client = new_client(trusting());
@@ -373,7 +373,7 @@ TEST("SEC-R4 R21 a body that may have been cut makes no file") {
   }
 }
 
-TEST("SEC-R4 R22 a stream tells at its end whether its body may have been cut") {
+TEST("SEC-R4 R22 a stream reports at its end whether its body may be truncated") {
   const char *cut = authority_url("tls_port", "good", "/bytes/1000?no_length=1&cut=400&unclean=1");
   wherry_client *client = new_client(trusting());
   for (int i = 0; i < 2; i++) {

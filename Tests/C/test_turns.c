@@ -1,4 +1,4 @@
-/* Wherry: rows D25, D28 and D29 from C: downloads that wait for their turn, sums, the server's time
+/* Wherry: rows D25, D28 and D29 from C: queued downloads, group totals, and server times
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 enum { SIZE = 1060921, COUNT = 5 };
 
-/* Starts a download whose answer ends when the gate of its name opens. */
+/* Starts a download whose response ends when the gate with its name opens. */
 static wherry_transfer *begin(wherry_client *client, wherry_queue *queue, const char *name,
                               int64_t priority) {
   wherry_transfer *transfer = NULL;
@@ -22,7 +22,7 @@ static wherry_transfer *begin(wherry_client *client, wherry_queue *queue, const 
   return keep_transfer(transfer);
 }
 
-TEST("D25 downloads wait for their turn, and are moved, preferred, paused and cancelled there") {
+TEST("D25 queued downloads wait, and are moved, preferred, paused, and cancelled") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_DOWNLOADS, 1);
   wherry_queue *queue = new_queue();
   const char *names[COUNT] = {"a", "b", "c", "d", "e"};
@@ -48,7 +48,7 @@ TEST("D25 downloads wait for their turn, and are moved, preferred, paused and ca
   CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
   CHECK_INT(wherry_transfer_place(transfers[3]), -1);
 
-  /* The paused one is passed over, and has its old place when it is resumed. */
+  /* The paused one is skipped, and gets its old position when resumed. */
   const char *order[] = {"a", "b", "c", "e"};
   for (int i = 0; i < 4; i++) {
     const char *counts[] = {"requests=1", "requests=2", "requests=3", "requests=4"};
@@ -62,7 +62,7 @@ TEST("D25 downloads wait for their turn, and are moved, preferred, paused and ca
   CHECK_INT(check_entries(check_path(".")), 4);
 }
 
-TEST("D25 the limit counts at once, and only downloads have places") {
+TEST("D25 the limit applies at once, and only downloads have positions") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_DOWNLOADS, 1));
@@ -84,7 +84,7 @@ TEST("D25 the limit counts at once, and only downloads have places") {
               "bad_option");
 }
 
-TEST("D29 the sum over a tag keeps those that have ended") {
+TEST("D29 the total over a tag includes finished downloads") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_DOWNLOADS, 1);
   wherry_queue *queue = new_queue();
   for (int i = 0; i < 3; i++) begin(client, queue, i == 0 ? "a" : i == 1 ? "b" : "c", 0);
@@ -106,7 +106,7 @@ TEST("D29 the sum over a tag keeps those that have ended") {
   CHECK_INT(sum.count, 0);
 }
 
-TEST("D28 a file has the server's time where that is asked for") {
+TEST("D28 a file gets the server's time on request") {
   wherry_client *client = new_client(NULL);
   for (int keeps = 0; keeps < 2; keeps++) {
     const char *path = check_path("%s", keeps ? "kept" : "new");

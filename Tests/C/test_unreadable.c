@@ -1,4 +1,4 @@
-/* Wherry: uploads with pictures that cannot be read, from C
+/* Wherry: uploads with unreadable images, from C
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static wherry_request *form(int64_t mode) {
   return request;
 }
 
-TEST("U11 an upload that fails before a byte is sent names every unreadable picture") {
+TEST("U11 an upload that fails before a byte is sent names every unreadable image") {
   wherry_client *client = new_client(NULL);
   for (int64_t mode = 0; mode < 2; mode++) {
     wherry_response *response = NULL;
@@ -40,7 +40,7 @@ TEST("U11 an upload that fails before a byte is sent names every unreadable pict
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("U11 an unreadable picture is sent untouched where that is asked for") {
+TEST("U11 an unreadable image is sent unchanged on request") {
   wherry_response *response = NULL;
   wherry_list *list = NULL;
   REQUIRE_OK(wherry_client_perform(new_client(NULL), form(2), &response));
@@ -64,7 +64,7 @@ TEST("U11 an unreadable picture is sent untouched where that is asked for") {
   CHECK_OK(wherry_response_free(response));
 }
 
-TEST("U11 a mode that does not exist is refused, and HEIC and AVIF are recognised") {
+TEST("U11 an unknown mode is refused, and HEIC and AVIF are recognized") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   CHECK_FAILS(wherry_request_set_option(request, WHERRY_OPTION_UNREADABLE_IMAGES, 3),
               WHERRY_E_ARGUMENT, "bad_value");

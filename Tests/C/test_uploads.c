@@ -1,4 +1,4 @@
-/* Wherry: rows U of features.md, from C: pictures and forms
+/* Wherry: rows U of features.md, from C: images and forms
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "pictures.h"
 #include "server.h"
 
-/* A picture file of this test. */
+/* An image file of this test. */
 static char *picture_file(const char *name, int width, int height) {
   size_t count;
   char *path = check_path("%s", name);
@@ -26,7 +26,7 @@ static wherry_compression *compression_of(double quality) {
   return compression;
 }
 
-/* Uploads one picture to /echo with this compression, which is freed. */
+/* Uploads one image to /echo with this compression, which is freed. */
 static outcome upload_one(const char *path, wherry_compression *compression) {
   const char *paths[] = {path};
   wherry_client *client = new_client(NULL);
@@ -43,7 +43,7 @@ static const char *part_text(const outcome *got, size_t index, const char *field
   return echoed(got, check_format("parts/%zu/%s", index, field));
 }
 
-TEST("U1 pictures arrive as parts of a form") {
+TEST("U1 images arrive as parts of a form") {
   const char *paths[] = {picture_file("a.jpg", 40, 30), picture_file("b.png", 20, 10)};
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -68,7 +68,7 @@ TEST("U1 pictures arrive as parts of a form") {
   }
 }
 
-TEST("U2 no pictures are an error at once, and nothing is sent") {
+TEST("U2 no images is an error at once, and nothing is sent") {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = NULL;
   CHECK_FAILS(wherry_client_upload_images(new_client(NULL), new_request("POST", server_url("/echo")),
@@ -107,7 +107,7 @@ TEST("U3 parts are named by index from 0, in order, also a single one") {
   }
 }
 
-TEST("U4 fifty pictures have fifty file names") {
+TEST("U4 fifty images have fifty file names") {
   enum { COUNT = 50 };
   const char *paths[COUNT], *path = picture_file("a.jpg", 8, 8);
   for (int i = 0; i < COUNT; i++) paths[i] = path;
@@ -124,7 +124,7 @@ TEST("U4 fifty pictures have fifty file names") {
   }
 }
 
-TEST("U4 the caller may give names") {
+TEST("U4 the caller may set names") {
   wherry_image *image = NULL;
   wherry_request *request = new_request("POST", server_url("/echo"));
   REQUIRE_OK(wherry_image_new_file(picture_file("a.jpg", 8, 8), &image));
@@ -135,7 +135,7 @@ TEST("U4 the caller may give names") {
   CHECK_TEXT(part_text(&got, 0, "filename"), "holiday.jpg");
 }
 
-TEST("U5 seven words give the extension and type of SJNetwork") {
+TEST("U5 seven type words give the extension and type of SJNetwork") {
   const struct { const char *word, *ending, *type; } rows[] = {
       {"png", ".png", "image/png"},   {"PNG", ".png", "image/png"},
       {"jpg", ".jpg", "image/jpeg"},  {"JPG", ".jpg", "image/jpeg"},
@@ -160,7 +160,7 @@ TEST("U5 seven words give the extension and type of SJNetwork") {
   CHECK_TEXT(part_text(&got, 0, "type"), "image/jpg");
 }
 
-TEST("U6 the ratio is a quality: less is smaller, outside 0 to 1 is 1, PNG does not mind") {
+TEST("U6 the ratio is a quality: less is smaller, outside 0 to 1 is 1, PNG ignores it") {
   const char *path = picture_file("a.jpg", 200, 150), *png = picture_file("b.png", 50, 40);
   const double ratios[] = {0, 0.5, 1, 7, -1};
   long counts[5];
@@ -183,7 +183,7 @@ TEST("U6 the ratio is a quality: less is smaller, outside 0 to 1 is 1, PNG does 
   }
 }
 
-TEST("U7 a picture that needs nothing is sent byte for byte") {
+TEST("U7 an image that needs no change is sent byte for byte") {
   const char *names[] = {"a.jpg", "b.png"};
   for (int i = 0; i < 2; i++) {
     const char *path = picture_file(names[i], 60, 40);
@@ -195,7 +195,7 @@ TEST("U7 a picture that needs nothing is sent byte for byte") {
   }
 }
 
-TEST("U8 file, bytes and pixels give the same picture") {
+TEST("U8 file, bytes, and pixels give the same image") {
   size_t count;
   const uint8_t *png = picture_png(30, 20, &count), *pixels = picture_pixels(30, 20);
   wherry_image *images[3] = {NULL};
@@ -224,7 +224,7 @@ TEST("U8 file, bytes and pixels give the same picture") {
   }
 }
 
-TEST("U8 rows of pixels in each format and stride give the picture they say") {
+TEST("U8 rows of pixels in each format and stride give the same image") {
   enum { WIDTH = 23, HEIGHT = 17, ROOM = WIDTH * 4 + 13 };
   const uint8_t *rgb = picture_pixels(WIDTH, HEIGHT);
   const struct { wherry_pixel_format format; size_t bytes; } formats[] = {
@@ -237,7 +237,7 @@ TEST("U8 rows of pixels in each format and stride give the picture they say") {
     wherry_pixel_format format = formats[i / 2].format;
     size_t size = formats[i / 2].bytes, stride = i % 2 ? ROOM : WIDTH * size;
     uint8_t *rows = check_memory(ROOM * HEIGHT);
-    memset(rows, 0x77, ROOM * HEIGHT); /* what stands between the rows is not looked at */
+    memset(rows, 0x77, ROOM * HEIGHT); /* bytes between the rows are not read */
     for (size_t y = 0; y < HEIGHT; y++)
       for (size_t x = 0; x < WIDTH; x++) {
         const uint8_t *from = rgb + (y * WIDTH + x) * 3;
@@ -292,7 +292,7 @@ TEST("U9 parameters of client and request are form fields") {
   CHECK_TEXT(part_text(&got, 4, "name"), "p0");
 }
 
-TEST("U10 progress counts the whole body, rises and ends at its end") {
+TEST("U10 progress counts the complete body, rises, and ends at its total") {
   size_t count = 6 << 20;
   char *bytes = check_memory(count);
   wherry_request *request = new_request("POST", server_url("/sink"));
@@ -307,7 +307,7 @@ TEST("U10 progress counts the whole body, rises and ends at its end") {
   CHECK_HOLDS(got.body, check_format("\"bytes\": %lld", (long long)got.last_done));
 }
 
-/* Only this picture is to blame, and it is told so. */
+/* Only this image failed, and the error names it. */
 static void check_blamed(const wherry_error *error, int32_t index, wherry_status status,
                          const char *path) {
   wherry_list *list = NULL;
@@ -322,7 +322,7 @@ static void check_blamed(const wherry_error *error, int32_t index, wherry_status
   CHECK(row.reason != NULL && row.message != NULL);
 }
 
-TEST("U11 when the request fails, all its pictures are listed as not sent") {
+TEST("U11 if the request fails, all its images are listed as not sent") {
   const char *paths[] = {picture_file("a.jpg", 8, 8), picture_file("b.jpg", 8, 8),
                          picture_file("c.jpg", 8, 8)};
   wherry_queue *queue = new_queue();
@@ -354,7 +354,7 @@ TEST("U11 when the request fails, all its pictures are listed as not sent") {
   CHECK_OK(wherry_event_free(event));
 }
 
-TEST("U11 a picture that cannot be read fails the upload and says which") {
+TEST("U11 an unreadable image fails the upload and is named") {
   const char *bad = check_path("bad.jpg");
   check_write_file(bad, "\xff\xd8\xff\xe0 not a picture", 18);
   const char *paths[] = {picture_file("a.jpg", 8, 8), bad};
@@ -385,7 +385,7 @@ TEST("U11 a picture that cannot be read fails the upload and says which") {
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("U11 a picture that is missing or closed is E_FILE at once, and it is said which") {
+TEST("U11 a missing or unreadable image file is E_FILE at once, and is named") {
   const char *missing = check_path("none.jpg"), *closed = picture_file("closed.jpg", 8, 8), *good = picture_file("a.jpg", 8, 8);
   REQUIRE_INT(chmod(check_path("."), 0755), 0);
   REQUIRE_INT(chmod(closed, 0), 0);
@@ -396,7 +396,7 @@ TEST("U11 a picture that is missing or closed is E_FILE at once, and it is said 
     const char *paths[] = {good, bad[i]};
     wherry_request *request = new_request("POST", server_url("/echo"));
     wherry_image *image = (wherry_image *)&request;
-    /* Root may read everything, and stops being root for a while. */
+    /* Root may read everything, so the test drops root for a while. */
     REQUIRE(geteuid() != 0 || seteuid(65534) == 0);
     wherry_status single = wherry_image_new_file(bad[i], &image);
     const char *message = check_format("%s", wherry_error_message(wherry_last_error()));
@@ -404,7 +404,7 @@ TEST("U11 a picture that is missing or closed is E_FILE at once, and it is said 
                                                     NULL, NULL);
     REQUIRE(geteuid() == getuid() || seteuid(getuid()) == 0);
     CHECK_STATUS(single, WHERRY_E_FILE);
-    CHECK(image == (wherry_image *)&request); /* nothing was written */
+    CHECK(image == (wherry_image *)&request); /* no byte was written */
     CHECK_HOLDS(message, bad[i]);
     CHECK_STATUS(all, WHERRY_E_FILE);
     CHECK_HOLDS(wherry_error_message(wherry_last_error()), bad[i]);
@@ -414,7 +414,7 @@ TEST("U11 a picture that is missing or closed is E_FILE at once, and it is said 
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("U11 a folder where a picture should be fails the upload and is named") {
+TEST("U11 a folder in place of an image fails the upload and is named") {
   const char *folder = check_path("folder.jpg");
   REQUIRE_INT(mkdir(folder, 0755), 0);
   const char *paths[] = {picture_file("a.jpg", 8, 8), folder};
@@ -433,7 +433,7 @@ TEST("U11 a folder where a picture should be fails the upload and is named") {
   CHECK_INT(server_count("requests"), 0);
 }
 
-TEST("U12 parts of bytes and files keep names and types, and hostile names stay one part") {
+TEST("U12 parts from bytes and files keep names and types, and hostile names stay one part") {
   const char *path = check_path("data.txt");
   check_write_file(path, "from a file", 11);
   wherry_request *request = new_request("POST", server_url("/echo"));
@@ -463,11 +463,11 @@ TEST("U12 a file part is read while it is sent, however large it is") {
   int64_t size = check_in_full() ? INT64_C(2) << 30 : 128 << 20;
   const char *path = check_path("large");
   check_write_file(path, "", 0);
-  REQUIRE_INT(truncate(path, size), 0); /* sparse: nothing of it is on the disk */
+  REQUIRE_INT(truncate(path, size), 0); /* sparse: it takes no space on the disk */
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("POST", server_url("/sink"));
   CHECK_OK(wherry_request_add_part(request, "name", "value", 5, NULL, NULL));
-  send_and_wait(client, request); /* the client is warm */
+  send_and_wait(client, request); /* the client has warmed up */
   long before = check_resident_kib();
 
   CHECK_OK(wherry_request_add_part_file(request, "file", path, NULL, NULL));

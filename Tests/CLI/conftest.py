@@ -1,6 +1,6 @@
-# Wherry: the built command and a test server for the tests beside this file.
+# Wherry: the built command and a test server for the tests in this folder.
 # SPDX-License-Identifier: Apache-2.0
-"""pytest fixtures. WHERRY_CLI names another binary than .build/debug/wherry-cli."""
+"""pytest fixtures. WHERRY_CLI selects a binary other than .build/debug/wherry-cli."""
 from __future__ import annotations
 
 import itertools
@@ -18,9 +18,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("WHERRY_CLI", ROOT / ".build/debug/wherry-cli"))
-GUARD = 900  # seconds: against hanging only
+GUARD = 900  # seconds: only a guard against hangs
 PATIENT = ("--timeout", 0)
-"""For a command whose answer the test's server holds: nothing is too slow on a machine that does much else."""
+"""For a command whose response the test's server holds: generous timeouts for busy machines."""
 PATIENT_DOWNLOAD = (*PATIENT, "--stall-timeout", GUARD)
 sys.path.insert(0, str(ROOT / "Tests/TestServer"))
 
@@ -46,7 +46,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def wherry(*arguments: object, input: bytes = b"", cwd: pathlib.Path | None = None, **more: str) -> Result:
-    """Runs the command to its end."""
+    """Runs the command until it exits."""
     done = subprocess.run(
         [str(BINARY), *map(str, arguments)], input=input, capture_output=True, timeout=GUARD,
         env=environment(**more), cwd=cwd)
@@ -61,7 +61,7 @@ def start(*arguments: object, **more: Any) -> subprocess.Popen[bytes]:
 
 @dataclass
 class Scope:
-    """One test's own part of the server."""
+    """One test's own scope of the server."""
 
     facts: dict[str, Any]
     key: str
@@ -100,7 +100,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     facts = json.loads(server.stdout.readline())
     facts["saved"] = str(saved)
     yield facts
-    server.stdin.close()  # the server leaves at the end of its input
+    server.stdin.close()  # the server exits at the end of its input
     server.wait(GUARD)
 
 
@@ -113,5 +113,5 @@ def server(facts: dict[str, Any]) -> Scope:
 
 
 def field(request: dict[str, Any], name: str) -> str | None:
-    """A header field of what /echo saw or the log has."""
+    """A header from the /echo response or from the log."""
     return next((v for n, v in request["headers"] if n.lower() == name.lower()), None)

@@ -1,4 +1,4 @@
-# Wherry: tests of how the command reads its arguments.
+# Wherry: tests of argument parsing.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from test_uploads import jpeg
 def run(
     arguments: list[str | bytes], cwd: bytes | pathlib.Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """As `wherry`, with arguments that may be any bytes."""
+    """Like `wherry`, with arguments of any bytes."""
     return subprocess.run(
         [os.fsencode(BINARY), *map(os.fsencode, arguments)], capture_output=True, timeout=GUARD,
         stdin=subprocess.DEVNULL, cwd=cwd, env=env or environment())
 
 
-# The command printed its help and exited with 0 where Swift found no arguments.
+# The command printed its help and exited with 0 if Swift found no arguments.
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-def test_arguments_arrive_behind_a_library_that_changes_the_environment(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_arguments_arrive_with_a_preloaded_library_that_changes_the_environment(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "early.c").write_text(
         "#include <stdlib.h>\n"
         "__attribute__((constructor)) static void early(void) { setenv(\"WHERRY_TEST_EARLY\", \"1\", 1); }\n")
@@ -53,20 +55,22 @@ def test_arguments_arrive_without_proc(server: Scope) -> None:
 @pytest.mark.parametrize("arguments", [
     ["upload", "http://127.0.0.1:1/", "-dash.jpg"], ["get", "-sSfhZ", "http://127.0.0.1:1/"],
     ["get", "-sSfh", "http://127.0.0.1:1/"], ["image", "-hash.jpg", "--info"], ["jobs", "list", "-hello"]])
-def test_an_unknown_option_with_an_h_is_no_question_for_help(arguments: list[str]) -> None:
+def test_an_unknown_option_with_an_h_does_not_print_help(arguments: list[str]) -> None:
     result = wherry(*arguments)
 
     assert result.status == 2 and result.out == b"" and "wherry" in result.err
 
 
 @pytest.mark.parametrize("arguments", [["-h"], ["--help"], ["get", "-h"], ["jobs", "list", "-h"], ["help", "get"]])
-def test_help_is_still_printed_where_it_is_asked_for(arguments: list[str]) -> None:
+def test_help_is_still_printed_on_request(arguments: list[str]) -> None:
     result = wherry(*arguments)
 
     assert result.status == 0 and "USAGE" in result.text
 
 
-def test_a_dash_begins_a_file_name_behind_two_dashes(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_after_two_dashes_a_file_name_may_begin_with_a_dash(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     jpeg(tmp_path / "-dash.jpg")
 
     refused = wherry("upload", server.url("/echo"), "-dash.jpg", cwd=tmp_path)
@@ -75,7 +79,7 @@ def test_a_dash_begins_a_file_name_behind_two_dashes(server: Scope, tmp_path: pa
         assert wherry("upload", server.url("/echo"), *name, cwd=tmp_path).status == 0
 
 
-# Options of curl
+# curl options
 
 
 def test_options_of_curl_work(server: Scope) -> None:
@@ -95,13 +99,13 @@ def test_options_of_curl_work(server: Scope) -> None:
     (["get", "-I"], "wherry head"), (["get", "-C", "-"], "wherry download"), (["get", "--json", "{}"], "wherry post"),
     (["get", "-G"], "--param"), (["get", "-T", "file"], "wherry put"), (["get", "--rtries", "3"], "--retries"),
     (["get", "--sha256", "aa"], "download"), (["upload", "--retry-al", "3"], "--help")])
-def test_an_option_that_is_another_here_is_named(arguments: list[str], words: str) -> None:
+def test_an_option_with_another_meaning_here_is_named(arguments: list[str], words: str) -> None:
     result = wherry(*arguments, "http://127.0.0.1:1/")
 
     assert result.status == 2 and words in result.err, result.err
 
 
-def test_a_url_without_a_command_is_told_of_get() -> None:
+def test_a_URL_without_a_command_suggests_get() -> None:
     result = wherry("http://127.0.0.1:1/")
 
     assert result.status == 2 and "wherry get http://127.0.0.1:1/" in result.err
@@ -112,13 +116,13 @@ def test_any_method_is_sent(server: Scope) -> None:
         assert wherry(command, server.url("/echo"), "-X", method).json["method"] == method
 
 
-def test_requests_are_retried_if_asked(server: Scope) -> None:
+def test_requests_are_retried_on_request(server: Scope) -> None:
     url = server.url("/status/503")
     assert wherry("get", url, "--retry", "2").status == 3
     assert len(server.requests()) == 3
 
 
-def test_a_url_without_a_scheme_is_http(server: Scope) -> None:
+def test_a_URL_without_a_scheme_is_http(server: Scope) -> None:
     url = server.url("/echo")
     assert wherry("get", url.removeprefix("http://")).json["method"] == "GET"
 
@@ -152,7 +156,7 @@ def test_a_piped_body_is_sent(server: Scope, tmp_path: pathlib.Path) -> None:
     assert wherry("get", url, input=b"abc").status in (0, 3)
 
 
-def test_remote_name_is_that_of_the_url(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_remote_name_uses_the_name_in_the_URL(server: Scope, tmp_path: pathlib.Path) -> None:
     assert wherry("get", "-sO", server.url("/bytes/1000"), cwd=tmp_path).status == 0
     assert wherry("download", "-O", server.url("/bytes/2000"), cwd=tmp_path).status == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["1000", "2000"]
@@ -163,7 +167,7 @@ def test_remote_name_is_that_of_the_url(server: Scope, tmp_path: pathlib.Path) -
 NAMES = [b"caf\xe9", b"caf\xe8", b"\xff\xfe"]
 
 
-def test_names_that_are_not_utf8_stay_as_they_are(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_names_that_are_not_UTF8_stay_unchanged(server: Scope, tmp_path: pathlib.Path) -> None:
     # Each such byte became U+FFFD: the second result replaced the first.
     folder = os.fsencode(tmp_path)
     for index, name in enumerate(NAMES):
@@ -189,7 +193,7 @@ def test_json_keeps_every_byte_of_a_name(server: Scope, tmp_path: pathlib.Path) 
     assert raw == os.fsencode(tmp_path) + b"/caf\xe9"
 
 
-def test_a_message_shows_a_byte_that_is_not_utf8(tmp_path: pathlib.Path) -> None:
+def test_a_message_shows_a_byte_that_is_not_UTF8(tmp_path: pathlib.Path) -> None:
     done = run(["image", b"caf\xe9.jpg", "--info"], cwd=tmp_path)
 
     assert done.returncode == 7 and b"caf\\xe9.jpg" in done.stderr.lower(), done.stderr
@@ -198,7 +202,7 @@ def test_a_message_shows_a_byte_that_is_not_utf8(tmp_path: pathlib.Path) -> None
 # Reports
 
 
-def test_usage_errors_are_json_where_that_is_asked_for() -> None:
+def test_usage_errors_are_JSON_on_request() -> None:
     for arguments in (["get"], ["get", "http://127.0.0.1:1/", "--nonsense"], ["download", "--sha256", "x", "http://a/"],
                       ["image", "a.jpg", "-d", "x"]):
         result = wherry(*arguments, "--json-output")
@@ -206,8 +210,8 @@ def test_usage_errors_are_json_where_that_is_asked_for() -> None:
         assert result.json["ok"] is False and result.json["exit"] == 2 and result.json["error"]["reason"] == "usage"
 
 
-def test_a_closed_standard_output_is_named(server: Scope, tmp_path: pathlib.Path) -> None:
-    # The number of the closed stream went to the next descriptor that was opened.
+def test_a_closed_standard_output_is_reported(server: Scope, tmp_path: pathlib.Path) -> None:
+    # The closed stream's number was reused for the next descriptor.
     command = f'exec "{BINARY}" get "{server.url("/bytes/1000")}" >&-'
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, env=environment(), timeout=GUARD)
 
@@ -217,7 +221,9 @@ def test_a_closed_standard_output_is_named(server: Scope, tmp_path: pathlib.Path
 # Checksums
 
 
-def test_checksums_of_several_algorithms_are_compared(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_checksums_of_several_algorithms_are_compared(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     import hashlib
 
     url = server.url("/status/200?body=abc")
@@ -244,7 +250,9 @@ def test_an_international_name_is_converted_without_a_locale(server: Scope) -> N
         assert field(result.json, "Host") == f"xn--bcher-kva.example:{port}"
 
 
-def test_missing_directories_are_named_with_the_commands_own_option(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_an_error_about_missing_directories_names_the_option_of_the_command(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     place = tmp_path / "no" / "file"
     refused = wherry("download", server.url("/bytes/10"), "-o", place)
     assert refused.status == 7 and "--create-dirs" in refused.err and "make_directories" not in refused.err

@@ -8,7 +8,7 @@ import pytest
 from conftest import Scope, field, wherry
 
 
-def test_R20_a_user_is_sent_as_basic_or_as_a_digest(server: Scope) -> None:
+def test_R20_a_user_is_sent_as_Basic_or_as_Digest(server: Scope) -> None:
     result = wherry("get", server.url("/echo"), "-u", "skye:p:1")
     assert field(result.json, "Authorization") == "Basic c2t5ZTpwOjE="
 
@@ -23,7 +23,9 @@ def test_R20_a_user_is_sent_as_basic_or_as_a_digest(server: Scope) -> None:
     assert field(result.json, "Authorization") == "Bearer t"
 
 
-def test_R20_a_password_comes_from_a_file_and_is_not_shown(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_R20_a_password_comes_from_a_file_and_is_not_shown(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "user").write_text("skye:s3cret\n")
     result = wherry("get", server.url("/auth/basic/skye/other"), "--user", f"@{tmp_path / 'user'}", "--debug")
     assert result.status != 0 and "401" in result.err
@@ -36,7 +38,7 @@ def test_R20_a_password_comes_from_a_file_and_is_not_shown(server: Scope, tmp_pa
 
 @pytest.mark.parametrize(
     "arguments", [["--digest"], ["-u", "a:b", "--digest", "--anyauth"], ["-u", "a"], ["-u", "a:b", "--bearer", "t"]])
-def test_R20_what_makes_no_sense_is_refused(server: Scope, arguments: list[str]) -> None:
+def test_R20_invalid_credentials_are_refused(server: Scope, arguments: list[str]) -> None:
     result = wherry("get", server.url("/echo"), *arguments)
     assert result.status == 2 and server.requests() == []
 
@@ -64,7 +66,7 @@ def test_R20_credentials_come_from_a_netrc_file(server: Scope, tmp_path: pathlib
 
 
 @pytest.mark.parametrize("query", ["algorithm=SHA-512-256", "qop=auth-int", "qop=auth-int&algorithm=SHA-512-256-sess"])
-def test_R20_a_digest_speaks_rfc_7616(server: Scope, tmp_path: pathlib.Path, query: str) -> None:
+def test_R20_Digest_supports_RFC_7616(server: Scope, tmp_path: pathlib.Path, query: str) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
     result = wherry(
         "post", server.url(f"/auth/digest/skye/p?{query}"), "--data", f"@{tmp_path / 'a'}",

@@ -1,4 +1,4 @@
-# Wherry: tests of stored answers on the command line.
+# Wherry: tests of cached responses on the command line.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pathlib
 from conftest import Scope, wherry
 
 
-def test_K2_a_stored_answer_serves_the_next_command(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_K2_a_cached_response_serves_the_next_command(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url = server.url("/cache")
     first = wherry("get", url, "--cache", 86400, *store)
@@ -28,7 +30,7 @@ def test_K2_a_stored_answer_serves_the_next_command(server: Scope, tmp_path: pat
     assert len(server.requests()) == 2
 
 
-def test_K5_what_is_not_there_is_told(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_K5_a_cache_miss_is_reported(server: Scope, tmp_path: pathlib.Path) -> None:
     missed = wherry("get", server.url("/cache"), "--cache-policy", "only", "--cache-directory", tmp_path / "store")
 
     assert missed.status == 9 and missed.out == b"" and "missing" in missed.err
@@ -37,7 +39,9 @@ def test_K5_what_is_not_there_is_told(server: Scope, tmp_path: pathlib.Path) -> 
     assert wrong.status == 2
 
 
-def test_K8_K9_K10_list_show_usage_and_clear(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_K8_K9_K10_cache_list_show_usage_and_clear_work(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url, other = server.url("/cache"), server.url("/json")
     assert "Nothing is stored" in wherry("cache", "list", *store).err
@@ -64,7 +68,7 @@ def test_K8_K9_K10_list_show_usage_and_clear(server: Scope, tmp_path: pathlib.Pa
     assert len(server.requests()) == 3
 
 
-def test_K19_who_asks_with_other_fields_gets_another_answer(
+def test_K19_a_request_with_other_headers_gets_another_response(
     server: Scope, tmp_path: pathlib.Path
 ) -> None:
     store = ("--cache-directory", tmp_path / "store")
@@ -83,14 +87,14 @@ def test_K19_who_asks_with_other_fields_gets_another_answer(
     assert wherry("cache", "show", url, "--bearer", "carla", *store).status == 9
 
 
-def test_K5_why_nothing_stored_serves_is_told(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_K5_the_reason_of_a_cache_miss_is_reported(server: Scope, tmp_path: pathlib.Path) -> None:
     ask = ("get", server.url("/cache"), "--cache", 86400, "--cache-directory", tmp_path / "store")
 
     assert "Load cache failed: Cache info does not exist" in wherry(*ask, "--debug").err
     assert "Load cache succeed:" in wherry(*ask, "--debug").err
 
 
-def test_C12_a_folder_that_cannot_be_used_is_told(tmp_path: pathlib.Path) -> None:
+def test_C12_an_unusable_folder_is_reported(tmp_path: pathlib.Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("mine")
 

@@ -1,4 +1,4 @@
-# Wherry: tests of cache entries on the command line: secrets, keys, and who they belong to.
+# Wherry: tests of cache entries on the command line: secrets, keys, and separate users.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def store(tmp_path: pathlib.Path) -> Store:
 
 
 def planted(store: Store) -> list[pathlib.Path]:
-    """The files of a store that hold the planted secret."""
+    """The files of a store that contain the planted secret."""
     files = [path for path in store[1].rglob("*") if path.is_file()]
     assert files
     return [path for path in files if b"planted" in path.read_bytes() or "planted" in path.name]
@@ -35,7 +35,8 @@ def entries(*arguments: Any) -> list[dict[str, Any]]:
 def test_SEC_C10_secrets_in_a_query_are_neither_stored_nor_listed(
     server: Scope, store: Store, ask: tuple[Any, ...]
 ) -> None:
-    # Entries kept ?token=, ?password= and ?access_token= in clear text, and `cache list` printed them.
+    # Entries contained ?token=, ?password= and ?access_token= in plain text, and `cache list`
+    # printed them.
     names = ("token", "password", "access_token")
     urls = [server.url(f"{FRESH}&page=1&{name}=planted-{name}") for name in names]
     bodies = [wherry("get", url, *ask, *store).out for url in urls]
@@ -55,10 +56,10 @@ def test_SEC_C10_secrets_in_a_query_are_neither_stored_nor_listed(
 
 
 @pytest.mark.parametrize("ask", [PROTOCOL, ("--cache", 3600)])
-def test_K8_K9_a_listed_entry_is_found_by_its_key_and_by_its_url(
+def test_K8_K9_a_listed_entry_is_found_by_its_key_and_by_its_URL(
     server: Scope, store: Store, ask: tuple[Any, ...]
 ) -> None:
-    # Listed URLs lacked their query or held no usable secret, so that show and clear missed.
+    # Listed URLs lacked their query or contained no usable secret, so that show and clear missed.
     bodies = {
         wherry("get", server.url(FRESH), "--param", f"page={page}", "--param", "token=planted", *ask, *store).out
         for page in (1, 2, 3)
@@ -96,7 +97,7 @@ def jar(path: pathlib.Path, server: Scope, user: str) -> pathlib.Path:
 def test_K19_SEC_C2_two_cookie_jars_never_share_a_response(
     server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]
 ) -> None:
-    # A page of the first user was given to the second one.
+    # The second user got a page of the first one.
     url = server.url(FRESH)
     assert url.startswith("http://127.0.0.1:")
     anna, berta = (jar(tmp_path / user, server, "planted-" + user) for user in ("anna", "berta"))
@@ -111,8 +112,8 @@ def test_K19_SEC_C2_two_cookie_jars_never_share_a_response(
     assert len(server.requests()) == 4 and planted(store) == []
 
 
-def test_K13_only_vary_splits_the_http_cache_by_header(server: Scope, store: Store) -> None:
-    # Each -H made an entry of its own.
+def test_K13_only_vary_splits_the_HTTP_cache_by_header(server: Scope, store: Store) -> None:
+    # Each -H created a separate entry.
     url = server.url(FRESH + "&vary=X-Color")
     plain = wherry("get", url, *PROTOCOL, *store).out
     assert wherry("get", url, "-H", "X-Trace: 1", *PROTOCOL, *store).out == plain
@@ -123,7 +124,8 @@ def test_K13_only_vary_splits_the_http_cache_by_header(server: Scope, store: Sto
     assert len(server.requests()) == 2
 
 
-# Cookies of -H, and of a file of fields, were no part of the key: the page of one user was given to another.
+# Cookies from -H, and from a file of headers, were not part of the key: one user's page was given
+# to another.
 @pytest.mark.parametrize("ask", [PROTOCOL, ("--cache", 3600)])
 def test_K19_SEC_C2_two_cookie_headers_never_share_a_response(
     server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]

@@ -1,4 +1,4 @@
-# Wherry: tests of the storage of the caches: what cannot be stored, is not there, or was left behind.
+# Wherry: tests of cache storage: uncacheable responses, missing folders, and leftover files.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def entries(*store: Any) -> int:
 def test_K1_SEC_R1_a_body_larger_than_memory_allows_streams_past_the_cache(
     server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]
 ) -> None:
-    # With a cache on, a body of more than 64 MiB was an error.
+    # With a cache enabled, a body of more than 64 MiB was an error.
     size = 70_000_000
     target = tmp_path / "out"
     result = wherry("get", server.url(f"/bytes/{size}?cache=max-age=60"), *ask, "-o", target, *store)
@@ -48,10 +48,10 @@ def test_K1_SEC_R1_a_body_larger_than_memory_allows_streams_past_the_cache(
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_C12_a_storage_that_cannot_be_used_is_a_warning(
+def test_C12_unusable_storage_is_a_warning(
     server: Scope, tmp_path: pathlib.Path, ask: tuple[Any, ...]
 ) -> None:
-    # Such a folder turned the cache off, and nobody was told.
+    # Such a folder turned the cache off without a message.
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o755)
@@ -71,7 +71,7 @@ def test_C12_a_storage_that_cannot_be_used_is_a_warning(
         assert wherry("cache", verb, *store).status == 7
 
 
-def test_K9_K10_a_folder_that_is_not_there_is_empty(tmp_path: pathlib.Path) -> None:
+def test_K9_K10_a_missing_folder_is_empty(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "gone"
     store = ("--cache-directory", folder)
     assert wherry("cache", "clear", "--json-output", *store).json == {"ok": True, "deleted": 0}
@@ -84,7 +84,7 @@ def test_K9_K10_a_folder_that_is_not_there_is_empty(tmp_path: pathlib.Path) -> N
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 def test_K9_a_full_disk_can_be_cleared(server: Scope, tmp_path: pathlib.Path) -> None:
-    # `cache clear` failed on a full disk, which is when it is needed.
+    # `cache clear` failed on a full disk, when it is needed most.
     disk = tmp_path / "disk"
     disk.mkdir()
     url = server.url("/bytes/20000?cache=max-age=60")
@@ -102,9 +102,11 @@ cat /dev/zero > {disk}/filler 2>/dev/null
     assert json.loads(done.stdout) == {"ok": True, "deleted": 1}
 
 
-def test_K14_stale_while_revalidate_reaches_a_command_that_ends_at_once(server: Scope, store: Store) -> None:
-    # Each run printed the stale response, began to validate it, and ended before the answer came: so the
-    # stale one was served until the window closed.
+def test_K14_stale_while_revalidate_works_with_a_command_that_exits_at_once(
+    server: Scope, store: Store,
+) -> None:
+    # Each run printed the stale response, began to validate it, and exited before the new one
+    # arrived: so the stale one was served until the window closed.
     stale = [("Cache-Control", "max-age=60, stale-while-revalidate=86400"), ("Age", "100")]
     steps = [{"headers": stale, "body": "first"}] + [
         {"headers": [("Cache-Control", "max-age=3600")], "body": f"new {n}", "delay_ms": 700} for n in range(4)
@@ -148,8 +150,8 @@ def test_K9_K10_partial_files_of_earlier_processes_are_counted_and_cleared(
         command.kill()
         command.communicate(timeout=GUARD)
 
-    told = cache("usage", "--json-output").json
-    assert told["partials"] == 1 and 0 <= told["partial_bytes"] <= 2_000_000
+    report = cache("usage", "--json-output").json
+    assert report["partials"] == 1 and 0 <= report["partial_bytes"] <= 2_000_000
     assert "; 1 partial file, " in cache("usage").text
     assert cache("clear", "--json-output").json["deleted"] == 0
     assert cache("clear", "--partials", "--json-output").json["deleted"] == 1
@@ -174,11 +176,11 @@ def until(condition: Callable[[], object], command: "subprocess.Popen[bytes]") -
         assert time.monotonic() < limit and command.poll() is None
 
 
-def test_K9_K10_a_process_that_lists_keeps_the_record_of_another_ones_download(
+def test_K9_K10_a_process_that_lists_keeps_the_record_of_a_download_in_another_one(
     server: Scope, tmp_path: pathlib.Path
 ) -> None:
-    # A command that listed while another one waited for its response deleted the record of the directory,
-    # since there was no partial file yet. The partial file was never found again.
+    # A command that listed while another one waited for its response deleted the record of the
+    # directory, because the partial file did not exist yet. The partial file was never found again.
     cache, folder = tmp_path / "cache", tmp_path / "files"
     folder.mkdir()
     steps = [{"raw": [["gate", "go"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\nETag: \"a\"\r\n\r\n"],
@@ -202,8 +204,8 @@ def test_K9_K10_a_process_that_lists_keeps_the_record_of_another_ones_download(
         command.communicate(timeout=GUARD)
 
     assert partials(cache) == 1
-    told = wherry("cache", "clear", "--partials", "--json-output", XDG_CACHE_HOME=str(cache)).json
-    assert told["deleted"] == 1 and list(folder.iterdir()) == []
+    report = wherry("cache", "clear", "--partials", "--json-output", XDG_CACHE_HOME=str(cache)).json
+    assert report["deleted"] == 1 and list(folder.iterdir()) == []
     server.steer("/_signal?gate=never")
 
 
@@ -231,7 +233,7 @@ def test_K9_K10_only_old_records_of_directories_without_partial_files_are_delete
 
     assert partials(cache) == 0
     assert {pathlib.Path(path.read_text()) for path in records(cache)} == {folders["young"], folders["unreadable"]}
-    # The next download writes the record again, and makes an old one young.
+    # The next download writes the record again, and updates its time.
     for name in ("old", "young"):
         os.utime(found[folders["young"]], (month, month))
         done = wherry("download", server.url("/bytes/2000"), "-o", folders[name] / "more", XDG_CACHE_HOME=str(cache))
@@ -242,7 +244,9 @@ def test_K9_K10_only_old_records_of_directories_without_partial_files_are_delete
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a folder read-only")
-def test_C12_a_read_only_storage_is_a_warning_for_requests(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_C12_read_only_storage_is_a_warning_for_requests(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     store = tmp_path / "store"
     url = server.url(FRESH)
     first = wherry("get", url, *PROTOCOL, "--cache-directory", store)
@@ -268,7 +272,7 @@ def test_C12_a_read_only_storage_is_a_warning_for_requests(server: Scope, tmp_pa
     assert wherry("cache", "show", url, *directory).out == first.out
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the C compiler is missing")
 @pytest.mark.parametrize("ask", ASKS)
 def test_K5_an_entry_from_the_future_is_not_served_by_the_timed_cache(
     server: Scope, store: Store, tmp_path: pathlib.Path, ask: tuple[Any, ...]
@@ -288,7 +292,7 @@ def test_K5_an_entry_from_the_future_is_not_served_by_the_timed_cache(
     assert first.status == 0 and entries(*store, "--quiet") == 1
 
     if ask == PROTOCOL:
-        # HTTP counts an age below zero as zero: the entry is fresh, and no longer than its lifetime.
+        # HTTP treats a negative age as zero: the entry is fresh for no longer than its lifetime.
         assert wherry("get", url, *ask, *store).out == first.out
         return
     missed = wherry("get", url, "--cache-policy", "only", "--json-output", *store)

@@ -7,7 +7,9 @@ import pathlib
 from conftest import Scope, field, wherry
 
 
-def test_C14_cookies_are_sent_kept_in_a_file_and_sent_again(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_C14_cookies_are_sent_stored_in_a_file_and_sent_again(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     result = wherry("get", server.url("/echo"), "-b", "a=1; b=2")
     assert field(result.json, "Cookie") == "a=1; b=2"
 

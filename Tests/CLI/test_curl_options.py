@@ -20,7 +20,9 @@ def names(folder: pathlib.Path) -> list[str]:
 
 # The long name of -o followed the rename of a property: `--output` was unknown, and `--output-path` was not.
 @pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete"])
-def test_output_has_a_short_and_a_long_name(server: Scope, tmp_path: pathlib.Path, method: str) -> None:
+def test_output_has_a_short_and_a_long_name(
+    server: Scope, tmp_path: pathlib.Path, method: str,
+) -> None:
     for index, option in enumerate(["-o", "--output"]):
         result = wherry(method, server.url("/echo"), option, tmp_path / f"{index}")
         assert result.status == 0, result
@@ -54,7 +56,9 @@ def test_insecure_proxy_verbose_and_max_time_have_the_names_of_curl(server: Scop
         assert late.status == 6 and "total_timeout" in late.err
 
 
-def test_continue_at_a_dash_is_what_a_download_does(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_continue_at_a_dash_has_the_default_behavior_of_a_download(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     for index, option in enumerate((["-C", "-"], ["-C-"], ["--continue-at", "-"], ["--continue-at=-"])):
         done = wherry("download", *option, server.url(f"/bytes/{index + 1}"), cwd=tmp_path)
         assert done.status == 0, done
@@ -85,8 +89,10 @@ def test_fail_prints_no_body_for_an_error_status(
     assert wherry("get", "--fail-with-body", refusal).text == wherry("get", refusal).text == "words"
 
 
-def test_remote_header_name_is_the_name_that_the_server_suggests(server: Scope, tmp_path: pathlib.Path) -> None:
-    # -J took the name of the URL, and wrote a file also without -O.
+def test_remote_header_name_uses_the_name_that_the_server_suggests(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
+    # -J used the name in the URL, and wrote a file even without -O.
     url = server.url("/bytes/1000?disposition=attachment%3B%20filename%3Dreport.pdf")
     for index, option in enumerate((["-OJ"], ["-JO"], ["-O", "-J"], ["--remote-name", "--remote-header-name"])):
         folder = tmp_path / str(index)
@@ -103,7 +109,7 @@ def test_remote_header_name_is_the_name_that_the_server_suggests(server: Scope, 
     climbing = server.url("/bytes/10?disposition=attachment%3B%20filename%3D%22../../up.pdf%22")
     assert wherry("get", "-OJ", climbing, cwd=folder).status == 0
     assert names(folder) == ["report.pdf", "up.pdf"]
-    # Without Content-Disposition, the URL has the name; -J alone names nothing.
+    # Without Content-Disposition, the URL provides the name; -J alone writes no file.
     assert wherry("get", "-OJ", server.url("/bytes/20"), "--json-output", cwd=folder).json["file"] == "20"
     alone = wherry("get", "-J", url, cwd=folder)
     assert alone.status == 2 and "-OJ" in alone.err
@@ -142,7 +148,7 @@ def test_data_is_a_form_as_in_curl(server: Scope, tmp_path: pathlib.Path) -> Non
     assert wherry("post", server.url("/echo"), "-d", "a", "--json", "1").status == 2
 
 
-def test_head_takes_the_option_that_asks_for_it(server: Scope) -> None:
+def test_head_accepts_its_own_option_I(server: Scope) -> None:
     for option in ("-I", "--head", "-sI"):
         assert wherry("head", option, server.url("/bytes/10")).text.startswith("HTTP 200\n")
     assert "wherry head" in wherry("get", "-I", server.url("/bytes/10")).err
@@ -158,20 +164,22 @@ def test_head_takes_the_option_that_asks_for_it(server: Scope) -> None:
     (["-d", "a=b.c", "example.org"], "wherry post example.org"),
     (["-q", "get", "http://127.0.0.1:1/"], "The command comes before its options: wherry get"),
 ])
-def test_a_command_line_without_a_command_is_told_of_one(arguments: list[str], advice: str) -> None:
+def test_a_command_line_without_a_command_suggests_one(arguments: list[str], advice: str) -> None:
     result = wherry(*arguments)
 
     assert result.status == 2 and result.out == b"" and advice in result.err, result.err
 
 
-def test_an_unknown_command_is_no_url() -> None:
+def test_an_unknown_command_is_not_a_URL() -> None:
     result = wherry("fetch")
 
     assert result.status == 2 and "wherry get" not in result.err
 
 
-# A loop over a list: the first command took the rest of the list for its body.
-def test_the_input_of_a_shell_loop_is_not_the_body(server: Scope, tmp_path: pathlib.Path) -> None:
+# A loop over a list: the first command read the rest of the list as its body.
+def test_the_input_of_a_shell_loop_is_not_used_as_the_body(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "list").write_text("".join(server.url(f"/sink?n={n}") + "\n" for n in range(3)))
 
     def loop(command: str) -> subprocess.CompletedProcess[str]:
@@ -187,7 +195,7 @@ def test_the_input_of_a_shell_loop_is_not_the_body(server: Scope, tmp_path: path
         done = loop(command)
         assert done.returncode == 0, done.stderr
         assert len(server.requests()) == before + 3
-    # The rest of a file is sent where the command line says so.
+    # The rest of a file is sent if the command line requests it.
     rest = subprocess.run(
         ["sh", "-c", f'{{ read -r first; "{BINARY}" post "$first" --data @-; }} < list'], cwd=tmp_path,
         capture_output=True, text=True, timeout=GUARD, env=environment())
@@ -195,7 +203,7 @@ def test_the_input_of_a_shell_loop_is_not_the_body(server: Scope, tmp_path: path
     assert rest.returncode == 0 and json.loads(rest.stdout)["bytes"] == size
 
 
-def test_a_body_from_standard_input_is_noted(server: Scope) -> None:
+def test_a_body_from_standard_input_is_reported(server: Scope) -> None:
     url = server.url("/sink")
     noted = wherry("post", url, input=b"abc")
     assert noted.json["bytes"] == 3

@@ -17,12 +17,12 @@ from test_uploads import jpeg
 
 GUIDE = (ROOT / "docs/cli.md").read_text()
 MANUAL = (ROOT / "docs/man/wherry.1").read_text().replace("\\-", "-")
-# What these have inside is the server's.
+# The members of these objects are defined by the server.
 FOREIGN = {"json", "headers"}
 
 
 def members(value: Any) -> Iterator[str]:
-    """The names of the members of a result, and of those within."""
+    """The names of the members of a result, including nested ones."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield name
@@ -34,12 +34,12 @@ def members(value: Any) -> Iterator[str]:
 
 
 def documented(text: str) -> set[str]:
-    """The words that stand as code in the section for scripts."""
+    """The words marked as code in the section for scripts."""
     section = text.split("## For scripts", 1)[1].split("\n## ", 1)[0]
     return {name.split(".")[-1] for name in re.findall(r"`([a-z0-9_.-]+)`", section)}
 
 
-# `deleted`, `method`, `stored_at`, all of `image --info`, and others were documented nowhere.
+# `deleted`, `method`, `stored_at`, all of `image --info`, and others were undocumented.
 def test_every_member_of_a_result_is_documented(
     server: Scope, authority: Authority, tmp_path: pathlib.Path  # noqa: F811
 ) -> None:
@@ -97,7 +97,7 @@ def test_every_member_of_a_result_is_documented(
     for arguments in ([], ["127.0.0.1"]):
         collect("reach", *arguments)
 
-    # The collection has to reach the rare ones.
+    # The collection must include the rare ones.
     for name in ("length_unverified", "retry_after", "partial", "pictures", "deleted", "stored_at", "identifier",
                  "sha256", "upright_width", "text", "revalidated", "seconds_left", "reachable", "job"):
         assert name in found, name
@@ -107,7 +107,7 @@ def test_every_member_of_a_result_is_documented(
 
 
 def test_every_variable_of_the_environment_is_documented() -> None:
-    # The guide named none, and the manual some that the command does not read.
+    # The guide named none, and the manual listed some that the command does not read.
     read: set[str] = set()
     for folder in ("WherryCore", "WherryTransport", "WherrySystem", "Wherry", "wherry-cli", "wherry-agent"):
         for path in (ROOT / "Sources" / folder).rglob("*.swift"):
@@ -115,7 +115,7 @@ def test_every_variable_of_the_environment_is_documented() -> None:
             read.update(re.findall(
                 r'(?:\b[eE]nvironment\[|\benvironment\(|\bgetenv\(|\bvariable\(|\bEnvironment\.trusted\()"(\w+)"', text))
     assert {"NO_COLOR", "SSLKEYLOGFILE", "WHERRY_AGENT", "XDG_CACHE_HOME", "NO_PROXY"} <= read
-    # Programs may ask the library to look at these; the command does not.
+    # The library offers these to programs; the command does not use them.
     read -= {"LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "WHERRY_CONFIG"}
     section = GUIDE.split("### Environment\n", 1)[1].split("\n##", 1)[0].split("<!--")[0]
     told = set(re.findall(r"`(\w+)`", section))

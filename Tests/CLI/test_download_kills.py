@@ -1,4 +1,4 @@
-# Wherry: tests of the command that downloads, killed and run twice: DC-C and DC-D of the rules.
+# Wherry: tests of downloads killed and run twice: DC-C and DC-D of the rules.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ SIZE = 8_389_385
 
 
 def kill(server: Scope, *arguments: object, after: int) -> None:
-    """Runs the command and kills it when the server has sent so many more bytes, or it is over."""
+    """Runs the command and kills it when the server has sent this many more bytes, or it has
+    exited.
+    """
     sent = server.steer("/_stats")["sent"]
     command = start("download", *arguments, "--progress", "none", stderr=subprocess.PIPE)
     while after and command.poll() is None:
@@ -35,7 +37,9 @@ def hidden(folder: pathlib.Path) -> list[str]:
     return sorted(name.rpartition(".")[2] for name in names(folder) if name.startswith("."))
 
 
-def test_DC_C01_DC_C02_killed_at_eight_points_the_command_goes_on(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_DC_C01_DC_C02_a_command_killed_at_eight_points_resumes(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     target = tmp_path / "file.bin"
     url = server.url(f"/bytes/{SIZE}?rate=1000000&hold_at=8300000&gate=end")
     for after in (0, 1, 50_000, 300_000, 700_000, 1_100_000, 1_500_000, 2_000_000):
@@ -50,7 +54,9 @@ def test_DC_C01_DC_C02_killed_at_eight_points_the_command_goes_on(server: Scope,
     assert result.json["resumed_at"] == int(offset)
 
 
-def test_DC_C14_killed_while_it_was_to_replace_a_file(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_DC_C14_a_command_killed_before_it_replaces_a_file_keeps_it(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     target = tmp_path / "file.bin"
     target.write_text("old")
     url = server.url(f"/bytes/{SIZE}?hold_at=8000000&gate=end")
@@ -63,7 +69,9 @@ def test_DC_C14_killed_while_it_was_to_replace_a_file(server: Scope, tmp_path: p
     assert target.read_bytes() == pattern(1, SIZE) and names(tmp_path) == ["file.bin"]
 
 
-def test_DC_D05_DR21_killed_again_and_again_with_four_connections(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_DC_D05_DR21_a_download_with_four_connections_survives_repeated_kills(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     target = tmp_path / "file.bin"
     url = server.url(f"/bytes/{SIZE}?rate=1000000")
     digest = hashlib.sha256(pattern(1, SIZE)).hexdigest()
@@ -72,7 +80,7 @@ def test_DC_D05_DR21_killed_again_and_again_with_four_connections(server: Scope,
         kill(server, *arguments, after=random.randint(0, SIZE) if turn % 4 else 0)
         if target.exists():
             assert hashlib.sha256(target.read_bytes()).hexdigest() == digest
-            # The next run finds that nothing is to be done, and removes what is left of the journal.
+            # The next run finds nothing to do, and removes the rest of the journal.
             assert wherry("download", *arguments).status == 0 and names(tmp_path) == ["file.bin"]
             target.unlink()
         assert hidden(tmp_path) in ([], ["part"], ["journal", "part"])
@@ -83,7 +91,9 @@ def test_DC_D05_DR21_killed_again_and_again_with_four_connections(server: Scope,
     assert names(tmp_path) == ["file.bin"]
 
 
-def test_DC_C12_DR24_two_commands_and_one_target(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_DC_C12_DR24_of_two_commands_for_one_target_one_downloads(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     target = tmp_path / "file.bin"
     url = server.url("/bytes/1060921?hold=400000&gate=end")
     first = start("download", url, "-o", target, *PATIENT_DOWNLOAD, "--progress", "none", stderr=subprocess.PIPE)
@@ -99,7 +109,9 @@ def test_DC_C12_DR24_two_commands_and_one_target(server: Scope, tmp_path: pathli
     assert target.read_bytes() == pattern(1, 1_060_921) and names(tmp_path) == ["file.bin"]
 
 
-def test_DR24_of_many_commands_for_one_target_one_brings_it(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_DR24_of_many_commands_for_one_target_one_downloads(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     target = tmp_path / "file.bin"
     url = server.url("/bytes/3000000?cut=1000000&times=2")
     commands = [
@@ -107,15 +119,17 @@ def test_DR24_of_many_commands_for_one_target_one_brings_it(server: Scope, tmp_p
         for _ in range(6)]
     ends = [json.loads(command.communicate(timeout=GUARD)[0]) for command in commands]
 
-    # Those that came too late found it there, or busy.
+    # Late commands found the file or got busy.
     reasons = [end["error"]["reason"] for end in ends if not end["ok"]]
     assert len(reasons) == 5 and set(reasons) <= {"busy", "exists"}
     assert target.read_bytes() == pattern(1, 3_000_000) and names(tmp_path) == ["file.bin"]
     assert server.steer("/_stats")["peak_requests"] == 1
 
 
-def test_a_partial_that_stands_still_can_be_killed_and_thrown_away(server: Scope, tmp_path: pathlib.Path) -> None:
-    # SIGSTOP holds the lock as well as a running process does; SIGKILL lets go of it.
+def test_a_stopped_download_can_be_killed_and_discarded(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
+    # A stopped process (SIGSTOP) holds the lock like a running one; SIGKILL releases it.
     target = tmp_path / "file.bin"
     url = server.url("/bytes/1060921?hold=400000&gate=end")
     first = start("download", url, "-o", target, *PATIENT_DOWNLOAD, "--progress", "none", stderr=subprocess.PIPE)

@@ -25,7 +25,9 @@ def pattern(seed: int, count: int) -> bytes:
     return pattern.data(seed, 0, count)
 
 
-def test_a_file_is_downloaded_whole_with_its_digest_proved(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_file_is_downloaded_completely_and_its_digest_verified(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     wanted = pattern(3, 2_000_000)
     digest = hashlib.sha256(wanted).hexdigest()
 
@@ -36,7 +38,7 @@ def test_a_file_is_downloaded_whole_with_its_digest_proved(server: Scope, tmp_pa
     assert "file.bin: 1.9 MiB in " in result.err and "SHA-256 is right" in result.err
 
 
-def test_far_more_files_than_descriptors_are_downloaded(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_more_files_than_descriptors_are_downloaded(server: Scope, tmp_path: pathlib.Path) -> None:
     # 893 of 2,000 failed with 1,024 descriptors: each waiting one held its directory.
     count, files = (2000, 1024) if os.environ.get("WHERRY_LOOPS") == "full" else (200, 64)
 
@@ -51,15 +53,19 @@ def test_far_more_files_than_descriptors_are_downloaded(server: Scope, tmp_path:
     assert sorted(path.stat().st_size for path in tmp_path.iterdir()) == list(range(1, count + 1))
 
 
-def test_a_stall_timeout_limits_the_wait_for_the_first_byte(server: Scope, tmp_path: pathlib.Path) -> None:
-    # A silent server kept the command for 30 s a try.
+def test_a_stall_timeout_limits_the_wait_for_the_first_byte(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
+    # A silent server held the command for 30 s per attempt.
     result = wherry(
         "download", server.url("/silent?seconds=900"), "-o", tmp_path / "a", "--stall-timeout", "0.5", "--retries", "0")
 
     assert result.status == 6 and "500 ms" in result.err and names(tmp_path) == []
 
 
-def test_a_link_with_a_new_query_resumes_the_partial_file(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_link_with_a_new_query_resumes_the_partial_file(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     first = wherry(
         "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), "-o", tmp_path / "a", "--retries", "0")
     second = wherry("download", server.url("/bytes/100000?sig=2"), "-o", tmp_path / "a")
@@ -73,7 +79,7 @@ def test_a_link_with_a_new_query_resumes_the_partial_file(server: Scope, tmp_pat
 def test_a_link_with_a_new_query_resumes_without_a_name(
     server: Scope, tmp_path: pathlib.Path, arguments: list[str]
 ) -> None:
-    # The part was keyed by the whole URL, so that only -o resumed.
+    # The partial file was keyed by the whole URL, so that only -o resumed.
     first = wherry(
         "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), *arguments, "--retries", "0", cwd=tmp_path)
     other = wherry(
@@ -89,14 +95,16 @@ def test_a_link_with_a_new_query_resumes_without_a_name(
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_wrong_digest_leaves_nothing(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_wrong_digest_leaves_no_file(server: Scope, tmp_path: pathlib.Path) -> None:
     result = wherry("download", server.url("/bytes/1000"), "-o", tmp_path / "a", "--sha256", "ab" * 32)
 
     assert result.status == 7 and "checksum" in result.err and names(tmp_path) == []
 
 
 @pytest.mark.parametrize("arguments", [[], ["--remote-name"], ["-d", "."]])
-def test_the_server_names_the_file(server: Scope, tmp_path: pathlib.Path, arguments: list[str]) -> None:
+def test_the_server_names_the_file(
+    server: Scope, tmp_path: pathlib.Path, arguments: list[str],
+) -> None:
     url = server.url("/bytes/1000?disposition=attachment%3B+filename%3D%22..%2Fnice+name.txt%22")
 
     result = wherry("download", url, *arguments, cwd=tmp_path)
@@ -105,14 +113,16 @@ def test_the_server_names_the_file(server: Scope, tmp_path: pathlib.Path, argume
     assert "saved as nice name.txt" in result.err
 
 
-def test_a_directory_of_ones_own(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_the_command_can_name_the_directory(server: Scope, tmp_path: pathlib.Path) -> None:
     (tmp_path / "folder").mkdir()
 
     assert wherry("download", server.url("/bytes/1000"), "-d", tmp_path / "folder").status == 0
     assert names(tmp_path / "folder") == ["1000"]
 
 
-def test_an_existing_file_stays_unless_it_may_go(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_an_existing_file_is_kept_unless_it_may_be_replaced(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     target = tmp_path / "a"
     target.write_text("mine")
 
@@ -125,7 +135,7 @@ def test_an_existing_file_stays_unless_it_may_go(server: Scope, tmp_path: pathli
 
 
 def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tuple[int, str, str]:
-    """Downloads a file that comes slowly, and sends a signal when some of it is there.
+    """Downloads a file from a slow server, and sends a signal when part of it has arrived.
 
     From then on the server is fast.
     """
@@ -144,7 +154,7 @@ def interrupt(server: Scope, target: pathlib.Path, number: signal.Signals) -> tu
     return command.returncode, said, url
 
 
-def test_D23_a_number_of_connections_brings_a_file(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_D23_several_connections_download_a_file(server: Scope, tmp_path: pathlib.Path) -> None:
     url = server.url("/bytes/8389385?rate=16000000")
 
     result = wherry("download", url, "-o", tmp_path / "a", "--segments", "4", "--stall-timeout", "60")
@@ -154,7 +164,7 @@ def test_D23_a_number_of_connections_brings_a_file(server: Scope, tmp_path: path
     assert names(tmp_path) == ["a"]
 
 
-def test_D27_a_mirror_goes_on(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_D27_a_mirror_continues_the_download(server: Scope, tmp_path: pathlib.Path) -> None:
     digest = hashlib.sha256(pattern(1, 3_000_000)).hexdigest()
     result = wherry(
         "download", server.url("/bytes/3000000?cut_at=1000000"), "-o", tmp_path / "a", "--sha256", digest,
@@ -166,7 +176,7 @@ def test_D27_a_mirror_goes_on(server: Scope, tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_DC_C03_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
+def test_DC_C03_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
     server: Scope, tmp_path: pathlib.Path, number: signal.Signals
 ) -> None:
     target = tmp_path / "file.bin"
@@ -185,7 +195,7 @@ def test_DC_C03_ctrl_c_keeps_what_came_and_the_same_command_goes_on(
     assert names(tmp_path) == ["file.bin"]
 
 
-def test_a_killed_download_goes_on(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_killed_download_resumes(server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "file.bin"
 
     status, _, url = interrupt(server, target, signal.SIGKILL)
@@ -205,7 +215,9 @@ def test_no_resume_starts_from_the_beginning(server: Scope, tmp_path: pathlib.Pa
     assert target.read_bytes() == pattern(1, 8_000_000)
 
 
-def test_broken_connections_are_tried_again_as_often_as_asked(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_dropped_connections_are_retried_up_to_the_requested_number(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     url = server.url("/bytes/3000000?cut=1000000&times=1")
     result = wherry("download", url, "-o", tmp_path / "a")
     assert result.status == 0 and "waits for another attempt: truncated" in result.err
@@ -214,7 +226,7 @@ def test_broken_connections_are_tried_again_as_often_as_asked(server: Scope, tmp
     assert refused.status == 4 and "truncated" in refused.err and "is kept" in refused.err
 
 
-def test_failures_have_their_statuses(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_failures_have_their_exit_statuses(server: Scope, tmp_path: pathlib.Path) -> None:
     for status, arguments in (
         (3, [server.url("/status/404"), "-o", tmp_path / "a"]),
         (7, [server.url("/bytes/10"), "-o", tmp_path / "missing" / "a"]),
@@ -237,7 +249,9 @@ def test_failures_have_their_statuses(server: Scope, tmp_path: pathlib.Path) -> 
     assert names(tmp_path) == []
 
 
-def test_json_output_of_failures_names_the_partial(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_JSON_output_of_failures_names_the_partial_file(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     url = server.url("/bytes/3000000?cut=2000000")
     result = wherry("download", url, "-o", tmp_path / "a", "--retries", "0", "--json-output", "--progress", "none")
 
@@ -246,19 +260,23 @@ def test_json_output_of_failures_names_the_partial(server: Scope, tmp_path: path
     assert partial.parent == tmp_path and partial.exists()
 
 
-def test_progress_as_json_comes_ten_times_a_second_at_most(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_JSON_progress_arrives_at_most_ten_times_a_second(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     begun = time.monotonic()
 
     result = wherry(
         "download", server.url("/bytes/6000000?rate=4000000"), "-o", tmp_path / "a", "--progress", "json")
 
-    seconds = time.monotonic() - begun  # of the whole command, so a slow machine is no reason to fail
+    seconds = time.monotonic() - begun  # includes the start of the command
     records = [json.loads(line) for line in result.err.splitlines()]
     assert 2 <= len(records) <= 10 * seconds + 2
     assert records[-1]["completed"] == 6_000_000
 
 
-def test_D25_several_files_come_some_at_a_time_each_with_its_lines(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_D25_several_files_download_some_at_a_time_each_with_its_lines(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     urls = [server.url(f"/bytes/{1000 + number}?seed={number + 1}&rate=4000") for number in range(6)]
 
     result = wherry("download", *urls, "-d", tmp_path, "--max-active", "2", "-R")
@@ -273,13 +291,13 @@ def test_D25_several_files_come_some_at_a_time_each_with_its_lines(server: Scope
     assert server.steer("/_stats")["peak_requests"] == 2
 
 
-def test_of_several_files_one_that_fails_keeps_no_other_back(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_one_failed_file_does_not_stop_the_others(server: Scope, tmp_path: pathlib.Path) -> None:
     urls = [server.url("/bytes/10"), server.url("/status/404"), server.url("/bytes/20?cut=5"), server.url("/bytes/30")]
 
     result = wherry("download", *urls, "-d", tmp_path, "--retries", "0", "--json-output", "--progress", "none")
 
     told = [json.loads(line) for line in result.text.splitlines()]
-    assert result.status == 3  # of the first that failed, as they stand in the command
+    assert result.status == 3  # of the first failure, in the order of the command
     assert [each["file"] for each in told if each["ok"]] == [str(tmp_path / name) for name in ("10", "30")]
     assert {each["url"]: (each["exit"], each["error"]["reason"]) for each in told if not each["ok"]} == {
         urls[1]: (3, "http_status"), urls[2]: (4, "truncated")}
@@ -288,7 +306,7 @@ def test_of_several_files_one_that_fails_keeps_no_other_back(server: Scope, tmp_
     assert plain.status == 7 and "10: exists: " in plain.err and "404: http_status: " in plain.err
 
 
-def test_D25_several_files_begin_and_are_told_of_in_the_order_of_the_command(
+def test_D25_several_files_start_and_are_reported_in_the_order_of_the_command(
     server: Scope, tmp_path: pathlib.Path
 ) -> None:
     urls = [server.url(f"/bytes/{1000 + number}?n={number}") for number in (5, 3, 4, 1, 2, 0)]
@@ -296,7 +314,7 @@ def test_D25_several_files_begin_and_are_told_of_in_the_order_of_the_command(
     urls[2] = server.url("/status/404")
     command = start("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, "--json-output", "--progress", "none",
                     "--max-active", "2", stdout=subprocess.PIPE)
-    # The first comes last.
+    # The first finishes last.
     server.wait("requests=6")
     server.wait("active_most=1")
     server.steer("/_signal?gate=first")
@@ -305,13 +323,15 @@ def test_D25_several_files_begin_and_are_told_of_in_the_order_of_the_command(
     told = [json.loads(line) for line in out.splitlines()]
     assert command.returncode == 3 and [each["ok"] for each in told] == [True, True, False, True, True, True]
     assert [each["url"] for each in told] == urls
-    # They were asked for one after the other, but for the two at the beginning.
+    # They were requested one after the other, except the first two.
     targets = [url[url.index("/@"):] for url in urls]
     asked = [request["target"] for request in server.requests()]
     assert sorted(asked[:2]) == sorted(targets[:2]) and asked[2:] == targets[2:]
 
 
-def test_DC_C03_ctrl_c_keeps_what_came_of_several_files(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_DC_C03_ctrl_c_keeps_the_partial_files_of_several_downloads(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     urls = [server.url(f"/bytes/{size}?hold=300000&gate=go") for size in (1000001, 1000002, 1000003)]
     command = start("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, "--max-active", "2",
                     "--progress", "json", stderr=subprocess.PIPE)
@@ -339,7 +359,9 @@ def test_DC_C03_ctrl_c_keeps_what_came_of_several_files(server: Scope, tmp_path:
     assert sum(field(told, "Range") is not None for told in server.requests()) == 2
 
 
-def test_several_urls_and_options_of_one_file_are_refused(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_several_URLs_with_options_for_one_file_are_refused(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     urls = [server.url("/bytes/10"), server.url("/bytes/20")]
     for options in (["-o", tmp_path / "a"], ["--sha256", "ab" * 32], ["--max-active", "0"]):
         refused = wherry("download", *urls, *options)

@@ -1,4 +1,4 @@
-# Wherry: tests of exit statuses and of what is said about failures.
+# Wherry: tests of exit statuses and error messages.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -32,28 +32,30 @@ from conftest import GUARD, Scope, wherry
         ["post", "http://127.0.0.1/", "--json", "1", "--data", "2"],
         ["post", "http://127.0.0.1/", "--data", "1", "--field", "a=b"],
     ])
-def test_what_cannot_be_used_exits_with_2_and_a_word_why(arguments: list[str]) -> None:
+def test_invalid_usage_exits_with_2_and_a_message(arguments: list[str]) -> None:
     result = wherry(*arguments)
 
     assert result.status == 2, result
     assert result.err.strip() and result.out == b"" and "Fatal" not in result.err
 
 
-def test_a_refusal_exits_with_3_and_prints_the_servers_words(server: Scope) -> None:
+def test_an_error_status_exits_with_3_and_prints_the_text_of_the_server(server: Scope) -> None:
     result = wherry("get", server.url("/status/404?body=no+such+note&type=text/plain"))
 
     assert result.status == 3 and result.text == "no such note"
     assert result.err.startswith("wherry: http_status: ") and "404" in result.err
 
 
-def test_a_refusal_makes_no_file_and_says_the_servers_words(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_an_error_status_creates_no_file_and_prints_the_text_of_the_server(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     result = wherry("get", server.url("/status/500?body=out%1B%5B31m+of+order"), "-o", tmp_path / "a")
 
     assert result.status == 3 and list(tmp_path.iterdir()) == []
     assert "out\\x1b[31m of order" in result.err, "a server may not steer the terminal"
 
 
-def test_refusals_are_json_objects_too(server: Scope) -> None:
+def test_error_statuses_are_JSON_objects_too(server: Scope) -> None:
     result = wherry("get", server.url("/status/503?body=later&header=Retry-After:7"), "--json-output")
 
     assert result.status == 3 and result.err == ""
@@ -62,7 +64,7 @@ def test_refusals_are_json_objects_too(server: Scope) -> None:
     assert result.json["error"]["retry_after"] == 7 and result.json["text"] == "later"
 
 
-def test_no_connection_exits_with_4() -> None:
+def test_a_failed_connection_exits_with_4() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         result = wherry("get", f"http://127.0.0.1:{unused.getsockname()[1]}/")
@@ -70,13 +72,13 @@ def test_no_connection_exits_with_4() -> None:
     assert result.status == 4 and "connect: " in result.err
 
 
-def test_a_cut_answer_exits_with_4_after_what_came(server: Scope) -> None:
+def test_a_cut_response_exits_with_4_after_the_received_bytes(server: Scope) -> None:
     result = wherry("get", server.url("/bytes/1000?cut=400"))
 
     assert result.status == 4 and len(result.out) == 400
 
 
-def test_silence_exits_with_6(server: Scope) -> None:
+def test_a_silent_server_exits_with_6(server: Scope) -> None:
     result = wherry("get", server.url("/silent"), "--timeout", "0.2")
     assert result.status == 6 and "idle_timeout" in result.err
 
@@ -84,12 +86,12 @@ def test_silence_exits_with_6(server: Scope) -> None:
     assert result.status == 6 and "total_timeout" in result.err
 
 
-def test_a_connection_that_is_not_made_in_time_exits_with_6() -> None:
+def test_a_connection_timeout_exits_with_6() -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         others = []
-        # The queue of the listener is filled, so that the next connection is not answered.
+        # The listener's queue is full, so that the next connection gets no reply.
         for _ in range(8):
             other = socket.socket()
             other.setblocking(False)
@@ -102,7 +104,7 @@ def test_a_connection_that_is_not_made_in_time_exits_with_6() -> None:
     assert result.status == 6 and "connect_timeout" in result.err
 
 
-def test_files_that_cannot_be_read_or_written_exit_with_7(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_unreadable_and_unwritable_files_exit_with_7(server: Scope, tmp_path: pathlib.Path) -> None:
     missing = tmp_path / "missing"
     for arguments in (
         ["post", server.url("/echo"), "--json", f"@{missing}"],
@@ -116,11 +118,11 @@ def test_files_that_cannot_be_read_or_written_exit_with_7(server: Scope, tmp_pat
         assert result.status == 7, (arguments, result)
         assert result.err.startswith("wherry: ")
 
-    # The first four were found out before anything was sent.
+    # The first four were detected before anything was sent.
     assert [request["method"] for request in server.requests()] == ["GET"]
 
 
-def test_a_reader_that_goes_away_ends_the_command_without_a_word(server: Scope) -> None:
+def test_a_closed_pipe_ends_the_command_silently(server: Scope) -> None:
     from conftest import start
     import subprocess
 
@@ -133,7 +135,7 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(server: Scope) 
     command.stderr.close()
 
 
-def test_secrets_are_in_no_message(server: Scope) -> None:
+def test_no_message_contains_a_secret(server: Scope) -> None:
     result = wherry(
         "get", server.url("/status/401?token=hunter2"), "--bearer", "hunter3", "-H", "X-Api-Key: hunter4", "--debug")
 
@@ -141,7 +143,7 @@ def test_secrets_are_in_no_message(server: Scope) -> None:
     assert not any(secret in result.err for secret in ("hunter2", "hunter3", "hunter4")), result.err
 
 
-def test_errors_as_json_are_one_line(server: Scope) -> None:
+def test_errors_as_JSON_are_one_line(server: Scope) -> None:
     result = wherry("get", "ftp://nonsense", "--json-output")
 
     assert result.status == 2

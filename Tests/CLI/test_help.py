@@ -14,14 +14,14 @@ from conftest import BINARY, ROOT, wherry
 COMMANDS = re.findall(r"^  ([a-z]+) +\S", wherry("--help").text.split("SUBCOMMANDS:")[1], re.MULTILINE)
 
 
-def test_the_version_is_that_of_the_header() -> None:
+def test_the_version_matches_the_header() -> None:
     header = (ROOT / "include/wherry.h").read_text()
     numbers = [re.search(rf"WHERRY_VERSION_{part} (\d+)", header) for part in ("MAJOR", "MINOR", "PATCH")]
     assert all(numbers)
     assert wherry("--version").text.strip() == ".".join(number[1] for number in numbers if number)
 
 
-def test_every_command_is_helped_and_shows_an_example() -> None:
+def test_every_command_has_help_with_an_example() -> None:
     assert len(COMMANDS) >= 6
     for command in COMMANDS:
         result = wherry(command, "--help")
@@ -29,14 +29,14 @@ def test_every_command_is_helped_and_shows_an_example() -> None:
         assert f"EXAMPLES\n  wherry {command} " in result.text
 
 
-def test_the_help_tells_the_exit_statuses() -> None:
+def test_the_help_lists_the_exit_statuses() -> None:
     text = wherry("--help").text
 
     assert [int(number) for number in re.findall(r"^ +(\d+)  \w", text, re.MULTILINE)] == [
         0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 141, 143]
 
 
-def test_manual_page_and_guide_say_what_the_command_says() -> None:
+def test_manual_page_and_guide_match_the_command() -> None:
     done = subprocess.run(
         [str(ROOT / "scripts/make-manual"), "--check"], capture_output=True, text=True,
         env={**os.environ, "WHERRY_CLI": str(BINARY)})
@@ -64,12 +64,12 @@ def test_the_manual_page_is_well_formed() -> None:
         ["groff", "-man", "-Tutf8", "-ww", str(ROOT / "docs/man/wherry.1")], capture_output=True, text=True)
 
     assert done.returncode == 0 and done.stderr == ""
-    # Bold is a letter struck over itself.
+    # Bold is a letter overstruck with itself.
     assert "--max-redirects" in re.sub(".\b", "", done.stdout)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completions_are_made_and_parse(shell: str, tmp_path: pathlib.Path) -> None:
+def test_completions_are_generated_and_parse(shell: str, tmp_path: pathlib.Path) -> None:
     result = wherry("--generate-completion-script", shell)
     assert result.status == 0 and "max-redirects" in result.text
 

@@ -1,4 +1,4 @@
-# Wherry: tests of the HTTP cache on the command line, where each run is a process of its own.
+# Wherry: tests of the HTTP cache on the command line, with a separate process for each run.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from conftest import GUARD, ROOT, Result, Scope, field, wherry
 
 FRESH = "/cache?control=max-age=3600&etag=a"
-STALE = "/cache?control=max-age=60&age=100&etag=a"  # 40 seconds too old when it comes
+STALE = "/cache?control=max-age=60&age=100&etag=a"  # 40 seconds stale on arrival
 NOTE = "older than it should be"
 
 Store = tuple[str, pathlib.Path]
@@ -24,7 +24,7 @@ def store(tmp_path: pathlib.Path) -> Store:
 
 
 def marks(result: Result) -> str:
-    """How the answer of --json-output is marked."""
+    """How the response in --json-output is marked."""
     assert result.status == 0, result
     return " ".join(name for name in ("from_cache", "stale", "revalidated") if result.json.get(name))
 
@@ -46,7 +46,7 @@ TABLE = {
 
 
 @pytest.mark.parametrize(("policy", "stored"), TABLE)
-def test_K12_four_policies(server: Scope, store: Store, policy: str, stored: str) -> None:
+def test_K12_the_four_policies_work(server: Scope, store: Store, policy: str, stored: str) -> None:
     told, statuses = TABLE[policy, stored]
     url = server.url(STALE if stored == "stale" else FRESH)
     first = b""
@@ -64,7 +64,7 @@ def test_K12_four_policies(server: Scope, store: Store, policy: str, stored: str
     assert [one["status"] for one in server.requests()[asked:]] == statuses
 
 
-def test_K15_what_is_stored_is_confirmed(server: Scope, store: Store) -> None:
+def test_K15_a_stale_entry_is_validated(server: Scope, store: Store) -> None:
     url = server.url("/cache?control=max-age=0&etag=a&lastmod=-60")
     ask = ("get", url, "--cache-policy", "protocol", *store)
     first, second = wherry(*ask), wherry(*ask)
@@ -77,7 +77,9 @@ def test_K15_what_is_stored_is_confirmed(server: Scope, store: Store) -> None:
     assert head.startswith("HTTP 200\n") and head.endswith(first.out.decode())
 
 
-def test_K17_a_stale_answer_serves_where_the_server_is_gone(store: Store, tmp_path: pathlib.Path) -> None:
+def test_K17_a_stale_response_is_served_if_the_server_is_unreachable(
+    store: Store, tmp_path: pathlib.Path,
+) -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "wherry_testserver", "--port", "0"], cwd=ROOT / "Tests/TestServer",
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -101,7 +103,7 @@ def test_K17_a_stale_answer_serves_where_the_server_is_gone(store: Store, tmp_pa
     assert target.read_bytes() == first.out
 
 
-def test_K17_stale_if_error_is_for_the_http_cache(server: Scope) -> None:
+def test_K17_stale_if_error_applies_to_the_HTTP_cache(server: Scope) -> None:
     for policy in (("--cache", 60), ("--cache-policy", "use"), ("--cache-policy", "off")):
         wrong = wherry("get", server.url(FRESH), "--stale-if-error", 60, *policy)
         assert wrong.status == 2 and "--stale-if-error" in wrong.err
@@ -109,7 +111,9 @@ def test_K17_stale_if_error_is_for_the_http_cache(server: Scope) -> None:
     assert server.requests() == []
 
 
-def test_K8_K9_K10_list_show_usage_and_clear_know_both_caches(server: Scope, store: Store) -> None:
+def test_K8_K9_K10_list_show_usage_and_clear_support_both_caches(
+    server: Scope, store: Store,
+) -> None:
     page, other = (server.url(f"{FRESH}&page={n}") for n in (1, 2))
     stale = server.url(STALE)
     bodies = {url: wherry("get", url, "--cache-policy", "protocol", *store).out for url in (page, other, stale)}
@@ -145,7 +149,9 @@ def test_K8_K9_K10_list_show_usage_and_clear_know_both_caches(server: Scope, sto
     assert len(server.requests()) == asked
 
 
-def test_K19_SEC_C2_who_asks_with_another_token_gets_another_answer(server: Scope, store: Store) -> None:
+def test_K19_SEC_C2_a_request_with_another_token_gets_another_response(
+    server: Scope, store: Store,
+) -> None:
     url = server.url(FRESH + "&vary=User-Agent,Accept-Encoding,Accept-Language")
     cases = [
         ("--bearer", "planted-anna"), ("--bearer", "planted-berta"), ("-H", "Accept-Language: de"),
@@ -163,7 +169,7 @@ def test_K19_SEC_C2_who_asks_with_another_token_gets_another_answer(server: Scop
     assert files and not [path for path in files if b"planted" in path.read_bytes()]
 
 
-def test_SEC_C3_what_nobody_vouches_for_is_not_stored(server: Scope, store: Store) -> None:
+def test_SEC_C3_an_unauthenticated_response_is_not_stored(server: Scope, store: Store) -> None:
     url = server.tls(FRESH)
     for _ in range(2):
         assert wherry("get", url, "--insecure", "--cache-policy", "protocol", *store).status == 0

@@ -1,4 +1,4 @@
-# Wherry: tests of the command that makes pictures smaller.
+# Wherry: tests of the command that compresses images.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def picture(tmp_path: pathlib.Path) -> pathlib.Path:
     return jpeg(tmp_path / "beach.jpg")
 
 
-def test_a_picture_becomes_smaller(picture: pathlib.Path) -> None:
+def test_an_image_is_compressed(picture: pathlib.Path) -> None:
     result = wherry("image", "beach.jpg", "small.jpg", "--quality", "0.5", "--max-width", "160", cwd=picture.parent)
 
     assert (result.status, result.out) == (0, b"")
@@ -25,7 +25,7 @@ def test_a_picture_becomes_smaller(picture: pathlib.Path) -> None:
         assert small.size == (160, 120) and small.format == "JPEG"
 
 
-def test_bytes_format_and_colour_are_as_asked(tmp_path: pathlib.Path) -> None:
+def test_size_format_and_color_follow_the_options(tmp_path: pathlib.Path) -> None:
     Image.new("RGBA", (64, 64), (255, 0, 0, 0)).save(tmp_path / "clear.png")
 
     done = wherry("image", "clear.png", "solid.jpg", "--format", "jpeg", "--background", "00ff00",
@@ -37,7 +37,7 @@ def test_bytes_format_and_colour_are_as_asked(tmp_path: pathlib.Path) -> None:
     assert red < 5 and green > 250 and blue < 5
 
 
-def test_info_tells_what_it_is_and_writes_nothing(picture: pathlib.Path) -> None:
+def test_info_prints_the_properties_and_writes_no_file(picture: pathlib.Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     exif.get_ifd(0x8825)[1] = "N"
@@ -56,7 +56,7 @@ def test_info_tells_what_it_is_and_writes_nothing(picture: pathlib.Path) -> None
     assert sorted(picture.parent.iterdir()) == before
 
 
-def test_metadata_is_kept_as_asked(picture: pathlib.Path) -> None:
+def test_metadata_is_kept_on_request(picture: pathlib.Path) -> None:
     exif = Image.Exif()
     exif[0x010F] = "Cam"
     exif.get_ifd(0x8825)[1] = "N"
@@ -70,7 +70,7 @@ def test_metadata_is_kept_as_asked(picture: pathlib.Path) -> None:
             assert (bool(made.getexif()), bool(made.getexif().get_ifd(0x8825))) == (has_exif, has_gps)
 
 
-def test_what_cannot_be_used_leaves_what_was_there(tmp_path: pathlib.Path) -> None:
+def test_a_failure_keeps_the_existing_file(tmp_path: pathlib.Path) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     (tmp_path / "out.jpg").write_text("precious")
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_used_leaves_what_was_there(tmp_path: pathlib.Path) -> No
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jpg", "text.jpg"]
 
 
-def test_subsampling_and_limits_are_as_asked(picture: pathlib.Path) -> None:
+def test_subsampling_and_limits_follow_the_options(picture: pathlib.Path) -> None:
     layers = {"420": (2, 2), "422": (2, 1), "444": (1, 1)}
     for kind, sampling in layers.items():
         source, out = picture.parent / "fine.jpg", picture.parent / "out.jpg"
@@ -113,7 +113,7 @@ def test_bad_options_exit_with_2(arguments: list[str]) -> None:
     assert wherry("image", *arguments).status == 2
 
 
-def test_the_extension_of_the_result_chooses_its_format(picture: pathlib.Path) -> None:
+def test_the_extension_of_the_result_selects_its_format(picture: pathlib.Path) -> None:
     # A JPEG was written into z.png.
     folder = picture.parent
     for name, kind in (("a.png", "PNG"), ("b.JPG", "JPEG"), ("c.jpeg", "JPEG"), ("d", "JPEG"), ("e.bin", "JPEG")):

@@ -16,7 +16,9 @@ from test_uploads import jpeg
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_ends_a_request_at_once(server: Scope, number: signal.Signals, status: int) -> None:
+def test_a_signal_ends_a_request_at_once(
+    server: Scope, number: signal.Signals, status: int,
+) -> None:
     command = start("get", server.url("/silent?seconds=600"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     server.wait("requests=1")
 
@@ -27,7 +29,7 @@ def test_a_signal_ends_a_request_at_once(server: Scope, number: signal.Signals, 
     assert err == b"wherry: interrupted\n"
 
 
-def test_ctrl_c_in_the_middle_of_a_body(server: Scope, tmp_path: object) -> None:
+def test_ctrl_c_ends_a_request_during_its_body(server: Scope, tmp_path: object) -> None:
     command = start("get", server.url("/bytes/2000000?hold=1000000&gate=never"), *PATIENT,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert command.stdout
@@ -41,10 +43,10 @@ def test_ctrl_c_in_the_middle_of_a_body(server: Scope, tmp_path: object) -> None
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_in_the_middle_of_an_upload(
+def test_ctrl_c_ends_an_upload(
     server: Scope, tmp_path: pathlib.Path, number: signal.Signals, status: int
 ) -> None:
-    # The server takes nothing, and what the sockets hold is little of this.
+    # The server reads nothing, and the socket buffers hold little of this.
     body = tmp_path / "body"
     with open(body, "wb") as file:
         file.truncate(64 << 20)
@@ -59,7 +61,7 @@ def test_ctrl_c_in_the_middle_of_an_upload(
     assert err == b"wherry: interrupted\n"
 
 
-def test_ctrl_c_in_the_middle_of_pictures(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_ctrl_c_ends_an_upload_of_images(server: Scope, tmp_path: pathlib.Path) -> None:
     paths = [jpeg(tmp_path / name) for name in ("one.jpg", "two.jpg")]
     command = start("upload", server.url("/sink?stall=1&gate=never"), *paths, "--timeout", "0",
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -70,10 +72,10 @@ def test_ctrl_c_in_the_middle_of_pictures(server: Scope, tmp_path: pathlib.Path)
 
     assert command.returncode == 130 and out == b""
     lines = err.decode().splitlines()
-    # They are ready in any order; that both did not get through is said once.
+    # They are encoded in any order; that both failed is reported once.
     assert sorted(line.split(": ")[0] for line in lines if "→" in line) == ["one.jpg", "two.jpg"]
     assert lines[-1] == "wherry: interrupted" and not any("cancel" in line for line in lines)
-    # Nobody finds a picture as sent that was not.
+    # No image is reported as sent that was not.
     report = start("upload", server.url("/sink?stall=1&gate=never&n=2"), *paths, "--timeout", "0", "--json-output",
                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     server.wait("requests=2")
@@ -84,7 +86,7 @@ def test_ctrl_c_in_the_middle_of_pictures(server: Scope, tmp_path: pathlib.Path)
     assert told["error"]["reason"] == "cancelled" and "pictures" not in told
 
 
-def test_a_hang_up_does_not_end_what_nohup_runs(server: Scope) -> None:
+def test_a_hang_up_does_not_end_a_command_under_nohup(server: Scope) -> None:
     command = subprocess.Popen(
         ["nohup", str(BINARY), "get", server.url("/bytes/1000?gate=g")], env=environment(),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -98,14 +100,14 @@ def test_a_hang_up_does_not_end_what_nohup_runs(server: Scope) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_was_ignored_stays_ignored_and_the_others_count(
+def test_an_ignored_signal_stays_ignored_and_the_others_work(
     server: Scope, number: signal.Signals
 ) -> None:
     command = start(
         "get", server.url("/bytes/1000?gate=never"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
     server.wait("requests=1")
-    # While a thread starts another one it blocks all signals.
+    # A thread blocks all signals while it starts another one.
     limit = time.monotonic() + GUARD
     blocked = ignored = 1 << (number - 1)
     while blocked >> (number - 1) & 1 and time.monotonic() < limit:
@@ -120,11 +122,11 @@ def test_a_signal_that_was_ignored_stays_ignored_and_the_others_count(
     assert command.returncode == 128 + other
 
 
-def test_ctrl_c_while_standard_input_is_read(server: Scope) -> None:
+def test_ctrl_c_works_while_standard_input_is_read(server: Scope) -> None:
     command = start("post", server.url("/echo"), "--json", "@-", stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert command.stdin and command.stderr
-    # More than a pipe holds: when it is written, the command is reading.
+    # More than a pipe holds: once it is written, the command is reading.
     command.stdin.write(b"[" + b" " * 500_000)
     command.stdin.flush()
 
@@ -136,7 +138,7 @@ def test_ctrl_c_while_standard_input_is_read(server: Scope) -> None:
     command.stdin.close()
 
 
-def test_a_pipe_by_name_is_read_and_can_be_interrupted(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_named_pipe_is_read_and_can_be_interrupted(server: Scope, tmp_path: pathlib.Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     command = start("post", server.url("/echo"), "--json", f"@{pipe}", stdout=subprocess.PIPE)

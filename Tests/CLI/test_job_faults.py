@@ -11,7 +11,7 @@ from test_jobs import Session, session  # noqa: F401
 from test_uploads import jpeg
 
 
-def test_D14_a_record_that_cannot_be_read_is_listed_with_the_way_to_delete_it(
+def test_D14_an_unreadable_record_is_listed_with_the_way_to_delete_it(
     server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
 ) -> None:
     job = session.start(server.url("/bytes/1000?hold=1&gate=never"), tmp_path / "a")
@@ -30,7 +30,7 @@ def test_D14_a_record_that_cannot_be_read_is_listed_with_the_way_to_delete_it(
     assert session.jobs() == [] and names(session.state / "jobs") == []
 
 
-def test_U17_a_stored_body_that_was_cut_is_not_sent(
+def test_U17_a_truncated_stored_body_is_not_sent(
     server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
 ) -> None:
     begun = session.upload(server.url("/sink?stall=1&gate=go"), jpeg(tmp_path / "a.jpg", 64, 64))
@@ -60,7 +60,7 @@ def test_D14_jobs_that_only_waited_for_a_connection_survive_three_deaths_of_the_
     urls = [server.url(f"/bytes/{1000 + number}?gate=go&gate_times=9999") for number in range(8)]
     jobs = session.download(*urls, "-d", folder).text.split()
     for death in range(3):
-        assert len(session.jobs()) == 8  # whoever looks starts the next agent
+        assert len(session.jobs()) == 8  # listing starts the next agent
         server.wait(f"requests={6 * (death + 1)}")
         session.wait_for(["queued"] * 2 + ["running"] * 6)
         session.kill_agent()
@@ -72,7 +72,7 @@ def test_D14_jobs_that_only_waited_for_a_connection_survive_three_deaths_of_the_
     assert [name for name in names(folder) if not name.endswith(".part")] == ["1006", "1007"]
 
 
-def test_D14_jobs_are_steered_by_their_url(
+def test_D14_jobs_are_selected_by_their_URL(
     server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
 ) -> None:
     one = session.start(server.url("/bytes/1000?hold=1&gate=never&n=1"), tmp_path / "a")

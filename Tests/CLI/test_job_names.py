@@ -10,9 +10,9 @@ from test_downloads import names
 from test_jobs import Session, session  # noqa: F401
 
 
-# An empty argument, such as an unset variable of a script, was the beginning of every id: `jobs cancel ""`
-# cancelled the only job and deleted its partial file.
-def test_D14_a_text_that_names_no_job_touches_none(
+# An empty argument, such as an unset variable of a script, was a prefix of every id: `jobs cancel
+# ""` cancelled the only job and deleted its partial file.
+def test_D14_a_text_that_matches_no_job_changes_none(
     server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
 ) -> None:
     folder = tmp_path / "files"
@@ -36,7 +36,7 @@ def test_D14_a_text_that_names_no_job_touches_none(
     server.steer("/_signal?gate=never")
 
 
-def test_D14_a_file_with_the_name_of_few_digits_names_its_job(
+def test_D14_a_file_name_of_a_few_digits_selects_its_job(
     server: Scope, session: Session, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:
     monkeypatch.chdir(tmp_path)

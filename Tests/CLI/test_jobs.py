@@ -1,4 +1,4 @@
-# Wherry: tests of jobs in the background, started and steered from the shell.
+# Wherry: tests of background jobs started and controlled from the shell.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE = 3_000_000
 
 
 class Session:
-    """A session in a folder of its own, steered by commands."""
+    """A session in a separate folder, controlled by commands."""
 
     def __init__(self, state: pathlib.Path) -> None:
         self.state = state
@@ -46,7 +46,7 @@ class Session:
         return begun.text.strip()
 
     def follow(self, job: str, least: int) -> None:
-        """Until so many bytes of a job are here."""
+        """Until this many bytes of a job have arrived."""
         command = start("jobs", "follow", job, "--state-dir", self.state, "--progress", "json", stderr=subprocess.PIPE)
         assert command.stderr
         for line in command.stderr:
@@ -69,7 +69,7 @@ class Session:
         raise AssertionError(listed)
 
     def kill_agent(self) -> None:
-        """kill -9, and waits until it is dead."""
+        """kill -9, and waits until the process is dead."""
         agent = self.agent()
         assert agent is not None
         gone = os.pidfd_open(agent)
@@ -78,7 +78,7 @@ class Session:
         os.close(gone)
 
     def agent(self) -> int | None:
-        """The process that carries the jobs out, asked for by its socket."""
+        """The process that runs the jobs, found through its socket."""
         with socket.socket(socket.AF_UNIX) as link:
             try:
                 link.connect(str(self.state / "agent.sock"))
@@ -97,16 +97,18 @@ def session(tmp_path: pathlib.Path) -> Iterator[Session]:
         made.run("clean")
 
 
-def test_DC_E01_a_job_outlives_the_command_and_its_group(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E01_a_job_outlives_the_command_and_its_group(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     url = server.url(f"/bytes/{SIZE}?hold=1000000&gate=go")
     command = start("download", url, "-o", tmp_path / "a", *PATIENT_DOWNLOAD, "--detach", "--state-dir",
                     session.state, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    # Both ends of its output are closed when it leaves: the agent has none of them (DC-E02).
+    # Both ends of its output are closed when it exits: the agent has none of them (DC-E02).
     out, err = command.communicate(timeout=GUARD)
     assert command.returncode == 0 and err == b""
     server.wait("requests=1")
     with pytest.raises(ProcessLookupError):
-        os.killpg(command.pid, signal.SIGKILL)  # nobody is left in it
+        os.killpg(command.pid, signal.SIGKILL)  # the process group is empty
     job = out.decode().strip()
 
     server.steer("/_signal?gate=go")
@@ -116,16 +118,16 @@ def test_DC_E01_a_job_outlives_the_command_and_its_group(server: Scope, session:
     assert session.jobs()[0]["state"] == "done"
 
 
-def test_following_counts_only_what_arrives_meanwhile_as_speed(
+def test_followed_speed_counts_only_bytes_that_arrive_meanwhile(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:
-    # All bytes of the job were divided by the seconds since the follower came.
+    # All bytes of the job were divided by the seconds since the follower started.
     job = session.start(server.url(f"/bytes/{SIZE}?hold=2000000&gate=go&times=1"), tmp_path / "a", "--segments", 1)
     session.follow(job, 2_000_000)
     command = start("jobs", "follow", job, "--state-dir", session.state, "--progress", "lines",
                     stderr=subprocess.PIPE)
     assert command.stderr
-    first = command.stderr.readline()  # it has seen the two million by now
+    first = command.stderr.readline()  # it has received the two million by now
     server.steer("/_signal?gate=go")
     rest = command.stderr.read().decode()
 
@@ -152,14 +154,16 @@ def test_DC_E03_E04_another_process_lists_a_job_and_cancels_it(
     shown = session.run("show", folder / "a.bin", "--json-output").json  # by its file
     assert shown["job"] == job
 
-    cancelled = session.run("cancel", job[:6], "--json-output")  # by the beginning of its id
+    cancelled = session.run("cancel", job[:6], "--json-output")  # by the prefix of its id
     assert cancelled.status == 0 and cancelled.json["state"] == "cancelled"
     assert names(folder) == []
     assert session.run("clean", job).status == 0 and session.jobs() == []
     assert session.run("cancel", job).status == 2 and session.run("show", job).status == 2
 
 
-def test_DC_E05_one_process_pauses_and_another_resumes(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E05_one_process_pauses_and_another_resumes(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?hold=1000000&gate=go&times=1"), tmp_path / "a")
     session.follow(job, 1_000_000)
 
@@ -173,19 +177,23 @@ def test_DC_E05_one_process_pauses_and_another_resumes(server: Scope, session: S
     assert ["range" in {name.lower() for name, _ in told["headers"]} for told in server.requests()] == [False, True]
 
 
-def test_DC_E06_a_job_goes_on_after_its_agent_was_killed(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E06_a_job_continues_after_its_agent_was_killed(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?hold=1000000&gate=go&times=1"), tmp_path / "a")
     session.follow(job, 1_000_000)
     session.kill_agent()
 
-    # Looking is enough to make it go on.
+    # Listing the jobs is enough to continue it.
     assert session.run("follow", job).status == 0
 
     assert (tmp_path / "a").read_bytes() == pattern(1, SIZE)
     assert session.jobs()[0]["state"] == "done"
 
 
-def test_DC_E07_the_same_job_started_twice_is_one(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E07_the_same_job_started_twice_is_one(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     url = server.url(f"/bytes/{SIZE}?hold=1000000&gate=go")
     first = session.start(url, tmp_path / "a")
     assert session.start(url, tmp_path / "a") == first and len(session.jobs()) == 1
@@ -193,11 +201,13 @@ def test_DC_E07_the_same_job_started_twice_is_one(server: Scope, session: Sessio
     assert other.status != 0 and "busy" in other.err
     server.steer("/_signal?gate=go")
     assert session.run("follow", first).status == 0
-    assert session.start(url, tmp_path / "a") == first  # done, and nobody has taken note of it
+    assert session.start(url, tmp_path / "a") == first  # done and not acknowledged
     assert len(server.requests()) == 1
 
 
-def test_DC_E09_records_are_private_and_hold_the_secrets(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E09_records_are_private_and_contain_the_secrets(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?gate=never"), tmp_path / "a", "-H", "X-Secret: hush")
     server.wait("requests=1")
 
@@ -212,7 +222,9 @@ def test_DC_E09_records_are_private_and_hold_the_secrets(server: Scope, session:
     assert "hush" not in session.run("show", job, "--json-output").text
 
 
-def test_DC_E10_nothing_runs_when_the_jobs_are_over(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E10_no_process_remains_when_the_jobs_are_done(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     job = session.start(server.url("/bytes/1000?gate=go"), tmp_path / "a")
     agent = session.agent()
     assert agent is not None
@@ -220,17 +232,19 @@ def test_DC_E10_nothing_runs_when_the_jobs_are_over(server: Scope, session: Sess
     server.steer("/_signal?gate=go")
     assert session.run("follow", job).status == 0
 
-    assert select.select([leaving], [], [], GUARD)[0]  # it leaves by itself
+    assert select.select([leaving], [], [], GUARD)[0]  # it exits without help
     os.close(leaving)
 
     assert session.agent() is None
-    # The list is there without it, and looking at it starts none.
+    # The list exists without it, and reading it starts none.
     assert [each["state"] for each in session.jobs()] == ["done"] and session.agent() is None
     assert job[:12] in session.run("clean").text and session.jobs() == []
     assert names(tmp_path) == ["a", "state"]
 
 
-def test_DC_E11_a_state_directory_of_others_is_refused(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
+def test_DC_E11_a_state_directory_owned_by_others_is_refused(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
     real = tmp_path / "real"
     real.mkdir(mode=0o700)
     session.state.symlink_to(real)
@@ -244,7 +258,7 @@ def test_DC_E11_a_state_directory_of_others_is_refused(server: Scope, session: S
     assert list(real.iterdir()) == [] and server.requests() == []
 
 
-def test_DC_E12_a_failure_in_the_background_is_reported_later(
+def test_DC_E12_a_background_failure_is_reported_later(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:
     job = session.start(server.url("/status/404?body=gone"), tmp_path / "a")
@@ -258,7 +272,7 @@ def test_DC_E12_a_failure_in_the_background_is_reported_later(
     assert session.run("clean", "--json-output").json["job"] == job and session.jobs() == []
 
 
-def test_U17_an_upload_outlives_the_command_and_its_pictures(
+def test_U17_an_upload_outlives_the_command_and_its_images(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:
     picture = jpeg(tmp_path / "one.jpg")
@@ -268,7 +282,7 @@ def test_U17_an_upload_outlives_the_command_and_its_pictures(
     out, err = command.communicate(timeout=GUARD)
     assert command.returncode == 0 and err == b""
     with pytest.raises(ProcessLookupError):
-        os.killpg(command.pid, signal.SIGKILL)  # nobody is left in it
+        os.killpg(command.pid, signal.SIGKILL)  # the process group is empty
     size = picture.stat().st_size
     picture.unlink()
     job = out.decode().strip()
@@ -296,7 +310,7 @@ def test_U17_an_upload_is_sent_again_after_its_agent_was_killed(
     server.wait("requests=1")
     session.kill_agent()
 
-    assert [each["job"] for each in session.jobs()] == [job]  # looking is enough to make it go on
+    assert [each["job"] for each in session.jobs()] == [job]  # listing is enough to continue it
     server.wait("requests=2")
     server.steer("/_signal?gate=go")
     assert session.run("follow", job).status == 0
@@ -305,7 +319,7 @@ def test_U17_an_upload_is_sent_again_after_its_agent_was_killed(
     assert list((session.state / "jobs").iterdir()) == [session.state / "jobs" / f"{job}.job"]
 
 
-def test_U17_what_an_upload_cannot_be_is_said_at_once(
+def test_U17_an_invalid_upload_is_refused_at_once(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
@@ -319,13 +333,13 @@ def test_U17_what_an_upload_cannot_be_is_said_at_once(
 
 @pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("resumable", [False, True])
-def test_D2_resumable_or_not_in_the_foreground_or_not(
+def test_D2_downloads_can_be_resumable_or_not_in_foreground_and_background(
     server: Scope, session: Session, tmp_path: pathlib.Path, background: bool, resumable: bool
 ) -> None:
-    """D14 too: what runs in the background is found again by later programs."""
+    """D14 too: later programs find background jobs again."""
     url = server.url(f"/bytes/{SIZE}?cut=1000000&times=1")
     first = wherry("download", url, "-o", tmp_path / "a", "--retries", "0")
-    assert first.status == 4  # its partial is there
+    assert first.status == 4  # its partial file exists
 
     options = [url, "-o", tmp_path / "a", *([] if resumable else ["--no-resume"])]
     if background:
@@ -335,11 +349,11 @@ def test_D2_resumable_or_not_in_the_foreground_or_not(
 
     assert (tmp_path / "a").read_bytes() == pattern(1, SIZE)
     asked = [{n.lower(): v for n, v in told["headers"]}.get("range") for told in server.requests()]
-    # What the foreground has begun is handed over, and gone on with.
+    # A background job resumes the partial file of the foreground download.
     assert asked == [None, "bytes=1000000-" if resumable else None]
 
 
-def test_D25_twenty_that_wait_are_there_in_their_order_after_the_agent_was_killed(
+def test_D25_twenty_queued_jobs_keep_their_order_after_the_agent_was_killed(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:
     folder = tmp_path / "files"
@@ -348,12 +362,12 @@ def test_D25_twenty_that_wait_are_there_in_their_order_after_the_agent_was_kille
     begun = session.download(*urls, "-d", folder)
     jobs = begun.text.split()
     assert begun.status == 0 and len(jobs) == 20
-    server.wait("active=6")  # the agent begins 8 jobs, and a host has 6 connections
+    server.wait("active=6")  # the agent starts 8 jobs, and a host has 6 connections
     assert [each["job"] for each in session.jobs()] == jobs
     session.wait_for(["queued"] * 14 + ["running"] * 6)
     session.kill_agent()
 
-    assert [each["job"] for each in session.jobs()] == jobs  # and a new agent goes on with them
+    assert [each["job"] for each in session.jobs()] == jobs  # and a new agent continues them
     server.wait("requests=12")
     again = {told["target"].split("/bytes/")[1][:4] for told in server.requests()[6:12]}
     assert again <= {str(1000 + number) for number in range(8)}
@@ -362,7 +376,9 @@ def test_D25_twenty_that_wait_are_there_in_their_order_after_the_agent_was_kille
     assert names(folder) == sorted(str(1000 + number) for number in range(20))
 
 
-def test_options_that_do_not_go_together_and_jobs_that_are_not_there(session: Session, tmp_path: pathlib.Path) -> None:
+def test_conflicting_options_and_unknown_jobs_are_refused(
+    session: Session, tmp_path: pathlib.Path,
+) -> None:
     for arguments in (
         ["download", "http://127.0.0.1:1/", "--session", "x"],
         ["download", "http://127.0.0.1:1/", "--background", "--max-active", "2"],

@@ -17,12 +17,14 @@ ADVICE = "Sources/WherryCore/Foundations/OptionAdvice.swift"
 
 
 def names_of_the_library(text: str) -> set[str]:
-    """The options of the library that a text names; words before a colon are reasons of errors."""
+    """The options of the library that a text names; words before a colon are error reasons."""
     return {word for word in re.findall(r"(?<![\w.])[a-z0-9]+(?:_[a-z0-9]+)+(?![\w:])", text) if word in OPTIONS}
 
 
-def test_no_message_names_an_option_that_the_command_does_not_have(server: Scope, tmp_path: pathlib.Path) -> None:
-    # Messages advised to set keep_auth_across_hosts, https_only, and make_directories.
+def test_no_message_names_an_option_that_the_command_does_not_have(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
+    # Messages suggested keep_auth_across_hosts, https_only, and make_directories.
     assert len(OPTIONS) > 60
     port = server.facts["port"]
     elsewhere = server.url("/redirect-to?status=307&url=" + server.url("/echo").replace("127.0.0.1", "localhost"))
@@ -46,7 +48,9 @@ def test_no_message_names_an_option_that_the_command_does_not_have(server: Scope
     assert names_of_the_library(listed.text) == set()
 
 
-def test_the_error_of_a_job_names_options_of_the_command(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_the_error_of_a_job_names_options_of_the_command(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     # jobs show and jobs list printed the message of the library.
     state = ("--state-dir", tmp_path / "state")
     folder = tmp_path / "files"
@@ -69,7 +73,7 @@ def test_the_error_of_a_job_names_options_of_the_command(server: Scope, tmp_path
 
 
 def test_errors_of_the_library_name_options_in_one_place() -> None:
-    # A front end can replace only those sentences that it knows.
+    # A front end can replace only the sentences that it knows.
     found = []
     for folder in ("WherryCore", "WherryTransport", "WherryImaging", "WherrySystem", "wherry-cli"):
         for path in sorted((ROOT / "Sources" / folder).rglob("*.swift")):
@@ -98,7 +102,7 @@ def test_a_long_argument_is_shortened_in_errors(arguments: list[str]) -> None:
     assert told.status == 2 and len(told.text) < 5000 and json.loads(told.text)["error"]["message"]
 
 
-def test_an_argument_does_not_steer_the_terminal() -> None:
+def test_an_argument_cannot_control_the_terminal() -> None:
     result = wherry("get", "http://127.0.0.1:1/", "--\x1b[31mred")
 
     assert result.status == 2 and "\x1b" not in result.err and "\\x1b[31mred" in result.err

@@ -1,4 +1,4 @@
-# Wherry: tests that the first programs of the README do what they say.
+# Wherry: tests that the first programs of the README work as described.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIBRARY = next((path for path in (
 
 
 def script(server: Scope, **steps: list[Any]) -> str:
-    """Answers for paths under the base URL that is returned."""
+    """Responses for paths under the base URL that is returned."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{server.facts['port']}/_script?key={server.key}", json.dumps(steps).encode(), method="POST")
     urllib.request.urlopen(request, timeout=GUARD).close()
@@ -38,7 +38,7 @@ def quickstart(*arguments: object) -> subprocess.CompletedProcess[str]:
         timeout=GUARD)
 
 
-def test_the_first_swift_program(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_the_first_swift_program_works(server: Scope, tmp_path: pathlib.Path) -> None:
     done = quickstart(programs_server(server), jpeg(tmp_path / "a.jpg"), tmp_path / "big.iso")
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -48,14 +48,14 @@ def test_the_first_swift_program(server: Scope, tmp_path: pathlib.Path) -> None:
     assert [request["target"].rpartition("/")[2] for request in server.requests()] == ["notes", "photos", "big.iso"]
 
 
-def test_the_first_swift_program_says_what_went_wrong() -> None:
+def test_the_first_swift_program_reports_failures() -> None:
     done = quickstart("http://127.0.0.1:1/", "a.jpg", "b")
 
     assert done.stdout.startswith("connect Could not connect to http://127.0.0.1:1")
 
 
 @pytest.mark.skipif(LIBRARY is None, reason="the shared library is not built")
-def test_the_first_python_program(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_the_first_python_program_works(server: Scope, tmp_path: pathlib.Path) -> None:
     base = programs_server(server)
 
     done = subprocess.run(

@@ -1,4 +1,4 @@
-# Wherry: tests of the command that tells whether a network can be reached.
+# Wherry: tests of the command that checks network reachability.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LINK = (
 
 
 def apart(script: str) -> subprocess.CompletedProcess[str]:
-    """Runs a shell script where there is no network yet; $WHERRY is the command."""
+    """Runs a shell script without a network; $WHERRY is the command."""
     return subprocess.run(
         ["unshare", "-n", "sh", "-c", script], env=environment(WHERRY=str(BINARY)), capture_output=True,
         text=True, timeout=GUARD)
 
 
-def test_this_machine_is_reached_over_the_loopback() -> None:
+def test_this_machine_is_reachable_over_the_loopback() -> None:
     told = wherry("reach", "127.0.0.1")
     data = wherry("reach", "::1", "--json-output")
 
@@ -34,7 +34,7 @@ def test_this_machine_is_reached_over_the_loopback() -> None:
         "name": "lo", "target": "::1"}
 
 
-def test_a_server_that_does_not_answer_is_no_way(server: Scope) -> None:
+def test_a_silent_server_is_not_reachable(server: Scope) -> None:
     assert wherry("reach", "127.0.0.1", "--probe", server.url("/echo")).status == 0
     broken = wherry("reach", "127.0.0.1", "--probe", server.url("/status/500"))
     assert (broken.status, broken.text, broken.err) == (4, "Not Reachable\n", "")
@@ -42,7 +42,7 @@ def test_a_server_that_does_not_answer_is_no_way(server: Scope) -> None:
 
 @pytest.mark.parametrize("arguments", [
     ["http://example.org/"], ["--watch", "--wait", "1"], ["--raw"], ["--probe", "gopher://h/"], ["--wait", "-1"]])
-def test_what_cannot_be_asked_is_a_fault_of_usage(arguments: list[str]) -> None:
+def test_an_invalid_target_is_a_usage_error(arguments: list[str]) -> None:
     assert wherry("reach", *arguments).status == 2
 
 
@@ -58,7 +58,7 @@ def test_without_a_network_the_status_is_4_until_there_is_one() -> None:
 
 
 @needs_namespace
-def test_a_watch_tells_changes_until_ctrl_c() -> None:
+def test_a_watch_prints_changes_until_ctrl_c() -> None:
     """N2, N7 and N9."""
     watching = subprocess.Popen(
         ["unshare", "-n", "sh", "-c", f'"$WHERRY" reach --watch --json-output & echo $! >&2; read go; {LINK};'

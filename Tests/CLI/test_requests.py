@@ -19,7 +19,7 @@ def test_each_command_sends_its_method(server: Scope, method: str) -> None:
     assert result.json["method"] == method.upper()
 
 
-def test_head_prints_status_and_fields_and_no_body(server: Scope) -> None:
+def test_head_prints_status_and_headers_and_no_body(server: Scope) -> None:
     result = wherry("head", server.url("/bytes/1000"))
 
     assert result.status == 0
@@ -29,13 +29,13 @@ def test_head_prints_status_and_fields_and_no_body(server: Scope) -> None:
     assert server.requests()[0]["method"] == "HEAD"
 
 
-def test_parameters_go_into_the_query_escaped_and_in_order(server: Scope) -> None:
+def test_parameters_are_added_to_the_query_escaped_and_in_order(server: Scope) -> None:
     result = wherry("get", server.url("/echo?first=1"), "--param", "q=a b&c", "--param", "q==x", "--param", "e=")
 
     assert result.json["query"] == [["first", "1"], ["q", "a b&c"], ["q", "=x"], ["e", ""]]
 
 
-def test_parameters_of_a_post_are_in_the_query_beside_the_body(server: Scope) -> None:
+def test_parameters_of_a_POST_are_in_the_query_next_to_the_body(server: Scope) -> None:
     result = wherry("post", server.url("/echo"), "--param", "dry=1", "--json", "[1, 2]")
 
     assert result.json["query"] == [["dry", "1"]]
@@ -55,7 +55,9 @@ def test_headers_are_sent_twice_if_given_twice_and_left_out_if_empty(server: Sco
 
 
 @pytest.mark.parametrize("source", ["text", "file", "stdin"])
-def test_json_comes_from_text_file_or_standard_input(server: Scope, tmp_path: pathlib.Path, source: str) -> None:
+def test_JSON_comes_from_text_file_or_standard_input(
+    server: Scope, tmp_path: pathlib.Path, source: str,
+) -> None:
     text = '{"big": 9007199254740993, "text": "日本"}'
     (tmp_path / "body.json").write_text(text)
     argument = {"text": text, "file": f"@{tmp_path / 'body.json'}", "stdin": "@-"}[source]
@@ -82,7 +84,7 @@ def test_data_comes_from_text_file_or_standard_input(
     assert field(result.json, "Content-Type") == kind
 
 
-def test_a_header_of_ones_own_names_the_type_of_data(server: Scope) -> None:
+def test_an_explicit_header_sets_the_type_of_data(server: Scope) -> None:
     result = wherry("post", server.url("/echo"), "--data", "a,b", "-H", "content-type: text/csv")
 
     assert [value for name, value in result.json["headers"] if name.lower() == "content-type"] == ["text/csv"]
@@ -95,7 +97,7 @@ def test_fields_make_a_form(server: Scope) -> None:
     assert result.json["form"] == [["user", "skye"], ["pass", "a&b=c d"]]
 
 
-def test_include_prints_status_and_fields_before_the_body(server: Scope) -> None:
+def test_include_prints_status_and_headers_before_the_body(server: Scope) -> None:
     result = wherry("get", server.url("/bytes/10"), "--include")
 
     head, body = result.out.split(b"\n\n", 1)
@@ -113,7 +115,9 @@ def test_redirects_are_followed_and_counted(server: Scope) -> None:
     assert answer.text.startswith("HTTP 302\n")
 
 
-def test_the_output_file_appears_whole_and_replaces_what_was_there(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_the_output_file_appears_complete_and_replaces_the_existing_one(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     from wherry_testserver import pattern
 
     target = tmp_path / "body.bin"
@@ -127,7 +131,7 @@ def test_the_output_file_appears_whole_and_replaces_what_was_there(server: Scope
     assert sorted(path.name for path in tmp_path.iterdir()) == ["body.bin"]
 
 
-def test_a_broken_answer_leaves_the_output_file_as_it_was(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_cut_response_keeps_the_output_file(server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "body.bin"
     target.write_text("old")
 
@@ -138,7 +142,9 @@ def test_a_broken_answer_leaves_the_output_file_as_it_was(server: Scope, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["body.bin"]
 
 
-def test_the_output_file_keeps_its_mode_and_a_link_stays_one(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_the_output_file_keeps_its_mode_and_a_link_stays_one(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "folder").mkdir()
     secret = tmp_path / "folder" / "secret"
     secret.write_text("old")
@@ -156,7 +162,9 @@ def test_the_output_file_keeps_its_mode_and_a_link_stays_one(server: Scope, tmp_
     assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["new", "secret"]
 
 
-def test_an_output_that_leads_in_a_circle_is_an_error(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_an_output_link_that_leads_in_a_circle_is_an_error(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "circle").symlink_to("circle")
 
     result = wherry("get", server.url("/bytes/1000"), "-o", tmp_path / "circle")
@@ -164,7 +172,7 @@ def test_an_output_that_leads_in_a_circle_is_an_error(server: Scope, tmp_path: p
     assert result.status == 7 and (tmp_path / "circle").is_symlink() and server.requests() == []
 
 
-def test_an_output_that_is_no_file_is_written_as_it_is(server: Scope) -> None:
+def test_an_output_that_is_not_a_regular_file_is_written_directly(server: Scope) -> None:
     assert wherry("get", server.url("/bytes/300000"), "-o", "/dev/null").status == 0
 
 
@@ -174,7 +182,7 @@ def test_quiet_prints_no_progress(server: Scope, tmp_path: pathlib.Path) -> None
     assert (result.status, result.out, result.err) == (0, b"", "")
 
 
-def test_tls_is_checked_unless_told_otherwise(server: Scope) -> None:
+def test_TLS_is_checked_unless_disabled(server: Scope) -> None:
     refused = wherry("get", server.tls("/echo"))
     assert refused.status == 5 and "untrusted" in refused.err
 
@@ -184,7 +192,7 @@ def test_tls_is_checked_unless_told_otherwise(server: Scope) -> None:
     assert careless.err == "wherry: a client of this program trusts anybody: certificates are not checked\n"
 
 
-def test_json_output_is_one_object_with_the_body(server: Scope) -> None:
+def test_JSON_output_is_one_object_with_the_body(server: Scope) -> None:
     result = wherry("get", server.url("/json?value=%7B%22n%22%3A9007199254740993%7D"), "--json-output")
 
     assert result.text.count("\n") == 1
@@ -194,21 +202,21 @@ def test_json_output_is_one_object_with_the_body(server: Scope) -> None:
     assert result.json["redirects"] == 0 and result.json["seconds"] >= 0
 
 
-def test_json_output_has_text_and_other_bytes_too(server: Scope) -> None:
+def test_JSON_output_supports_text_and_other_bytes(server: Scope) -> None:
     assert wherry("get", server.url("/status/200?body=words"), "--json-output").json["text"] == "words"
 
     binary = wherry("get", server.url("/bytes/100"), "--json-output").json
     assert len(base64.b64decode(binary["base64"])) == binary["bytes"] == 100
 
 
-def test_json_output_with_a_file_names_it(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_JSON_output_with_a_file_names_it(server: Scope, tmp_path: pathlib.Path) -> None:
     result = wherry("get", server.url("/bytes/100"), "-o", tmp_path / "a", "--json-output", "--progress", "none")
 
     assert result.json["file"] == str(tmp_path / "a") and result.json["bytes"] == 100
     assert result.err == ""
 
 
-def test_json_is_laid_out_on_demand_and_keeps_numbers_and_order(server: Scope) -> None:
+def test_JSON_is_formatted_on_request_and_keeps_numbers_and_order(server: Scope) -> None:
     value = '{"z":[1,{}],"a":9007199254740993,"e":[]}'
     path = "/json?value=" + "".join(f"%{byte:02X}" for byte in value.encode())
 
@@ -221,7 +229,7 @@ def test_json_is_laid_out_on_demand_and_keeps_numbers_and_order(server: Scope) -
     assert json.loads(laid_out.text) == plain.json
 
 
-def test_a_proxy_is_asked_unless_there_is_to_be_none(server: Scope) -> None:
+def test_a_proxy_is_used_unless_disabled(server: Scope) -> None:
     proxy = f"http://127.0.0.1:{server.facts['port']}"
 
     assert wherry("get", server.url("/echo"), "--proxy", proxy).status == 0
@@ -232,7 +240,9 @@ def test_a_proxy_is_asked_unless_there_is_to_be_none(server: Scope) -> None:
     assert sorted(absolute) == [False, True, True], server.requests()
 
 
-def test_C19_a_host_is_where_resolve_says_and_connections_go_out_as_told(server: Scope) -> None:
+def test_C19_resolve_sets_the_address_of_a_host_and_connections_use_the_given_interface(
+    server: Scope,
+) -> None:
     port = server.facts["port"]
     elsewhere = server.url("/echo").replace("127.0.0.1", "a.example")
 
@@ -244,8 +254,8 @@ def test_C19_a_host_is_where_resolve_says_and_connections_go_out_as_told(server:
     assert field(done.json, "host") == "a.example"
 
 
-def test_SEC_U11_a_host_header_names_another_host(server: Scope) -> None:
-    """Host was refused, as the headers of the framing are."""
+def test_SEC_U11_a_Host_header_selects_another_host(server: Scope) -> None:
+    """Host was refused like the framing headers."""
     done = wherry("get", server.url("/echo"), "-H", "Host: other.example:8080")
     assert field(done.json, "host") == "other.example:8080"
     for headers in (["Host: a b"], ["Host:"], ["Host: a", "host: b"]):
@@ -280,7 +290,7 @@ def test_C19_an_international_name_is_resolved_in_every_locale(server: Scope, lo
     assert field(done.json, "host") == f"xn--bcher-kva.example:{port}"
 
 
-def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(
+def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(
         server: Scope, tmp_path: pathlib.Path) -> None:
     proxy = f"http://127.0.0.1:{server.facts['port']}"
     secret = tmp_path / "secret"
@@ -296,7 +306,7 @@ def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_R37_a_body_goes_out_compressed(server: Scope, tmp_path: pathlib.Path, coding: str) -> None:
+def test_R37_a_body_is_sent_compressed(server: Scope, tmp_path: pathlib.Path, coding: str) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"the same line again\n" * 500_000)
     for data in ("@" + str(path), "the same again " * 400):
@@ -308,7 +318,7 @@ def test_R37_a_body_goes_out_compressed(server: Scope, tmp_path: pathlib.Path, c
 
 
 def test_informational_responses_are_printed_with_the_headers(server: Scope) -> None:
-    # Early hints appeared nowhere.
+    # Early hints were not printed.
     hints = server.url("/status/200?body=words&informational=103")
     assert wherry("get", hints).text == "words"
     for command in ("get", "head"):

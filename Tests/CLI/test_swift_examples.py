@@ -1,4 +1,4 @@
-# Wherry: tests that the larger programs of Examples/swift do what they say.
+# Wherry: tests that the larger programs of Examples/swift work as described.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def album(tmp_path: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def test_U22_a_folder_is_uploaded_and_what_failed_for_a_moment_goes_again(
+def test_U22_a_folder_is_uploaded_and_transient_failures_are_retried(
         server: Scope, album: pathlib.Path) -> None:
     url = server.url("/faulty-echo?status_first=503&status_times=1&gate=g")
     with start("upload-images", url, album, "--parallel", 2, "--max-side", 60, "--album", "Skye") as running:
@@ -63,7 +63,7 @@ def test_U22_a_folder_is_uploaded_and_what_failed_for_a_moment_goes_again(
     assert server.steer("/_stats")["peak_requests"] == 2
 
 
-def test_U22_each_picture_that_fails_is_named(server: Scope, album: pathlib.Path) -> None:
+def test_U22_each_failed_image_is_named(server: Scope, album: pathlib.Path) -> None:
     (album / "p1.jpg").write_bytes(b"no picture")
     base = script(server, album=[{"json": {}}, {"status": 413}, {"json": {}}, {"json": {}}])
 
@@ -76,7 +76,7 @@ def test_U22_each_picture_that_fails_is_named(server: Scope, album: pathlib.Path
     assert all(" bytes, sent as " in told[number] for number in (0, 3, 4))
 
 
-def test_U2_a_folder_without_pictures_and_a_wrong_option_send_nothing(
+def test_U2_a_folder_without_images_and_a_wrong_option_send_nothing(
         server: Scope, album: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, words in (
@@ -87,7 +87,7 @@ def test_U2_a_folder_without_pictures_and_a_wrong_option_send_nothing(
     assert server.requests() == []
 
 
-def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
+def test_D23_D27_a_model_is_downloaded_over_several_connections_and_from_a_mirror(
         server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "new" / "model.bin"
     arguments = (
@@ -104,7 +104,7 @@ def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
     assert run("fetch-model", *arguments)[:2] == (0, f"{target} already exists\n")
 
 
-def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
+def test_D6_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
         server: Scope, tmp_path: pathlib.Path) -> None:
     target, half = tmp_path / "model.bin", SIZE // 2
     url = server.url(f"/bytes/{SIZE}?hold_at={half}&gate=g")
@@ -131,7 +131,7 @@ def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
 
 
 def library(server: Scope) -> str:
-    """The base URL of an interface whose first token has expired."""
+    """The base URL of an API whose first token has expired."""
     kept = [["Cache-Control", "max-age=3600"]]
     refusal = {"status": 401, "headers": [["WWW-Authenticate", "Bearer"]]}
     pages: list[list[dict[str, Any]]] = [
@@ -146,7 +146,7 @@ def library(server: Scope) -> str:
 BOOKS = "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: D, by unknown\n"
 
 
-def test_R32_K12_O19_one_new_token_a_cached_answer_and_books_in_pages(
+def test_R32_K12_O19_one_token_refresh_a_cached_response_and_books_in_pages(
         server: Scope, tmp_path: pathlib.Path) -> None:
     token = tmp_path / "token"
     token.write_text("expired")
@@ -166,7 +166,9 @@ def test_R32_K12_O19_one_new_token_a_cached_answer_and_books_in_pages(
     assert all(field(one, "Authorization") == "Bearer fresh" for one in log[2:])
 
 
-def test_R32_without_a_new_token_the_refusal_is_told(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_R32_the_error_is_reported_if_no_new_token_is_available(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     base = script(server, me=[{"status": 401}], token=[{"status": 400}])
     settings = {"API_ID": "me", "API_SECRET": "no", "XDG_CACHE_HOME": str(tmp_path)}
 

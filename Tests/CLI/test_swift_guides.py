@@ -1,4 +1,4 @@
-# Wherry: tests that what the guides show in Swift does what they say.
+# Wherry: tests that the Swift samples in the guides work as described.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from test_swift_examples import run
 from test_uploads import jpeg
 
 
-def test_K2_K16_K17_the_caching_guide(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_K2_K16_K17_the_caching_guide_works(server: Scope, tmp_path: pathlib.Path) -> None:
     feed = {"json": {"n": 7}, "headers": [["Cache-Control", "max-age=0"], ["ETag", '"a"']]}
     base = script(
         server, news=[{"json": {"n": number}} for number in (1, 2, 3)],
@@ -27,7 +27,7 @@ def test_K2_K16_K17_the_caching_guide(server: Scope, tmp_path: pathlib.Path) -> 
     assert asked == ["news"] * 3 + ["feed"] * 3
 
 
-def test_D14_the_background_guide(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_D14_the_background_guide_works(server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "big.iso"
     settings = {
         "WHERRY_AGENT": str(ROOT / ".build/debug/wherry-agent"), "XDG_STATE_HOME": str(tmp_path / "state")}
@@ -47,7 +47,9 @@ def test_D14_the_background_guide(server: Scope, tmp_path: pathlib.Path) -> None
     assert run("background", "stop", **settings)[0] == 2
 
 
-def test_C1_K2_U1_D12_the_guide_from_afnetworking(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_C1_K2_U1_D12_the_guide_for_users_of_AFNetworking_works(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     steps: dict[str, list[Any]] = {
         "toutiao/index": [{"json": {"reason": "ok"}}], "wallpaper.jpg": [{"bytes": [300_000, 1, 0]}],
         "upload": [{"json": {}}], "missing": [{"status": 404, "body": "gone"}]}

@@ -1,4 +1,4 @@
-# Wherry: tests of what is different on a terminal.
+# Wherry: tests of output on a terminal.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from conftest import BINARY, GUARD, PATIENT_DOWNLOAD, Scope, environment, start,
 def on_terminal(
     *arguments: object, columns: int = 100, look: Callable[[str], None] = lambda _: None, **more: str
 ) -> tuple[int, str]:
-    """Runs the command with a terminal for both outputs; returns its status and what came.
+    """Runs the command with a terminal for both outputs; returns its status and output.
 
-    `look` is called with what came so far.
+    `look` is called with the output so far.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -33,7 +33,7 @@ def on_terminal(
     while True:
         try:
             piece = os.read(ours, 65536)
-        except OSError:  # the other end has gone
+        except OSError:  # the other end has closed
             break
         if not piece:
             break
@@ -43,7 +43,7 @@ def on_terminal(
     return command.wait(GUARD), came.decode().replace("\r\n", "\n")
 
 
-def test_json_is_laid_out_and_coloured(server: Scope) -> None:
+def test_JSON_is_formatted_and_colored(server: Scope) -> None:
     status, text = on_terminal("get", server.url("/json?value=%7B%22a%22%3A%22b%22%7D"))
 
     assert status == 0
@@ -56,13 +56,15 @@ def test_no_color_and_dumb_terminals_are_respected(server: Scope) -> None:
         assert text == '{\n  "a": "b"\n}\n'
 
 
-def test_json_may_stay_as_it_came(server: Scope) -> None:
+def test_JSON_can_be_printed_unchanged(server: Scope) -> None:
     _, text = on_terminal("get", server.url("/json?value=%7B%22a%22%3A%22b%22%7D"), "--no-pretty")
 
     assert text == '{"a":"b"}'
 
 
-def test_a_bar_grows_in_one_line_and_leaves_a_summary(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_bar_grows_in_one_line_and_leaves_a_summary(
+    server: Scope, tmp_path: pathlib.Path,
+) -> None:
     def drawn_in(text: str) -> list[str]:
         return [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in text.split("\r\x1b[2K")]
 
@@ -73,7 +75,7 @@ def test_a_bar_grows_in_one_line_and_leaves_a_summary(server: Scope, tmp_path: p
         if len(drawn_in(text)) >= 4 and any(map(is_full, drawn_in(text)[:-1])):
             server.steer("/_signal?gate=fast")
 
-    # It comes slowly until there were some bars; the first ones tell no speed.
+    # The file is slow until there were some bars; the first ones show no speed.
     url = server.url("/bytes/4000000?rate=100000&hold_at=3999999&gate=fast")
     status, text = on_terminal("get", url, "-o", tmp_path / "file.bin", columns=90, look=look)
     assert status == 0
@@ -91,8 +93,8 @@ def test_a_narrow_terminal_gets_a_narrow_line(server: Scope, tmp_path: pathlib.P
     assert all(len(line) < 20 for line in drawn[:-1])
 
 
-def test_lines_and_records_for_programs(server: Scope, tmp_path: pathlib.Path) -> None:
-    # It comes slowly until there was a line about a part of it.
+def test_programs_get_lines_and_records(server: Scope, tmp_path: pathlib.Path) -> None:
+    # The file is slow until there was a line about a part of it.
     slow = server.url("/bytes/1000000?rate=100000&hold_at=999999&gate=fast")
     command = start("get", slow, "-o", tmp_path / "c", "--progress", "lines", stderr=subprocess.PIPE)
     assert command.stderr
@@ -117,13 +119,13 @@ def test_control_characters_of_a_header_do_not_reach_the_terminal(server: Scope)
     assert "X-Odd: a\\x9bb" in text
 
 
-def test_several_downloads_have_a_bar_each(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_each_of_several_downloads_has_a_bar(server: Scope, tmp_path: pathlib.Path) -> None:
     def look(text: str) -> None:
         if has_both(text):
             server.steer("/_signal?gate=fast")
 
     def has_both(text: str) -> bool:
-        """Whether two bars stood below each other."""
+        """Whether two bars were on adjacent lines."""
         screens = re.split(r"\r\x1b\[\d+A\x1b\[J|\r\x1b\[2K", text)
         return any("4000001" in s and "4000002" in s and s.count("%") == 2 for s in screens)
 
@@ -136,11 +138,11 @@ def test_several_downloads_have_a_bar_each(server: Scope, tmp_path: pathlib.Path
     assert text.endswith("\n") and text.count("\u2713") == 2
 
 
-def test_D25_bars_stand_in_the_order_of_the_command(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_D25_bars_are_in_the_order_of_the_command(server: Scope, tmp_path: pathlib.Path) -> None:
     sizes = ("4000003", "4000001", "4000004", "4000002")
 
     def screens(text: str) -> list[list[str]]:
-        """The names of the bars that stood below each other, each time."""
+        """The names of the bars on adjacent lines, each time."""
         plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
         return [re.findall(r"^(\d{7})  .*%", screen, re.MULTILINE)
                 for screen in re.split(r"\r\x1b\[\d+A\x1b\[J|\r\x1b\[2K", plain)]

@@ -1,4 +1,4 @@
-# Wherry: whom the command trusts.
+# Wherry: tests of trust on the command line.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import GUARD, ROOT, Result, wherry
 
 
 class Authority:
-    """Good and bad certificates, and a server that shows the one its name asks for."""
+    """Good and bad certificates, and a server that presents the one selected by the server name."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
@@ -44,7 +44,7 @@ def authority() -> Iterator[Authority]:
         process.stdout.close()
 
 
-def test_S1_S6_bad_certificates_are_exit_status_5_and_say_why(authority: Authority) -> None:
+def test_S1_S6_bad_certificates_have_exit_status_5_and_a_reason(authority: Authority) -> None:
     assert authority.get(authority.url("good")).status == 0
     for host, words in (
         ("expired", "has expired"), ("wrong-name", "no alternative certificate"),
@@ -56,7 +56,7 @@ def test_S1_S6_bad_certificates_are_exit_status_5_and_say_why(authority: Authori
         assert words in done.err and f"{host}.localhost" in done.err, done.err
 
 
-def test_S1_insecure_and_nothing_else_takes_anybody(authority: Authority) -> None:
+def test_S1_only_insecure_accepts_any_certificate(authority: Authority) -> None:
     url = authority.url("self-signed")
     ca = authority.path("ca.pem")
     done = wherry(
@@ -73,7 +73,9 @@ def test_SEC_T1_roots_are_a_file_or_a_folder(authority: Authority) -> None:
     assert wherry("get", authority.url("good"), "--cacert", "/proc/version").status == 2
 
 
-def test_SEC_T2_SEC_T9_versions_lists_and_staples(authority: Authority) -> None:
+def test_SEC_T2_SEC_T9_versions_revocation_lists_and_staples_are_checked(
+    authority: Authority,
+) -> None:
     assert authority.get(authority.url("good", port="tls11_port")).status == 5
     tls12 = authority.url("good", port="tls12_port")
     assert authority.get(tls12).status == 0
@@ -86,7 +88,9 @@ def test_SEC_T2_SEC_T9_versions_lists_and_staples(authority: Authority) -> None:
     assert authority.get(authority.url("good"), "--cert-status").status == 5
 
 
-def test_S7_a_client_certificate_and_its_password(authority: Authority, tmp_path: pathlib.Path) -> None:
+def test_S7_a_client_certificate_and_its_password_are_used(
+    authority: Authority, tmp_path: pathlib.Path,
+) -> None:
     url = authority.url("good", port="client_port")
     secret = tmp_path / "secret"
     secret.write_text("open sesame\n")
@@ -107,7 +111,7 @@ def test_S7_a_client_certificate_and_its_password(authority: Authority, tmp_path
     assert authority.get(url, "--key", "x").status == 2
 
 
-def test_S8_pins_as_curl_writes_them(authority: Authority) -> None:
+def test_S8_pins_have_the_format_of_curl(authority: Authority) -> None:
     good, rotated = (authority.pins[kind].replace("sha256/", "sha256//") for kind in ("good", "rotated"))
     for pins in (good, f"{rotated};{good}", authority.path("good.pub"), authority.path("good.der")):
         assert authority.get(authority.url("good"), "--pinnedpubkey", pins).status == 0
@@ -116,7 +120,7 @@ def test_S8_pins_as_curl_writes_them(authority: Authority) -> None:
     assert authority.get(authority.url("good"), "--pinnedpubkey", good, "--insecure").status == 2
 
 
-def test_S10_SEC_U7_https_alone_and_public_addresses_alone(authority: Authority) -> None:
+def test_S10_SEC_U7_https_only_and_public_addresses_only_are_enforced(authority: Authority) -> None:
     plain = f"http://127.0.0.1:{authority.told['port']}/bytes/3"
     assert wherry("get", plain).status == 0
     assert wherry("get", plain, "--https-only").status == 2
@@ -124,12 +128,12 @@ def test_S10_SEC_U7_https_alone_and_public_addresses_alone(authority: Authority)
     assert authority.get(authority.url("good"), "--https-only").status == 0
 
 
-def test_SEC_T3_a_common_name_never_names_an_address(authority: Authority) -> None:
+def test_SEC_T3_a_common_name_never_matches_an_address(authority: Authority) -> None:
     done = authority.get(f"https://127.0.0.1:{authority.told['address_port']}/bytes/3")
     assert done.status == 5 and "no subjectAltName" in done.err, done.err
 
 
-def test_SEC_R4_a_body_that_may_have_been_cut_is_an_error_if_asked(authority: Authority) -> None:
+def test_SEC_R4_a_possibly_truncated_body_is_an_error_on_request(authority: Authority) -> None:
     cut = authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1")
     ended = authority.url("good", "/bytes/1000?no_length=1")
     assert len(authority.get(cut).out) == 400
@@ -139,8 +143,10 @@ def test_SEC_R4_a_body_that_may_have_been_cut_is_an_error_if_asked(authority: Au
     assert done.status == 0 and len(done.out) == 1000, done.err
 
 
-def test_SEC_R4_a_body_that_may_have_been_cut_is_a_warning(authority: Authority, tmp_path: pathlib.Path) -> None:
-    # The command printed the beginning of a body and exited with 0, without a word.
+def test_SEC_R4_a_possibly_truncated_body_is_a_warning(
+    authority: Authority, tmp_path: pathlib.Path,
+) -> None:
+    # The command printed the beginning of a body and exited with 0, without a message.
     cut = authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1")
     ended = authority.url("good", "/bytes/1000?no_length=1")
     warning = "the body may be incomplete"
@@ -159,7 +165,7 @@ def test_SEC_R4_a_body_that_may_have_been_cut_is_a_warning(authority: Authority,
     assert refused.status == 4 and not (tmp_path / "whole").exists()
 
 
-def test_SEC_T11_the_secrets_of_tls_sessions_go_to_the_file_that_the_environment_names(
+def test_SEC_T11_TLS_session_secrets_are_written_to_the_file_that_the_environment_names(
     authority: Authority, tmp_path: pathlib.Path
 ) -> None:
     file = tmp_path / "keys"

@@ -1,4 +1,4 @@
-# Wherry: tests of the command that makes pictures smaller, with unusual and with bad pictures.
+# Wherry: tests of the command that compresses images, with unusual and with bad images.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("how", ["sequential", "progressive"])
-def test_U20_an_arithmetic_coded_jpeg_becomes_one_that_browsers_show(tmp_path: pathlib.Path, how: str) -> None:
+def test_U20_an_arithmetic_coded_JPEG_becomes_one_that_browsers_show(
+    tmp_path: pathlib.Path, how: str,
+) -> None:
     [case] = [case for case in scenario("picture-colours.json") if case["name"] == f"JPEG arithmetic {how} to jpeg"]
     (tmp_path / "in.jpg").write_bytes(base64.b64decode(case["file"]))
 
@@ -50,7 +52,7 @@ def test_U20_an_arithmetic_coded_jpeg_becomes_one_that_browsers_show(tmp_path: p
         assert not any(bytes([0xFF, code]) in data[:600] for code in (0xC9, 0xCA))
 
 
-def test_bytes_between_the_segments_of_a_jpeg_are_accepted(tmp_path: pathlib.Path) -> None:
+def test_bytes_between_the_segments_of_a_JPEG_are_accepted(tmp_path: pathlib.Path) -> None:
     plain = jpeg(tmp_path / "plain.jpg", 64, 48).read_bytes()
     place = plain.index(b"\xff\xdb", 4)
     (tmp_path / "padded.jpg").write_bytes(plain[:place] + b"secret\x00\xff\x00" + plain[place:])
@@ -63,7 +65,7 @@ def test_bytes_between_the_segments_of_a_jpeg_are_accepted(tmp_path: pathlib.Pat
         assert out == (tmp_path / "plain-out.jpg").read_bytes() and b"secret" not in out
 
 
-def test_U20_the_orientation_of_xmp_turns_a_picture_upright(tmp_path: pathlib.Path) -> None:
+def test_U20_the_XMP_orientation_turns_an_image_upright(tmp_path: pathlib.Path) -> None:
     packet = (b"http://ns.adobe.com/xap/1.0/\0<rdf:Description xmlns:tiff='http://ns.adobe.com/tiff/1.0/'"
               b" tiff:Orientation='6'/>")
     plain = jpeg(tmp_path / "in.jpg", 64, 48).read_bytes()
@@ -78,7 +80,9 @@ def test_U20_the_orientation_of_xmp_turns_a_picture_upright(tmp_path: pathlib.Pa
     assert kept["orientation"] == 6 and kept["width"] == 64
 
 
-def test_an_animated_png_is_refused_unless_its_first_image_is_asked_for(tmp_path: pathlib.Path) -> None:
+def test_an_animated_PNG_is_refused_unless_its_first_image_is_requested(
+    tmp_path: pathlib.Path,
+) -> None:
     Image.new("RGB", (8, 6), (200, 10, 10)).save(tmp_path / "still.png")
     still = (tmp_path / "still.png").read_bytes()
     moving = still[:33] + chunk(b"acTL", struct.pack(">II", 2, 0)) + still[33:]
@@ -100,10 +104,10 @@ def test_an_animated_png_is_refused_unless_its_first_image_is_asked_for(tmp_path
 @pytest.mark.parametrize("case", [
     pytest.param(case, id=case["name"]) for case in scenario("bad-pictures.json") if "does not exist" in case["name"]
     or "wrong checksum of its header" in case["name"]])
-def test_a_png_with_a_bad_header_is_refused(tmp_path: pathlib.Path, case: dict[str, Any]) -> None:
+def test_a_PNG_with_a_bad_header_is_refused(tmp_path: pathlib.Path, case: dict[str, Any]) -> None:
     (tmp_path / "bad.png").write_bytes(bytes.fromhex(case["head"]))
 
-    # At quality 1 such a file could be copied as it is.
+    # At quality 1 such a file could be copied unchanged.
     for arguments in (["out.png"], ["out.jpg", "--quality", "0.5"], ["out.png", "--max-width", "4"], ["--info"]):
         refused = wherry("image", "bad.png", *arguments, cwd=tmp_path)
         assert refused.status == 8 and f"{case['reason']}: bad.png" in refused.err, (arguments, refused)

@@ -1,4 +1,4 @@
-# Wherry: tests of the command that uploads pictures.
+# Wherry: tests of the command that uploads images.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image
 
 
 def jpeg(path: pathlib.Path, width: int = 640, height: int = 480) -> pathlib.Path:
-    """A picture with something in it, at a high quality."""
+    """An image with some content, at a high quality."""
     picture = Image.effect_noise((width, height), 60).convert("RGB")
     picture.save(path, "JPEG", quality=95)
     return path
@@ -26,7 +26,7 @@ def pictures(tmp_path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def saved(server: Scope, file: dict[str, Any]) -> Image.Image:
-    """The picture as the server has it, found by its digest."""
+    """The image as the server received it, found by its digest."""
     for path in pathlib.Path(server.facts["saved"]).rglob("*"):
         if path.is_file():
             data = path.read_bytes()
@@ -35,7 +35,7 @@ def saved(server: Scope, file: dict[str, Any]) -> Image.Image:
     raise AssertionError("the server has not kept the picture")
 
 
-def test_pictures_arrive_smaller_and_named(server: Scope, pictures: list[pathlib.Path]) -> None:
+def test_images_arrive_compressed_and_named(server: Scope, pictures: list[pathlib.Path]) -> None:
     result = wherry("upload", server.url("/upload-photo"), *pictures, "--quality", "0.5")
 
     assert result.status == 0
@@ -48,7 +48,9 @@ def test_pictures_arrive_smaller_and_named(server: Scope, pictures: list[pathlib
     assert "2 pictures: " in result.err
 
 
-def test_names_fields_and_sizes_are_as_asked(server: Scope, pictures: list[pathlib.Path]) -> None:
+def test_names_fields_and_sizes_follow_the_options(
+    server: Scope, pictures: list[pathlib.Path],
+) -> None:
     result = wherry(
         "upload", server.url("/upload-photo"), *pictures, "--name", "photo", "--names", "brackets",
         "--field", "album=Ferien=1", "--max-width", "64", "--max-height", "100", "--format", "png")
@@ -66,7 +68,7 @@ def test_a_limit_in_bytes_is_kept(server: Scope, pictures: list[pathlib.Path]) -
     assert result.status == 0 and result.json["files"][0]["size"] <= 9000
 
 
-def test_json_output_tells_of_every_picture(server: Scope, pictures: list[pathlib.Path]) -> None:
+def test_JSON_output_lists_every_image(server: Scope, pictures: list[pathlib.Path]) -> None:
     result = wherry("upload", server.url("/upload-photo"), *pictures, "--quality", "0.4", "--json-output", "-q")
 
     assert result.err == "" and result.json["status"] == 200 and len(result.json["json"]["files"]) == 2
@@ -75,7 +77,9 @@ def test_json_output_tells_of_every_picture(server: Scope, pictures: list[pathli
     assert {picture["sent_bytes"] for picture in told.values()} == {f["size"] for f in result.json["json"]["files"]}
 
 
-def test_broken_pictures_send_nothing(server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path) -> None:
+def test_broken_images_send_nothing(
+    server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     (tmp_path / "cut.jpg").write_bytes(pictures[0].read_bytes()[:3000])
 
@@ -85,13 +89,15 @@ def test_broken_pictures_send_nothing(server: Scope, pictures: list[pathlib.Path
     assert "text.jpg" in result.err and "cut.jpg" in result.err
 
 
-def test_a_missing_picture_is_a_files_failure(server: Scope, tmp_path: pathlib.Path) -> None:
+def test_a_missing_image_is_a_file_error(server: Scope, tmp_path: pathlib.Path) -> None:
     result = wherry("upload", server.url("/upload-photo"), tmp_path / "missing.jpg")
 
     assert result.status == 7 and "missing.jpg" in result.err and server.requests() == []
 
 
-def test_a_refusal_shows_the_servers_words(server: Scope, pictures: list[pathlib.Path]) -> None:
+def test_an_error_status_prints_the_text_of_the_server(
+    server: Scope, pictures: list[pathlib.Path],
+) -> None:
     result = wherry("upload", server.url("/status/413?body=too+big"), pictures[0])
 
     assert result.status == 3 and result.text == "too big"
@@ -101,16 +107,18 @@ def test_a_refusal_shows_the_servers_words(server: Scope, pictures: list[pathlib
     "arguments",
     [["--quality", "1.5"], ["--quality", "nan"], ["--quality", "-0.1"], ["--max-width", "0"], ["--max-bytes", "x"],
      ["--separate", "0"], ["--retries", "2"], ["--format", "gif"], ["--names", "odd"], ["--field", "x"]])
-def test_bad_options_exit_with_2(server: Scope, pictures: list[pathlib.Path], arguments: list[str]) -> None:
+def test_bad_options_exit_with_2(
+    server: Scope, pictures: list[pathlib.Path], arguments: list[str],
+) -> None:
     assert wherry("upload", server.url("/upload-photo"), pictures[0], *arguments).status == 2
     assert server.requests() == []
 
 
-def test_no_picture_exits_with_2(server: Scope) -> None:
+def test_a_missing_image_argument_exits_with_2(server: Scope) -> None:
     assert wherry("upload", server.url("/upload-photo")).status == 2
 
 
-def test_pictures_go_one_by_one_and_fail_alone(
+def test_images_are_sent_one_by_one_and_fail_separately(
     server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
@@ -127,7 +135,7 @@ def test_pictures_go_one_by_one_and_fail_alone(
     assert len(skipped.json["json"]["files"]) == 1
 
 
-def test_U11_an_unreadable_file_is_sent_untouched_where_asked(
+def test_U11_an_unreadable_file_is_sent_unchanged_on_request(
     server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "a.gif").write_bytes(b"GIF89a\1\0\1\0\0\0\0;")
@@ -149,10 +157,10 @@ def test_U11_an_unreadable_file_is_sent_untouched_where_asked(
     assert len(server.requests()) == 2
 
 
-def test_rows_of_pictures_that_were_sent_are_told_where_another_fails(
+def test_rows_of_sent_images_are_printed_if_another_one_fails(
     server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
 ) -> None:
-    # The rows were dropped with the first failure, so nobody knew which pictures had arrived.
+    # The rows were dropped with the first failure, so it was unknown which images had arrived.
     (tmp_path / "text.jpg").write_text("no picture")
 
     result = wherry("upload", server.url("/upload-photo"), pictures[0], tmp_path / "text.jpg", pictures[1],
@@ -164,7 +172,7 @@ def test_rows_of_pictures_that_were_sent_are_told_where_another_fails(
     assert rows["text.jpg"]["error"] == "bad_image" and rows[pictures[0].name]["status"] == 200
 
 
-def test_skipped_pictures_are_not_counted_as_sent(
+def test_skipped_images_are_not_counted_as_sent(
     server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
@@ -176,7 +184,7 @@ def test_skipped_pictures_are_not_counted_as_sent(
     assert last.startswith("2 pictures: ") and last.endswith(", 1 skipped"), result.err
 
 
-def test_U12_U24_part_headers_names_and_digests_are_sent_as_asked(
+def test_U12_U24_part_headers_names_and_digests_follow_the_options(
     server: Scope, pictures: list[pathlib.Path]
 ) -> None:
     named = pictures[0].rename(pictures[0].with_name('a"b 天.jpg'))
@@ -199,7 +207,7 @@ def test_U12_U24_part_headers_names_and_digests_are_sent_as_asked(
     assert dict(sent["headers"])["Content-Digest"] == f"sha-512=:{whole}:"
 
 
-def test_limits_of_pictures_hold_for_uploads_too(server: Scope, pictures: list[pathlib.Path]) -> None:
+def test_image_limits_apply_to_uploads_too(server: Scope, pictures: list[pathlib.Path]) -> None:
     result = wherry("upload", server.url("/upload-photo"), pictures[0], "--max-pixels", "1000")
 
     assert result.status == 8 and "image_too_large" in result.err and server.requests() == []

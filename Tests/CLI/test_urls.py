@@ -16,7 +16,7 @@ def bare(url: str) -> str:
 
 
 def test_only_a_scheme_at_the_start_counts(server: Scope) -> None:
-    # `://` anywhere in the URL kept the scheme from being added.
+    # `://` anywhere in the URL prevented the default scheme.
     for path in ("/echo?next=https://example.org/", "/echo#a://b"):
         result = wherry("get", bare(server.url(path)))
         assert result.status == 0 and result.json["method"] == "GET", result
@@ -28,15 +28,15 @@ def test_only_a_scheme_at_the_start_counts(server: Scope) -> None:
     ("HTTP:/example.org", "http://example.org"), ("http:example.org", "http://example.org")])
 @pytest.mark.parametrize("command", [
     ["get"], ["download"], ["cache", "show"], ["cache", "list"], ["cache", "clear"], ["jobs", "pause", "--url"]])
-def test_a_scheme_without_slashes_is_named(url: str, right: str, command: list[str]) -> None:
+def test_a_scheme_without_slashes_is_reported(url: str, right: str, command: list[str]) -> None:
     # http:/host became http://http:/host: a host named http was looked up.
     result = wherry(*command, url)
 
     assert result.status == 2 and "no // after http" in result.err and f"Write {right}" in result.err, result.err
 
 
-def test_every_command_completes_its_urls(server: Scope, tmp_path: pathlib.Path) -> None:
-    # Only requests did: the entry of `get example.org` was not found by `cache show example.org`.
+def test_every_command_completes_its_URLs(server: Scope, tmp_path: pathlib.Path) -> None:
+    # Only requests did: `cache show example.org` did not find the entry of `get example.org`.
     store = ("--cache-directory", tmp_path / "store")
     url = server.url("/cache?control=max-age=3600")
     body = wherry("get", bare(url), "--cache-policy", "protocol", *store).out

@@ -1,20 +1,20 @@
 // Wherry: a program that uses a cache folder, for tests with several processes and kills
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: CacheChild write STORE MASK      writes an entry under that umask (octal), says "done"
-//        CacheChild loop STORE            writes for ever, says "." every 16 entries
-//        CacheChild mix STORE NAME COUNT  reads and writes; says "torn N"
-//        CacheChild timed-loop STORE      the same as loop, by the timed cache
-//        CacheChild timed-mix STORE NAME COUNT    the same as mix, by the timed cache
-//        CacheChild time STORE COUNT      says what calls take, in nanoseconds
-//        CacheChild queries STORE COUNT   says what calls take beside so many queries of one path
+// usage: CacheChild write STORE MASK      writes an entry under that umask (octal), prints "done"
+//        CacheChild loop STORE            writes forever, prints "." every 16 entries
+//        CacheChild mix STORE NAME COUNT  reads and writes; prints "torn N"
+//        CacheChild timed-loop STORE      the same as loop, with the timed cache
+//        CacheChild timed-mix STORE NAME COUNT    the same as mix, with the timed cache
+//        CacheChild time STORE COUNT      prints the durations of calls, in nanoseconds
+//        CacheChild queries STORE COUNT   the same with that many queries of one path
 
 import Glibc
 import WherryCore
 import WherrySystem
 import WherryTransport
 
-/// A body whose bytes are all the same, so that a mixture of two is seen.
+/// A body of equal bytes, so that a mixture of two is visible.
 func body(_ byte: UInt8, _ count: Int) -> Bytes { Bytes([UInt8](repeating: byte, count: count)) }
 
 func entry(_ number: Int, _ body: Bytes) -> EntryFile {
@@ -26,7 +26,7 @@ func say(_ text: String) {
     fflush(nil)
 }
 
-/// Counts what was read and is neither missing nor one whole entry.
+/// Counts results that are neither a miss nor one complete entry.
 func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
     var torn = 0
     var seed = UInt64(name)
@@ -51,7 +51,7 @@ func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
     return torn
 }
 
-/// An answer of the timed cache, which tells whose it is.
+/// A response of the timed cache that identifies its request.
 struct TimedAnswer {
     let number: Int
     let key: TimedKey
@@ -74,7 +74,7 @@ struct TimedAnswer {
     }
 }
 
-/// Counts what the timed cache gave and is neither missing nor one whole answer to what was asked.
+/// Counts results of the timed cache that are neither a miss nor one complete, matching response.
 func mixTimed(_ store: EntryStore, name: UInt8, count: Int) throws -> Int {
     let cache = TimedCacheStore(store, memoryLimit: 256 << 10)
     let answers = try (0..<20).map { try TimedAnswer($0) }
@@ -103,7 +103,7 @@ func mixTimed(_ store: EntryStore, name: UInt8, count: Int) throws -> Int {
     return torn
 }
 
-/// Says how long a call takes, on the average of each of five runs.
+/// Prints the average duration of a call in each of five runs.
 func time(_ what: String, _ count: Int, _ body: (Int) -> Void) {
     let clock = SystemClock.shared
     let runs = (0..<5).map { run in
@@ -114,7 +114,7 @@ func time(_ what: String, _ count: Int, _ body: (Int) -> Void) {
     say("\(what): \(runs.sorted().map { String($0) }.joined(separator: " "))")
 }
 
-/// What writing, reading from disk and reading from memory take, for answers of 1 KiB.
+/// The durations of writing, reading from disk, and reading from memory, for responses of 1 KiB.
 func time(_ store: EntryStore, count: Int) throws {
     let clock = SystemClock.shared
     let now = Int64(clock.wallSeconds() * 1000)
@@ -161,7 +161,7 @@ func time(_ store: EntryStore, count: Int) throws {
     }
 }
 
-/// What calls of the HTTP cache take for one query of a path that has many others stored.
+/// The durations of HTTP cache calls for one query of a path that has many others stored.
 func timeQueries(_ store: EntryStore, count: Int) throws {
     let cache = HTTPCacheStore(store, memoryLimit: 0)
     let now = Int64(SystemClock.shared.wallSeconds() * 1000)

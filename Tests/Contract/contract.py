@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-# Wherry: header, exports and Python prototypes must be the same list
+# Wherry: header, exports, and Python prototypes must be the same list
 # SPDX-License-Identifier: Apache-2.0
-"""Compares include/wherry.h with what the libraries export and what the Python binding declares.
+"""Compares include/wherry.h with the exports of the libraries and the declarations of the Python
+binding.
 
-    Tests/Contract/contract.py --cmake build/libwherry.so --swiftpm .build/debug/libwherry-c.so
+Tests/Contract/contract.py --cmake build/libwherry.so --swiftpm .build/debug/libwherry-c.so
 
-Every difference is one line; none is exit code 0. A compiled C program tells the values of the
-enumerations and the layout of the structs, which the binding's numbers are compared with.
+Every difference is one line; without differences the exit code is 0. A compiled C program prints
+the values of the enumerations and the layout of the structs, which are compared with the binding's
+numbers.
 """
 
 from __future__ import annotations
@@ -27,23 +29,24 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HEADER = os.path.join(ROOT, "include", "wherry.h")
 BINDING = os.path.join(ROOT, "bindings", "python", "src")
 
-#: What libwherry.so may need at run time: C and C++ runtimes and three C libraries, no Swift.
+#: Libraries that libwherry.so may need at run time: C and C++ runtimes and three C libraries, no
+#: Swift.
 NEEDED = re.compile(
     r"^(libc|libm|libstdc\+\+|libgcc_s|libcurl|libjpeg|libpng16|libz|ld-linux-[\w-]+)\.so(\.|$)"
 )
-#: Layouts of the binding that pass over some fields of a struct.
+#: Layouts of the binding that omit some fields of a struct.
 PARTS = {"ANSWER": "RECORD"}
 FUNCTION = "T"  # nm's letter; the library exports no data
 
 
 def output(*words: str, text: str = "") -> str:
-    """What a program prints; it has to succeed."""
+    """The output of a program, which must succeed."""
     done = subprocess.run(words, input=text, stdout=subprocess.PIPE, check=True, encoding="utf-8")
     return done.stdout
 
 
 class Header:
-    """The declarations of wherry.h, read after the preprocessor."""
+    """The declarations of wherry.h, parsed after the preprocessor."""
 
     def __init__(self, path: str) -> None:
         lines = output("cc", "-E", path).splitlines()
@@ -88,7 +91,9 @@ class Header:
 
 
 def probe(header: Header) -> Tuple[Dict[str, int], Dict[str, Dict[str, Tuple[int, int]]]]:
-    """Constants' values, and per struct the offset and size of each field ("" is the whole)."""
+    """The values of the constants, and the offset and size of each struct field ("" is the complete
+    struct).
+    """
     lines = ['#include <stdio.h>', '#include <stddef.h>', '#include "wherry.h"', "int main(void) {"]
     for constant in (name for names in header.enums.values() for name in names):
         lines.append(f'  printf("%s %lld\\n", "{constant}", (long long){constant});')
@@ -116,7 +121,7 @@ def probe(header: Header) -> Tuple[Dict[str, int], Dict[str, Dict[str, Tuple[int
 
 
 def exports(library: str, only_ours: bool) -> Set[str]:
-    """The names a library defines for others, with their kind unless it is a function."""
+    """The names that a library exports, with their kind unless it is a function."""
     names = set()
     for line in output("nm", "-D", "--defined-only", library).splitlines():
         _, kind, name = line.split()[-3:]
@@ -127,7 +132,7 @@ def exports(library: str, only_ours: bool) -> Set[str]:
 
 
 class Contract:
-    """Gathers the differences."""
+    """Collects the differences."""
 
     def __init__(self) -> None:
         self.faults: List[str] = []
@@ -146,7 +151,7 @@ class Contract:
             self.faults.append(f"{name} is in {other_title}, not in {one_title}")
 
     def library(self, path: str) -> None:
-        """Needs only what every system has, has its soname and stays loaded."""
+        """The library needs only standard libraries, has its soname, and stays loaded."""
         text = output("readelf", "-d", "-W", path)
         for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", text):
             self.compared += 1
@@ -157,7 +162,7 @@ class Contract:
         self.equal("run path", re.findall(r"\((?:RPATH|RUNPATH)\)", text), [])
 
     def python(self, header: Header) -> None:
-        """The binding's declarations, numbers and struct layouts."""
+        """The binding's declarations, numbers, and struct layouts."""
         sys.path.insert(0, BINDING)
         native = importlib.import_module("wherry._native")
         codes = importlib.import_module("wherry._codes")
@@ -186,7 +191,7 @@ class Contract:
                 self._layout(name, layout, structs)
 
     def reasons(self) -> None:
-        """The reasons that the binding gives by itself stand in the table of docs/errors.md."""
+        """The reasons that the binding raises itself are in the table of docs/errors.md."""
         with open(os.path.join(ROOT, "docs", "errors.md"), encoding="utf-8") as file:
             table = set(re.findall(r"^\| `(\w+)` \|", file.read(), flags=re.M))
         package = os.path.join(BINDING, "wherry")
@@ -219,7 +224,7 @@ class Contract:
 
 
 def given_reasons(tree: ast.AST) -> List[Tuple[str, int]]:
-    """The words that stand where errors and `text` take a reason, with their lines."""
+    """The words passed as reasons to errors and `text`, with their lines."""
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

@@ -1,7 +1,7 @@
 // Wherry: a program that downloads one file, for tests that kill it
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: DownloadChild URL PATH [SEGMENTS]. Says "done" or the reason, and leaves with 0 or 1.
+// usage: DownloadChild URL PATH [SEGMENTS]. Prints "done" or the reason, and exits with 0 or 1.
 
 import Glibc
 import Wherry
@@ -11,7 +11,7 @@ guard (3...4).contains(CommandLine.arguments.count) else {
     exit(2)
 }
 do {
-    // Its limits of time are far away: it is killed, or ends by itself.
+    // Its timeouts are generous: it is killed, or ends normally.
     let client = try Client {
         $0.proxy = ""
         $0.idleTimeout = .seconds(3600)

@@ -1,9 +1,9 @@
-// Wherry: what all fuzz targets have in common
+// Wherry: code shared by all fuzz targets
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// Writes inputs to begin with into the folder that WHERRY_FUZZ_SEEDS names.
+/// Writes initial inputs into the folder that WHERRY_FUZZ_SEEDS names.
 func writeSeeds(_ seeds: [[UInt8]]) {
     guard let folder = getenv("WHERRY_FUZZ_SEEDS") else { return }
     for (number, seed) in seeds.enumerated() {
@@ -14,7 +14,7 @@ func writeSeeds(_ seeds: [[UInt8]]) {
     }
 }
 
-/// An input that is cut into texts: the first byte chooses what reads them.
+/// An input split into texts: the first byte selects the parser.
 struct FuzzInput {
     let choice: Int
     let bytes: [UInt8]
@@ -25,7 +25,7 @@ struct FuzzInput {
         bytes = Array(UnsafeBufferPointer(start: data + 1, count: count - 1))
     }
 
-    /// The bytes as text; what is no UTF-8 is replaced.
+    /// The bytes as text; invalid UTF-8 is replaced.
     var text: String { String(decoding: bytes, as: UTF8.self) }
     /// The lines of the text, without their ends.
     var lines: [String] {
@@ -33,16 +33,16 @@ struct FuzzInput {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// An input of that choice and text.
+    /// An input with that selection and text.
     static func seed(_ choice: Int, _ text: String) -> [UInt8] { [UInt8(choice)] + Array(text.utf8) }
 }
 
-/// Ends the process, which the fuzzer takes for a find, where `isTrue` is not.
+/// Ends the process, which the fuzzer reports as a finding, unless `isTrue` holds.
 func demand(_ isTrue: Bool, _ message: @autoclosure () -> String) {
     if !isTrue { fatalError(message()) }
 }
 
-/// Whether nothing in a text could end a field line or be taken for its end.
+/// Whether no byte in a text could end a header line or be taken for its end.
 func isFieldText(_ text: String) -> Bool {
     text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
 }

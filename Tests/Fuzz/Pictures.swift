@@ -1,13 +1,13 @@
-// Wherry: what the fuzz targets of JPEG and PNG have in common
+// Wherry: code shared by the fuzz targets of JPEG and PNG
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
 import WherrySystem
 
-/// Inspects, compresses and decodes a file, as the first bytes of `data` say. An error is a good
-/// answer; what is made anew must be a picture of the size that is told.
+/// Inspects, compresses, and decodes a file, as the first bytes of `data` select. An error is a
+/// valid result; output must be an image of the reported size.
 ///
-/// - Parameter mend: makes the bytes such that they are looked at for longer.
+/// - Parameter mend: repairs the bytes so that they pass the first checks.
 func fuzz(
     _ data: UnsafePointer<UInt8>?, _ count: Int, mend: (inout [UInt8]) -> Void
 ) -> CInt {
@@ -34,7 +34,7 @@ func fuzz(
     options.deadline = nil
     _ = try? ImageDecoder.decode(source, options)
     guard let made = try? ImageEncoder.encode(source, options) else { return 0 }
-    // What goes as it came was not decoded, and may be damaged inside.
+    // A file copied unchanged was not decoded, and may be damaged inside.
     if made.way == .untouched || made.way == .stripped { return 0 }
     var plain = Compression()
     plain.orientation = .keep
@@ -49,7 +49,7 @@ func fuzz(
     return 0
 }
 
-/// Small pictures of all kinds to begin with.
+/// Small images of all kinds as initial inputs.
 func pictureSeeds(_ format: ImageFormat) -> [[UInt8]] {
     var seeds: [[UInt8]] = []
     for pixels in PixelFormat.allCases {

@@ -1,4 +1,4 @@
-// Wherry: fuzz target of heads and their fields (libFuzzer); scripts/fuzz builds and runs it
+// Wherry: fuzz target of response headers (libFuzzer); scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
@@ -44,7 +44,7 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Feeds the bytes line by line as libcurl does, and reads the fields of what came together.
+/// Feeds the bytes line by line like libcurl, and parses the resulting headers.
 private func readHead(_ input: FuzzInput) {
     var reader = HeadReader()
     reader.start(limit: 64 << 10)
@@ -113,7 +113,7 @@ private func readCaching(_ head: ResponseHead) {
     }
 }
 
-/// Any value may stand where a name, a date, a range or a type is looked for.
+/// Any value may occur in place of a name, a date, a range, or a type.
 private func readNames(_ value: String) {
     let name = SuggestedFileName.choose(contentDisposition: value, url: "https://h/\(value)")
     demand(
@@ -132,7 +132,7 @@ private func readNames(_ value: String) {
     _ = MediaType(value)
 }
 
-/// Events are the same however the stream is cut.
+/// Events are the same for any chunk boundaries.
 private func readEvents(_ input: FuzzInput) {
     func events(_ size: Int) -> ([ServerEvent], Bool) {
         var parser = ServerEventParser(limit: 512)

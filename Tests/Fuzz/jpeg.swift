@@ -13,7 +13,7 @@ public func initialize(
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     fuzz(data, count) { file in
         if file.count > 1 { file.replaceSubrange(0..<2, with: [0xFF, 0xD8]) }
-        // A cut file is refused early: most are to be decoded.
+        // A cut file is refused early: most files should be decoded.
         if file.count % 8 != 0 { file += [0xFF, 0xD9] }
     }
 }

@@ -1,4 +1,4 @@
-// Wherry: fuzz target of JSON text, of paths and of Link fields (libFuzzer); scripts/fuzz builds and runs it
+// Wherry: fuzz target of JSON text, paths, and Link headers; scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
@@ -18,8 +18,8 @@ public func initialize(
     return 0
 }
 
-/// Reads a text whose first byte says how many of the next ones are a path. An error is a good
-/// answer; what was read is printed, and reads back as the same value.
+/// Parses a text whose first byte gives the length of a path. An error is a valid result; a parsed
+/// value is printed, and must parse back as the same value.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let data, count > 0 else { return 0 }
@@ -44,7 +44,7 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var changed = value
     do {
         try changed.set(.string("new"), at: path)
-        // In an array "-" is the place after the last, where nothing is.
+        // In an array "-" is the position after the last, which is empty.
         guard path.utf8.contains(UInt8(ascii: "-")) || changed.value(at: path) != nil else {
             fatalError("What was put at \(path) is not there")
         }

@@ -14,7 +14,7 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     fuzz(data, count) { file in
         let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         if file.count >= 8 { file.replaceSubrange(0..<8, with: signature) }
-        // Wrong checksums end everything: they are set right, but in every eighth file.
+        // Wrong checksums would end parsing: they are corrected, except in every eighth file.
         if file.count % 8 != 0 { mendChecksums(&file) }
     }
 }
@@ -25,7 +25,7 @@ private let table: [UInt32] = (0..<256).map { byte in
     }
 }
 
-/// Sets the CRC of every chunk that is whole, and appends IEND.
+/// Sets the CRC of every complete chunk, and appends IEND.
 private func mendChecksums(_ file: inout [UInt8]) {
     var at = 8
     while at + 12 <= file.count {

@@ -1,4 +1,4 @@
-// Wherry: fuzz target of files and messages of our own (libFuzzer); scripts/fuzz builds and runs it
+// Wherry: fuzz target of Wherry's own files and messages; scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import WherryCore
@@ -49,7 +49,7 @@ public func initialize(
     return 0
 }
 
-/// Whatever a disk or another process gives: it is read as what it is, or refused.
+/// Any bytes from a disk or another process: they are parsed or refused.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let input = FuzzInput(data, count) else { return 0 }
@@ -62,7 +62,7 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// What the head of an entry says is mended, so that more than its checksums is looked at.
+/// The header of an entry is repaired, so that more than its checksums is tested.
 private func readEntry(_ bytes: [UInt8]) {
     var bytes = bytes
     if bytes.count > 48, bytes.count % 8 != 0 {
@@ -101,14 +101,14 @@ private func readJournal(_ bytes: [UInt8]) {
     guard let record = try? Journal.decode(slot), let made = Journal.encode(record) else { return }
     do {
         var again = try Journal.decode(made)
-        again.url = record.url  // cut where it is too long
+        again.url = record.url  // cut if it is too long
         demand(again == record, "a journal reads back otherwise")
     } catch {
         fatalError("A journal of ours is \(error)")
     }
 }
 
-/// A message as text, and the bytes as they stand for a stream of messages.
+/// A message as text, and its bytes as part of a stream of messages.
 private func readMessages(_ bytes: [UInt8]) {
     var reader = AgentFrames.Reader()
     reader.bytes = bytes

@@ -19,8 +19,8 @@ public func initialize(
     return 0
 }
 
-/// Reads the first line as a base, the second as a reference and the third as parameters. What is
-/// read must be an address that reads back as itself.
+/// Parses the first line as a base, the second as a reference, and the third as parameters. A
+/// parsed URL must parse back as itself.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let input = FuzzInput(data, count) else { return 0 }

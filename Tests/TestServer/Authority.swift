@@ -3,11 +3,10 @@
 
 import Foundation
 
-/// Good and bad certificates, made for this run, and a scripted server that shows them.
+/// Good and bad certificates, made for this run, and a scripted server that presents them.
 ///
-/// Which one a connection over TLS is shown is told by the name that it asks for: at
-/// `expired.localhost` it is the one of kind `expired`. The kinds stand in
-/// `wherry_testserver/authority.py`.
+/// The server name of a TLS connection selects the certificate: `expired.localhost` gets the one of
+/// kind `expired`. `wherry_testserver/authority.py` lists the kinds.
 public final class Authority: Sendable {
     private struct Announcement: Decodable {
         let port, tlsPort, tls11Port, tls12Port, anonymousPort, clientPort: Int
@@ -18,18 +17,18 @@ public final class Authority: Sendable {
 
     private static let started = Result { try Authority() }
 
-    /// The one of this test process, started at its first use.
+    /// The authority of this test process, started on first use.
     public static var shared: Authority {
         get throws { try started.get() }
     }
 
-    /// Any kind, by name.
+    /// The port for any kind, by name.
     public let tlsPort: Int
-    /// TLS 1.0 and 1.1 alone; TLS 1.2 alone; TLS without any certificate.
+    /// Only TLS 1.0 and 1.1; only TLS 1.2; TLS without any certificate.
     public let tls11Port, tls12Port, anonymousPort: Int
-    /// Demands a certificate of the client.
+    /// Requires a client certificate.
     public let clientPort: Int
-    /// Staple what an OCSP responder said: of the kind `good`, and of the kind `revoked`.
+    /// Staple an OCSP response: of the kind `good`, and of the kind `revoked`.
     public let stapleGoodPort, stapleRevokedPort: Int
     /// The pins of the kinds' keys, made by openssl: "sha256/...".
     public let pins: [String: String]
@@ -59,7 +58,7 @@ public final class Authority: Sendable {
     /// The PEM file of the root.
     public var ca: String { path("ca.pem") }
 
-    /// A part of the log for one test.
+    /// The part of the log for one test.
     public func key() -> String {
         keys.withLock { count in
             count += 1
@@ -67,17 +66,17 @@ public final class Authority: Sendable {
         }
     }
 
-    /// An address of the server that shows a kind: "https://KIND.localhost:PORT/...".
+    /// A URL of the server that presents a kind: "https://KIND.localhost:PORT/...".
     public func url(_ host: String, _ path: String, key: String, port: Int? = nil) -> String {
         "https://\(host).localhost:\(port ?? tlsPort)/@\(key)\(path)"
     }
 
-    /// The same in the clear.
+    /// The same without TLS.
     public func plainURL(_ host: String, _ path: String, key: String) -> String {
         "http://\(host):\(port)/@\(key)\(path)"
     }
 
-    /// The requests of that part of the log.
+    /// The requests in that part of the log.
     public func requests(key: String) throws -> [LoggedRequest] {
         struct Log: Decodable { let requests: [LoggedRequest] }
         let answer = try ControlConnection.ask(

@@ -1,11 +1,11 @@
-// Wherry: a child process of a test, led by its standard input and output
+// Wherry: a child process of a test, controlled through its standard input and output
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
-/// Why a server of the tests could not be started or asked.
+/// The reason why a test server could not be started or queried.
 public struct TestServerError: Error, CustomStringConvertible {
-    /// What happened, as a sentence.
+    /// The error message.
     public let description: String
 
     init(_ description: String) {
@@ -13,8 +13,8 @@ public struct TestServerError: Error, CustomStringConvertible {
     }
 }
 
-/// A Python program that prints one line of JSON when it is ready and leaves when its standard
-/// input ends, so that a test process that crashes leaves nothing behind.
+/// A Python program that prints one line of JSON when it is ready and exits when its standard input
+/// ends, so that a crashed test process leaves nothing behind.
 final class ChildProcess: Sendable {
     /// The process.
     let pid: pid_t
@@ -24,7 +24,7 @@ final class ChildProcess: Sendable {
 
     /// Starts `python3 -m module arguments...` with the tests' folder on its path.
     ///
-    /// `WHERRY_PYTHON` names another interpreter.
+    /// `WHERRY_PYTHON` selects another interpreter.
     init(module: String, arguments: [String]) throws {
         let (ours, theirs) = try Self.connectedPair()
         var environment = ProcessInfo.processInfo.environment
@@ -53,21 +53,21 @@ final class ChildProcess: Sendable {
         stop()
     }
 
-    /// What the process said of itself in its first line.
+    /// The first line that the process printed.
     func announced<Announcement: Decodable>(_ type: Announcement.Type) throws -> Announcement {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         return try decoder.decode(type, from: announcement)
     }
 
-    /// Ends the process and waits for it; a second call does nothing.
+    /// Ends the process and waits for it; a second call has no effect.
     func stop() {
         let first = stopped.withLock { stopped in
             defer { stopped = true }
             return !stopped
         }
         guard first else { return }
-        // It leaves at the end of its input, and its leaving ends its output.
+        // It exits at the end of its input, which ends its output.
         shutdown(descriptor, Int32(SHUT_WR))
         var bytes = [UInt8](repeating: 0, count: 256)
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -80,7 +80,7 @@ final class ChildProcess: Sendable {
         waitpid(pid, nil, 0)
     }
 
-    /// The folder of this file, which holds the Python package.
+    /// The folder of this file, which contains the Python package.
     private static var folder: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
     }
@@ -134,8 +134,8 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// A value behind a lock (Synchronization's makes false alarms under ThreadSanitizer).
-final class Mutex<Value>: @unchecked Sendable {  // `value` is touched under `lock` only.
+/// A value behind a lock (Synchronization's causes false alarms under ThreadSanitizer).
+final class Mutex<Value>: @unchecked Sendable {  // `value` is accessed only under `lock`.
     private let lock = NSLock()
     private var value: Value
 

@@ -1,11 +1,11 @@
-// Wherry: the few requests by which a test steers its server
+// Wherry: the requests by which a test controls its server
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
-/// A minimal HTTP/1.1 client over a socket of its own: the tests of a client must not rest on it.
+/// A minimal HTTP/1.1 client over a socket: the tests of a client must not depend on that client.
 enum ControlConnection {
-    /// Asks the loopback server at `port`; answers status and body.
+    /// Sends a request to the loopback server at `port`; returns status and body.
     static func ask(port: Int, method: String, target: String, body: Data = Data()) throws -> (
         status: Int, body: Data
     ) {

@@ -3,7 +3,7 @@
 
 import Glibc
 
-/// Runs `body` in a forked child, whose exit code it answers.
+/// Runs `body`, which returns the exit code, in a forked child.
 ///
 /// Swift has no fork, for good reason; programs in other languages that load Wherry do.
 ///

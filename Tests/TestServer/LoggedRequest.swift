@@ -1,4 +1,4 @@
-// Wherry: what the test server saw
+// Wherry: requests as the test server saw them
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Foundation
 public struct LoggedRequest: Decodable, Sendable {
     /// The number of the request on this server, from 1.
     public let id: Int
-    /// The number of the connection it came on, from 1.
+    /// The number of its connection, from 1.
     public let connection: Int
     /// The number of the request on that connection, from 1.
     public let index: Int
@@ -21,21 +21,22 @@ public struct LoggedRequest: Decodable, Sendable {
     public let query: [[String]]
     /// The field lines in order: name as sent, value without outer spaces.
     public let headers: [[String]]
-    /// Which try this was for its key and path, from 1.
+    /// The attempt number for its key and path, from 1.
     public let attempt: Int
-    /// When it began, in the one numbering of all the server's events.
+    /// The start in the common numbering of all the server's events.
     public let started: Int
-    /// When it ended, in the same numbering; nil while it runs.
+    /// The end in the same numbering; nil while it runs.
     public let ended: Int?
-    /// The status sent; 0 when none was.
+    /// The status sent; 0 if none was.
     public let status: Int
-    /// Body bytes that came.
+    /// Received body bytes.
     public let received: Int
-    /// Whether the whole body came.
+    /// Whether the complete body was received.
     public let bodyComplete: Bool
-    /// Body bytes handed to the kernel.
+    /// Body bytes passed to the kernel.
     public let sent: Int
-    /// `answered`, `running`, `fin`, `rst`, `drop`, `gone` (the client left), `bad_request`, ...
+    /// `answered`, `running`, `fin`, `rst`, `drop`, `gone` (the client disconnected),
+    /// `bad_request`, ...
     public let outcome: String
 
     enum CodingKeys: String, CodingKey {
@@ -44,7 +45,7 @@ public struct LoggedRequest: Decodable, Sendable {
         case bodyComplete = "body_complete"
     }
 
-    /// The first value of the named field; case does not matter.
+    /// The first value of the named header, case-insensitively.
     public func header(_ name: String) -> String? {
         headers.first { $0[0].lowercased() == name.lowercased() }?[1]
     }
@@ -52,15 +53,15 @@ public struct LoggedRequest: Decodable, Sendable {
 
 /// Counts and peaks over some of the server's requests.
 public struct ServerStats: Decodable, Sendable {
-    /// Requests begun, ended and still running.
+    /// Requests started, ended, and still running.
     public let requests, ended, active: Int
     /// Body bytes received and sent.
     public let received, sent: Int
-    /// Connections that carried these requests, and those of them open now.
+    /// Connections that carried these requests, and the number still open.
     public let connections, open: Int
-    /// The most requests that ran at once.
+    /// The maximum number of requests at the same time.
     public let peakRequests: Int
-    /// The most connections that were open at once, counted from their first request on.
+    /// The maximum number of connections at the same time, counted from their first request.
     public let peakConnections: Int
 
     enum CodingKeys: String, CodingKey {

@@ -3,19 +3,20 @@
 
 import Foundation
 
-/// nginx on free loopback ports, with HTTP/1.1 in the clear and HTTP/2 over TLS.
+/// nginx on free loopback ports, with HTTP/1.1 without TLS and HTTP/2 over TLS.
 ///
 /// Routes: `/ok` (JSON), `/protocol`, `/connection`, static files `1k.bin`, `64k.bin`, `1m.bin`,
 /// `16m.bin` (the bytes of `TestPattern` with seed 1) and `hello.txt`, the same under `/limited/`
-/// (2 MB/s for each connection) and `/packed/` (gzip); `/via/PORT/` hands on to another server. It ends with `stop`, `deinit` or the process.
+/// (2 MB/s for each connection) and `/packed/` (gzip); `/via/PORT/` forwards to another server. It
+/// ends with `stop`, `deinit`, or the process.
 public final class NginxServer: Sendable {
     private struct Announcement: Decodable {
         let port, tlsPort: Int?
         let ca, root, missing: String?
     }
 
-    /// Whether nginx is installed. A test that needs it has the trait
-    /// `.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup")`.
+    /// Whether nginx is installed. A test that needs it has the trait `.enabled(if:
+    /// NginxServer.isInstalled, "nginx is missing: run scripts/setup")`.
     public static let isInstalled: Bool = {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         return (folders.map(String.init) + ["/usr/sbin", "/usr/local/sbin"]).contains {
@@ -25,7 +26,7 @@ public final class NginxServer: Sendable {
 
     private static let started = Result { try NginxServer() }
 
-    /// The nginx of this test process, started at its first use.
+    /// The nginx of this test process, started on first use.
     public static var shared: NginxServer {
         get throws { try started.get() }
     }
@@ -38,7 +39,7 @@ public final class NginxServer: Sendable {
     public let root: String
     private let child: ChildProcess
 
-    /// Starts an nginx of one's own; `root` is a folder of static files (default: the small set).
+    /// Starts a separate nginx; `root` is a folder of static files (default: the small set).
     public init(
         root: String? = nil, workers: Int = 1, certificate: TestServer.Certificate = .good
     ) throws {
@@ -57,17 +58,17 @@ public final class NginxServer: Sendable {
         self.root = root
     }
 
-    /// Ends nginx; a second call does nothing. `deinit` does it too.
+    /// Ends nginx; a second call has no effect. `deinit` does it too.
     public func stop() {
         child.stop()
     }
 
-    /// The plain HTTP address of a path.
+    /// The plain HTTP URL of a path.
     public func url(_ path: String) -> String {
         "http://127.0.0.1:\(port)\(path)"
     }
 
-    /// The HTTPS address of a path (HTTP/2 where the client offers it).
+    /// The HTTPS URL of a path (HTTP/2 if the client offers it).
     public func tlsURL(_ path: String) -> String {
         "https://localhost:\(tlsPort)\(path)"
     }

@@ -1,7 +1,7 @@
 // Wherry: the bytes of the test server's /bytes route
 // SPDX-License-Identifier: Apache-2.0
 
-/// The deterministic bytes of `/bytes/N?seed=S`; the formula is told in wherry_testserver/pattern.py.
+/// The deterministic bytes of `/bytes/N?seed=S`; wherry_testserver/pattern.py has the formula.
 public enum TestPattern {
     private static let gamma: UInt64 = 0x9E37_79B9_7F4A_7C15
 

@@ -3,25 +3,25 @@
 
 import Foundation
 
-/// The Python test server as a child process; its routes are told in Tests/TestServer/README.md.
+/// The Python test server as a child process; Tests/TestServer/README.md lists its routes.
 ///
-/// Most tests share one server and take a `Scope` each, which keeps their logs and attempt counters
-/// apart although they run side by side:
+/// Most tests share one server and use a `Scope` each, which separates their logs and attempt
+/// counters although they run at the same time:
 ///
 ///     let scope = try TestServer.shared.scope()
 ///     let url = scope.url("/bytes/1000?cut=400&times=1")
 ///     ...
 ///     #expect(try scope.requests().count == 2)
 public final class TestServer: Sendable {
-    /// How the server's certificate is made.
+    /// The kind of the server's certificate.
     public enum Certificate: String, Sendable {
         /// For localhost and 127.0.0.1, issued by `ca`.
         case good
         /// Issued by `ca` for another host.
         case wrongName = "wrong-name"
-        /// Issued by `ca`, no longer valid.
+        /// Issued by `ca`, expired.
         case expired
-        /// Its own issuer.
+        /// Self-signed.
         case selfSigned = "self-signed"
     }
 
@@ -34,7 +34,7 @@ public final class TestServer: Sendable {
 
     private static let started = Result { try TestServer() }
 
-    /// The server of this test process (plain HTTP), started at its first use.
+    /// The server of this test process (plain HTTP), started on first use.
     public static var shared: TestServer {
         get throws { try started.get() }
     }
@@ -52,13 +52,13 @@ public final class TestServer: Sendable {
     private let child: ChildProcess
     private let scopes = Mutex(0)
 
-    /// Starts a server of one's own.
+    /// Starts a separate server.
     ///
     /// - Parameters:
     ///   - certificate: Serves HTTPS too, with a certificate of that kind; nil (default): no HTTPS.
     ///   - demandsClientCertificate: Refuses TLS clients without a certificate of the CA.
-    ///   - saveDirectory: Where `/upload-photo` keeps its files; nil (default): nowhere.
-    ///   - port: The port of plain HTTP; 0 (default) takes a free one.
+    ///   - saveDirectory: The folder where `/upload-photo` keeps its files; nil (default): none.
+    ///   - port: The port of plain HTTP; 0 (default) selects a free one.
     public init(
         certificate: Certificate? = nil, demandsClientCertificate: Bool = false,
         saveDirectory: String? = nil, port: Int = 0
@@ -77,25 +77,25 @@ public final class TestServer: Sendable {
         clientKey = told.clientKey
     }
 
-    /// The process, for tests that end the server in the middle.
+    /// The process, for tests that end the server during a transfer.
     public var pid: Int32 { child.pid }
 
-    /// Ends the server and its connections; a second call does nothing. `deinit` does it too.
+    /// Ends the server and its connections; a second call has no effect. `deinit` does it too.
     public func stop() {
         child.stop()
     }
 
-    /// The HTTP address of a path (with its query).
+    /// The HTTP URL of a path (with its query).
     public func url(_ path: String, host: String = "127.0.0.1") -> String {
         "http://\(host):\(port)\(path)"
     }
 
-    /// The HTTPS address of a path; without a certificate its port is 0.
+    /// The HTTPS URL of a path; without a certificate its port is 0.
     public func tlsURL(_ path: String, host: String = "localhost") -> String {
         "https://\(host):\(tlsPort ?? 0)\(path)"
     }
 
-    /// A part of the server for one test alone.
+    /// A scope of the server for one test.
     public func scope() -> Scope {
         let number = scopes.withLock { count in
             count += 1
@@ -104,18 +104,19 @@ public final class TestServer: Sendable {
         return Scope(server: self, key: "t\(number)")
     }
 
-    /// The requests so far in order, those of `key` only where one is given.
+    /// The requests so far in order, restricted to `key` if one is given.
     public func requests(key: String? = nil) throws -> [LoggedRequest] {
         struct Log: Decodable { let requests: [LoggedRequest] }
         return try control(Log.self, "/_log", key: key).requests
     }
 
-    /// Counts and peaks so far, those of `key` only where one is given.
+    /// Counts and peaks so far, restricted to `key` if one is given.
     public func stats(key: String? = nil) throws -> ServerStats {
         try control(ServerStats.self, "/_stats", key: key)
     }
 
-    /// Asks one of the server's own routes and answers its body; another status than 200 is an error.
+    /// Sends a request to one of the server's own routes and returns the body; any status except
+    /// 200 is an error.
     @discardableResult
     public func control(
         _ path: String, key: String? = nil, query: String = "", method: String = "GET",
@@ -140,19 +141,19 @@ public final class TestServer: Sendable {
 }
 
 extension TestServer {
-    /// A test's own part of a server: its requests carry a key as the first part of their path.
+    /// A test's scope of a server: its requests have a key as the first path segment.
     public struct Scope: Sendable {
         /// The server.
         public let server: TestServer
-        /// The key under which the server keeps log, attempts, gates and scripts of this scope.
+        /// The key of this scope's log, attempts, gates, and scripts on the server.
         public let key: String
 
-        /// The HTTP address of a path in this scope.
+        /// The HTTP URL of a path in this scope.
         public func url(_ path: String, host: String = "127.0.0.1") -> String {
             server.url("/@\(key)\(path)", host: host)
         }
 
-        /// The HTTPS address of a path in this scope.
+        /// The HTTPS URL of a path in this scope.
         public func tlsURL(_ path: String, host: String = "localhost") -> String {
             server.tlsURL("/@\(key)\(path)", host: host)
         }
@@ -181,7 +182,7 @@ extension TestServer {
             }
         }
 
-        /// Waits as `wait` does, on the calling thread.
+        /// Waits like `wait`, on the calling thread.
         @discardableResult
         public func waitBlocking(_ condition: String, timeout: Int = 120) throws -> ServerStats {
             try server.control(
@@ -193,18 +194,18 @@ extension TestServer {
             try server.control("/_signal", key: key, query: "gate=\(name)")
         }
 
-        /// Stores the steps that `/s/name` plays, one for each request; `steps` is a JSON array.
+        /// Stores the steps that `/s/name` plays, one per request; `steps` is a JSON array.
         public func script(_ name: String, _ steps: String) throws {
             let body = Data("{\"\(name)\": \(steps)}".utf8)
             try server.control("/_script", key: key, method: "POST", body: body)
         }
 
-        /// Cuts the scope's open connections.
+        /// Drops the scope's open connections.
         public func dropConnections() throws {
             try server.control("/_drop", key: key)
         }
 
-        /// Forgets the scope's requests and attempts.
+        /// Clears the scope's requests and attempts.
         public func reset() throws {
             try server.control("/_reset", key: key)
         }

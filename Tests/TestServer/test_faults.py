@@ -1,6 +1,6 @@
-# Wherry: tests of the test server's faults, its steering and its life
+# Wherry: tests of the test server's faults, its control routes, and its lifetime
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts, stalls, gates, scripts, the log, and how the servers come and go."""
+"""Cuts, stalls, gates, scripts, the log, and the start and end of the servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wherry_testserver.nginx import Nginx
 
 
 class FaultsAndControl(ServerCase):
-    def test_a_cut_happens_only_the_asked_number_of_times(self) -> None:
+    def test_a_cut_happens_only_the_requested_number_of_times(self) -> None:
         target = "/bytes/1000?key=cut-once&cut=10&times=1"
 
         with self.assertRaises(http.client.IncompleteRead) as caught:
@@ -32,7 +32,7 @@ class FaultsAndControl(ServerCase):
         self.assertEqual(len(caught.exception.partial), 10)
         self.assertEqual(len(second), 1000)
 
-    def test_a_reset_comes_after_exactly_the_asked_bytes(self) -> None:
+    def test_a_reset_follows_exactly_the_requested_bytes(self) -> None:
         answer = self.raw(b"GET /bytes/2000000?reset=1000000 HTTP/1.1\r\nHost: x\r\n\r\n")
 
         body = answer.partition(b"\r\n\r\n")[2]
@@ -45,7 +45,7 @@ class FaultsAndControl(ServerCase):
 
         self.assertEqual(len(caught.exception.partial), 300)
 
-    def test_a_first_status_gives_way(self) -> None:
+    def test_a_first_status_is_replaced_by_the_next(self) -> None:
         target = "/bytes/10?key=first&status_first=503&times=2&retry_after=3"
 
         answers = [self.ask(target)[0] for _ in range(3)]
@@ -53,7 +53,7 @@ class FaultsAndControl(ServerCase):
         self.assertEqual([a.status for a in answers], [503, 503, 200])
         self.assertEqual(answers[0].getheader("Retry-After"), "3")
 
-    def test_a_token_is_good_once(self) -> None:
+    def test_a_token_is_valid_once(self) -> None:
         statuses = [self.ask("/bytes/10?once=abc")[0].status for _ in range(2)]
 
         self.assertEqual(statuses, [200, 403])
@@ -73,7 +73,7 @@ class FaultsAndControl(ServerCase):
     def test_wait_gives_up_with_408(self) -> None:
         self.assertEqual(self.ask("/_wait?key=nobody&requests=1&timeout=0.05")[0].status, 408)
 
-    def test_a_silent_answer_ends_when_the_client_leaves(self) -> None:
+    def test_a_silent_response_ends_when_the_client_disconnects(self) -> None:
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             sock.sendall(b"GET /@silent/silent HTTP/1.1\r\nHost: x\r\n\r\n")
             self.json("/_wait?key=silent&requests=1")
@@ -82,7 +82,7 @@ class FaultsAndControl(ServerCase):
         entry = self.json("/_log?key=silent")["requests"][0]
         self.assertEqual((entry["outcome"], entry["status"]), ("gone", 0))
 
-    def test_an_early_answer_does_not_wait_for_the_body(self) -> None:
+    def test_an_early_response_does_not_wait_for_the_body(self) -> None:
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             head = b"POST /sink?early=413 HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n"
             sock.sendall(head)
@@ -90,7 +90,7 @@ class FaultsAndControl(ServerCase):
 
         self.assertTrue(answer.startswith(b"HTTP/1.1 413 "))
 
-    def test_a_stalled_sink_takes_no_more_than_the_buffers(self) -> None:
+    def test_a_stalled_sink_accepts_no_more_than_the_buffers(self) -> None:
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             size = 64 * 1024 * 1024
             sock.sendall(
@@ -132,7 +132,7 @@ class FaultsAndControl(ServerCase):
         self.assertEqual(first, b"HTTP/1.1 200 OK\r\n" + pattern.data(1, 0, 5))
         self.assertEqual(second.status, 418)
 
-    def test_reset_forgets_one_key_only(self) -> None:
+    def test_reset_clears_only_one_key(self) -> None:
         self.ask("/@one/echo")
         self.ask("/@two/echo")
         self.json("/_reset?key=one")
@@ -141,7 +141,7 @@ class FaultsAndControl(ServerCase):
         self.assertEqual(self.json("/_stats?key=two")["requests"], 1)
         self.assertEqual(self.json("/@one/echo")["attempt"], 1)
 
-    def test_a_tunnel_leads_to_loopback_only(self) -> None:
+    def test_a_tunnel_leads_only_to_loopback(self) -> None:
         inner = "GET /text/inside?close=1 HTTP/1.1\r\nHost: x\r\n\r\n"
         through = self.raw(
             f"CONNECT 127.0.0.1:{self.port} HTTP/1.1\r\nHost: x\r\n\r\n{inner}".encode()
@@ -169,7 +169,7 @@ class FaultsAndControl(ServerCase):
         self.assertTrue(all(a.startswith(b"HTTP/1.1 200") for a in answers))
         self.assertEqual(self.json("/_stats?key=many")["peak_connections"], 500)
 
-    def test_nonsense_is_refused(self) -> None:
+    def test_invalid_requests_are_refused(self) -> None:
         for head in (b"hello\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n"):
             self.assertTrue(self.raw(head).startswith(b"HTTP/1.1 400"))
         self.assertEqual(self.ask("/nowhere")[0].status, 404)
@@ -188,14 +188,14 @@ class Life(unittest.TestCase):
         process.stdout.close()
         return code, told
 
-    def test_it_leaves_when_idle(self) -> None:
+    def test_the_server_exits_when_idle(self) -> None:
         process = self.start("--idle-exit", "0.1")
 
         self.assertEqual(self.finish(process)[0], 0)
         assert process.stdin is not None
         process.stdin.close()
 
-    def test_it_leaves_when_its_parent_is_gone(self) -> None:
+    def test_the_server_exits_when_its_parent_is_gone(self) -> None:
         gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
                               capture_output=True, check=True)  # fmt: skip
         process = self.start("--parent-pid", gone.stdout.decode().strip())
@@ -204,7 +204,7 @@ class Life(unittest.TestCase):
         assert process.stdin is not None
         process.stdin.close()
 
-    def test_pictures_are_saved_under_their_bare_name(self) -> None:
+    def test_images_are_saved_under_their_bare_name(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             process = self.start("--save-dir", folder, "--announce", f"{folder}/announced")
             assert process.stdin is not None and process.stdout is not None
@@ -228,7 +228,7 @@ class Life(unittest.TestCase):
 
         self.assertEqual([f["name"] for f in answer["files"]], ["a.jpg"])
 
-    def test_tls_certificates_are_what_they_claim(self) -> None:
+    def test_TLS_certificates_have_the_properties_of_their_kind(self) -> None:
         for kind, reason in (
             ("good", None), ("wrong-name", "mismatch"), ("expired", "expired"),
             ("self-signed", "self"),
@@ -253,7 +253,7 @@ class Life(unittest.TestCase):
                 self.assertEqual(process.wait(30), 0)
                 process.stdout.close()
 
-    def test_nginx_serves_both_protocols_and_leaves(self) -> None:
+    def test_nginx_serves_both_protocols_and_exits(self) -> None:
         with Nginx() as nginx:
             with urllib.request.urlopen(nginx.url("/64k.bin"), timeout=30) as response:
                 body = response.read()

@@ -1,6 +1,6 @@
 # Wherry: tests of the test server's /bytes
 # SPDX-License-Identifier: Apache-2.0
-"""Validators, ranges and their misbehaviours."""
+"""Validators, ranges, and their faults."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Files(ServerCase):
         fields.update({name.replace("_", "-"): value for name, value in headers.items()})
         return self.ask(f"/bytes/{self.size}?{query}", headers=fields)
 
-    def test_bytes_are_those_of_the_digest_route(self) -> None:
+    def test_bytes_match_the_digest_route(self) -> None:
         _, body = self.ask("/bytes/1060921?seed=7")
         _, digest = self.ask("/digest/1060921?seed=7")
 
         self.assertEqual(len(body), 1060921)
         self.assertEqual(hashlib.sha256(body).hexdigest(), digest.decode())
 
-    def test_the_c_header_makes_the_same_bytes(self) -> None:
+    def test_the_C_header_produces_the_same_bytes(self) -> None:
         compiler = shutil.which("cc") or shutil.which("clang")
         self.assertIsNotNone(compiler, "no C compiler: run scripts/setup")
         with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +53,7 @@ class Files(ServerCase):
 
         self.assertEqual(made, pattern.data(9, 0, 140_000))
 
-    def test_ranges_are_honoured(self) -> None:
+    def test_ranges_are_honored(self) -> None:
         response, body = self.ranged("")
         suffix = self.ask(f"/bytes/{self.size}", headers={"Range": "bytes=-5"})[1]
 
@@ -62,7 +62,7 @@ class Files(ServerCase):
         self.assertEqual(body, self.whole()[1000:])
         self.assertEqual(suffix, self.whole()[-5:])
 
-    def test_if_range_decides_between_part_and_whole(self) -> None:
+    def test_if_range_decides_between_a_range_and_the_complete_file(self) -> None:
         same, _ = self.ranged("etag=x", If_Range='"x"')
         other, _ = self.ranged("etag=x", If_Range='"y"')
         weak, _ = self.ranged("etag=x&weak=1", If_Range='W/"x"')
@@ -74,7 +74,7 @@ class Files(ServerCase):
         statuses = [r.status for r in (same, other, weak, ignored, date, whole, match)]
         self.assertEqual(statuses, [206, 200, 200, 206, 206, 200, 206])
 
-    def test_416_and_412_and_304(self) -> None:
+    def test_the_server_sends_416_and_412_and_304(self) -> None:
         beyond, _ = self.ranged("", first=self.size)
         changed, _ = self.ranged("etag=x", If_Match='"y"')
         same, _ = self.ask(f"/bytes/{self.size}?etag=x", headers={"If-None-Match": 'W/"x"'})
@@ -92,7 +92,7 @@ class Files(ServerCase):
         self.assertEqual((first.getheader("ETag"), one), ('"a"', self.whole()))
         self.assertEqual((second.getheader("ETag"), two), ('"b"', pattern.data(2, 0, 1000)))
 
-    def test_every_bad_range_is_bad_in_its_way(self) -> None:
+    def test_every_invalid_range_has_its_own_fault(self) -> None:
         expected = {
             "gap": ("bytes 2000-199999/200000", self.whole()[2000:]),
             "early": ("bytes 0-199999/200000", self.whole()),
@@ -115,7 +115,7 @@ class Files(ServerCase):
         ignored, body = self.ranged("ranges=0")
         self.assertEqual((ignored.status, body), (200, self.whole()))
 
-    def test_bad_times_counts_range_requests_only(self) -> None:
+    def test_bad_times_counts_only_range_requests(self) -> None:
         query = "bad_range=gap&bad_times=1&key=bad-times"
         self.ask(f"/bytes/{self.size}?{query}")
 
@@ -125,7 +125,7 @@ class Files(ServerCase):
         self.assertEqual(shifted.getheader("Content-Range"), "bytes 2000-199999/200000")
         self.assertEqual(right.getheader("Content-Range"), "bytes 1000-199999/200000")
 
-    def test_digests_are_right_or_wrong_as_asked(self) -> None:
+    def test_digests_are_right_or_wrong_as_requested(self) -> None:
         digest = base64.b64encode(pattern.digest(1, 1000)).decode()
 
         right, _ = self.ask("/bytes/1000?repr_digest=right&content_md5=wrong")
@@ -136,7 +136,7 @@ class Files(ServerCase):
         plain = pattern.data(1, 0, 1000)
         self.assertEqual([i for i in range(1000) if body[i] != plain[i]], [500])
 
-    def test_framings(self) -> None:
+    def test_every_framing_delivers_the_body(self) -> None:
         chunked = self.raw(
             b"GET /bytes/10?chunked=1&chunk=4&close=1&trailer=X-T:v HTTP/1.1\r\nHost: x\r\n\r\n"
         )

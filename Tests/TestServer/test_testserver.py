@@ -52,7 +52,7 @@ class ServerCase(unittest.TestCase):
         body: Any = None,
         headers: Optional[Dict[str, str]] = None,
     ) -> Tuple[http.client.HTTPResponse, bytes]:
-        """One request on a connection of its own."""
+        """One request on a separate connection."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request(method, target, body=body, headers=headers or {})
@@ -66,7 +66,7 @@ class ServerCase(unittest.TestCase):
 
 
     def raw(self, data: bytes) -> bytes:
-        """Sends bytes as they are and reads to the end, which may be an RST."""
+        """Sends raw bytes and reads to the end, which may be an RST."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             sock.sendall(data)
             answer = b""
@@ -81,21 +81,21 @@ class ServerCase(unittest.TestCase):
 
 
 class Basics(ServerCase):
-    def test_echo_shows_the_request(self) -> None:
+    def test_echo_reports_the_request(self) -> None:
         answer = self.json("/echo?a=1&a=%20", method="POST", body=b'{"x": 2}')
 
         self.assertEqual(answer["method"], "POST")
         self.assertEqual(answer["query"], [["a", "1"], ["a", " "]])
         self.assertEqual(answer["json"], {"x": 2})
 
-    def test_parameters_do_nothing_to_echo_and_all_to_its_faulty_twin(self) -> None:
+    def test_parameters_do_not_affect_echo_and_affect_its_faulty_twin(self) -> None:
         plain, body = self.ask("/echo/below?length=3&header=nonsense")
         faulty, _ = self.ask("/faulty-echo?header=X-A:b")
 
         self.assertEqual((plain.status, json.loads(body)["path"]), (200, "/echo/below"))
         self.assertEqual(faulty.getheader("X-A"), "b")
 
-    def test_echo_takes_a_form_apart(self) -> None:
+    def test_echo_parses_a_form(self) -> None:
         body = (
             b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
             b'--b\r\nContent-Disposition: form-data; name="p"; filename="x%22y.jpg"\r\n'
@@ -136,7 +136,7 @@ class Basics(ServerCase):
         self.assertTrue(answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK"))
         self.assertIn(b'"bytes": 5', answer)
 
-    def test_statuses_without_body_have_none(self) -> None:
+    def test_statuses_without_a_body_send_none(self) -> None:
         for status in (204, 304):
             response, body = self.ask(f"/status/{status}?body=never")
             self.assertEqual((response.status, body), (status, b""))
@@ -148,12 +148,12 @@ class Basics(ServerCase):
         self.assertIn(b"HTTP/1.1 103 Early Hints\r\n", answer)
         self.assertIn(b"\r\n\r\nHTTP/1.1 200 OK\r\n", answer)
 
-    def test_head_has_the_fields_but_no_body(self) -> None:
+    def test_HEAD_has_the_headers_but_no_body(self) -> None:
         response, body = self.ask("/bytes/1000", "HEAD")
 
         self.assertEqual((response.getheader("Content-Length"), body), ("1000", b""))
 
-    def test_a_header_bomb_has_the_asked_size(self) -> None:
+    def test_a_header_bomb_has_the_requested_size(self) -> None:
         answer = self.raw(b"GET /headers?count=300&size=1000&close=1 HTTP/1.1\r\nHost: x\r\n\r\n")
 
         self.assertEqual(answer.count(b"\r\nX-Field-"), 300)
@@ -167,14 +167,14 @@ class Basics(ServerCase):
         self.assertEqual(response.getheader("Location"), location)
         self.assertEqual(last.getheader("Location"), "/echo")
 
-    def test_cookies_are_set_and_shown(self) -> None:
+    def test_cookies_are_set_and_listed(self) -> None:
         response, _ = self.ask("/cookies/set?a=1&attributes=Path%3D/;HttpOnly")
         shown = self.json("/cookies", headers={"Cookie": "a=1; b=2"})
 
         self.assertEqual(response.getheader("Set-Cookie"), "a=1; Path=/;HttpOnly")
         self.assertEqual(shown["cookies"], [["a", "1"], ["b", "2"]])
 
-    def test_the_codings_decode_to_the_same_text(self) -> None:
+    def test_the_encodings_decode_to_the_same_text(self) -> None:
         plain = payloads.PLAIN
 
         self.assertEqual(gzip.decompress(self.ask("/gzip")[1]), plain)
@@ -189,7 +189,7 @@ class Basics(ServerCase):
         self.assertEqual(self.ask("/auth/basic/u/p", headers=given)[0].status, 200)
         self.assertEqual(self.ask("/auth/basic/u/q", headers=given)[0].status, 401)
 
-    def test_digest_auth_follows_rfc_7616(self) -> None:
+    def test_digest_auth_follows_RFC_7616(self) -> None:
         target = "/auth/digest/u/p?algorithm=SHA-256"
         challenge = self.ask(target)[0].getheader("WWW-Authenticate") or ""
         nonce = challenge.partition('nonce="')[2].partition('"')[0]
@@ -205,7 +205,7 @@ class Basics(ServerCase):
 
         self.assertEqual((answer("p"), answer("q")), (200, 401))
 
-    def test_a_new_token_replaces_the_old(self) -> None:
+    def test_a_new_token_replaces_the_old_one(self) -> None:
         self.json("/@tokens/token")
         self.json("/@tokens/token")
         statuses = [
@@ -215,7 +215,7 @@ class Basics(ServerCase):
 
         self.assertEqual(statuses, [401, 200])
 
-    def test_a_cached_answer_is_revalidated(self) -> None:
+    def test_a_cached_response_is_revalidated(self) -> None:
         first, body = self.ask("/@cache/cache?control=max-age%3D1&etag=x")
         again, none = self.ask(
             "/@cache/cache?control=max-age%3D1&etag=x", headers={"If-None-Match": '"x"'}
@@ -224,7 +224,7 @@ class Basics(ServerCase):
         self.assertEqual((first.status, json.loads(body)["hit"]), (200, 1))
         self.assertEqual((again.status, none, again.getheader("ETag")), (304, b"", '"x"'))
 
-    def test_tus_takes_up_where_it_stopped(self) -> None:
+    def test_tus_resumes_at_its_offset(self) -> None:
         made, _ = self.ask("/tus", "POST", b"", {"Upload-Length": "10"})
         where = made.getheader("Location") or ""
         kind = {"Content-Type": "application/offset+octet-stream"}
@@ -239,9 +239,11 @@ class Basics(ServerCase):
 
 
 class AuthorityCase(unittest.TestCase):
-    """What Python's own TLS thinks of the certificates, where it has a mind of its own."""
+    """Checks of the certificates by Python's own TLS, as far as it supports them."""
 
-    def test_the_name_tells_the_certificate_and_failed_handshakes_an_alert(self) -> None:
+    def test_the_server_name_selects_the_certificate_and_failed_handshakes_send_an_alert(
+        self,
+    ) -> None:
         command = [sys.executable, "-m", "wherry_testserver.authority"]
         process = subprocess.Popen(
             command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE

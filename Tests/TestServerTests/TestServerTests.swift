@@ -5,7 +5,7 @@ import Foundation
 import TestServer
 import Testing
 
-/// Asks with curl, so that these tests do not rest on the code they will later test.
+/// Sends requests with curl, so that these tests do not depend on the code they support.
 private func curl(_ arguments: String...) throws -> (status: Int32, output: Data) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -20,7 +20,7 @@ private func curl(_ arguments: String...) throws -> (status: Int32, output: Data
 
 @Suite(.timeLimit(.minutes(2)))
 struct TestServerTests {
-    @Test("the bytes of the server are those of the Swift pattern")
+    @Test("the bytes of the server match the Swift pattern")
     func pattern() throws {
         let scope = try TestServer.shared.scope()
 
@@ -50,7 +50,7 @@ struct TestServerTests {
         #expect(requests[0].header("user-AGENT")?.hasPrefix("curl/") == true)
     }
 
-    @Test("a gate holds an answer until the test opens it")
+    @Test("a gate holds a response until the test opens it")
     func gates() async throws {
         let scope = try TestServer.shared.scope()
         let url = scope.url("/bytes/1000?hold=600&gate=middle")
@@ -99,7 +99,7 @@ struct TestServerTests {
         #expect(refused.status == 60)
     }
 
-    @Test("a stopped server is gone")
+    @Test("a stopped server refuses connections")
     func stopping() throws {
         let server = try TestServer()
         let url = server.url("/empty")
@@ -113,7 +113,7 @@ struct TestServerTests {
     }
 
     @Test(
-        "nginx speaks HTTP/1.1 in the clear and HTTP/2 over TLS",
+        "nginx speaks HTTP/1.1 without TLS and HTTP/2 over TLS",
         .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
     func nginx() throws {
         let nginx = try NginxServer()

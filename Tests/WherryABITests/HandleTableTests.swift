@@ -1,4 +1,4 @@
-// Wherry: tests of the table of handles.
+// Wherry: tests of the handle table.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -21,7 +21,7 @@ private final class Thing: HandleObject {
 
 @Suite("The handle table")
 struct HandleTableTests {
-    @Test("a handle leads to its object until it is removed, and then to nothing")
+    @Test("a handle leads to its object until it is removed, and then to none")
     func lifetime() throws {
         let table = HandleTable()
         let thing = Thing(1)
@@ -35,9 +35,9 @@ struct HandleTableTests {
         #expect(table.count == 0)
     }
 
-    // A reader that had looked for room took an event, found that another thread had the room by
-    // then, and the event was lost.
-    @Test("handles that were put by are nobody else's, and the last one leaves no room")
+    // A reader that had reserved a handle took an event, found that another thread had already used the
+    // handle, and the event was lost.
+    @Test("reserved handles belong to one thread, and the last one leaves no space")
     func reserved() throws {
         let table = HandleTable(limit: 4)
         let first = try #require(table.add(Thing(1), .json))
@@ -46,7 +46,7 @@ struct HandleTableTests {
         #expect(table.add(Thing(3), .json) == nil)
         #expect(!table.reserve(1))
 
-        // A handle that is freed is room, for who puts it by too.
+        // A freed handle leaves space, for reservations too.
         _ = table.remove(second, .json)
         #expect(table.reserve(1))
         #expect(table.add(Thing(3), .json) == nil)
@@ -63,7 +63,7 @@ struct HandleTableTests {
         #expect(table.object(first, .json) != nil)
     }
 
-    @Test("what was put by and is not needed is given up")
+    @Test("unused reservations are released")
     func givenUp() {
         let table = HandleTable(limit: 2)
         #expect(table.reserve(2))
@@ -74,7 +74,7 @@ struct HandleTableTests {
         #expect(!table.reserve(1))
     }
 
-    @Test("a handle of another kind is not taken")
+    @Test("a handle of the wrong kind is refused")
     func kinds() throws {
         let table = HandleTable()
 
@@ -85,7 +85,7 @@ struct HandleTableTests {
         #expect(table.object(handle, .json) != nil)
     }
 
-    @Test("a slot that is used again has another handle")
+    @Test("a reused slot has another handle")
     func generations() throws {
         let table = HandleTable()
         var seen: Set<UInt> = []
@@ -103,16 +103,16 @@ struct HandleTableTests {
         #expect(Handle(last).index == 0)
     }
 
-    @Test("a handle is a number that no address has")
+    @Test("a handle is a number that is never an address")
     func noAddresses() throws {
         let table = HandleTable()
         let handle = try #require(table.add(Thing(1), .json))
 
-        // Addresses of programs on 64-bit Linux lie below 2^47, or 2^56 with five levels.
+        // Addresses of programs on 64-bit Linux are below 2^47, or 2^56 with five levels.
         #expect(UInt(bitPattern: handle) >= 1 << 58)
     }
 
-    @Test("arbitrary numbers are no handles")
+    @Test("arbitrary numbers are not handles")
     func strangers() throws {
         let table = HandleTable()
         let good = try #require(table.add(Thing(1), .json))
@@ -130,7 +130,7 @@ struct HandleTableTests {
         }
     }
 
-    @Test("after a restart every older handle is dead, and new ones are others")
+    @Test("after a restart every older handle is invalid, and new ones differ")
     func restart() throws {
         let table = HandleTable()
         let old = try (0..<300).map { try #require(table.add(Thing($0), .json)) }
@@ -145,7 +145,7 @@ struct HandleTableTests {
         #expect(Set(old).isDisjoint(with: new))
     }
 
-    @Test("a batch is freed whole, and what was not good in it is told")
+    @Test("a batch is freed completely, and invalid handles in it are reported")
     func batches() throws {
         let table = HandleTable()
         let made = try (0..<5).map { try #require(table.add(Thing($0), .json)) }
@@ -160,7 +160,7 @@ struct HandleTableTests {
         #expect(freed.map(\.number) == [0, 2, 4])
     }
 
-    @Test("an object's end may use the table")
+    @Test("an object's deinit may use the table")
     func reentrance() throws {
         let table = HandleTable()
         let inner = try #require(table.add(Thing(2), .json))
@@ -172,7 +172,7 @@ struct HandleTableTests {
         #expect(table.count == 0)
     }
 
-    @Test("many threads add, ask and remove without mixing anything up")
+    @Test("many threads add, look up, and remove without interference")
     func threads() {
         let table = HandleTable()
         DispatchQueue.concurrentPerform(iterations: 8) { worker in

@@ -1,4 +1,4 @@
-// Wherry: the C face used from many threads at once.
+// Wherry: the C API used from many threads at once.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
@@ -8,15 +8,15 @@ import WherrySystem
 
 @testable import WherryABI
 
-/// Handles that many threads share, as C programs do.
-private struct Shared: @unchecked Sendable {  // numbers; what they stand for guards itself
+/// Handles shared by many threads, as in C programs.
+private struct Shared: @unchecked Sendable {  // numbers; their objects protect themselves
     var stub: OpaquePointer?
     var client: OpaquePointer?
     var queue: OpaquePointer?
     var request: OpaquePointer?
 }
 
-@Suite("The C face under many threads")
+@Suite("The C API with many threads")
 struct ThreadsTests {
     private func shared() -> Shared {
         var shared = Shared()
@@ -63,7 +63,8 @@ struct ThreadsTests {
                 var count = 0
                 let read = wherry_queue_read(shared.queue, &records, 16, 600_000, &count)
                 guard read == WHERRY_OK else {
-                    // Another thread may have taken what this one waits for, but only at the end.
+                    // Another thread may have read the event that this one waits for, but only at
+                    // the end.
                     continue
                 }
                 ends.withLock { ends in
@@ -87,7 +88,7 @@ struct ThreadsTests {
         #expect(wherry_request_free(shared.request) == WHERRY_OK)
     }
 
-    /// Reads until every transfer has ended and told so.
+    /// Reads until every transfer has ended with its event.
     private func drain(_ shared: Shared, _ ends: borrowing Lock<[UInt: Int]>) {
         #expect(
             wherry_client_wait(shared.client, WHERRY_MATCH_ALL, nil, 600_000) == WHERRY_OK)
@@ -101,7 +102,7 @@ struct ThreadsTests {
         }
     }
 
-    @Test("S11 objects freed under the hands of other threads are answered, and nothing breaks")
+    @Test("S11 objects freed during use by other threads return errors, and nothing breaks")
     func racingFrees() {
         for _ in 0..<40 {
             let shared = shared()

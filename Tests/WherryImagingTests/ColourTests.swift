@@ -1,4 +1,4 @@
-// Wherry: the colours of every kind of picture, held against those that another program sees.
+// Wherry: the colors of every kind of image, compared with another program.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct ColourTests {
-    /// A case of Tests/Scenarios/picture-colours.json, which C and Python prove too.
+    /// A case of Tests/Scenarios/picture-colours.json, shared with C and Python.
     private struct ColourCase: Decodable {
         let name: String
         let file: Data
@@ -22,7 +22,7 @@ struct ColourTests {
     }
     private struct Table: Decodable { let cases: [ColourCase] }
 
-    @Test("U8 SEC-R10 every kind of picture has the colours that another program sees")
+    @Test("U8 SEC-R10 every kind of image has the same colors as in another program")
     func colours() throws {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scenarios/picture-colours.json")

@@ -1,4 +1,4 @@
-// Wherry: files that are cut, damaged, or made to hurt.
+// Wherry: files that are cut, damaged, or malicious.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -18,7 +18,7 @@ struct DamageTests {
         return failure { _ = try ImageEncoder.encode(.array(bytes), options) }?.reason
     }
 
-    @Test("a JPEG cut anywhere is an error and never a gray picture")
+    @Test("a JPEG cut at any byte is an error and never a gray image")
     func cutJPEG() throws {
         let jpeg = try Pictures.jpeg(40, 30)
         let progressive = try Pictures.jpeg(40, 30) { $0.progressive = true }
@@ -42,7 +42,7 @@ struct DamageTests {
         }
     }
 
-    @Test("a PNG cut anywhere is an error")
+    @Test("a PNG cut at any byte is an error")
     func cutPNG() throws {
         let plain = try Pictures.png(Pictures.pattern(.rgb8, 20, 10))
         for end in 0..<plain.count {
@@ -53,7 +53,7 @@ struct DamageTests {
         }
     }
 
-    @Test("SEC-R9 damaged data are an error: libjpeg's warnings count, a PNG's checksums too")
+    @Test("SEC-R9 damaged data is an error: libjpeg's warnings count, a PNG's checksums too")
     func damaged() throws {
         var jpeg = try Pictures.jpeg(200, 150, quality: 1)
         let middle = jpeg.count / 2
@@ -67,7 +67,7 @@ struct DamageTests {
         #expect(reason(Array("GIF89a and more of it".utf8)) == "unsupported_image")
     }
 
-    @Test("U21 SEC-R8 dimensions are judged on the header alone", arguments: [60_000, 1_000_000])
+    @Test("U21 SEC-R8 dimensions are checked in the header alone", arguments: [60_000, 1_000_000])
     func bombs(side: Int) throws {
         let bomb = RawPNG(width: side, height: side, depth: 8, colorType: 2, data: [0]).file
         #expect(bomb.count < 200)
@@ -92,7 +92,7 @@ struct DamageTests {
         #expect(reason(Self.manyScans(370)) == "too_many_scans")
     }
 
-    @Test("what must be held as a whole stays within max_memory")
+    @Test("data that must be held completely stays within max_memory")
     func memory() throws {
         let progressive = try Pictures.jpeg(400, 400) { $0.progressive = true }
         #expect(reason(progressive) { $0.maxMemory = 100_000 } == "memory_limit")
@@ -124,7 +124,7 @@ struct DamageTests {
         }
     }
 
-    @Test("SEC-R9 the time for a picture is bounded")
+    @Test("SEC-R9 the time for an image is limited")
     func deadline() throws {
         let jpeg = try Pictures.jpeg(300, 200)
         let progressive = try Pictures.jpeg(300, 200) { $0.progressive = true }
@@ -147,7 +147,7 @@ struct DamageTests {
         #expect(reason(lossless) == "unsupported_image")
     }
 
-    @Test("an animated PNG goes as it is or not at all")
+    @Test("an animated PNG is kept unchanged or refused")
     func animated() throws {
         let png = Pictures.inserting(
             chunks: PNGLayout.chunk("acTL", [0, 0, 0, 2, 0, 0, 0, 0]),
@@ -163,7 +163,7 @@ struct DamageTests {
         #expect(failure { _ = try ImageDecoder.decode(.array(png)) }?.reason == "animated")
     }
 
-    @Test("a file that cannot be read says why")
+    @Test("an unreadable file reports the reason")
     func files() throws {
         func error(_ path: String) -> ImagingError? {
             failure { _ = try ImageEncoder.encode(.file(path: path), Compression()) }
@@ -194,12 +194,12 @@ struct DamageTests {
         close(saved)
         close(file)
         #expect(words == ["bad_image", "bad_image"])
-        // Other tests may print meanwhile, but not in these words.
+        // Other tests may also print, but not these words.
         let printed = try String(contentsOfFile: path, encoding: .utf8)
         #expect(!printed.contains("JPEG data:") && !printed.contains("libpng"))
     }
 
-    @Test("SEC-R11 bytes changed at random never crash, and what decodes has its size")
+    @Test("SEC-R11 randomly changed bytes never crash, and decoded images have their size")
     func noise() throws {
         let sources = [
             try Pictures.jpeg(24, 17), try Pictures.jpeg(24, 17) { $0.progressive = true },
@@ -228,9 +228,11 @@ struct DamageTests {
         }
     }
 
-    // A picture that is turned is coded anew with the tables of its file, and libjpeg divides by
+    // An image that is rotated is re-encoded with the tables of its file, and libjpeg divides by
     // eight times their entries in 16 bits: a zero and 8192 ended the process.
-    @Test("tables that nothing can be divided by never crash", arguments: [0, 8192, 65535])
+    @Test(
+        "quantization tables that are unsuitable as divisors never crash",
+        arguments: [0, 8192, 65535])
     func impossibleTables(entry: Int) throws {
         let turned = Pictures.inserting(
             Pictures.exifSegment(orientation: 7), into: try Pictures.jpeg(24, 17))
@@ -240,7 +242,7 @@ struct DamageTests {
             let count = Int(turned[at + 2]) << 8 | Int(turned[at + 3])
             var segment = Array(turned[at..<at + 2 + count])
             if turned[at + 1] == 0xDB {
-                // One table of 16-bit entries in the place of one of 8-bit ones.
+                // One table of 16-bit entries in place of one with 8-bit entries.
                 let slot = segment[4] & 15
                 let entries = segment[5..<69].enumerated().flatMap { (place, value) -> [UInt8] in
                     let number = place == 5 ? entry : Int(value)
@@ -262,7 +264,7 @@ struct DamageTests {
         }
     }
 
-    /// An 8x8 gray progressive JPEG that says nothing, in so many legal scans.
+    /// An empty 8x8 gray progressive JPEG with this many legal scans.
     static func manyScans(_ count: Int) -> [UInt8] {
         var all: [UInt8] = [0xFF, 0xD8]
         all += Pictures.segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
@@ -284,7 +286,7 @@ struct DamageTests {
     }
 }
 
-/// Rows of stripes, made as they are read.
+/// Rows of stripes, generated as they are read.
 final class StripedRows: RowSource {
     let pixels = PixelFormat.rgb8.codec
     let width: Int

@@ -1,4 +1,4 @@
-// Wherry: pictures that other programs read although they are unusual.
+// Wherry: unusual images that other programs read.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -23,9 +23,11 @@ struct ForeignPictureTests {
         return try #require(rows.first { $0.name == name })
     }
 
-    /// Browsers cannot show arithmetic coding. The upload sent such a file unchanged at quality 1, and
-    /// refused it at any other quality, although libjpeg reads it.
-    @Test("an arithmetic-coded JPEG is never sent as it is", arguments: ["sequential", "progressive"])
+    /// Browsers cannot show arithmetic coding. The upload sent such a file unchanged at quality 1,
+    /// and refused it at any other quality, although libjpeg reads it.
+    @Test(
+        "an arithmetic-coded JPEG is never sent unchanged",
+        arguments: ["sequential", "progressive"])
     func arithmetic(how: String) throws {
         let row = try row("JPEG arithmetic \(how) to jpeg")
         let file = [UInt8](row.file)
@@ -36,7 +38,7 @@ struct ForeignPictureTests {
         }
         #expect(frames.count == 1)
         #expect(try ImageDecoder.decode(.bytes(made.bytes), as: .rgba8).packedBytes == [UInt8](row.rgba))
-        // The original is smaller than any Huffman-coded copy, and is not sent all the same.
+        // The original is smaller than any Huffman-coded copy, and is still not sent.
         let smaller = try ImageEncoder.encode(.array(file), Compression(quality: 0.95))
         #expect(smaller.way == .recoded || smaller.way == .streamed || smaller.way == .whole)
         var limited = Compression()
@@ -44,7 +46,7 @@ struct ForeignPictureTests {
         #expect(try ImageEncoder.encode(.array(file), limited).width == 12)
     }
 
-    /// libjpeg's warning ended the upload, although every browser shows the picture.
+    /// libjpeg's warning ended the upload, although every browser shows the image.
     @Test("bytes between JPEG segments are accepted, and kept only with all metadata")
     func extraneous() throws {
         let plain = try Pictures.jpeg(40, 30)
@@ -58,7 +60,7 @@ struct ForeignPictureTests {
         #expect(try ImageEncoder.encode(.array(padded), all).bytes.array == padded)
     }
 
-    @Test("the default image of an animated PNG is decoded where asked")
+    @Test("the default image of an animated PNG is decoded on request")
     func animated() throws {
         let still = try Pictures.png(Pictures.pattern(.rgb8, 8, 6))
         let moving = Pictures.inserting(
@@ -100,7 +102,7 @@ struct ForeignPictureTests {
         let after = try ImageInfo(inspecting: .bytes(upright))
         #expect(after.orientation == 1 && after.width == info.uprightSize.width)
         #expect(upright.array.contains("tiff:Orientation='1'"))
-        // Kept, it survives the loss of the packet itself.
+        // Kept, it survives the removal of the packet itself.
         options.orientation = .keep
         options.metadata = .icc
         let kept = try ImageEncoder.encode(.array(file), options).bytes
@@ -110,15 +112,15 @@ struct ForeignPictureTests {
         #expect(try ImageInfo(inspecting: .array(both)).orientation == 3)
     }
 
-    /// The EXIF block has a camera's name and no orientation; the packet with the orientation goes
-    /// because it tells the place.
-    @Test("U20 an orientation of XMP moves to EXIF where the packet has to go", arguments: [true, false])
+    /// The EXIF block has a camera's name and no orientation; the packet with the orientation is
+    /// removed because it contains the location.
+    @Test("U20 an XMP orientation moves to EXIF if the packet is removed", arguments: [true, false])
     func movedOrientation(little: Bool) throws {
         func n16(_ v: Int) -> [UInt8] { little ? [UInt8(v), 0] : [0, UInt8(v)] }
         func n32(_ v: Int) -> [UInt8] { little ? [UInt8(v), 0, 0, 0] : [0, 0, 0, UInt8(v)] }
         var block = Array((little ? "II" : "MM").utf8) + n16(42) + n32(8) + n16(1)
         block += n16(1) + n16(2) + n32(4) + Array("Cam!".utf8) + n32(0)
-        // Tag 1 stands for one before the orientation, whose number is higher.
+        // Tag 1 is an example of a tag before the orientation, whose number is higher.
         let exif = Pictures.segment(0xE1, Array("Exif\0\0".utf8) + block)
         let packet = Self.xmpSegment(Self.xmp(6, " exif:GPSLatitude='1'"))
         let file = Pictures.inserting(exif + packet, into: try Pictures.jpeg(40, 30))
@@ -130,7 +132,7 @@ struct ForeignPictureTests {
         #expect(try ImageInfo(inspecting: .bytes(kept)).orientation == 6)
     }
 
-    @Test("XMP of nonsense is harmless")
+    @Test("invalid XMP is harmless")
     func nonsense() {
         for text in [
             "", "tiff:Orientation", "tiff:Orientation=", "tiff:Orientation='", "tiff:Orientation='9'",
@@ -143,7 +145,7 @@ struct ForeignPictureTests {
     }
 
     /// At quality 1 a file with such a header was sent unchanged, and no program could open it.
-    @Test("a PNG with an invalid header is refused even where it would be sent unchanged")
+    @Test("a PNG with an invalid header is refused even if it would be sent unchanged")
     func invalidHeader() throws {
         let good = RawPNG(width: 2, height: 2, depth: 8, colorType: 0, data: [0, 1, 2, 0, 3, 4])
         #expect(failure { _ = try ImageEncoder.encode(.array(good.file), Compression()) } == nil)

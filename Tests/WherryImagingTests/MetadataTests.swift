@@ -1,4 +1,4 @@
-// Wherry: orientation, profiles and places.
+// Wherry: orientation, profiles, and locations.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct MetadataTests {
-    @Test("U18 a picture's type is known by its first bytes")
+    @Test("U18 an image's type is detected by its first bytes")
     func recognise() {
         #expect(ImageFormat.recognise([0xFF, 0xD8]) == .jpeg)
         #expect(ImageFormat.recognise([0x89]) == .png)
@@ -22,7 +22,7 @@ struct MetadataTests {
         #expect(ImageFormat.recognise([0]) == nil)
     }
 
-    @Test("U5 SJNetwork's words give its extensions and types")
+    @Test("U5 SJNetwork's type words give its extensions and types")
     func typeNames() {
         for word in ["png", "PNG"] {
             #expect(ImageTypeName(word).format == .png)
@@ -40,7 +40,7 @@ struct MetadataTests {
         }
     }
 
-    @Test("the header tells size, components and what else there is")
+    @Test("the header has size, components, and other properties")
     func inspect() throws {
         var jpeg = try Pictures.jpeg(64, 48)
         jpeg = Pictures.inserting(Pictures.exifSegment(orientation: 6), into: jpeg)
@@ -58,7 +58,7 @@ struct MetadataTests {
         #expect(try ImageInfo(inspecting: .pixels(Pictures.pattern(.gray8, 3, 2))).format == .keep)
     }
 
-    @Test("U20 all eight orientations end upright", arguments: 1...8, [true, false])
+    @Test("U20 all eight orientations become upright", arguments: 1...8, [true, false])
     func orientations(orientation: Int, little: Bool) throws {
         let upright = try Pictures.pattern(.rgb8, 48, 32)
         let stored = try Self.stored(upright, orientation)
@@ -92,7 +92,7 @@ struct MetadataTests {
         }
     }
 
-    @Test("U7 at ratio 1 a JPEG is turned without loss where its edges allow", arguments: 1...8)
+    @Test("U7 at ratio 1 a JPEG is rotated losslessly if its edges allow it", arguments: 1...8)
     func turnedWithoutLoss(orientation: Int) throws {
         for (samples, progressive) in [
             (Compression.Subsampling.s420, false), (.s422, true), (.s444, false),
@@ -113,7 +113,7 @@ struct MetadataTests {
             // The same coefficients, but libjpeg rounds columns and rows differently.
             #expect(psnr(expected, seen) > 50)
 
-            // Turned back by its inverse, the coefficients are the very first ones.
+            // Rotated back by its inverse, the coefficients equal the original ones.
             let inverse = [6: 8, 8: 6][orientation] ?? orientation
             let back = try ImageEncoder.encode(
                 .array(
@@ -126,7 +126,7 @@ struct MetadataTests {
         }
     }
 
-    @Test("U7 a JPEG that cannot be turned without loss keeps its quantisation", arguments: 2...8)
+    @Test("U7 a JPEG that cannot be rotated losslessly keeps its quantization", arguments: 2...8)
     func turnedWithItsTables(orientation: Int) throws {
         let plain = try Pictures.jpeg(61, 45, quality: 0.5)
         let jpeg = Pictures.inserting(Pictures.exifSegment(orientation: orientation), into: plain)
@@ -157,7 +157,7 @@ struct MetadataTests {
         #expect(infoPNG.orientation == 3 && !infoPNG.hasGPS)
     }
 
-    @Test("U20 SEC-R12 metadata goes without touching the coded picture")
+    @Test("U20 SEC-R12 metadata is removed without touching the coded image")
     func stripped() throws {
         let plain = try Pictures.jpeg()
         let profile = Self.profile("RGB ")
@@ -189,7 +189,7 @@ struct MetadataTests {
         #expect(Data(noPlaces).range(of: Data([0x92, 0x10, 0, 0, 1, 0, 0, 0])) == nil)
     }
 
-    @Test("PNG texts, times and places go, colours stay")
+    @Test("PNG texts, times, and locations are removed, colors stay")
     func strippedPNG() throws {
         let plain = try Pictures.png(Pictures.pattern(.rgb8, 12, 10))
         let colours = PNGLayout.chunk("gAMA", [0, 0, 0xB1, 0x8F])
@@ -210,7 +210,7 @@ struct MetadataTests {
         #expect(try ImageEncoder.encode(.array(png), options).bytes.array == png)
     }
 
-    @Test("U20 a second EXIF block of a PNG goes: only the first was looked at")
+    @Test("U20 a second EXIF block of a PNG is removed: only the first was checked")
     func secondBlock() throws {
         let first = PNGLayout.chunk("eXIf", Pictures.exif(orientation: 1, gps: false))
         let second = PNGLayout.chunk("eXIf", Pictures.exif(orientation: 1, gps: true))
@@ -224,10 +224,10 @@ struct MetadataTests {
         #expect(try ImageEncoder.encode(.array(png), options).bytes.array == png)
     }
 
-    @Test("U20 an EXIF block full of GPS directories goes as a whole, its orientation stays")
+    @Test("U20 an EXIF block full of GPS directories is removed, its orientation stays")
     func manyPlaces() throws {
-        // 65,535 entries of 12 bytes, each a GPS directory; taken out one by one they would move
-        // 25 GB.
+        // 65,535 entries of 12 bytes, each a GPS directory; removing them one by one would move 25
+        // GB.
         var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0xFF, 0xFF]
         exif += [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 3, 0, 0]
         for _ in 1..<65_535 { exif += [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 8] }
@@ -253,9 +253,9 @@ struct MetadataTests {
         #expect(sent.hasEXIF && !sent.hasGPS && sent.orientation == 3)
     }
 
-    @Test("U20 values over values in a GPS directory are not wiped without end")
+    @Test("U20 overlapping values in a GPS directory are not wiped endlessly")
     func overlappingValues() throws {
-        // One GPS directory of 900 entries, each of which claims the whole block.
+        // One GPS directory of 900 entries, each of which claims the complete block.
         var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1]
         exif += [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 26, 0, 0, 0, 0] + [0x03, 0x84]
         for _ in 0..<900 { exif += [0, 1, 0, 1, 0, 0x10, 0, 0, 0, 0, 0x2B, 0] }
@@ -263,7 +263,7 @@ struct MetadataTests {
         #expect(try #require(EXIF(exif)).withoutGPS() == nil)
     }
 
-    @Test("U20 a colour profile comes along when the picture is coded anew")
+    @Test("U20 a color profile is kept when the image is re-encoded")
     func profiles() throws {
         let profile = Self.profile("RGB ")
         let jpeg = Pictures.inserting(
@@ -278,7 +278,7 @@ struct MetadataTests {
         options.metadata = .none
         #expect(try profileAfter() == nil)
 
-        // A profile of another colour space would turn the picture's colours.
+        // A profile of another color space would distort the image's colors.
         let wrong = Pictures.inserting(
             JPEGMetadataFilter.profileSegments(Self.profile("CMYK")),
             into: try Pictures.jpeg(quality: 1))
@@ -286,7 +286,7 @@ struct MetadataTests {
         #expect(try !ImageInfo(inspecting: .bytes(sent.bytes)).hasICC)
     }
 
-    @Test("EXIF blocks of nonsense are harmless")
+    @Test("invalid EXIF blocks are harmless")
     func nonsense() {
         var random = SystemRandomNumberGenerator()
         let sound = Pictures.exif(orientation: 5, gps: true)
@@ -307,7 +307,7 @@ struct MetadataTests {
         }
     }
 
-    /// The stored form of an upright picture.
+    /// The stored form of an upright image.
     static func stored(_ upright: PixelBuffer, _ orientation: Int) throws -> PixelBuffer {
         let (w, h) = (upright.width, upright.height)
         let swaps = orientation >= 5
@@ -316,7 +316,7 @@ struct MetadataTests {
         var to = [UInt8](repeating: 0, count: from.count)
         for y in 0..<h {
             for x in 0..<w {
-                // Where EXIF says that the upright pixel (x, y) is stored.
+                // The position at which EXIF stores the upright pixel (x, y).
                 let (sx, sy) =
                     switch orientation {
                     case 2: (w - 1 - x, y)
@@ -334,7 +334,7 @@ struct MetadataTests {
         return try PixelBuffer(copying: to, format: .rgb8, width: sw, height: sh)
     }
 
-    /// Something that looks like an ICC profile from afar.
+    /// Data that superficially looks like an ICC profile.
     static func profile(_ space: String) -> [UInt8] {
         var bytes = [UInt8](repeating: 7, count: 3_000)
         bytes.replaceSubrange(0..<4, with: [0, 0, 0x0B, 0xB8])

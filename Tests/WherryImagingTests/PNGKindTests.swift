@@ -1,4 +1,4 @@
-// Wherry: the kinds of PNG and JPEG that others write.
+// Wherry: kinds of PNG and JPEG written by other programs.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -12,7 +12,7 @@ struct PNGKindTests {
         try ImageDecoder.decode(.array(png.file), as: format)
     }
 
-    @Test("gray of 1, 2 and 4 bits spreads over black to white", arguments: [1, 2, 4])
+    @Test("gray of 1, 2, and 4 bits spreads over black to white", arguments: [1, 2, 4])
     func lowDepths(depth: Int) throws {
         let most = (1 << depth) - 1
         let values = (0..<8).map { $0 % (most + 1) }
@@ -28,7 +28,7 @@ struct PNGKindTests {
         #expect(pixels.packedBytes == values.map { UInt8($0 * 255 / most) })
     }
 
-    @Test("16 bit gray and colour keep their brightness")
+    @Test("16 bit gray and color keep their brightness")
     func sixteenBits() throws {
         let gray = RawPNG(
             width: 4, height: 1, depth: 16, colorType: 0,
@@ -43,7 +43,7 @@ struct PNGKindTests {
         #expect(abs(Int(try ImageDecoder.decode(.bytes(sent.bytes)).packedBytes[2]) - 128) < 6)
     }
 
-    @Test("palettes give their colours, and their transparency")
+    @Test("palettes keep their colors and their transparency")
     func palettes() throws {
         let colours: [UInt8] = [255, 0, 0, 0, 255, 0, 0, 0, 255]
         var png = RawPNG(
@@ -58,7 +58,7 @@ struct PNGKindTests {
         #expect(try ImageInfo(inspecting: .array(png.file)).hasAlpha)
     }
 
-    @Test("gray with alpha, and a transparent gray or colour")
+    @Test("gray with alpha and transparent grays or colors are decoded")
     func transparency() throws {
         let both = RawPNG(width: 2, height: 1, depth: 8, colorType: 4, data: [0, 10, 0, 200, 255])
         #expect(try decode(both).packedBytes == [10, 10, 10, 0, 200, 200, 200, 255])
@@ -77,7 +77,7 @@ struct PNGKindTests {
         #expect(try decode(deep).packedBytes == [128, 128, 128, 0, 128, 128, 128, 255])
     }
 
-    @Test("interlaced pictures come out in order", arguments: [(8, 8), (5, 3), (1, 1), (13, 9)])
+    @Test("interlaced images are decoded in order", arguments: [(8, 8), (5, 3), (1, 1), (13, 9)])
     func interlaced(width: Int, height: Int) throws {
         let png = RawPNG(
             width: width, height: height, depth: 8, colorType: 0, interlaced: true,
@@ -87,9 +87,9 @@ struct PNGKindTests {
         #expect(try ImageInfo(inspecting: .array(png.file)).isProgressive)
     }
 
-    /// A fuzzer found it: libpng skips such a chunk behind the pixels, and it was written before them,
-    /// where no reader may skip it.
-    @Test("a critical chunk that nobody knows does not get into a picture coded anew")
+    /// A fuzzer found this: libpng skips such a chunk after the pixels, and it was written before
+    /// them, where no reader may skip it.
+    @Test("an unknown critical chunk is not copied into a re-encoded image")
     func unknownCritical() throws {
         var png = try Pictures.png(Pictures.pattern(.rgb8, 8, 8))
         png.insert(contentsOf: PNGLayout.chunk("IhIS", []), at: png.count - 12)
@@ -100,10 +100,10 @@ struct PNGKindTests {
         #expect(!made.bytes.array.contains("IhIS"))
     }
 
-    @Test("SEC-R10 a text that inflates to megabytes is not inflated")
+    @Test("SEC-R10 a text that decompresses to megabytes is not decompressed")
     func textBomb() throws {
         let plain = try Pictures.png(Pictures.pattern(.rgb8, 8, 8))
-        // 60 KB here; what matters is that damage in it is never looked at.
+        // 60 KB here; the test is that damage in it is never noticed.
         let text = PNGLayout.chunk(
             "zTXt", Array("Comment\0\0".utf8) + [UInt8](repeating: 9, count: 60_000))
         let png = Pictures.inserting(chunks: text, into: plain)
@@ -129,12 +129,14 @@ struct PNGKindTests {
             let small = try ImageEncoder.encode(.array(jpeg), options)
             #expect((small.width, small.height) == (8, 4))
             #expect(try ImageDecoder.decode(.array(jpeg), as: .rgba8).copyRow(0)[3] == 255)
-            // At ratio 1 the file goes as it came: it is a JPEG.
+            // At ratio 1 the file is sent unchanged: it is a JPEG.
             #expect(try ImageEncoder.encode(.array(jpeg), Compression()).bytes.array == jpeg)
         }
     }
 
-    @Test("what cjpeg writes is read", .enabled(if: Tool.exists("cjpeg"), "cjpeg is not installed"))
+    @Test(
+        "files written by cjpeg are read",
+        .enabled(if: Tool.exists("cjpeg"), "cjpeg is not installed"))
     func foreignJPEG() throws {
         let pixels = try Pictures.pattern(.rgb8, 67, 41)
         let ppm = Array("P6 67 41 255\n".utf8) + pixels.packedBytes
@@ -155,7 +157,8 @@ struct PNGKindTests {
                 == "unsupported_image")
     }
 
-    @Test("djpeg reads what we write", .enabled(if: Tool.exists("djpeg"), "djpeg is not installed"))
+    @Test(
+        "djpeg reads Wherry's files", .enabled(if: Tool.exists("djpeg"), "djpeg is not installed"))
     func readByOthers() throws {
         for progressive in [false, true] {
             let jpeg = try Pictures.jpeg(67, 41) { $0.progressive = progressive }
@@ -167,7 +170,7 @@ struct PNGKindTests {
         }
     }
 
-    /// The filter bytes and samples of an interlaced 8 bit gray picture.
+    /// The filter bytes and samples of an interlaced 8 bit gray image.
     static func adam7(_ width: Int, _ height: Int, _ value: (Int, Int) -> UInt8) -> [UInt8] {
         let passes = [
             (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),

@@ -1,4 +1,4 @@
-// Wherry: small pictures for the tests, made when they are needed.
+// Wherry: small images for the tests, generated on demand.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,9 +7,9 @@ import WherrySystem
 
 @testable import WherryImaging
 
-/// Pictures and files out of nothing.
+/// Generated images and files.
 enum Pictures {
-    /// A colourful picture with soft and hard parts, different in each corner.
+    /// A colorful image with soft and hard parts, different in each corner.
     static func pattern(_ format: PixelFormat, _ width: Int, _ height: Int) throws -> PixelBuffer {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(width * height * format.bytesPerPixel)
@@ -45,12 +45,12 @@ enum Pictures {
         return try ImageEncoder.encode(.pixels(pixels), options).bytes.array
     }
 
-    /// Segments put behind SOI.
+    /// Segments inserted after SOI.
     static func inserting(_ segments: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
         Array(jpeg[..<2]) + segments + Array(jpeg[2...])
     }
 
-    /// Chunks put behind IHDR.
+    /// Chunks inserted after IHDR.
     static func inserting(chunks: [UInt8], into png: [UInt8]) -> [UInt8] {
         Array(png[..<33]) + chunks + Array(png[33...])
     }
@@ -59,7 +59,7 @@ enum Pictures {
         [0xFF, code, UInt8((payload.count + 2) >> 8), UInt8((payload.count + 2) & 255)] + payload
     }
 
-    /// An EXIF block with an orientation, a camera's name and, where asked, a place.
+    /// An EXIF block with an orientation, a camera's name, and, on request, a location.
     static func exif(orientation: Int, gps: Bool, little: Bool = true) -> [UInt8] {
         func n16(_ v: Int) -> [UInt8] {
             little ? [UInt8(v & 255), UInt8(v >> 8)] : [UInt8(v >> 8), UInt8(v & 255)]
@@ -89,7 +89,7 @@ enum Pictures {
             Array("Exif\0\0".utf8) + exif(orientation: orientation, gps: gps, little: little))
     }
 
-    /// A file in the temporary folder, gone after `body`.
+    /// A file in the temporary folder, deleted after `body`.
     static func withFile<R>(_ bytes: [UInt8], _ body: (String) throws -> R) throws -> R {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("wherry-\(UUID().uuidString)").path
@@ -130,7 +130,7 @@ func failure(_ body: () throws -> Void) -> ImagingError? {
     }
 }
 
-/// A small PNG encoder for kinds of PNG that ours never writes; stored deflate blocks.
+/// A small PNG encoder for kinds of PNG that Wherry never writes; stored deflate blocks.
 struct RawPNG {
     var width: Int
     var height: Int

@@ -7,9 +7,9 @@ import Testing
 
 @testable import WherryImaging
 
-@Test("a failure of reading while a picture is opened keeps its errno", arguments: [true, false])
+@Test("a read failure while an image is opened keeps its errno", arguments: [true, false])
 func openErrno(isJPEG: Bool) throws {
-    // Opened as a file may be, and then every pread answers EISDIR.
+    // The open succeeds, and then every pread fails with EISDIR.
     let folder = open("/", O_RDONLY | O_CLOEXEC)
     try #require(folder >= 0)
     defer { close(folder) }

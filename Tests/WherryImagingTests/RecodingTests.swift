@@ -1,4 +1,4 @@
-// Wherry: what becomes of a picture on its way into an upload.
+// Wherry: processing an image for an upload.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct RecodingTests {
-    @Test("U6 half the ratio makes a smaller file; a ratio outside of 0...1 counts as 1")
+    @Test("U6 half the ratio makes a smaller file; a ratio outside 0...1 counts as 1")
     func ratio() throws {
         let pixels = ImageSource.pixels(try Pictures.pattern(.rgb8, 160, 120))
         func size(_ ratio: Double) throws -> Int {
@@ -35,7 +35,7 @@ struct RecodingTests {
         #expect(try ImageDecoder.decode(.bytes(sent.bytes)).packedBytes == pixels.packedBytes)
     }
 
-    @Test("U7 at ratio 1 the bytes of the wanted type are sent untouched")
+    @Test("U7 at ratio 1 bytes of the requested type are sent unchanged")
     func untouched() throws {
         let jpeg = try Pictures.jpeg()
         for type in ["jpg", "JPEG", nil] {
@@ -51,7 +51,7 @@ struct RecodingTests {
         }
     }
 
-    @Test("U8 path, bytes and pixels of one picture give the same pixels")
+    @Test("U8 path, bytes, and pixels of one image give the same pixels")
     func threeRoutes() throws {
         let pixels = try Pictures.pattern(.rgb8, 50, 40)
         let png = try Pictures.png(pixels)
@@ -67,7 +67,7 @@ struct RecodingTests {
         #expect(encoded[0] == encoded[1])
     }
 
-    @Test("U8 every raw format is taken, with a stride too")
+    @Test("U8 every raw format is accepted, with a stride too")
     func rawFormats() throws {
         for format in PixelFormat.allCases {
             let plain = try Pictures.pattern(format, 31, 17)
@@ -92,9 +92,9 @@ struct RecodingTests {
         }
     }
 
-    @Test("a JPEG is coded anew from its planes and looks the same", arguments: [0.5, 0.8, 0.95])
+    @Test("a JPEG is re-encoded from its planes and looks the same", arguments: [0.5, 0.8, 0.95])
     func recoded(quality: Double) throws {
-        // 61x45 leaves unfinished blocks at both edges.
+        // 61x45 leaves incomplete blocks at both edges.
         for samples in [Compression.Subsampling.s420, .s422, .s444] {
             let jpeg = try Pictures.jpeg(61, 45, quality: 1) { $0.subsampling = samples }
             var options = Compression(quality: quality)
@@ -109,7 +109,7 @@ struct RecodingTests {
         }
     }
 
-    @Test("coefficients that are in memory anyway are requantised", arguments: [0.3, 0.6, 0.95])
+    @Test("coefficients that are already in memory are requantized", arguments: [0.3, 0.6, 0.95])
     func requantised(quality: Double) throws {
         for (progressive, pixels) in [
             (true, try Pictures.pattern(.rgb8, 61, 45)),
@@ -126,7 +126,7 @@ struct RecodingTests {
             let sent = try ImageEncoder.encode(.bytes(jpeg), options)
             #expect(sent.way == .recoded)
             #expect(sent.bytes.count < jpeg.count)
-            // As good as coding the pixels at that quality.
+            // As good as encoding the pixels at that quality.
             options.optimize = false
             options.neverLarger = false
             let source = try ImageDecoder.decode(.bytes(jpeg))
@@ -138,8 +138,8 @@ struct RecodingTests {
         }
     }
 
-    /// A fuzzer found it: coefficients of -1024 were written, for which there is no Huffman code.
-    @Test("coefficients beyond what 8 bit can hold make a JPEG that can be read")
+    /// A fuzzer found this: coefficients of -1024 were written, which have no Huffman code.
+    @Test("coefficients beyond the 8 bit range give a readable JPEG")
     func largeCoefficients() throws {
         var noise: [UInt8] = []
         for index in 0..<64 * 48 * 3 { noise.append(index * 7919 % 13 < 6 ? 0 : 255) }
@@ -149,7 +149,7 @@ struct RecodingTests {
         options.progressive = true
         options.subsampling = .s420
         var jpeg = try ImageEncoder.encode(.pixels(pixels), options).bytes.array
-        // All its quantisation as coarse as can be, so that every coefficient is far too large.
+        // All its quantization as coarse as possible, so that every coefficient is far too large.
         for at in 0..<jpeg.count - 68 where jpeg[at] == 0xFF && jpeg[at + 1] == 0xDB {
             let length = Int(jpeg[at + 2]) << 8 | Int(jpeg[at + 3])
             for place in at + 5..<at + 2 + length where (place - at - 4) % 65 != 0 { jpeg[place] = 255 }
@@ -165,7 +165,7 @@ struct RecodingTests {
         }
     }
 
-    @Test("sampling that changes goes through rows without changing colours")
+    @Test("changed subsampling converts through rows without changing colors")
     func changedSampling() throws {
         let jpeg = try Pictures.jpeg(61, 45, quality: 1) { $0.subsampling = .s444 }
         let sent = try ImageEncoder.encode(.array(jpeg), Compression(quality: 0.8))
@@ -188,7 +188,7 @@ struct RecodingTests {
         #expect(psnr(pixels, try ImageDecoder.decode(.bytes(sent.bytes))) > 34)
     }
 
-    @Test("the original is sent where ours would be bigger")
+    @Test("the original is sent if the re-encoded image would be larger")
     func neverLarger() throws {
         let exif = Pictures.exifSegment(orientation: 1)
         let plain = try Pictures.jpeg(quality: 0.1)
@@ -202,7 +202,7 @@ struct RecodingTests {
         #expect(ours.bytes.count > plain.count)
     }
 
-    @Test("alpha goes onto the background, and hidden colours do not show through")
+    @Test("alpha is blended onto the background, and hidden colors do not show through")
     func alpha() throws {
         let bytes: [UInt8] = (0..<64).flatMap { _ in [255, 0, 0, 0] as [UInt8] }
         let hidden = try PixelBuffer(copying: bytes, format: .rgba8, width: 8, height: 8)
@@ -218,7 +218,7 @@ struct RecodingTests {
         }
     }
 
-    @Test("progressive and optimised JPEG decode to the same pixels")
+    @Test("progressive and optimized JPEG decode to the same pixels")
     func progressive() throws {
         let base = try Pictures.jpeg(70, 50)
         let progressive = try Pictures.jpeg(70, 50) { $0.progressive = true }
@@ -230,7 +230,7 @@ struct RecodingTests {
         #expect(try ImageDecoder.decode(.array(optimised)).packedBytes == pixels)
     }
 
-    @Test("what is not offered is refused, not ignored")
+    @Test("an unsupported option is refused, not ignored")
     func refused() throws {
         let jpeg = try Pictures.jpeg()
         for format in [ImageFormat.gif, .tiff, .webp] {
@@ -246,7 +246,7 @@ struct RecodingTests {
                 == "bad_parameters")
     }
 
-    @Test("many threads encode at once and agree")
+    @Test("many threads encode at once with equal results")
     func threads() async throws {
         let jpeg = try Pictures.jpeg(200, 150, quality: 1)
         let expected = try ImageEncoder.encode(.array(jpeg), Compression(quality: 0.5)).bytes

@@ -1,4 +1,4 @@
-// Wherry: pictures made smaller, in pixels and in bytes.
+// Wherry: images scaled down, in pixels and in bytes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct SizeTests {
-    @Test("U19 the aspect is kept, nothing grows")
+    @Test("U19 the aspect ratio is kept, and no image grows")
     func fit() {
         #expect(Pipeline.fit(4000, 3000, 1600, 1600) == (1600, 1200))
         #expect(Pipeline.fit(3000, 4000, 1600, 1600) == (1200, 1600))
@@ -18,9 +18,9 @@ struct SizeTests {
         #expect(Pipeline.fit(1, 65_500, .max, 10) == (1, 10))
     }
 
-    @Test("U19 a smaller picture looks like the large one", arguments: PixelFormat.allCases)
+    @Test("U19 a scaled image looks like the original", arguments: PixelFormat.allCases)
     func smaller(format: PixelFormat) throws {
-        // A smooth picture, so that its small form can be computed.
+        // A smooth image, so that its scaled form can be computed.
         var bytes: [UInt8] = []
         for y in 0..<90 {
             for x in 0..<120 {
@@ -49,7 +49,7 @@ struct SizeTests {
     }
 
     @Test(
-        "U19 JPEGs shrink by whatever factor, turned or not", arguments: [1, 6], [7, 20, 33, 63])
+        "U19 JPEGs shrink by any factor, rotated or not", arguments: [1, 6], [7, 20, 33, 63])
     func jpegs(orientation: Int, side: Int) throws {
         let plain = try Pictures.jpeg(128, 96, quality: 0.95)
         let jpeg = Pictures.inserting(Pictures.exifSegment(orientation: orientation), into: plain)
@@ -59,7 +59,7 @@ struct SizeTests {
         let sent = try ImageEncoder.encode(.array(jpeg), options)
         #expect(max(sent.width, sent.height) == side)
         #expect((sent.width > sent.height) == (orientation == 1))
-        // Against the picture decoded in full and made smaller without the decoder's help.
+        // Compared with the image decoded in full and scaled without the decoder's help.
         var png = options
         png.format = .png
         let full = try ImageDecoder.decode(.array(jpeg))
@@ -69,7 +69,7 @@ struct SizeTests {
         #expect(psnr(expected, seen) > 24)
     }
 
-    @Test("hidden colours do not bleed into a smaller picture")
+    @Test("hidden colors do not bleed into a scaled image")
     func bleeding() throws {
         var bytes: [UInt8] = []
         for i in 0..<32 * 32 { bytes += i % 32 < 16 ? [255, 0, 0, 0] : [0, 0, 255, 255] }
@@ -82,7 +82,7 @@ struct SizeTests {
         #expect(row[3] == 0 && row[35] == 255)
     }
 
-    @Test("kept orientation: the limits are those of the upright picture")
+    @Test("kept orientation: the limits are those of the upright image")
     func keptOrientation() throws {
         let jpeg = Pictures.inserting(
             Pictures.exifSegment(orientation: 6), into: try Pictures.jpeg(80, 40))
@@ -94,7 +94,7 @@ struct SizeTests {
         #expect(try ImageInfo(inspecting: .bytes(sent.bytes)).uprightSize == (20, 40))
     }
 
-    @Test("U19 a picture fits into a number of bytes, by quality and then by size")
+    @Test("U19 an image is fitted into a number of bytes, by quality and then by size")
     func bytes() throws {
         let source = try Pictures.jpeg(320, 240, quality: 1)
         var options = Compression()

@@ -6,7 +6,7 @@ import Testing
 @testable import WherrySystem
 
 @Suite struct BytesTests {
-    @Test("A part shares the memory of the whole, and keeps it")
+    @Test("A part shares the memory of the original, and keeps it")
     func part() throws {
         weak var memory: ByteStorage?
         var part: Bytes

@@ -1,4 +1,4 @@
-// Wherry: tests of values behind one reference
+// Wherry: tests of copy-on-write values
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WherrySystem
 
 @Suite struct CopyOnWriteTests {
-    @Test func `a change is seen by the one that made it alone`() {
+    @Test func `only the copy that makes a change sees it`() {
         var first = CopyOnWrite([1, 2])
         let second = first
 
@@ -16,7 +16,7 @@ import Testing
         #expect(second.value == [1, 2])
     }
 
-    @Test func `what nobody shares is changed in place`() {
+    @Test func `an unshared value is changed in place`() {
         var alone = CopyOnWrite([1, 2])
         let storage = ObjectIdentifier(alone.storage)
 

@@ -1,4 +1,4 @@
-// Wherry: tests of coding bodies as gzip and deflate.
+// Wherry: tests of gzip and deflate compression.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -25,11 +25,11 @@ import WherrySystem
     ]
 
     @Test(arguments: Inflater.Coding.allCases)
-    func `what is coded as one is decoded to the same`(coding: Inflater.Coding) throws {
+    func `a compressed body decompresses to the same bytes`(coding: Inflater.Coding) throws {
         for body in Self.bodies {
             let coded = try #require(Deflater.code(Bytes(body), coding))
             #expect(try Self.inflated(coded, coding) == body)
-            // gzip's magic; zlib's header is a multiple of 31.
+            // gzip's magic number; zlib's header is a multiple of 31.
             if coding == .gzip {
                 #expect(coded.array(0..<2) == [0x1F, 0x8B])
             } else {
@@ -39,7 +39,7 @@ import WherrySystem
     }
 
     @Test(arguments: Inflater.Coding.allCases)
-    func `pieces are one body, and after a wait all of them can be decoded`(
+    func `chunks are one body, and after a flush all of them can be decompressed`(
         coding: Inflater.Coding
     ) throws {
         let deflater = try #require(Deflater(coding))

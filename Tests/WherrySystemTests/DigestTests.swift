@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "Digests follow the vectors of RFC 1321, RFC 3174 and FIPS 180-4, in libcrypto and in Swift",
+        "Digests match RFC 1321, RFC 3174, and FIPS 180-4, in libcrypto and in Swift",
         arguments: [
             (.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
             (.md5, "abc", "900150983cd24fb0d6963f7d28e17f72"),
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "Both ways agree on every length up to three blocks, however it is cut",
+        "Both implementations agree on every length up to three blocks, for any chunk boundaries",
         arguments: DigestAlgorithm.allCases)
     func agreement(algorithm: DigestAlgorithm) {
         let bytes = (0..<400).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "A copy goes its own way, and asking for the digest ends nothing",
+        "A copy is independent, and reading the digest does not end it",
         arguments: DigestAlgorithm.allCases)
     func copies(algorithm: DigestAlgorithm) {
         for usesLibrary in [true, false] {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("Names are read in any case, with and without the dash")
+    @Test("Names are parsed in any case, with and without the dash")
     func names() {
         for name in ["md5", "MD5"] { #expect(DigestAlgorithm(name: name) == .md5) }
         for name in ["sha1", "SHA-1"] { #expect(DigestAlgorithm(name: name) == .sha1) }

@@ -1,4 +1,4 @@
-// Wherry: files, directories and locks
+// Wherry: files, directories, and locks
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -6,7 +6,7 @@ import Testing
 
 @testable import WherrySystem
 
-/// A directory of its own for one test, removed with everything in it afterwards.
+/// A separate directory for one test, removed with its contents afterwards.
 final class Scratch {
     let path: String
 
@@ -26,7 +26,7 @@ final class Scratch {
 }
 
 @Suite("Files") struct FileTests {
-    @Test func `bytes come back from the offset they were written at`() throws {
+    @Test func `bytes are read back from the offset they were written at`() throws {
         let scratch = try Scratch()
         let file = try File.open(
             "a", [.read, .write, .create, .exclusive], in: try scratch.open())
@@ -41,7 +41,7 @@ final class Scratch {
         #expect(try file.status().permissions == 0o600)
     }
 
-    @Test func `exclusive creation refuses whatever has the name`() throws {
+    @Test func `exclusive creation refuses an existing name`() throws {
         let scratch = try Scratch()
         let directory = try scratch.open()
         symlink("nowhere", scratch.path("dangling"))
@@ -55,7 +55,7 @@ final class Scratch {
         #expect(scratch.names == ["a", "dangling"])
     }
 
-    @Test func `a symbolic link is opened only when that was asked for`() throws {
+    @Test func `a symbolic link is opened only on request`() throws {
         let scratch = try Scratch()
         let directory = try scratch.open()
         try File.open("real", [.write, .create], in: directory).write([7], at: 0)
@@ -82,7 +82,7 @@ final class Scratch {
         #expect(scratch.names == ["a"])
     }
 
-    @Test func `a FIFO does not block the one who opens it`() throws {
+    @Test func `opening a FIFO does not block`() throws {
         let scratch = try Scratch()
         mkfifo(scratch.path("pipe"), 0o600)
 
@@ -91,7 +91,7 @@ final class Scratch {
         #expect(try file.status().kind == .other)
     }
 
-    @Test func `reserving space leaves the length alone`() throws {
+    @Test func `reserving space does not change the length`() throws {
         let scratch = try Scratch()
         let file = try File.open("a", [.read, .write, .create], in: try scratch.open())
 
@@ -107,7 +107,7 @@ final class Scratch {
         #expect(try file.status().modifiedNanoseconds == 1_000_000_000 * 1_000_000_000)
     }
 
-    @Test func `offsets that cannot be are refused, not wrapped around`() throws {
+    @Test func `impossible offsets are refused, not wrapped around`() throws {
         let scratch = try Scratch()
         let file = try File.open("a", [.read, .write, .create], in: try scratch.open())
 
@@ -118,7 +118,7 @@ final class Scratch {
 }
 
 @Suite("Locks on files") struct FileLockTests {
-    @Test func `a second opening of the file waits for the first to go`() throws {
+    @Test func `a second opening of the file waits for the first to close`() throws {
         let scratch = try Scratch()
         let directory = try scratch.open()
         var first: File? = try File.open("a", [.read, .write, .create], in: directory)
@@ -135,7 +135,7 @@ final class Scratch {
 }
 
 @Suite("Directories") struct DirectoryTests {
-    @Test func `renaming takes a name only if nobody has it, unless told`() throws {
+    @Test func `renaming fails if the name exists, unless replacing is requested`() throws {
         let scratch = try Scratch()
         let directory = try scratch.open()
         try File.open("new", [.write, .create], in: directory).write([1], at: 0)
@@ -160,14 +160,14 @@ final class Scratch {
         }
 
         #expect(Set(try directory.names()) == ["a", "b", long])
-        // Twice: the position of one reading is not that of the next.
+        // Twice: the position of one read is independent of the next.
         #expect(try directory.names().count == 3)
         #expect(try directory.remove("a"))
         #expect(try directory.remove("a") == false)
         #expect(try directory.status(of: "a") == nil)
     }
 
-    @Test func `missing parents are made, and what is there is left`() throws {
+    @Test func `missing parents are created, and existing ones are unchanged`() throws {
         let scratch = try Scratch()
 
         try Directory.create(scratch.path("x/y/z"))
@@ -190,7 +190,7 @@ final class Scratch {
         #expect(Directory.split("") == (".", ""))
     }
 
-    @Test func `the file system tells its free space, locks and limits`() throws {
+    @Test func `the file system reports its free space, locks, and limits`() throws {
         let scratch = try Scratch()
         let directory = try scratch.open()
 
@@ -198,7 +198,7 @@ final class Scratch {
         #expect(try directory.fileSystem() != .withoutLocks)
         try directory.checkWritable()
         #expect(Directory.fileSizeLimit() > 0)
-        // Nobody in the test process changes the umask meanwhile.
+        // No other test in the process changes the umask.
         let mask = umask(0o22)
         umask(mask)
         #expect(Directory.umask() == UInt32(mask))

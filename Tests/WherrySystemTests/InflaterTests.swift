@@ -1,4 +1,4 @@
-// Wherry: tests of decoding gzip and deflate.
+// Wherry: tests of gzip and deflate decompression.
 // SPDX-License-Identifier: Apache-2.0
 
 import CZlib
@@ -6,14 +6,14 @@ import Testing
 import WherrySystem
 
 @Suite struct InflaterTests {
-    /// What came out of a body, and how it ended.
+    /// The output of a body, and how it ended.
     private struct Outcome: Equatable {
         var bytes: [UInt8] = []
         var error: InflateError?
         var ignored = 0
     }
 
-    /// 31 for gzip, 15 for zlib, -15 for bare deflate data.
+    /// 31 for gzip, 15 for zlib, -15 for raw deflate data.
     private static func deflated(_ bytes: [UInt8], windowBits: Int32, level: Int32 = 6) -> [UInt8] {
         var stream = z_stream()
         let result = deflateInit2_(
@@ -75,7 +75,7 @@ import WherrySystem
         (0..<400).map { "line \($0 &* 7919 % 1000)\n" }.joined().utf8)
 
     @Test(
-        "Bodies of every size come out whole, however they are cut into pieces",
+        "Bodies of every size decompress completely, for any chunk boundaries",
         arguments: [31, 15, -15] as [Int32])
     func roundTrips(windowBits: Int32) {
         let coding: Inflater.Coding = windowBits == 31 ? .gzip : .deflate
@@ -91,7 +91,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R3 a gzip body cut anywhere is an error, fed whole or byte by byte")
+    @Test("SEC-R3 a gzip body cut at any byte is an error, in one chunk or byte by byte")
     func everyCutOfGzip() {
         let body = Self.deflated(Self.text, windowBits: 31)
         for count in 0..<body.count {
@@ -103,7 +103,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R3 a deflate body cut anywhere is an error", arguments: [15, -15] as [Int32])
+    @Test("SEC-R3 a deflate body cut at any byte is an error", arguments: [15, -15] as [Int32])
     func everyCutOfDeflate(windowBits: Int32) {
         let body = Self.deflated(Self.text, windowBits: windowBits)
         for count in 0..<body.count {
@@ -111,10 +111,10 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R3 a gzip header with every optional field is read, and its cuts are errors")
+    @Test("SEC-R3 a gzip header with every optional field is parsed, and its cuts are errors")
     func headerFields() {
         let plain = Self.deflated(Self.text, windowBits: 31)
-        // FTEXT, FEXTRA, FNAME and FCOMMENT: RFC 1952, section 2.3.
+        // FTEXT, FEXTRA, FNAME, and FCOMMENT: RFC 1952, section 2.3.
         let header: [UInt8] =
             [0x1F, 0x8B, 8, 0x1D, 0, 0, 0, 0, 0, 3, 3, 0, 1, 2, 3] + Array("name\0note\0".utf8)
         let body = header + plain.dropFirst(10)
@@ -125,7 +125,7 @@ import WherrySystem
     }
 
     @Test(
-        "SEC-R3 a flipped bit is an error or makes no difference, and one in the checksum is seen")
+        "SEC-R3 a flipped bit is an error or harmless, and one in the checksum is detected")
     func damage() {
         let body = Self.deflated(Self.text, windowBits: 31)
         for place in body.indices {
@@ -133,14 +133,14 @@ import WherrySystem
                 var damaged = body
                 damaged[place] ^= bit
                 let outcome = Self.inflated(damaged, .gzip)
-                // Two distances may lead to the same text, and the last bits may mean nothing.
+                // Two distances may lead to the same text, and the last bits may be unused.
                 #expect(outcome.error != nil || outcome.bytes == Self.text, "byte \(place)")
                 if place >= body.count - 8 { #expect(outcome.error != nil, "byte \(place)") }
             }
         }
     }
 
-    @Test("Members of a gzip body follow each other; only a cut between them goes unseen")
+    @Test("Members of a gzip body follow each other; only a cut between them is not detected")
     func members() {
         let first = Self.deflated(Array("one".utf8), windowBits: 31)
         let body =
@@ -162,7 +162,7 @@ import WherrySystem
     }
 
     @Test(
-        "What follows the compressed data and is no member is ignored and counted",
+        "Bytes after the compressed data that are not a member are ignored and counted",
         arguments: [
             [0], [0, 0, 0, 0], [0x1F, 0], [0x1F, 0x1F, 0x8B], Array("garbage".utf8), [0x8B],
         ]
@@ -179,7 +179,7 @@ import WherrySystem
         }
     }
 
-    @Test("What was never compressed is an error")
+    @Test("Uncompressed data is an error")
     func notCompressed() {
         for text in ["<html>", "{}", "\0", "\u{1F}", "hello, world"] {
             for coding in Inflater.Coding.allCases {
@@ -188,11 +188,11 @@ import WherrySystem
         }
         #expect(Self.inflated([], .gzip).error == .truncated)
         #expect(Self.inflated([], .deflate).error == .truncated)
-        // A zlib header that asks for a preset dictionary.
+        // A zlib header that requires a preset dictionary.
         #expect(Self.inflated([0x78, 0x20, 0, 0, 0, 1, 2, 3], .deflate).error != nil)
     }
 
-    @Test("An error comes again from every later call")
+    @Test("Every later call returns the error again")
     func errorsStay() throws {
         let inflater = Inflater(.gzip)
         for _ in 0..<3 {
@@ -203,7 +203,7 @@ import WherrySystem
         }
     }
 
-    @Test("SEC-R2 bytes in and out are known while a bomb goes off, and the sink can stop it")
+    @Test("SEC-R2 byte counts are known during a bomb, and the sink can stop it")
     func bomb() throws {
         let body = Self.deflated([UInt8](repeating: 0, count: 16 << 20), windowBits: 31, level: 9)
         #expect(body.count < 17_000)
@@ -254,7 +254,7 @@ import WherrySystem
         #expect(one.bytesIn == first.count && two.bytesIn == second.count)
     }
 
-    @Test("Names of codings are read in any case")
+    @Test("Names of encodings are parsed in any case")
     func names() {
         #expect(Inflater.Coding(name: "GZip") == .gzip && Inflater.Coding(name: "x-gzip") == .gzip)
         #expect(Inflater.Coding(name: "Deflate") == .deflate)

@@ -1,4 +1,4 @@
-// Wherry: what links are told by
+// Wherry: detecting kinds of network links
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import WherrySystem
 
 @Suite struct LinkKindTests {
     @Test(
-        "N2 the kind of an interface follows from its type, its driver and its name",
+        "N2 the kind of an interface follows from its type, its driver, and its name",
         arguments: [
             (NetworkLink(index: 1, name: "lo", isLoopback: true, hardware: 772), LinkKind.loopback),
             (NetworkLink(index: 2, name: "eth0"), .wired),
@@ -29,7 +29,7 @@ import WherrySystem
         #expect(LinkRules().kind(of: link) == kind)
     }
 
-    @Test("N2 a rule of the program counts more than what the system says")
+    @Test("N2 a rule of the program overrides the system")
     func rules() {
         var rules = LinkRules()
         let phone = NetworkLink(index: 2, name: "usb0")
@@ -45,7 +45,7 @@ import WherrySystem
     }
 
     @Test(
-        "N3 addresses are read as text",
+        "N3 addresses are parsed from text",
         arguments: [
             ("192.0.2.1", [192, 0, 2, 1] as [UInt8]?), ("127.0.0.1", [127, 0, 0, 1]),
             ("2001:db8::1", [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]),
@@ -56,7 +56,7 @@ import WherrySystem
         #expect(NetworkAddress(text)?.bytes == bytes)
     }
 
-    @Test("N2 the kernel knows its links, and the way to this machine")
+    @Test("N2 the kernel lists its links, and the route to this machine")
     func kernel() throws {
         let loopback = try #require(NetworkLink.all.first { $0.isLoopback })
         #expect(NetworkLink.at(loopback.index)?.name == loopback.name)

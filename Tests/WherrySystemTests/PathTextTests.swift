@@ -6,7 +6,7 @@ import Testing
 @testable import WherrySystem
 
 @Suite struct PathTextTests {
-    @Test("A path that is UTF-8 is its own text")
+    @Test("A UTF-8 path is its own text")
     func utf8() {
         for path in ["", "/a/b", "café", "日本", "🚢", "\u{F000}", "a\u{301}"] {
             #expect(PathText.text(path.utf8).utf8.elementsEqual(path.utf8))
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("Every sequence of bytes comes back from its text, and has a text of its own")
+    @Test("Every sequence of bytes round-trips through a unique text")
     func everyByte() {
         var texts: Set<[UInt8]> = []
         var count = 0

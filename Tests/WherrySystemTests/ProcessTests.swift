@@ -7,7 +7,7 @@ import Testing
 @testable import WherrySystem
 
 @Suite struct ProcessTests {
-    /// Runs a shell command detached, and returns what it writes to descriptor 3.
+    /// Runs a shell command detached, and returns its output on descriptor 3.
     private func run(_ command: String) throws -> String {
         func start() throws -> File {
             let (read, ready) = try DetachedProgram.pipe()
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "DC-E02 a detached program has a session of its own, /, and no descriptor but the one given"
+        "DC-E02 a detached program has a new session, /, and only the given descriptor"
     )
     func detached() throws {
         let kept = try File.open("/dev/null", [.read])
@@ -39,17 +39,17 @@ import Testing
     }
 
     @Test func `a detached program ignores and blocks no signal`() throws {
-        // The runner of tests ignores SIGPIPE, and threads of ours block everything.
+        // The test runner ignores SIGPIPE, and Wherry's threads block everything.
         let lines = try run("grep -E 'SigBlk|SigIgn' /proc/$$/status | tr '\\n' ' ' >&3; echo >&3")
         let sets = lines.split(whereSeparator: { $0 == " " || $0 == "\t" }).filter {
             $0.count == 16
         }
-        // Two belong to the C library, which lets nobody touch them.
+        // Two belong to the C library, which does not allow changes.
         let own: UInt64 = 0x1_8000_0000
         #expect(sets.map { (UInt64(String($0), radix: 16) ?? 1) & ~own } == [0, 0], "\(lines)")
     }
 
-    @Test func `a program that is not there is an error and starts nothing`() {
+    @Test func `a missing program is an error and starts nothing`() {
         #expect(throws: SystemError.self) {
             try DetachedProgram.start(
                 "/nowhere/program", [], environment: [], ready: nil, waits: true)
@@ -59,11 +59,11 @@ import Testing
         #expect(DetachedProgram.isExecutable("/bin/sh"))
     }
 
-    @Test func `the end of a program is told where nothing was said`() throws {
+    @Test func `the end of a program without output is reported`() throws {
         #expect(try run("true").isEmpty)
     }
 
-    @Test func `what nobody says in time is nil`() throws {
+    @Test func `a wait for output that times out is nil`() throws {
         let (read, write) = try DetachedProgram.pipe()
         #expect(DetachedProgram.readLine(read, limit: 10, nanoseconds: 1_000_000) == nil)
         withExtendedLifetime(write) {}
@@ -96,7 +96,7 @@ import Testing
         #expect(!items[0].canRead && items[1].canWrite)
     }
 
-    @Test func `the end of the other side is told by reading and by writing`() throws {
+    @Test func `reading and writing report the end of the other side`() throws {
         let scratch = try Scratch()
         let folder = try scratch.open()
         let listener = try LocalSocket.listen("s", in: folder)
@@ -109,7 +109,7 @@ import Testing
         #expect(bytes.isEmpty)
     }
 
-    @Test func `the file this code is in can be told`() throws {
+    @Test func `the file of this code can be found`() throws {
         let own = try DetachedProgram.ownFile()
         #expect(FileManager.default.fileExists(atPath: own))
     }

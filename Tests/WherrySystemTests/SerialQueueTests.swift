@@ -1,4 +1,4 @@
-// Wherry: tests of jobs in order
+// Wherry: tests of ordered jobs
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -9,7 +9,7 @@ import Testing
 @Suite struct SerialQueueTests {
     private static var thread: UInt { UInt(pthread_self()) }
 
-    @Test("A job runs on the calling thread where it may and nothing is before it")
+    @Test("A job runs on the calling thread if that is allowed and no other precedes it")
     func here() {
         let pool = WorkerPool(limit: 1)
         defer { pool.close() }
@@ -19,7 +19,7 @@ import Testing
         #expect(done.withLock { $0 } == [Self.thread])
     }
 
-    @Test("A job that may not is the pool's")
+    @Test("A job that is not allowed there runs in the pool")
     func elsewhere() {
         let pool = WorkerPool(limit: 1)
         let queue = SerialQueue(on: pool)
@@ -49,7 +49,7 @@ import Testing
         #expect(done.withLock { $0 } == [1, 2] && asked.withLock { $0 } == 0)
     }
 
-    @Test("What a job queues while it runs on the calling thread follows it")
+    @Test("A job queued by a job on the calling thread follows it")
     func following() {
         let pool = WorkerPool(limit: 1)
         let queue = SerialQueue(on: pool)
@@ -67,7 +67,7 @@ import Testing
 }
 
 @Suite struct BlockPoolTests {
-    @Test("A block that was given back is the next one; so many are kept")
+    @Test("A returned block is the next one; a limited number is kept")
     func again() throws {
         let pool = BlockPool(blockSize: 4096, most: 1)
         let first = try #require(pool.take())
@@ -81,7 +81,7 @@ import Testing
         pool.give(try #require(pool.take()))
     }
 
-    @Test("Bytes in a block give it back when nobody has them any more")
+    @Test("Bytes in a block return it when the last reference is released")
     func bytes() throws {
         let pool = BlockPool(blockSize: 4096, most: 2)
         let block = try #require(pool.take())
@@ -92,13 +92,13 @@ import Testing
         #expect(isDone && bytes.text == "body" && bytes.lent == block)
         let part = bytes.part(1..<3)
         bytes = Bytes()
-        // The part keeps all of it.
+        // The part keeps the complete block.
         isDone = buffer.reserve(from: pool) && buffer.append("next", 4)
         let other = buffer.take()
         #expect(isDone && part.text == "od" && other.text == "next" && other.lent != block)
     }
 
-    @Test("A buffer that is not handed over gives its block back, and one that outgrows it has none")
+    @Test("An unused buffer returns its block, and one that outgrows it has none")
     func growth() throws {
         let pool = BlockPool(blockSize: 16, most: 2)
         let block = try #require(pool.take())

@@ -1,4 +1,4 @@
-// Wherry: tests of counters that several processes see
+// Wherry: tests of counters shared by several processes
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -21,7 +21,7 @@ import Testing
         try SharedCounters("counters", count: 64, epoch: 1, afterDamage: [0: 1 << 60], in: directory)
     }
 
-    @Test func `every opening sees what another one added`() throws {
+    @Test func `every opening sees the additions of others`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let one = try make()
         let other = try make()
@@ -40,7 +40,7 @@ import Testing
         #expect(openings[0][9] == 4000)
     }
 
-    /// The file was mapped: reading a page that a truncated file has lost ended the process.
+    /// The file was mapped: reading a lost page of a truncated file ended the process.
     @Test(arguments: [0, 8, 100, 511]) func `a truncated file is read as zeros and repaired by a change`(
         length: Int
     ) throws {
@@ -58,7 +58,7 @@ import Testing
         #expect(counters[40] == (length < 328 ? 0 : 7))
     }
 
-    @Test func `a file that was filled with zeros gets another epoch`() throws {
+    @Test func `a file filled with zeros gets another epoch`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let counters = try make()
         let epoch = counters[1]

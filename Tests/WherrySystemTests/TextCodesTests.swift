@@ -1,11 +1,11 @@
-// Wherry: tests of hexadecimal, percent-escapes, Base64, letters' case and random bytes.
+// Wherry: tests of hexadecimal, percent-escapes, Base64, letter case, and random bytes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
 import WherrySystem
 
 @Suite struct TextCodesTests {
-    @Test("Hexadecimal digits come back as the bytes they were made from")
+    @Test("Hexadecimal digits decode to the original bytes")
     func hexRoundTrip() {
         let all = (UInt8.min...UInt8.max).map { $0 }
         let text = Hex.encode(all)
@@ -20,7 +20,7 @@ import WherrySystem
         #expect(Hex.decode(text) == nil)
     }
 
-    @Test("Percent-escapes of every byte come back, and half ones are refused")
+    @Test("Percent-escapes of every byte round-trip, and incomplete ones are refused")
     func percentEscapes() {
         let all = (UInt8.min...UInt8.max).map { $0 }
         var text: [UInt8] = []
@@ -33,7 +33,7 @@ import WherrySystem
         }
     }
 
-    @Test("Only ASCII capitals get small")
+    @Test("Only ASCII capitals become lowercase")
     func asciiLowercase() {
         let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
         for byte in UInt8.min...UInt8.max {
@@ -43,7 +43,7 @@ import WherrySystem
     }
 
     @Test(
-        "Base64 follows the vectors of RFC 4648, section 10",
+        "Base64 matches the vectors of RFC 4648, section 10",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
             ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
@@ -53,7 +53,7 @@ import WherrySystem
         #expect(Base64.decode(coded) == Array(plain.utf8))
     }
 
-    @Test("Base64 of every length comes back whole")
+    @Test("Base64 of every length round-trips")
     func base64RoundTrip() {
         for count in 0...300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }
@@ -62,7 +62,7 @@ import WherrySystem
     }
 
     @Test(
-        "Text that Base64 never writes is refused",
+        "Non-canonical Base64 is refused",
         arguments: [
             "Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zm9v\n", "Zm 9", "====", "Z===", "-_-_",
         ])
@@ -70,7 +70,7 @@ import WherrySystem
         #expect(Base64.decode(text) == nil)
     }
 
-    @Test("Random bytes have the length asked for and do not repeat")
+    @Test("Random bytes have the requested length and do not repeat")
     func random() throws {
         #expect(try SystemRandom.bytes(0).isEmpty)
         #expect(try SystemRandom.bytes(-1).isEmpty)

@@ -1,4 +1,4 @@
-// Wherry: tests of values that encode and decode themselves
+// Wherry: tests of Encodable and Decodable values
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -24,7 +24,7 @@ import Wherry
         }
     }
 
-    @Test func `a value goes out as JSON and another comes back`() async throws {
+    @Test func `a value is sent as JSON and another is returned`() async throws {
         try stub.answer("https://example.org/v1/users", json: ["name": "Skye", "pet": ["legs": 4]])
         let user = try await client.post("users", json: User(name: "Mo"), as: User.self)
         #expect(user == User(name: "Skye", pet: .init(legs: 4)))
@@ -34,7 +34,7 @@ import Wherry
         #expect(sent.body.text == #"{"name":"Mo"}"#)
     }
 
-    @Test func `an encoder and a decoder of one's own are used`() async throws {
+    @Test func `a custom encoder and decoder are used`() async throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .secondsSince1970
         encoder.outputFormatting = .sortedKeys
@@ -49,7 +49,7 @@ import Wherry
     }
 
     @Test(
-        "an answer that is something else is told by where it differs",
+        "a response of another type reports the coding path of the mismatch",
         arguments: [
             (#"{"pet": {"legs": 4}}"#, "\"name\" is missing"),
             (#"{"name": "x", "pet": {"legs": "four"}}"#, "Int was expected at pet/legs"),
@@ -69,12 +69,12 @@ import Wherry
         }
     }
 
-    @Test func `an empty answer is nil for an optional type`() async throws {
+    @Test func `an empty response is nil for an optional type`() async throws {
         stub.answer("*", status: 204)
         #expect(try await client.get("x", as: User?.self) == nil)
     }
 
-    @Test func `data of a body shares its memory and outlives the answer`() async throws {
+    @Test func `data of a body shares its memory and outlives the response`() async throws {
         let text = String(repeating: "wherry ", count: 10_000)
         stub.answer("*", body: Bytes(text))
         func data() async throws -> (Data, UInt) {
@@ -88,7 +88,7 @@ import Wherry
         #expect(Bytes().data == Data())
     }
 
-    @Test func `a request takes a URL`() async throws {
+    @Test func `a request accepts a URL`() async throws {
         stub.answer("*")
         let url = try #require(URL(string: "https://example.net/a%20b?c=d"))
         _ = try await client.send(Request(url, method: "PUT"))

@@ -1,4 +1,4 @@
-// Wherry: tests of questions answered by closures
+// Wherry: tests of decisions made by closures
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -14,7 +14,7 @@ import WherrySystem
         stub.answer("https://example.org/moved", status: 302, headers: ["Location": "/new"])
         stub.answer("https://example.org/twice", status: 307, headers: ["Location": "/then"])
         stub.answer("*")
-        // From now on time moves by hand: no answer is too late because the machine is slow.
+        // From now on the test moves the clock: no decision is late because the machine is slow.
         stub.advance(by: .zero)
         client = try Client {
             $0.stubServer = stub
@@ -33,7 +33,7 @@ import WherrySystem
         }
     }
 
-    @Test("R31 every request is shown before it is sent, and may be edited")
+    @Test("R31 every request reaches the closure before it is sent, and may be edited")
     func shown() async throws {
         try client.setDecisions(
             .adapting { request in
@@ -55,7 +55,7 @@ import WherrySystem
         #expect(stub.requests.last?.headers["X-Signature"] == nil)
     }
 
-    @Test("R31 after a redirect the body may be replaced, and goes along otherwise")
+    @Test("R31 after a redirect the body may be replaced, and is sent unchanged otherwise")
     func replaced() async throws {
         for (edit, expected) in [
             (nil, "[1]"), (.json(Bytes("[2]")), "[2]"), (Request.Body.none, ""),
@@ -95,7 +95,7 @@ import WherrySystem
         #expect(stub.requests.isEmpty)
     }
 
-    @Test("R31 an edit that cannot be sent ends the request")
+    @Test("R31 an invalid edit ends the request")
     func unsendable() async throws {
         let error = await failure { () throws(WherryError) in
             try await client.send(
@@ -110,7 +110,7 @@ import WherrySystem
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `a request's own closures take the place of the client's`() async throws {
+    @Test func `a request's own closures replace the client's`() async throws {
         try client.setDecisions(.adapting { _ in throw Refusal() })
         _ = try await client.send(Request("moved"), decisions: .redirecting { $1 })
         _ = try await client.send(Request("a"), decisions: Decisions())
@@ -133,7 +133,7 @@ import WherrySystem
                     decisions: .adapting { request in
                         entered.continuation.yield()
                         await withTaskCancellationHandler {
-                            // Ends with the task's cancellation only.
+                            // Ends only when the task is cancelled.
                             for await _ in AsyncStream<Void>.makeStream().stream {}
                         } onCancel: {
                             cancelled.continuation.yield(true)
@@ -152,7 +152,7 @@ import WherrySystem
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `a question that nobody answers in time is decided by the rules`() async throws {
+    @Test func `a decision that times out gets its default`() async throws {
         let entered = AsyncStream.makeStream(of: Void.self)
         var decisions = Decisions()
         decisions.adapt = { request in

@@ -1,4 +1,4 @@
-// Wherry: tests of what errors and responses print
+// Wherry: tests of printed errors and responses
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation

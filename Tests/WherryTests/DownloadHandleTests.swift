@@ -1,4 +1,4 @@
-// Wherry: tests of downloads by their handles
+// Wherry: tests of download handles
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -34,7 +34,7 @@ import Wherry
         }
     }
 
-    @Test("D1 a file comes whole, with its progress, under its name")
+    @Test("D1 a file is downloaded completely, with progress, under its name")
     func whole() async throws {
         defer { done() }
         let download = try client.download("bytes/1000000?hold=300000&gate=go", to: "\(folder)/a")
@@ -52,7 +52,7 @@ import Wherry
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
     }
 
-    @Test("D12 a cancelled download keeps its partial, and the next one goes on from there")
+    @Test("D12 a cancelled download keeps its partial file, and the next one resumes it")
     func goesOn() async throws {
         defer { done() }
         let path = "\(folder)/a"
@@ -77,7 +77,7 @@ import Wherry
         #expect(ranges == [nil, "bytes=\(partial.bytes)-"])
     }
 
-    @Test("D12 discard leaves nothing")
+    @Test("D12 discard leaves no file")
     func discarded() async throws {
         defer { done() }
         let download = try client.download(
@@ -88,7 +88,7 @@ import Wherry
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test("D12 a paused download says so and goes on")
+    @Test("D12 a paused download reports its state and resumes")
     func paused() async throws {
         defer { done() }
         let download = try client.download("bytes/900000?hold=300000&gate=go", to: "\(folder)/a")
@@ -104,7 +104,7 @@ import Wherry
         #expect(states.contains(.paused) && states.last == .done)
     }
 
-    @Test("D3 a file that exists is an error at once, or is replaced, or keeps its name")
+    @Test("D3 an existing file is an error at once, or is replaced, or keeps its name")
     func existing() async throws {
         defer { done() }
         let path = "\(folder)/a.bin"
@@ -124,7 +124,7 @@ import Wherry
         #expect(try contents("a.bin") == TestPattern.bytes(count: 10))
     }
 
-    @Test("D19, D20 the server's name and a digest are taken where they are asked for")
+    @Test("D19, D20 the server's name and a digest are used on request")
     func nameAndDigest() async throws {
         defer { done() }
         var request = Request("bytes/10?disposition=attachment;filename=b.bin")
@@ -143,14 +143,14 @@ import Wherry
         #expect(bad?.reason == "bad_digest")
     }
 
-    @Test("D20 the digests of a finished file are told", arguments: DigestKind.allCases)
+    @Test("D20 the digests of a finished file are reported", arguments: DigestKind.allCases)
     func digests(kind: DigestKind) async throws {
         defer { done() }
         let right = try await client.get("digest/300000?algorithm=\(kind)").text
         var request = Request("bytes/300000?cut=100000&times=1")
         request.reportedDigest = kind
         #expect(request.reportedDigest == kind)
-        // Of two runs' bytes: the first one is cut.
+        // They cover the bytes of two runs: the first is cut.
         let told = try await client.download(request, to: folder + "/a").value
         #expect(told.digests == [kind: right])
         try request.setDigest(kind, right)
@@ -162,13 +162,13 @@ import Wherry
         #expect(both.digests == expected)
         let none = try await client.download("bytes/300000", to: folder + "/c").value
         #expect(none.digests.isEmpty)
-        // The server's own is checked, and told too.
+        // The server's digest is checked, and reported too.
         let announced = try await client.download(
             "bytes/300000?repr_digest=right", to: folder + "/d"
         ).value
         let sha256 = try await client.get("digest/300000?algorithm=sha256").text
         #expect(announced.digests == [.sha256: sha256])
-        // A file that is there with the right digest is not loaded, and known by it.
+        // An existing file with a matching digest is not downloaded, and identified by it.
         let again = try await client.download(request, to: folder + "/b").value
         #expect(again.digests == [kind: right])
     }

@@ -1,4 +1,4 @@
-// Wherry: tests of what is let go of
+// Wherry: tests of released objects
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -6,7 +6,7 @@ import TestServer
 import Testing
 import Wherry
 
-/// A client that something still holds keeps its connections, its thread and its memory.
+/// A client that is still referenced keeps its connections, its thread, and its memory.
 @Suite struct LifetimeTests {
     private func isFreed(
         after body: (Client, TestServer.Scope) async throws -> Void
@@ -20,13 +20,13 @@ import Wherry
             client.cancel()
             #expect(client.wait(timeout: .seconds(600)))
         }
-        // The network thread may hold the last reference for the moment of its last event.
+        // The network thread may hold the last reference during its last event.
         let limit = ContinuousClock.now + .seconds(600)
         while freed != nil && ContinuousClock.now < limit { await Task.yield() }
         return freed == nil
     }
 
-    @Test func `a client goes after requests that succeeded, failed and were cancelled`()
+    @Test func `a client is released after requests that succeeded, failed, and were cancelled`()
         async throws
     {
         let isFreed = try await isFreed { client, _ in
@@ -41,7 +41,7 @@ import Wherry
         #expect(isFreed)
     }
 
-    @Test func `a client goes after streams that were read, left and cut`() async throws {
+    @Test func `a client is released after streams that were read, left, and cut`() async throws {
         let isFreed = try await isFreed { client, _ in
             for try await _ in try await client.stream(Request("bytes/1000000")).body {}
             for try await _ in try await client.stream(Request("bytes/1000000")).body { break }
@@ -54,7 +54,7 @@ import Wherry
         #expect(isFreed)
     }
 
-    @Test func `a client goes after questions, uploads and downloads`() async throws {
+    @Test func `a client is released after decisions, uploads, and downloads`() async throws {
         let path = NSTemporaryDirectory() + "wherry-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: path) }
         let isFreed = try await isFreed { client, _ in

@@ -28,7 +28,7 @@ import Wherry
         return name?.trimmingCharacters(in: .newlines) ?? ""
     }
 
-    @Test func `tasks begin and go on where the answers come in`() async throws {
+    @Test func `tasks start and resume on the thread that receives the responses`() async throws {
         let client = client
         let threads = try await withTaskExecutorPreference(executor) {
             let first = Self.thread
@@ -41,7 +41,7 @@ import Wherry
         #expect(threads == Array(repeating: "wherry-network", count: 3))
     }
 
-    @Test func `many requests at once, children too`() async throws {
+    @Test func `many requests run at once, in child tasks too`() async throws {
         let client = client
         let count = try await withTaskExecutorPreference(executor) {
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -58,7 +58,7 @@ import Wherry
         #expect(count == 5 * (0..<40).reduce(0, +))
     }
 
-    @Test func `a task that yields for ever does not keep the network from its sockets`()
+    @Test func `a task that yields forever does not block the network`()
         async throws
     {
         let client = client
@@ -91,7 +91,7 @@ import Wherry
         #expect(client.wait(.all, timeout: .seconds(600)))
     }
 
-    @Test func `tasks outlive the client that is closed`() async throws {
+    @Test func `tasks outlive a closed client`() async throws {
         let client = client
         let answer = Task(executorPreference: executor) { try await client.get("silent") }
         let thread = await withTaskExecutorPreference(executor) {
@@ -99,8 +99,8 @@ import Wherry
             client.close()
             let error = await #expect(throws: WherryError.self) { try await answer.value }
             #expect(error?.code == .cancelled || error?.reason == "closed")
-            // The thread ends soon, and nothing here waits for it: how many turns it has still to
-            // make nobody says.
+            // The thread ends soon, and this test does not wait for it: the number of its remaining
+            // iterations is unknown.
             let limit = ContinuousClock.now + .seconds(600)
             while Self.thread == "wherry-network" && ContinuousClock.now < limit {
                 await Task.yield()
@@ -110,7 +110,7 @@ import Wherry
         #expect(thread != "wherry-network")
     }
 
-    @Test func `downloads are paused and closed there without waiting for the thread they are on`()
+    @Test func `downloads are paused and closed on their own thread without waiting for it`()
         async throws
     {
         let path = NSTemporaryDirectory() + "wherry-" + UUID().uuidString
@@ -153,7 +153,7 @@ import Wherry
         #expect(status == 201)
     }
 
-    @Test func `the network thread's end does not wait for tasks on it`() async throws {
+    @Test func `the end of the network thread does not wait for tasks on it`() async throws {
         weak var freed: Client?
         let scope = scope
         do {

@@ -1,4 +1,4 @@
-// Wherry: tests of the network's stand-in
+// Wherry: tests of the stub server
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -24,7 +24,7 @@ import Wherry
         }
     }
 
-    @Test("R39 rules answer in their order, as often as they say")
+    @Test("R39 rules match in order, up to their count")
     func rules() async throws {
         stub.answer("http://h/a", times: 2, status: 201)
         try stub.answer("http://h/*", method: "POST", json: ["ok": true])
@@ -40,7 +40,7 @@ import Wherry
         #expect(stub.requests.map(\.method) == ["GET", "POST", "POST", "GET", "GET"])
     }
 
-    @Test("R39 it fails as a network does")
+    @Test("R39 a stub fails like a network")
     func failures() async throws {
         try stub.fail("http://h/reset", reason: "connection_reset")
         try stub.fail("http://h/cut", reason: "truncated", afterBytes: 1000)
@@ -59,7 +59,7 @@ import Wherry
         #expect(word?.reason == "bad_value")
     }
 
-    @Test("R39 time is the test's to move")
+    @Test("R39 the test moves the clock")
     func time() async throws {
         stub.answer("http://h/*", delay: .seconds(60))
         var request = Request("http://h/a")
@@ -75,7 +75,7 @@ import Wherry
         #expect(try await patient.value.status == 200)
     }
 
-    @Test("R39 bodies are kept, and several clients share one")
+    @Test("R39 bodies are recorded, and several clients share one stub")
     func bodies() async throws {
         stub.answer("*")
         let other = try Client { [stub] in $0.stubServer = stub }
@@ -91,7 +91,7 @@ import Wherry
     }
 }
 
-/// Requests that the program answers itself, and requests that a stub sends to the network.
+/// Requests that the program responds to, and requests that a stub passes to the network.
 @Suite struct StubResponderTests {
     private let stub = StubServer()
 

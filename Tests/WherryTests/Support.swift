@@ -1,11 +1,11 @@
-// Wherry: what the tests of the Swift interface have in common
+// Wherry: helpers for the tests of the Swift API
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
 import Wherry
 
-/// A client of the test's part of the server. A server that holds is no stalled one, however long
-/// a busy machine takes.
+/// A client of the test's scope of the server. A server that holds is not a stall, however long a
+/// busy machine takes.
 func makeClient(_ scope: TestServer.Scope) throws -> Client {
     try Client {
         $0.proxy = ""

@@ -1,4 +1,4 @@
-// Wherry: request bodies made of segments, and those that are written while they are sent
+// Wherry: request bodies made of segments, and bodies written while they are sent
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -25,7 +25,7 @@ final class Carrier: ExchangeCarrier {
     }
 }
 
-/// Asks a body for its bytes as a transport does.
+/// Reads a body as a transport does.
 struct Puller {
     let carrier = Carrier()
     let exchange: Exchange
@@ -57,7 +57,7 @@ struct Puller {
     }
 }
 
-/// A folder that is removed with everything in it.
+/// A folder that is removed with its contents.
 func withFolder(_ body: (String) throws -> Void) throws {
     let path = NSTemporaryDirectory() + "wherry-bodies-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -106,13 +106,13 @@ func write(_ bytes: [UInt8], to path: String) throws {
         workers.close()
     }
 
-    @Test func `reading never waits for the disk: it answers wait and tells later`() throws {
+    @Test func `reading never waits for the disk: it returns wait and notifies later`() throws {
         try withFolder { folder in
             try write([1, 2, 3], to: folder + "/a")
             let body = try SegmentedBody(
                 [.file(path: folder + "/a")], workers: workers, usesPageCache: false)
             let puller = try Puller()
-            // The workers are kept busy, so that the job cannot run yet.
+            // The workers are busy, so that the job cannot run yet.
             let gate = Monitor(0)
             for _ in 0..<2 {
                 workers.submit {
@@ -157,7 +157,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         workers.close()
     }
 
-    @Test func `what cannot be sent is told before any traffic`() throws {
+    @Test func `an unreadable body is reported before any traffic`() throws {
         func code(_ segments: [BodySegment]) -> Int32? {
             do throws(SystemError) {
                 _ = try SegmentedBody(segments, workers: workers)
@@ -202,7 +202,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         workers.close()
     }
 
-    @Test func `its descriptors are closed when it is gone, even with a job under way`() throws {
+    @Test func `its descriptors are closed on release, even with a job in flight`() throws {
         try withFolder { folder in
             try write(TestPattern.bytes(count: 100), to: folder + "/a")
             let gate = Monitor(0)
@@ -221,7 +221,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
             let puller = try Puller()
             if let body { _ = puller.read(body) }
             body = nil
-            // The job that waits in line still holds it.
+            // The queued job still holds it.
             #expect(watched != nil)
             gate.update { $0 = 2 }
             slow.close()
@@ -271,7 +271,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
 }
 
 @Suite struct StreamedBodyTests {
-    /// Remembers what was asked.
+    /// Records its requests.
     private final class Questions: Sendable {
         let asked = Monitor<[(offset: Int64, room: Int)]>([])
         var offsets: [Int64] { asked.withLock { $0.map { $0.offset } } }
@@ -283,7 +283,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         try bytes.withUnsafeBytes { bytes throws(TransportError) in try body.write(bytes) }
     }
 
-    @Test func `room is asked for once each time the buffer runs empty`() throws {
+    @Test func `space is requested once each time the buffer runs empty`() throws {
         let questions = Questions()
         let body = StreamedBody()
         body.onRoom(questions.note)
@@ -318,7 +318,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         #expect(questions.offsets == [0, 3])
     }
 
-    @Test func `it takes what fits and nothing when full`() throws {
+    @Test func `it accepts what fits and nothing when full`() throws {
         let body = StreamedBody()
         let puller = try Puller()
         let all = TestPattern.bytes(count: 1_000_000)
@@ -359,7 +359,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         #expect(throws: TransportError.self) { try write([1], to: body) }
     }
 
-    @Test func `the announced length is the end, with or without a word`() throws {
+    @Test func `the announced length is the end, with or without a finish call`() throws {
         let questions = Questions()
         let body = StreamedBody(length: 2)
         body.onRoom(questions.note)
@@ -374,7 +374,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         #expect(throws: TransportError.self) { try write([1], to: body) }
     }
 
-    @Test func `it can start over while nothing was dropped`() throws {
+    @Test func `it can restart while nothing was dropped`() throws {
         let body = StreamedBody()
         let puller = try Puller()
         let first = TestPattern.bytes(count: StreamedBody.capacity)
@@ -423,7 +423,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
         }
     }
 
-    /// The digest of the first 3,000,000 bytes of seed 8, asked of the server.
+    /// The digest of the first 3,000,000 bytes of seed 8, from the server.
     private static var sha256OfPattern8: String {
         let answer = try? TestServer.shared.control("/digest/3000000", query: "seed=8")
         return answer.map { String(decoding: $0, as: UTF8.self) } ?? "no answer"

@@ -1,4 +1,4 @@
-// Wherry: request bodies that are coded while they are sent
+// Wherry: request bodies that are compressed while they are sent
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -23,11 +23,11 @@ import WherrySystem
         return output
     }
 
-    /// Half pattern, which stays as long as it is, half zeros.
+    /// Half pattern, which does not compress, half zeros.
     private static let content = TestPattern.bytes(count: 400_000) + [UInt8](repeating: 0, count: 600_001)
 
     @Test(arguments: Inflater.Coding.allCases, [64, 65_536, 1 << 20])
-    func `what comes out is the body, and the same again after a rewind`(
+    func `the output decodes to the body, and again after a rewind`(
         coding: Inflater.Coding, room: Int
     ) throws {
         try withFolder { folder in
@@ -48,7 +48,7 @@ import WherrySystem
 
             #expect(body.rewind())
             #expect(body.plainSent == 0)
-            // Given up in the middle, with a job under way.
+            // Abandoned in the middle, with a job in flight.
             _ = puller.read(body, at: 100)
             #expect(body.rewind())
             #expect(try puller.readAll(body, at: 4_099) == first)
@@ -62,7 +62,7 @@ import WherrySystem
         workers.close()
     }
 
-    @Test func `what was written can be decoded before its writer goes on`() throws {
+    @Test func `written bytes can be decoded before their writer continues`() throws {
         let stream = StreamedBody()
         let body = CodedBody(stream, .gzip, flushes: true, workers: workers)
         let puller = try Puller()
@@ -97,7 +97,7 @@ import WherrySystem
         workers.close()
     }
 
-    @Test func `the failure of a body is that of the coded one`() throws {
+    @Test func `the failure of a body is that of the compressed one`() throws {
         let stream = StreamedBody(length: 10)
         let body = CodedBody(stream, .deflate, flushes: true, workers: workers)
         stream.finish()

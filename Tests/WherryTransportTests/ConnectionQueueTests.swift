@@ -1,4 +1,4 @@
-// Wherry: whose turn it is when connections are few
+// Wherry: the order of requests when connections are few
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -24,7 +24,7 @@ import WherrySystem
         }
     }
 
-    @Test("Streams of HTTP/2 are no connections, from the first answer on")
+    @Test("HTTP/2 streams do not count as connections, from the first response on")
     func streams() throws {
         var queue = ConnectionQueue(perHost: 6, total: 8)
         let first = try admitted(40, "two.test", &queue)
@@ -35,7 +35,7 @@ import WherrySystem
         while let next = queue.next() { running.append(next) }
         #expect(running.count == 40)
         for exchange in running { _ = queue.note(exchange, isMultiplexed: true) }
-        // All of them go on for ever, and others have every connection.
+        // All of them run forever, and others have every connection.
         #expect(try admitted(9, "a.test", &queue).count == 6)
         #expect(try admitted(9, "b.test", &queue).count == 2)
         // One connection carries a hundred, not more.
@@ -45,7 +45,7 @@ import WherrySystem
         #expect(queue.next() == nil)
     }
 
-    @Test("Another priority moves those that wait behind their new equals, paused ones too")
+    @Test("A new priority moves waiting requests behind their new equals, paused ones too")
     func priorities() throws {
         var queue = ConnectionQueue(perHost: 1, total: 8)
         let running = try exchange("a.test")
@@ -94,7 +94,7 @@ import WherrySystem
         #expect(queue.isEmpty)
     }
 
-    @Test("Who asks for HTTP/1.1 takes a connection, whatever the host speaks")
+    @Test("A request for HTTP/1.1 uses a connection, whatever the host supports")
     func bound() throws {
         var queue = ConnectionQueue(perHost: 2, total: 8)
         let first = try admitted(1, "two.test", &queue)
@@ -105,13 +105,13 @@ import WherrySystem
         _ = queue.note(old[0], isMultiplexed: false)
         let streams = try admitted(50, "two.test", &queue)
         #expect(streams.count == 50, "the others are streams still")
-        // One is given the connection that such a one has left.
+        // One uses the connection that such a request has left.
         streams[0].state.isOnSerial = true
         _ = queue.note(streams[0], isMultiplexed: false)
         #expect(try admitted(9, "two.test", &queue).count == 9, "and say what the host speaks")
     }
 
-    @Test("A paused one gives way, and has its old turn when it goes on")
+    @Test("A paused request yields, and gets its old position when it resumes")
     func paused() throws {
         var queue = ConnectionQueue(perHost: 1, total: 1)
         let running = try admitted(1, "a.test", &queue)
@@ -135,7 +135,7 @@ import WherrySystem
         #expect(queue.isEmpty)
     }
 
-    @Test("A higher limit counts at once, and a lower one for those that wait")
+    @Test("A higher limit applies at once, and a lower one to waiting requests")
     func limits() throws {
         var queue = ConnectionQueue(perHost: 1, total: 2)
         let running = try admitted(5, "a.test", &queue)
@@ -149,7 +149,7 @@ import WherrySystem
         #expect(queue.next() == nil)
     }
 
-    @Test("Of many hosts that were visited, the idle ones are forgotten")
+    @Test("Of many visited hosts, the idle ones are forgotten")
     func places() throws {
         var queue = ConnectionQueue(perHost: 6, total: 32)
         for index in 0..<10_000 {
@@ -162,7 +162,7 @@ import WherrySystem
         #expect(queue.placeCount <= 1_100)
     }
 
-    @Test("R28 a higher priority goes first, on whichever host, and equals in their order")
+    @Test("R28 a higher priority is first, on any host, and equals keep their order")
     func priority() throws {
         var queue = ConnectionQueue(perHost: 9, total: 1)
         let running = try admitted(1, "first.test", &queue)
@@ -172,7 +172,7 @@ import WherrySystem
         }
         let early = line.filter { queue.admit($0) }
         #expect(early.isEmpty)
-        // One that was paused comes back among its equals, at the place it had.
+        // A paused request returns among its equals, at its old position.
         line[2].state.isPaused = true
         queue.pauseChanged(line[2])
         line[2].state.isPaused = false
@@ -190,7 +190,7 @@ import WherrySystem
     }
 
     @Test(
-        "A hundred thousand wait, and each gets its turn in order",
+        "A hundred thousand requests wait, and each starts in order",
         arguments: [(1, 10_000), (1_000, 100_000), (10_000, 10_000)])
     func many(hosts: Int, count: Int) throws {
         var queue = ConnectionQueue(perHost: 1, total: 1)
@@ -206,7 +206,7 @@ import WherrySystem
         let wait = all.filter { !queue.admit($0) }
         #expect(wait.count == count)
         #expect(queue.nextDeadline == now.advanced(by: 1))
-        // The last ten are late first.
+        // The last ten move to the front late.
         let late = queue.expired(at: now.advanced(by: 10))
         #expect(late.map { ObjectIdentifier($0) } == all.suffix(10).reversed().map { ObjectIdentifier($0) })
         // Every third is cancelled, from the front and from the middle.

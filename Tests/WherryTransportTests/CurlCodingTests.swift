@@ -1,4 +1,4 @@
-// Wherry: the libcurl transport and content codings, right and wrong
+// Wherry: the libcurl transport and content encodings, valid and invalid
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -13,14 +13,14 @@ import WherrySystem
 
     init() throws { scope = try TestServer.shared.scope() }
 
-    /// A server that sends this head and body, and ends the connection.
+    /// A server that sends these headers and this body, and closes the connection.
     private func serve(_ head: String, _ body: [UInt8]) throws -> String {
         let bytes = Data(Array("HTTP/1.1 200 OK\r\n\(head)\r\n".utf8) + body).base64EncodedString()
         try scope.script("raw", #"[{"raw": [["send_base64", "\#(bytes)"], ["fin"]]}]"#)
         return scope.url("/s/raw")
     }
 
-    /// What the server sends for a path, as it is on the wire.
+    /// The server's bytes for a path, as they are on the wire.
     private func coded(_ path: String, _ transport: CurlTransport) throws -> [UInt8] {
         try Call("GET", scope.url(path)) { $0.decoding = .identity }.start(on: transport).result()
             .body.array
@@ -32,7 +32,7 @@ import WherrySystem
         "Content-Encoding: br\r\n", "Content-Encoding: br\r\nContent-Encoding: identity\r\n",
         "Content-Encoding: gzip;q=1\r\n",
     ])
-    func `a coding that cannot be undone is an error, unless nobody wants it undone`(
+    func `an unknown encoding is an error, unless decoding is disabled`(
         fields: String
     ) throws {
         try withTransport { transport in
@@ -43,7 +43,7 @@ import WherrySystem
             _ = try serve("Content-Length: 3\r\n" + fields, Array("abc".utf8))
             let kept = try Call("GET", url) { $0.decoding = .identity }.start(on: transport).result()
             #expect(kept.error == nil && kept.body.text == "abc")
-            // Without a body there is nothing to undo.
+            // An empty body needs no decoding.
             _ = try serve("Content-Length: 0\r\n" + fields, [])
             #expect(try Call("GET", url).start(on: transport).result().error == nil)
         }
@@ -53,7 +53,7 @@ import WherrySystem
         "Content-Encoding: GZip\r\n", "Content-Encoding: identity, gzip\r\n",
         "Content-Encoding: x-gzip ,\r\nContent-Encoding: identity\r\n",
     ])
-    func `one coding is undone however it is written`(fields: String) throws {
+    func `an encoding is decoded in any notation`(fields: String) throws {
         try withTransport { transport in
             let body = try coded("/gzip", transport)
             for decoding in [ContentDecoding.gzip, .all] {
@@ -66,7 +66,7 @@ import WherrySystem
         }
     }
 
-    @Test func `asking for br and zstd takes nothing away from the checks of gzip`() throws {
+    @Test func `accepting br and zstd does not weaken the checks of gzip`() throws {
         try withTransport { transport in
             let body = try coded("/gzip", transport)
             let url = try serve("Content-Encoding: gzip\r\n", Array(body.dropLast(3)))
@@ -81,7 +81,7 @@ import WherrySystem
     }
 
     @Test(arguments: ["/br", "/zstd"])
-    func `what libcurl decodes is counted by its size on the wire`(path: String) throws {
+    func `a body that libcurl decodes counts by its size on the wire`(path: String) throws {
         try withTransport { transport in
             let size = try coded(path, transport).count
             let call = try Call("GET", scope.url(path)) { $0.decoding = .all }.start(on: transport)
@@ -96,9 +96,9 @@ import WherrySystem
         }
     }
 
-    // libcurl takes what it decoded of a cut stream for the whole, wherever the connection ends.
+    // libcurl treats the decoded part of a cut stream as complete, wherever the connection ends.
     @Test(arguments: ["br", "zstd"])
-    func `what libcurl decodes is an error at every cut`(coding: String) throws {
+    func `a body that libcurl decodes is an error at every cut`(coding: String) throws {
         try withTransport { transport in
             let whole = try coded("/\(coding)", transport)
             #expect(whole.count > 50)
@@ -117,7 +117,7 @@ import WherrySystem
                 let chunked = try ask("Transfer-Encoding: chunked\r\n", size + cut + [13, 10])
                 #expect(chunked.error?.kind == .truncated, "\(count)")
             }
-            // Whether this one is whole nobody can tell either.
+            // Whether this one is complete is unknown, too.
             let end = try ask("", whole)
             #expect(end.error?.kind == .badEncoding)
             #expect(end.error?.message.contains("gzip") == true)
@@ -127,9 +127,10 @@ import WherrySystem
     }
 
     @Test(arguments: [false, true])
-    func `a little input that becomes a lot waits for its receiver`(eager: Bool) throws {
+    func `a small input with a large output waits for its receiver`(eager: Bool) throws {
         try withTransport { transport in
-            // Each zero costs a thousandth of a byte; the texts between keep it no bomb.
+            // Each zero costs a thousandth of a byte; the texts between keep it below the bomb
+            // limit.
             let zeros = try coded("/gzip?zeros=900000", transport)
             let text = try coded("/gzip", transport)
             let whole = [[UInt8]](repeating: zeros + text, count: 10).flatMap { $0 }
@@ -153,12 +154,12 @@ import WherrySystem
         }
     }
 
-    /// Gives piece after piece back; answers how many were out at most.
+    /// Returns chunk after chunk; reports the maximum outstanding.
     private func consumeAll(_ call: Call, _ transport: CurlTransport, pauses: Bool) throws -> Int {
         var consumed = 0
         var peak = 0
         while true {
-            // Whatever is to come without a consumed piece has come.
+            // Everything that can arrive without a consumed chunk has arrived.
             let turned = Monitor(false)
             transport.schedule(at: transport.clock.now()) { turned.update { $0 = true } }
             _ = turned.wait { $0 ? true : nil }
@@ -180,7 +181,7 @@ import WherrySystem
     }
 
     @Test(arguments: [204, 304])
-    func `an answer that has no body may tell any length`(status: Int) throws {
+    func `a response without a body may declare any length`(status: Int) throws {
         try withTransport { transport in
             for fields in ["Content-Length: 999999999999", "Content-Encoding: gzip"] {
                 let head = Data("HTTP/1.1 \(status) X\r\n\(fields)\r\n\r\n".utf8).base64EncodedString()

@@ -1,4 +1,4 @@
-// Wherry: the libcurl transport and bodies that nobody wants: pages of redirects
+// Wherry: the libcurl transport and unwanted bodies: pages of redirects
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -24,7 +24,7 @@ import WherrySystem
             .start(on: transport)
     }
 
-    @Test func `a page without an end is read a little, and is over`() throws {
+    @Test func `an endless page is read a little, and then dropped`() throws {
         let url = try serve(
             #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\n\r\n"], ["bytes", 50000000], ["keep"]"#)
         try withTransport { transport in
@@ -32,7 +32,7 @@ import WherrySystem
             #expect(try call.result().error == nil)
             #expect(try call.result().head?.status == 302)
             #expect(call.exchange.receivedOnWire < 200_000)
-            // Its connection is gone, and the next request has a clean one.
+            // Its connection is closed, and the next request uses a clean one.
             let next = try Call("GET", scope.url("/bytes/10")).start(on: transport).result()
             #expect(next.body.array == TestPattern.bytes(count: 10))
             #expect(!next.metrics.isReused)
@@ -47,7 +47,7 @@ import WherrySystem
         #"["send", "Content-Length: 500\r\n\r\nhello"], ["rst"]"#,
         #"["send", "Transfer-Encoding: chunked\r\n\r\nno chunk"], ["fin"]"#,
     ])
-    func `a page that is damaged or cut is no error`(rest: String) throws {
+    func `a damaged or cut page is not an error`(rest: String) throws {
         try withTransport { transport in
             for decoding in [ContentDecoding.gzip, .all, .identity] {
                 let url = try serve(
@@ -59,7 +59,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a page that does not go on is not waited for, and a short one keeps its connection`()
+    @Test func `a stalled page is not awaited, and a short one keeps its connection`()
         throws
     {
         let clock = ManualClock()
@@ -78,7 +78,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a total time counts for a page too`() throws {
+    @Test func `a total timeout applies to a page too`() throws {
         let clock = ManualClock()
         let url = try serve(
             #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\nContent-Length: 9\r\n\r\nx"], ["keep"]"#)

@@ -9,7 +9,7 @@ import WherrySystem
 @testable import WherryTransport
 
 @Suite struct CurlFaultTests {
-    /// Asks for a path of the test server.
+    /// Requests a path of the test server.
     private func ask(
         _ path: String, method: String = "GET",
         _ disposition: BodyDisposition = .collect(limit: 1 << 26)
@@ -30,7 +30,8 @@ import WherrySystem
         return try #require(answer)
     }
 
-    /// Asks a server that sends exactly these bytes and ends the connection.
+    /// Sends a request to a server that responds with exactly these bytes and closes the
+    /// connection.
     private func ask(raw text: String, end: String = "fin") throws -> (
         result: ExchangeResult, heads: Int
     ) {
@@ -42,7 +43,7 @@ import WherrySystem
 
     // MARK: Bodies
 
-    @Test func `a body that is cut short is an error, and what came is kept`() throws {
+    @Test func `a cut body is an error, and the received bytes are kept`() throws {
         for query in ["cut=400", "chunked=1&chunk=100&cut=400"] {
             let (result, _) = try ask("/bytes/1000?\(query)")
             #expect(result.error?.kind == .truncated)
@@ -54,13 +55,13 @@ import WherrySystem
         #expect(unfinished.body.count == 1000)
     }
 
-    @Test func `a reset in the body is told as one`() throws {
+    @Test func `a reset during the body is reported as one`() throws {
         let (result, _) = try ask("/bytes/100000?reset=50000")
         #expect(result.error?.kind == .reset)
         #expect(result.head?.status == 200)
     }
 
-    @Test func `a delivered body that is cut is handed over up to the cut`() throws {
+    @Test func `a delivered body that is cut is delivered up to the cut`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for eager in [true, false] {
@@ -75,7 +76,7 @@ import WherrySystem
         }
     }
 
-    @Test func `bytes after the end of a body belong to no body`() throws {
+    @Test func `bytes after the end of a body are discarded`() throws {
         let scope = try TestServer.shared.scope()
         for chunked in ["", "&chunked=1"] {
             try withTransport { transport in
@@ -88,9 +89,9 @@ import WherrySystem
     }
 
     @Test(arguments: ["send", "fin"])
-    func `what comes over an idle connection is not the next answer`(stray: String) throws {
+    func `bytes on an idle connection are not the next response`(stray: String) throws {
         // libcurl 7.88 gave the second request "evil": bytes that a server, or a proxy in between,
-        // had sent after the first answer was over.
+        // had sent after the first response.
         let scope = try TestServer.shared.scope()
         let evil = stray == "send"
             ? #"["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"], ["keep"]"# : #"["fin"]"#
@@ -110,7 +111,7 @@ import WherrySystem
             #expect(second.error == nil && second.head?.status == 200)
             #expect(String(decoding: second.body.array, as: UTF8.self).contains("\"bytes\": \(body.count)"))
             #expect(!second.metrics.isReused)
-            // And the connection that took its place is kept.
+            // And the connection that replaced it is kept.
             let third = try Call("GET", scope.url("/bytes/100")).start(on: transport).result()
             #expect(third.body.array == TestPattern.bytes(count: 100))
             #expect(third.metrics.isReused)
@@ -118,7 +119,7 @@ import WherrySystem
         #expect(try scope.stats().connections == 2)
     }
 
-    @Test func `nor is it where many connections idle`() throws {
+    @Test func `the same holds with many idle connections`() throws {
         let scope = try TestServer.shared.scope()
         let count = 300
         let step = #"""
@@ -154,7 +155,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a value that is not UTF-8 is read as ISO-8859-1, and kept as it came`() throws {
+    @Test func `a value that is not UTF-8 is decoded as ISO-8859-1, and kept unchanged`() throws {
         let scope = try TestServer.shared.scope()
         let head: [UInt8] = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\u{0}\r\n".utf8)
             .map { $0 == 0 ? 0xE9 : $0 }
@@ -165,13 +166,13 @@ import WherrySystem
         #expect(fields["x-old"] == "café" && fields["x-new"] == "café")
         #expect(fields.values("X-Old") == ["café", "second"])
         #expect(fields.fields.map(\.value) == ["0", "café", "café", "second"])
-        // The bytes themselves are not touched, and a reference is escaped byte by byte.
+        // The bytes themselves are not changed, and a reference is escaped byte by byte.
         #expect(fields.block.array.filter { $0 >= 0x80 } == [0xE9, 0xC3, 0xA9])
         #expect(fields.reference("x-old") == "caf%E9" && fields.reference("x-new") == "café")
         #expect(fields.reference("x-none") == nil)
     }
 
-    @Test func `lengths that contradict each other are refused`() throws {
+    @Test func `contradictory lengths are refused`() throws {
         for path in [
             "/bytes/100?two_lengths=50", "/bytes/100?length=abc", "/bytes/100?length=-5",
             "/bytes/100?length=%2B100", "/bytes/100?length=100,%20100",
@@ -185,9 +186,9 @@ import WherrySystem
         #expect(same.error == nil)
     }
 
-    // MARK: Heads
+    // MARK: Headers
 
-    @Test func `what is no HTTP is told as that`() throws {
+    @Test func `a response that is not HTTP is reported as such`() throws {
         for text in [
             "garbage\r\n\r\n", "SSH-2.0-x\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
             "HTTP/1.1 099 x\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
@@ -201,7 +202,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a connection that ends without an answer, or in its head, is a broken one`() throws
+    @Test func `a connection that ends before or within its headers is reported as dropped`() throws
     {
         for (text, end) in [("", "fin"), ("", "rst"), ("HTTP/1.1 200 OK\r\nX: ", "rst")] {
             let (result, heads) = try ask(raw: text, end: end)
@@ -216,7 +217,7 @@ import WherrySystem
         }
     }
 
-    @Test func `heads of any size are bounded`() throws {
+    @Test func `the size of headers is limited`() throws {
         for path in [
             "/headers?count=300&size=5", "/headers?count=1&size=17000",
             "/headers?count=200&size=2000", "/headers?count=1&size=200000",
@@ -232,7 +233,7 @@ import WherrySystem
         #expect(large.head?.values("x-field-199").first?.count == 1000)
     }
 
-    @Test func `control bytes in a field are refused, folded lines are joined`() throws {
+    @Test func `control bytes in a header are refused, folded lines are joined`() throws {
         for bad in ["X: a\u{0}b", "X: a\rb"] {
             let (result, heads) = try ask(
                 raw: "HTTP/1.1 200 OK\r\n\(bad)\r\nContent-Length: 0\r\n\r\n")
@@ -248,7 +249,7 @@ import WherrySystem
         #expect(first.error != nil)
     }
 
-    @Test func `interim answers are passed over, and bounded`() throws {
+    @Test func `interim responses are skipped, and limited`() throws {
         for path in ["/status/103", "/status/102?then=418", "/bytes/10?informational=103,100,199"] {
             let (result, heads) = try ask(path)
             #expect(result.error == nil, "\(path)")
@@ -264,7 +265,7 @@ import WherrySystem
         #expect(only.head == nil)
     }
 
-    @Test func `neither a field nor a trailer poses as a status line`() throws {
+    @Test func `neither a header nor a trailer passes as a status line`() throws {
         let (field, heads) = try ask(
             raw: "HTTP/1.1 200 OK\r\nHTTP/1.1 500: x\r\nX: y\r\nContent-Length: 2\r\n\r\nok")
         #expect(field.error == nil)
@@ -280,7 +281,7 @@ import WherrySystem
         #expect(more == 1)
     }
 
-    @Test func `a switch of protocols nobody asked for is no answer`() throws {
+    @Test func `an unrequested protocol switch is not a response`() throws {
         let (result, heads) = try ask(
             raw: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhello")
         #expect(result.error != nil)
@@ -288,7 +289,7 @@ import WherrySystem
         #expect(heads == 0)
     }
 
-    @Test func `HTTP 1-0 is spoken`() throws {
+    @Test func `HTTP 1-0 is supported`() throws {
         let (result, _) = try ask(raw: "HTTP/1.0 200 OK\r\nContent-Type: a/b\r\n\r\nold")
         #expect(result.error == nil)
         #expect(result.head?.httpVersion == 10)
@@ -297,7 +298,7 @@ import WherrySystem
 
     // MARK: Connections
 
-    @Test func `a closed port and a name nobody has are told apart`() throws {
+    @Test func `a closed port and an unknown name are distinguished`() throws {
         let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(probe) }
         let port = try bindLoopback(probe)
@@ -309,7 +310,7 @@ import WherrySystem
         #expect(unknown.error?.kind == .resolve)
     }
 
-    @Test func `the errno of a failure is not told of the next one`() throws {
+    @Test func `the errno of a failure is not reported for the next one`() throws {
         let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(probe) }
         let port = try bindLoopback(probe)
@@ -321,8 +322,8 @@ import WherrySystem
         }
     }
 
-    @Test func `a connection that is not accepted has a time limit of its own`() throws {
-        // A listener whose queue is full answers no SYN.
+    @Test func `a connection that is not accepted has its own timeout`() throws {
+        // A listener with a full queue answers no SYN.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         let port = try bindLoopback(listener)
@@ -370,7 +371,7 @@ import WherrySystem
         return UInt16(bigEndian: address.sin_port)
     }
 
-    @Test func `a connection that died while idle is replaced without a word`() throws {
+    @Test func `a connection that dropped while idle is replaced silently`() throws {
         let scope = try TestServer.shared.scope()
         let workers = WorkerPool(limit: 1)
         defer { workers.close() }
@@ -390,7 +391,7 @@ import WherrySystem
         }
     }
 
-    @Test func `an answer before the body was read is told, and what is left is not sent`() throws {
+    @Test func `an early response is reported, and the rest of the body is not sent`() throws {
         let scope = try TestServer.shared.scope()
         let bytes = Bytes(repeatElement(UInt8(1), count: 20_000_000))
         try withTransport { transport in

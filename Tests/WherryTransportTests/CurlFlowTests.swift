@@ -1,4 +1,4 @@
-// Wherry: flow control, pauses, cancels and connections of the libcurl transport
+// Wherry: flow control, pauses, cancels, and connections of the libcurl transport
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 
 @testable import WherryTransport
 
-/// Gives pieces back from a thread of its own, and notes how many were out at most.
+/// Returns chunks from a separate thread, and records the maximum outstanding.
 private final class SlowReceiver: ExchangeReceiver {
     struct State {
         var outstanding = 0
@@ -45,7 +45,7 @@ private final class SlowReceiver: ExchangeReceiver {
         state.update { $0.result = result }
     }
 
-    /// Consumes piece after piece until the end.
+    /// Consumes chunk after chunk until the end.
     func consumeAll(_ exchange: Exchange) throws -> ExchangeResult {
         while true {
             let step = state.wait(timeout: .milliseconds(600_000)) { state -> ExchangeResult?? in
@@ -65,7 +65,7 @@ private final class SlowReceiver: ExchangeReceiver {
 
 @Suite struct CurlFlowTests {
     @Test(arguments: [false, true], ["", "?chunked=1&chunk=5000", "?gzip=1"])
-    func `a slow receiver holds the stream and loses nothing`(eager: Bool, query: String) throws {
+    func `a slow receiver stalls the stream and loses nothing`(eager: Bool, query: String) throws {
         let scope = try TestServer.shared.scope()
         let size = 6_000_000
         try withTransport { transport in
@@ -80,7 +80,7 @@ private final class SlowReceiver: ExchangeReceiver {
             #expect(result.error == nil)
             let state = receiver.state.withLock { $0 }
             #expect(state.bytes == TestPattern.bytes(count: size))
-            // What was read from the socket in one go may be one piece more than the window.
+            // One read from the socket may exceed the window by one chunk.
             #expect(state.peak <= Exchange.window + 1)
             #expect(state.sizes.allSatisfy { $0 <= Exchange.pieceSize })
             if !eager {
@@ -90,7 +90,7 @@ private final class SlowReceiver: ExchangeReceiver {
     }
 
     @Test(arguments: [Int64(0), 1, 262_143, 262_144, 1_000_000])
-    func `later pieces start at multiples of their size in the file`(offset: Int64) throws {
+    func `later chunks start at multiples of their size in the file`(offset: Int64) throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let receiver = SlowReceiver(eager: false, offset: offset)
@@ -109,7 +109,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `an eager piece does not wait for more`() throws {
+    @Test func `an eager chunk does not wait for more`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let receiver = RecordingReceiver(.deliver(offset: 0, eager: true))
@@ -122,7 +122,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `progress is told at most ten times a second, in both directions`() throws {
+    @Test func `progress is reported at most ten times a second, in both directions`() throws {
         let scope = try TestServer.shared.scope()
         let clock = ManualClock()
         try withTransport(clock: clock) { transport in
@@ -151,7 +151,7 @@ private final class SlowReceiver: ExchangeReceiver {
 
     // MARK: Pauses
 
-    @Test func `a pause stops the stream, and what follows it is whole`() throws {
+    @Test func `a pause stops the stream, and the following bytes are complete`() throws {
         let scope = try TestServer.shared.scope()
         let size = 3_000_000
         try withTransport { transport in
@@ -177,7 +177,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `pausing again and again changes nothing of the body`() throws {
+    @Test func `repeated pauses do not change the body`() throws {
         let scope = try TestServer.shared.scope()
         let size = 4_000_000
         try withTransport { transport in
@@ -223,7 +223,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `one that is paused in the queue lets others pass`() throws {
+    @Test func `a request paused in the queue lets others pass`() throws {
         let scope = try TestServer.shared.scope()
         var configuration = TransportConfiguration()
         configuration.maxPerHost = 1
@@ -239,7 +239,7 @@ private final class SlowReceiver: ExchangeReceiver {
             try scope.open(gate: "g")
             #expect(try third.result().error == nil)
             #expect(!second.receiver.isFinished)
-            // Nor do those that come later wait for it.
+            // Later ones do not wait for it either.
             let fourth = try Call("GET", scope.url("/bytes/4")).start(on: transport)
             #expect(try fourth.result().error == nil)
             transport.setPaused(second.exchange, false)
@@ -287,7 +287,7 @@ private final class SlowReceiver: ExchangeReceiver {
 
             let kind = try early.result().error?.kind
             #expect(kind == .cancelled || kind == nil)
-            // Everything is as before for those who come later.
+            // Everything is unchanged for later requests.
             let after = try Call("GET", scope.url("/bytes/10")).start(on: transport).result()
             #expect(after.error == nil)
             for call in [early, queued, waiting, uploading, receiving] {
@@ -296,7 +296,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    /// Cancels its exchange from inside the call that it names.
+    /// Cancels its exchange from inside the named call.
     private final class Canceller: ExchangeReceiver {
         let transport: CurlTransport
         let moment: String
@@ -327,7 +327,7 @@ private final class SlowReceiver: ExchangeReceiver {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let receiver = Canceller(transport, at: moment)
-            // With more than the window, since nothing is consumed: it ends by the cancel only.
+            // With more than the window, since no chunk is consumed: it ends by the cancel only.
             let size = moment == "success" ? 10 : 10_000_000
             let exchange = Exchange(
                 ExchangeRequest(method: "GET", url: try HTTPURL(scope.url("/bytes/\(size)"))),
@@ -346,7 +346,7 @@ private final class SlowReceiver: ExchangeReceiver {
 
     // MARK: Connections
 
-    @Test func `a connection is kept and used again`() throws {
+    @Test func `a connection is kept and reused`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for index in 0..<5 {
@@ -363,7 +363,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `not more connections than allowed, and who came first starts first`() throws {
+    @Test func `there are no more connections than allowed, and requests start in order`() throws {
         let scope = try TestServer.shared.scope()
         var configuration = TransportConfiguration()
         configuration.maxPerHost = 3
@@ -384,7 +384,7 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `the limit for all hosts counts across them, and can be raised`() throws {
+    @Test func `the limit for all hosts applies across them, and can be raised`() throws {
         let scope = try TestServer.shared.scope()
         var configuration = TransportConfiguration()
         configuration.maxPerHost = 2
@@ -407,11 +407,11 @@ private final class SlowReceiver: ExchangeReceiver {
         }
     }
 
-    @Test func `names are looked up side by side, and their sockets do no harm`() throws {
+    @Test func `names are looked up in parallel, and their sockets do no harm`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
-            // Fresh connections to a name: each lookup has sockets of its own, whose numbers the
-            // connections then get.
+            // New connections to a name: each lookup has its own sockets, whose numbers the
+            // connections then reuse.
             for _ in 0..<20 {
                 let calls = try (0..<6).map { _ in
                     try Call("GET", scope.url("/bytes/100", host: "localhost")) {

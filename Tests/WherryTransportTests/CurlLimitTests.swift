@@ -1,4 +1,4 @@
-// Wherry: the libcurl transport where memory, threads and connections are few, and in a forked child
+// Wherry: the libcurl transport with few resources, and in a forked child
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -9,7 +9,7 @@ import WherrySystem
 @testable import WherryTransport
 
 @Suite struct CurlLimitTests {
-    @Test func `a raised limit counts at once, also while the loop sleeps`() throws {
+    @Test func `a raised limit applies at once, also while the loop sleeps`() throws {
         let scope = try TestServer.shared.scope()
         var configuration = TransportConfiguration()
         configuration.maxPerHost = 1
@@ -25,13 +25,13 @@ import WherrySystem
         }
     }
 
-    @Test func `what was never asked has no measurements`() throws {
+    @Test func `a request that was never sent has no measurements`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let first = try Call("GET", scope.url("/bytes/1000")).start(on: transport).result()
             #expect(first.metrics.received > 1000 && first.metrics.remoteAddress == "127.0.0.1")
             let second = try Call("GET", scope.url("/bytes/1000"))
-            // Both in one turn of the loop, before libcurl has looked at the first.
+            // Both in one iteration of the loop, before libcurl has seen the first.
             transport.schedule(at: transport.clock.now()) {
                 transport.start(second.exchange, wake: .now)
                 transport.cancel(second.exchange)
@@ -44,7 +44,7 @@ import WherrySystem
     }
 
     @Test(arguments: [0, 1, 1000, 65_536, 65_537])
-    func `of a body of any size the whole is told as sent`(size: Int) throws {
+    func `a body of any size is reported as sent completely`(size: Int) throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let body = Bytes(repeatElement(UInt8(7), count: size))
@@ -69,7 +69,7 @@ import WherrySystem
                 let before = try heldMemory()
                 let scope = server.scope()
                 do {
-                    // All at once, so that each has a handle of its own.
+                    // All at once, so that each has a separate handle.
                     let calls = try (0..<40).map { _ in
                         try Call(
                             "PUT", scope.url("/sink?gate=g"), headers: [("Expect", nil)],
@@ -87,7 +87,7 @@ import WherrySystem
         }
     }
 
-    @Test func `where no thread can be had, nothing waits for one`() async {
+    @Test func `without a free thread, no request waits for one`() async {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
             let scope = server.scope()
@@ -99,8 +99,8 @@ import WherrySystem
                 transport.start(held.exchange, wake: .never)
                 let mine = try Call("GET", scope.url("/bytes/10"))
                 transport.start(mine.exchange, wake: .never)
-                // Room for small things, none for a thread's stack. Those of ended threads are
-                // kept for others, so new ones have to be larger.
+                // Space for small objects, none for a thread's stack. Stacks of ended threads are
+                // reused, so new ones must be larger.
                 var attributes = pthread_attr_t()
                 pthread_attr_init(&attributes)
                 try #require(pthread_attr_setstacksize(&attributes, 64 << 20) == 0)
@@ -118,7 +118,7 @@ import WherrySystem
         }
     }
 
-    @Test func `fields and copies that there is no memory for are not sent as fewer`() async {
+    @Test func `a request without memory for its headers or copies fails`() async {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
             let large = String(repeating: "x", count: 64 << 20)
@@ -147,7 +147,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a forked child that lets go of a transport leaves its parent's connections alone`()
+    @Test func `a forked child that releases a transport keeps its parent's connections open`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -182,7 +182,7 @@ import WherrySystem
     }
 }
 
-/// How many bytes malloc has given out and not got back.
+/// The bytes that malloc has allocated and not freed.
 private func heldMemory() throws -> Int {
     typealias Info = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
     let info = unsafeBitCast(try #require(dlsym(nil, "malloc_info")), to: Info.self)
@@ -203,7 +203,7 @@ private func heldMemory() throws -> Int {
     return system - free.reduce(0, +) + (sizes["mmap"] ?? 0)
 }
 
-/// Lets this process have so many bytes more of address space than it has now.
+/// Lets this process have this many more bytes of address space.
 private func limitMemory(toMore bytes: Int) throws {
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         .split(separator: " ").first.flatMap { Int($0) }

@@ -1,4 +1,4 @@
-// Wherry: who turns the loop of the libcurl transport, its end, and many requests at once
+// Wherry: threads that drive the loop of the libcurl transport, its end, and many requests at once
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,10 +8,10 @@ import WherrySystem
 
 @testable import WherryTransport
 
-/// How many threads and descriptors this process has; told in processes of their own, where no other
-/// test makes any.
+/// The number of threads and descriptors of this process; counted in separate processes, where no
+/// other test creates any.
 private enum Counts {
-    /// Those that are leaving are not among them: a join returns a moment before /proc forgets one.
+    /// Exiting threads are not included: a join returns a moment before /proc removes the thread.
     static var threads: Set<String> {
         Set(entries("/proc/self/task").filter { !isLeaving($0) })
     }
@@ -26,13 +26,13 @@ private enum Counts {
             let line = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8),
             let name = line.range(of: ") ", options: .backwards)
         else { return true }
-        // After the name in brackets: state, five numbers, then the flags, PF_EXITING among them.
+        // After the name in brackets: state, five numbers, then the flags, including PF_EXITING.
         let fields = line[name.upperBound...].split(separator: " ")
         return fields.count > 6 && (UInt(fields[6]) ?? 0) & 4 != 0
     }
 }
 
-/// Notes the threads on which a receiver is called.
+/// Records the threads on which a receiver is called.
 private final class ThreadNoter: ExchangeReceiver {
     let threads = Monitor<[pthread_t]>([])
     let result = Monitor<ExchangeResult?>(nil)
@@ -59,7 +59,7 @@ private final class ThreadNoter: ExchangeReceiver {
 
     // MARK: Driving
 
-    @Test func `a caller that waits anyway turns the loop on its own thread`() throws {
+    @Test func `a waiting caller drives the loop on its own thread`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for _ in 0..<3 {
@@ -77,7 +77,7 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    @Test func `what a driver leaves unfinished goes on with the loop's own thread`() throws {
+    @Test func `work that a driver leaves unfinished continues on the loop's own thread`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let held = try Call("GET", scope.url("/bytes/10?gate=g"))
@@ -86,14 +86,14 @@ private final class ThreadNoter: ExchangeReceiver {
             transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: .never)
             #expect(transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false))
             #expect(!held.receiver.isFinished)
-            // The thread turns it now, so nobody else may.
+            // The thread drives it now, so no other thread may.
             #expect(!transport.drive(until: { false }, timeout: nil, returns: false))
             try scope.open(gate: "g")
             #expect(try held.result().error == nil)
         }
     }
 
-    @Test func `driving ends with its time`() throws {
+    @Test func `driving ends at its timeout`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let call = try Call("GET", scope.url("/bytes/10?gate=g"))
@@ -107,7 +107,7 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    @Test func `the thread makes way for a caller that comes again, and takes over when it does not`()
+    @Test func `the thread yields to a returning caller, and takes over when it does not return`()
         throws
     {
         let scope = try TestServer.shared.scope()
@@ -119,13 +119,13 @@ private final class ThreadNoter: ExchangeReceiver {
             transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: .soon)
             #expect(transport.drive(until: { receiver.isFinished }, timeout: nil, returns: true))
             #expect(!held.receiver.isFinished)
-            // Nobody drives now: the thread sees that by itself.
+            // No caller drives now: the thread detects that on its own.
             try scope.open(gate: "g")
             #expect(try held.result().error == nil)
         }
     }
 
-    @Test func `what is left for a caller that does not come is carried out by the thread`() throws {
+    @Test func `work left for a caller that does not return is performed by the thread`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let call = try Call("GET", scope.url("/bytes/10"))
@@ -134,7 +134,7 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    @Test func `a caller that comes again leaves the loop to the thread where another stands by`()
+    @Test func `a returning caller leaves the loop to the thread if another caller waits`()
         throws
     {
         let scope = try TestServer.shared.scope()
@@ -156,7 +156,7 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    @Test func `a driver that is told to look again asks whether it is done`() throws {
+    @Test func `a driver that is woken checks whether it is done`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let held = try Call("GET", scope.url("/bytes/10?gate=g"))
@@ -233,7 +233,7 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    @Test func `a receiver may close the transport and start anew in its last call`() throws {
+    @Test func `a receiver may close the transport and create one in its last call`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let late = Lock<[Call]>([])
@@ -256,13 +256,13 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    @Test func `closing with work in flight leaves no thread and no descriptor`() async {
+    @Test func `closing with work in flight leaks no thread and no descriptor`() async {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
             var configuration = TransportConfiguration()
             configuration.proxies.all = ""
             configuration.maxPerHost = 10
-            // Whatever is made once is made before counting.
+            // Lazily created objects are created before counting.
             func round(_ close: (CurlTransport) -> Void) throws {
                 let scope = server.scope()
                 let transport = try CurlTransport(configuration)
@@ -289,7 +289,7 @@ private final class ThreadNoter: ExchangeReceiver {
             for _ in 0..<5 { try round { $0.close() } }
             try #require(Counts.descriptors == descriptors)
             try #require(Counts.threads.isSubset(of: threads))
-            // Four threads close it at once: each returns when nothing is left.
+            // Four threads close it at once: each returns when everything is released.
             try round { transport in
                 let closers = (0..<4).compactMap { _ in
                     try? NativeThread(name: "closer") { transport.close() }
@@ -329,7 +329,7 @@ private final class ThreadNoter: ExchangeReceiver {
                 transport.start(exchange, wake: .now)
                 _ = try receiver.result()
                 try #require(Counts.threads.subtracting(threads).count == 1)
-                // The exchange knows its transport: both go here.
+                // The exchange references its transport: both are released here.
                 transport.close()
             }
             _ = try counted(use)
@@ -341,7 +341,7 @@ private final class ThreadNoter: ExchangeReceiver {
         }
     }
 
-    // MARK: Many
+    // MARK: Many requests
 
     @Test func `two thousand requests, 64 in flight, from four threads`() throws {
         let scope = try TestServer.shared.scope()

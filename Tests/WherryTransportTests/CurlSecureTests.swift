@@ -18,7 +18,7 @@ import WherrySystem
     // MARK: HTTP/2
 
     @Test(.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
-    func `streams that go on for ever leave the connections to other hosts`() throws {
+    func `endless streams leave the connections to other hosts`() throws {
         let nginx = try NginxServer.shared
         let scope = try TestServer.shared.scope()
         var configuration = trusting(nginx.ca)
@@ -46,7 +46,7 @@ import WherrySystem
     }
 
     @Test(.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
-    func `connections of both versions to one host are used again, each as it is`() throws {
+    func `connections of both versions to one host are reused, each with its version`() throws {
         let nginx = try NginxServer.shared
         try withTransport(trusting(nginx.ca)) { transport in
             func version(_ asked: Int32) throws -> (Int?, isReused: Bool) {
@@ -60,7 +60,7 @@ import WherrySystem
             for _ in 0..<20 {
                 let next = try version(11)
                 #expect(next == (11, true))
-                // Whichever it is given.
+                // Whichever one it gets.
                 let any = try version(0)
                 #expect(any.isReused)
             }
@@ -68,7 +68,7 @@ import WherrySystem
     }
 
     @Test(.enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
-    func `a stream that is reset is a broken connection`() throws {
+    func `a stream reset is reported as a dropped connection`() throws {
         let nginx = try NginxServer.shared
         let scope = try TestServer.shared.scope()
         try withTransport(trusting(nginx.ca)) { transport in
@@ -77,7 +77,7 @@ import WherrySystem
                 .start(on: transport).result()
             #expect(result.head?.httpVersion == 20)
             #expect(result.error?.kind == .reset, "\(String(describing: result.error))")
-            // The other streams of the connection have no harm.
+            // The other streams of the connection are not affected.
             let next = try Call("GET", nginx.tlsURL("/ok")).start(on: transport).result()
             #expect(next.error == nil && next.metrics.isReused)
         }
@@ -88,7 +88,7 @@ import WherrySystem
     @Test(arguments: [
         (BreakingListener.End.reset, TransportError.Kind.reset), (.close, .reset), (.answer, .tls),
     ])
-    func `a connection that breaks in the handshake is a broken one, no TLS is another matter`(
+    func `a drop during the handshake is a dropped connection, a lack of TLS another error`(
         end: BreakingListener.End, kind: TransportError.Kind
     ) throws {
         let listener = try BreakingListener(end)
@@ -100,7 +100,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a certificate of another host is told as that, whatever the host is called`() throws {
+    @Test func `a certificate of another host is reported as such for any host name`() throws {
         let server = try TestServer(certificate: .wrongName)
         try withTransport(trusting(server.ca)) { transport in
             for host in ["localhost", "expired.localhost"] {
@@ -111,8 +111,8 @@ import WherrySystem
         }
     }
 
-    // The rule for subjectAltName is ours, in a callback of OpenSSL. Without the callback a common name
-    // counted again.
+    // The rule for subjectAltName is Wherry's, in an OpenSSL callback. Without the callback a
+    // common name counted again.
     @Test func `SEC-T3 nothing is sent over TLS if certificates cannot be checked`() throws {
         let server = try TestServer(certificate: .good)
         for isInsecure in [false, true] {
@@ -133,7 +133,7 @@ import WherrySystem
 
     // MARK: Lengths
 
-    @Test func `a body over TLS without a length is verified by close_notify only`()
+    @Test func `a body over TLS without a length is verified only by close_notify`()
         throws
     {
         let server = try TestServer(certificate: .good)
@@ -154,7 +154,7 @@ import WherrySystem
     }
 }
 
-/// Takes connections, and breaks each off after the first bytes that come.
+/// Accepts connections, and drops each after its first bytes.
 final class BreakingListener: Sendable {
     enum End: Sendable { case reset, close, answer }
 
@@ -188,7 +188,7 @@ final class BreakingListener: Sendable {
                         connection, SOL_SOCKET, SO_LINGER, &option,
                         socklen_t(MemoryLayout<linger>.size))
                 } else {
-                    // With bytes unread the end would be a reset.
+                    // With unread bytes the end would be a reset.
                     var rest = [UInt8](repeating: 0, count: 65_536)
                     _ = recv(connection, &rest, rest.count, 0)
                     let words = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)

@@ -1,4 +1,4 @@
-// Wherry: the deadlines of the libcurl transport, on a clock that is moved by hand
+// Wherry: the timeouts of the libcurl transport, with a clock moved by the test
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -10,13 +10,13 @@ import WherrySystem
 @Suite struct CurlTimeoutTests {
     private let clock = ManualClock()
 
-    /// Moves the clock and returns when the loop has done what came due.
+    /// Moves the clock and returns when the loop has done everything due.
     private func advance(_ transport: CurlTransport, milliseconds: Int64) throws {
         clock.advance(by: .milliseconds(milliseconds))
         try settle(transport)
     }
 
-    /// Returns when the loop has done everything that was to be done now.
+    /// Returns when the loop has done all current work.
     private func settle(_ transport: CurlTransport) throws {
         let done = Monitor(false)
         transport.schedule(at: clock.now()) { done.update { $0 = true } }
@@ -26,7 +26,7 @@ import WherrySystem
     @Test(arguments: [
         TransportError.Kind.idleTimeout, .firstByteTimeout, .totalTimeout,
     ])
-    func `silence before the answer ends at the millisecond`(kind: TransportError.Kind) throws {
+    func `silence before the response times out on time`(kind: TransportError.Kind) throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let call = try Call("GET", scope.url("/silent")) { request in
@@ -47,9 +47,9 @@ import WherrySystem
         }
     }
 
-    // The default of 30 s for the first byte lies behind that of 20 s for silence.
+    // The default of 30 s for the first byte is longer than that of 20 s for silence.
     @Test(arguments: [(idle: 20, firstByte: 30), (30, 20), (20, 20), (0, 30)])
-    func `of two limits for the wait for an answer the shorter one counts`(
+    func `of two timeouts for the response the shorter one applies`(
         limits: (idle: Int64, firstByte: Int64)
     ) throws {
         let scope = try TestServer.shared.scope()
@@ -73,7 +73,7 @@ import WherrySystem
         }
     }
 
-    @Test func `where the low-speed rule looks after the body, the first byte has its own time`()
+    @Test func `with the low-speed rule for the body, the first byte has its own timeout`()
         throws
     {
         let scope = try TestServer.shared.scope()
@@ -93,7 +93,7 @@ import WherrySystem
         }
     }
 
-    @Test func `data starts the span of silence anew`() throws {
+    @Test func `data restarts the idle timeout`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let receiver = RecordingReceiver(.deliver(offset: 0, eager: true))
@@ -116,7 +116,7 @@ import WherrySystem
         }
     }
 
-    @Test func `the total time counts while the exchange waits for a connection`() throws {
+    @Test func `the total timeout includes the wait for a connection`() throws {
         let scope = try TestServer.shared.scope()
         var configuration = TransportConfiguration()
         configuration.maxPerHost = 1
@@ -138,7 +138,7 @@ import WherrySystem
         }
     }
 
-    @Test func `what is held back by the receiver is no silence, what follows is`() throws {
+    @Test func `a stream held by its receiver is not silent, a later silence is`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let size = 10_000_000
@@ -156,7 +156,7 @@ import WherrySystem
             try advance(transport, milliseconds: 1_000_000)
             #expect(!receiver.isFinished)
 
-            // 38 whole pieces come before the server falls silent.
+            // 38 complete chunks arrive before the server falls silent.
             var consumed = 0
             while consumed < 38 {
                 #expect(receiver.wait { $0.pieces.count > consumed })
@@ -173,7 +173,7 @@ import WherrySystem
         }
     }
 
-    /// Waits until the loop has stopped reading for want of a consumed piece.
+    /// Waits until the loop has stopped reading until a chunk is consumed.
     private func waitUntilHeld(_ exchange: Exchange, _ transport: CurlTransport) throws {
         let limit = ContinuousClock.now + .seconds(600)
         while ContinuousClock.now < limit {
@@ -187,7 +187,7 @@ import WherrySystem
         Issue.record("the stream was never held")
     }
 
-    @Test func `too little in a window is a stall, enough is not`() throws {
+    @Test func `too few bytes in a window are a stall, enough are not`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let receiver = RecordingReceiver(.deliver(offset: 0, eager: true))
@@ -211,7 +211,7 @@ import WherrySystem
         }
     }
 
-    @Test func `timeouts stand still in a pause and begin anew after it`() throws {
+    @Test func `timeouts stop in a pause and restart after it`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let call = try Call("GET", scope.url("/silent")) {
@@ -233,7 +233,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a total time counts in a pause too`() throws {
+    @Test func `a total timeout includes pauses`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let call = try Call("GET", scope.url("/silent")) {
@@ -247,7 +247,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a writer that takes its time is not the server's silence`() throws {
+    @Test func `a slow writer is not a silent server`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
             let body = StreamedBody()
@@ -269,7 +269,7 @@ import WherrySystem
         }
     }
 
-    @Test func `scheduled bodies run at their time, and those of the past soon`() throws {
+    @Test func `scheduled bodies run at their time, and overdue ones soon`() throws {
         try withTransport(clock: clock) { transport in
             let ran = Monitor<[Int]>([])
             let start = clock.now()

@@ -1,4 +1,4 @@
-// Wherry: the libcurl transport against a real server: methods, bodies, codings
+// Wherry: the libcurl transport with a real server: methods, bodies, encodings
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 
 @testable import WherryTransport
 
-/// A transport that is closed when the test is over.
+/// A transport that is closed at the end of the test.
 func withTransport(
     _ configuration: TransportConfiguration = TransportConfiguration(),
     clock: any WherrySystem.Clock = SystemClock.shared,
@@ -21,7 +21,7 @@ func withTransport(
     try body(transport)
 }
 
-/// What `/echo` answers.
+/// The `/echo` response.
 struct Echo: Decodable {
     let method: String
     let headers: [[String]]
@@ -42,7 +42,7 @@ struct Echo: Decodable {
 }
 
 @Suite struct CurlTransportTests {
-    @Test func `a GET brings status, fields and body`() throws {
+    @Test func `a GET returns status, headers, and body`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let call = try Call("GET", scope.url("/bytes/1000?seed=7&header=X-Thing:%20one"))
@@ -66,7 +66,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `a HEAD tells the length and has no body`() throws {
+    @Test func `a HEAD reports the length and has no body`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let result = try Call("HEAD", scope.url("/bytes/100000000")).start(on: transport)
@@ -78,7 +78,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `204 and 304 end with their head`() throws {
+    @Test func `204 and 304 end with their headers`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for status in [204, 304, 404, 500] {
@@ -91,7 +91,7 @@ struct Echo: Decodable {
     }
 
     @Test(arguments: [0, 1, 65_536, 65_537, 3_000_000])
-    func `a body of bytes arrives whole`(count: Int) throws {
+    func `a body of bytes arrives complete`(count: Int) throws {
         let scope = try TestServer.shared.scope()
         let bytes = TestPattern.bytes(seed: 2, count: count)
         try withTransport { transport in
@@ -110,7 +110,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `one handle carries every kind of request after every other`() throws {
+    @Test func `one handle performs every kind of request after every other`() throws {
         let scope = try TestServer.shared.scope()
         let workers = WorkerPool(limit: 1)
         defer { workers.close() }
@@ -161,7 +161,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `fields are sent as given: empty ones, suppressed ones, many lists`() throws {
+    @Test func `headers are sent as given: empty ones, suppressed ones, many lists`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let rest = HeaderList([("X-Rest", "r"), ("Accept", nil)])
@@ -183,7 +183,7 @@ struct Echo: Decodable {
     }
 
     @Test(arguments: ["chunked=1&chunk=1000", "no_length=1", "chunked=1&trailer=X-T:1", ""])
-    func `a large body comes whole in every framing`(query: String) throws {
+    func `a large body arrives complete in every framing`(query: String) throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let size = 5_000_001
@@ -192,13 +192,13 @@ struct Echo: Decodable {
 
             #expect(result.error == nil)
             #expect(result.body.array == TestPattern.bytes(seed: 3, count: size))
-            // Only over TLS can somebody on the way have cut it unnoticed.
+            // Only over TLS can an attacker have cut it unnoticed.
             #expect(result.isLengthUnverified == false)
             #expect(result.head?["x-t"] == nil)
         }
     }
 
-    @Test func `a body over the limit is refused, by its length or as it comes`() throws {
+    @Test func `a body over the limit is refused, by its length or as it arrives`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for query in ["", "?chunked=1", "?gzip=1"] {
@@ -219,7 +219,8 @@ struct Echo: Decodable {
 
     @Test func `a discarded body leaves its connection usable, an abort is the error`() throws {
         let scope = try TestServer.shared.scope()
-        // By a clock that stands: what is discarded has a second only, which a busy server exceeds.
+        // With a clock that stands still: discarding is limited to a second, which a busy server
+        // exceeds.
         try withTransport(clock: ManualClock()) { transport in
             let discarded = try Call(
                 "GET", scope.url("/bytes/30000"), receiver: RecordingReceiver(.discard)
@@ -237,10 +238,10 @@ struct Echo: Decodable {
         }
     }
 
-    // MARK: Codings
+    // MARK: Encodings
 
     @Test(arguments: ["/gzip", "/deflate", "/deflate?raw=1"])
-    func `gzip and deflate are undone`(path: String) throws {
+    func `gzip and deflate are decoded`(path: String) throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let call = try Call("GET", scope.url(path)).start(on: transport)
@@ -255,7 +256,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `without decoding the bytes come as they are sent`() throws {
+    @Test func `without decoding the bytes arrive as they are sent`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let result = try Call("GET", scope.url("/gzip")) { $0.decoding = .identity }
@@ -267,7 +268,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `br and zstd are undone where libcurl may`() throws {
+    @Test func `br and zstd are decoded if libcurl may`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for path in ["/br", "/zstd", "/gzip"] {
@@ -276,7 +277,7 @@ struct Echo: Decodable {
                 #expect(result.error == nil)
                 #expect(result.body.text.hasPrefix("{\"coding\""))
             }
-            // The next one on the same handle is as it was.
+            // The next request on the same handle is unaffected.
             let result = try Call("GET", scope.url("/br")) { $0.decoding = .identity }
                 .start(on: transport).result()
             #expect(result.error == nil)
@@ -285,7 +286,7 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `a compressed body that is cut anywhere is an error`() throws {
+    @Test func `a compressed body cut at any byte is an error`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let whole = try Call("GET", scope.url("/gzip")) { $0.decoding = .identity }
@@ -310,12 +311,12 @@ struct Echo: Decodable {
         }
     }
 
-    @Test func `a body that swells a thousandfold is refused`() throws {
+    @Test func `a body that expands a thousandfold is refused`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             let result = try Call("GET", scope.url("/gzip?zeros=50000000")).start(on: transport)
                 .result()
-            // gzip of zeros reaches 1,030 to 1; the limit for the whole is not reached.
+            // gzip of zeros reaches 1,030 to 1; the total limit is not reached.
             #expect(result.error?.kind == .tooLarge)
             #expect(result.error?.message.contains("1,000 times") == true)
             #expect(result.body.count < 40_000_000)

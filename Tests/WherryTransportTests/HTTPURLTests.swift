@@ -1,4 +1,4 @@
-// Wherry: tests that the short way of URLs gives what the parser gives.
+// Wherry: tests that the fast path for URLs gives the parser's results.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WherryTransport
 
 @Suite struct HTTPURLTests {
-    /// Every ASCII character at the places where it might mean something.
+    /// Every ASCII character at the positions where it might matter.
     static let tails: [String] =
         (0x20...0x7E).flatMap { byte -> [String] in
             let character = String(UnicodeScalar(UInt8(byte)))
@@ -20,7 +20,7 @@ import Testing
             "a", "a/b/c", "a//b", "..a", "a..", "a/..b", "é", "a/天?x", "a%zz", "a/./b", "a/../../b",
         ]
 
-    @Test("A URL of the same origin that takes the short way is what the parser makes of it")
+    @Test("A same-origin URL on the fast path equals the parser's result")
     func siblings() throws {
         let near = try HTTPURL("http://127.0.0.1:8080/v1/")
         var short = 0
@@ -37,17 +37,17 @@ import Testing
     @Test("A path below a base is joined as the parser joins it")
     func paths() throws {
         let base = try HTTPURL("http://127.0.0.1:8080/v1/")
-        // With a colon in its first part it is no path but a scheme.
+        // With a colon in its first segment it is a scheme, not a path.
         for tail in Self.tails where !tail.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") {
             let joined = try? base.resolving(tail).text
-            // What the parser makes of the two written together; it is the same for paths below.
+            // The parser's result for the two concatenated; it is the same for paths below.
             let parsed = try? HTTPURL("http://127.0.0.1:8080/v1/" + tail).text
             #expect(joined == parsed, "\(tail)")
         }
     }
 
     @Test(
-        "What a sentence shows of a URL has no secret in it",
+        "The text of a URL in a message contains no secret",
         arguments: [
             ("https://h/a", "https://h/a"),
             ("https://h/a?token=secret", "https://h/a?..."),
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "An escaped host that another reader would take for an address is none",
+        "An escaped host that another parser could read as an address is refused",
         arguments: [
             "http://%31072/", "HTTP:/%31072", "http://%30x7f.1/", "http://1%2e2/",
         ])
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "One slash before a host, three, or none are read in two ways",
+        "One slash before a host, three, or none are parsed in two ways",
         arguments: ["http:/h/", "http:///h/", "HTTPS:h/", "http:h", "https:////h/", "http:", "http://"])
     func slashes(text: String) throws {
         #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "Escapes elsewhere, and in the name of a host, are fine",
+        "Escapes elsewhere, and in the name of a host, are allowed",
         arguments: [
             ("http://127.0.0.1/a%20b?c=%31", "http://127.0.0.1/a%20b?c=%31"),
             ("http://1072/%61", "http://0.0.4.48/%61"), ("http://%65xample.com/", "http://example.com/"),
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(
-        "What is no URL of the same origin does not take the short way",
+        "Only same-origin URLs take the fast path",
         arguments: [
             "http://127.0.0.1:8081/a", "http://127.0.0.1:80800/a", "https://127.0.0.1:8080/a",
             "http://127.0.0.1:8080", "http://127.0.0.1:8080@evil/a", "http://127.0.0.1:8080.evil/a",
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(
-        "A name whose characters stand for a slash or a number is refused",
+        "A name with characters that represent a slash or a number is refused",
         arguments: ["http://a\u{2100}b.example/", "http://\u{FF11}27.1/", "http://xn--\u{FC}.example/"])
     func treacherousNames(text: String) throws {
         #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }

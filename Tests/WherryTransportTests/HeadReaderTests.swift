@@ -1,4 +1,4 @@
-// Wherry: tests of reading the head of an answer
+// Wherry: tests of parsing response headers
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -7,7 +7,7 @@ import WherrySystem
 @testable import WherryTransport
 
 @Suite struct HeadReaderTests {
-    /// Gives the lines to a reader; the step that the last of them led to.
+    /// Passes the lines to a parser; returns the step after the last of them.
     private func read(
         _ lines: [String], with reader: inout HeadReader, limit: Int = 1000
     ) -> HeadReader.Step {
@@ -19,7 +19,7 @@ import WherrySystem
         return step
     }
 
-    @Test func `a head is kept as it came, and what decides the body is noted`() throws {
+    @Test func `headers are kept unchanged, and the framing of the body is recorded`() throws {
         var reader = HeadReader()
 
         let step = read(
@@ -35,7 +35,7 @@ import WherrySystem
         #expect(noted == (12, false, .gzip))
     }
 
-    @Test func `nothing of one answer is left in the next`() throws {
+    @Test func `no data of one response remains in the next`() throws {
         var reader = HeadReader()
         _ = read(["HTTP/1.0 200 OK", "Content-Length: 9", "Content-Encoding: deflate", ""], with: &reader)
 
@@ -50,7 +50,7 @@ import WherrySystem
         #expect(noted == (nil, true, .identity))
     }
 
-    @Test func `an interim head is passed over, and trailers after the final one`() throws {
+    @Test func `interim headers are skipped, and so are trailers after the final ones`() throws {
         var reader = HeadReader()
         let interim = ["HTTP/1.1 103 Early Hints", "Link: x", "Content-Length: 5", ""]
 
@@ -65,7 +65,7 @@ import WherrySystem
         #expect(head?.block.text == "A: b\n")
     }
 
-    @Test func `a folded line goes on with the one before`() throws {
+    @Test func `a folded line continues the previous one`() throws {
         var reader = HeadReader()
 
         let step = read(["HTTP/1.1 200 OK", "A: b", "  c", "D: e", ""], with: &reader)
@@ -90,7 +90,7 @@ import WherrySystem
             (["HTTP/1.1 200 OK", "A: " + String(repeating: "x", count: 16_382)], .headerTooLarge),
             (Array(repeating: ["HTTP/1.1 102 P", ""], count: 65).flatMap { $0 }, .headerTooLarge),
         ] as [([String], TransportError.Kind)])
-    func `a head that cannot be trusted is refused`(
+    func `untrustworthy headers are refused`(
         lines: [String], kind: TransportError.Kind
     ) throws {
         var reader = HeadReader()

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "C19 hosts without a proxy, in every form of no_proxy",
+        "C19 hosts without a proxy are accepted in every form of no_proxy",
         arguments: [
             ("h.org", "http://h.org/", true), ("h.org", "http://a.b.h.org/", true),
             ("h.org", "http://ah.org/", false), ("h.org", "http://org/", false),
@@ -77,7 +77,7 @@ import Testing
         #expect(ProxyExceptions(list).invalid.isEmpty)
     }
 
-    @Test("C19 entries that make no sense are told, and except no host")
+    @Test("C19 invalid entries are reported, and exclude no host")
     func invalid() throws {
         for word in [
             "http://h.org", "h.org:", "h.org:0", "h.org:70000", "h.org:x", "10.0.0.0/33", "10.0.0.0/",
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// libcurl converts such names in the charset of the locale, and fails in the locale C.
-    @Test("C19 the host of a proxy is given to libcurl in ASCII, and the rest as it was")
+    @Test("C19 the host of a proxy is passed to libcurl in ASCII, and the rest unchanged")
     func international() throws {
         for (text, ascii, name) in [
             ("bücher.example:80", "xn--bcher-kva.example:80", "http://xn--bcher-kva.example:80"),

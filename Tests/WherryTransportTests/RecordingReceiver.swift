@@ -1,11 +1,11 @@
-// Wherry: what the transport's tests hear an exchange with
+// Wherry: the receiver of the transport's tests
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 @testable import WherryTransport
 
-/// Remembers everything an exchange says, and lets a test wait for any of it.
+/// Records everything an exchange reports, and lets a test wait for any of it.
 final class RecordingReceiver: ExchangeReceiver {
     struct Heard {
         var starts = 0
@@ -14,13 +14,13 @@ final class RecordingReceiver: ExchangeReceiver {
         var pieceBytes: Int64 = 0
         var progress: [(received: Int64, sent: Int64)] = []
         var results: [ExchangeResult] = []
-        /// In the order of calling: start, head, piece, progress, finish.
+        /// In the order of calls: start, head, piece, progress, finish.
         var order: [String] = []
     }
 
     let heard = Monitor(Heard())
     private let disposition: BodyDisposition
-    /// Whether pieces are given back as soon as they come.
+    /// Whether chunks are returned as soon as they arrive.
     private let consumesAtOnce: Bool
     private let onFinish: (@Sendable (ExchangeResult) -> Void)?
 
@@ -72,7 +72,7 @@ final class RecordingReceiver: ExchangeReceiver {
         onFinish?(result)
     }
 
-    /// Waits until the condition holds; `false` after ten minutes, which no healthy run reaches.
+    /// Waits until the condition holds; `false` after ten minutes, which no passing run reaches.
     func wait(_ condition: @escaping (Heard) -> Bool) -> Bool {
         heard.wait(timeout: .milliseconds(600_000)) { condition($0) ? true : nil } ?? false
     }
@@ -98,7 +98,7 @@ struct Call {
     let exchange: Exchange
     let receiver: RecordingReceiver
 
-    /// Makes an exchange, not started yet.
+    /// Creates an exchange, not started yet.
     init(
         _ method: String = "GET", _ url: String, headers: [(String, String?)] = [],
         body: ExchangeBody = .none, receiver: RecordingReceiver = RecordingReceiver(),

@@ -1,4 +1,4 @@
-// Wherry: how many requests may start in a span of time
+// Wherry: rate limits for starting requests
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -22,7 +22,7 @@ import WherrySystem
     }
 
     @Test(arguments: [(1, 0), (3, 0), (5, 1), (7, 20), (1_000_000, 0)] as [(Int64, Int64)])
-    func `never more than the burst and what the time has brought`(count: Int64, burst: Int64) {
+    func `at most the burst plus the tokens of the elapsed time`(count: Int64, burst: Int64) {
         let rate = Self.rate(count, burst: burst)
         var bucket = TokenBucket(count, rate)
         var now = Self.at(0)
@@ -49,7 +49,7 @@ import WherrySystem
         #expect(bucket.isFull(at: Self.at(0)))
     }
 
-    @Test func `the greatest settings do not overflow`() {
+    @Test func `the largest settings do not overflow`() {
         var rate = Self.rate(1, burst: 10_000)
         rate.span = .milliseconds(86_400_000)
         var bucket = TokenBucket(1, rate)
@@ -60,7 +60,7 @@ import WherrySystem
         #expect(bucket.opening(after: Self.at(0))?.since(Self.at(0)) == rate.span)
     }
 
-    @Test func `a host without a token holds up no other, and a queue tells when it goes on`() throws {
+    @Test func `a host without a token delays no other, and a queue reports its restart`() throws {
         var queue = ConnectionQueue(perHost: 6, total: 32)
         queue.setRate(Self.rate(0, perHost: 2))
         queue.advance(to: Self.at(0))
@@ -73,7 +73,7 @@ import WherrySystem
         #expect(try !admit("a.test"))
         #expect(queue.next() == nil)
         #expect(queue.nextOpening == Self.at(500))
-        // Whoever comes while another waits gets in line, and out of it at once.
+        // A request that arrives while another waits is queued, and leaves the queue at once.
         #expect(try !admit("b.test"))
         #expect(queue.next()?.request.url.origin.host == "b.test")
         #expect(queue.next() == nil)
@@ -106,7 +106,7 @@ import WherrySystem
         #expect(queue.placeCount <= 3_000)
     }
 
-    @Test func `a limit that is taken away lets everybody go`() throws {
+    @Test func `removing a limit starts all waiting requests`() throws {
         var queue = ConnectionQueue(perHost: 6, total: 32)
         queue.setRate(Self.rate(1))
         queue.advance(to: Self.at(0))

@@ -1,4 +1,4 @@
-// Wherry: how much may come in a second
+// Wherry: bandwidth limits
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -11,7 +11,7 @@ import WherrySystem
         Instant(nanoseconds: milliseconds * 1_000_000)
     }
 
-    /// How much is let through in so many milliseconds, asked for in pieces all the time.
+    /// The amount granted in this many milliseconds to continuous requests for chunks.
     private func amount(
         _ budget: inout SpeedBudget, _ piece: Int, from start: Int64, to end: Int64
     ) -> Int {
@@ -26,14 +26,14 @@ import WherrySystem
         return sum
     }
 
-    @Test("D24 a limit is kept to a tenth", arguments: [1_000, 16_384, 100_000])
+    @Test("D24 a limit is met within a tenth", arguments: [1_000, 16_384, 100_000])
     func exact(_ piece: Int) {
         var budget = SpeedBudget(rate: 1_000_000)
         let sum = amount(&budget, piece, from: 0, to: 10_000)
         #expect((9_900_000...10_200_000).contains(sum))
     }
 
-    @Test("D24 what was not used is not made up for, but for a tenth of a second")
+    @Test("D24 unused bandwidth expires, except for a tenth of a second")
     func noBurst() {
         var budget = SpeedBudget(rate: 1_000_000)
         budget.take(1000, now: at(0))
@@ -41,7 +41,7 @@ import WherrySystem
         #expect((100_000...115_000).contains(sum))
     }
 
-    @Test("D24 a limit that is changed counts at once, and 0 is none")
+    @Test("D24 a changed limit applies at once, and 0 means no limit")
     func changed() {
         var budget = SpeedBudget(rate: 1)
         budget.take(1_000_000, now: at(0))
@@ -55,7 +55,7 @@ import WherrySystem
         #expect(budget.heldUntil(at(900)) == nil)
     }
 
-    @Test("D24 sizes and rates beyond all measure trap nowhere")
+    @Test("D24 extreme sizes and rates never cause a trap")
     func extremes() {
         for rate in [1, Int64.max, -5] {
             var budget = SpeedBudget(rate: rate)

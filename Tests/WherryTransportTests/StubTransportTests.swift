@@ -6,17 +6,17 @@ import WherrySystem
 
 @testable import WherryTransport
 
-@Suite("R39 a stub transport stands in for the network") struct StubTransportTests {
+@Suite("R39 a stub transport replaces the network") struct StubTransportTests {
     private func withStub(_ body: (StubTransport) throws -> Void) throws {
         let stub = StubTransport()
         defer { stub.close() }
         try body(stub)
     }
 
-    /// Waits until the stub has done all it can without the clock moving.
+    /// Waits until the stub has done everything possible without moving the clock.
     private func settle(_ stub: StubTransport) { stub.advance(milliseconds: 0) }
 
-    @Test func `an answer comes in the order of the contract`() throws {
+    @Test func `a response arrives in the order of the contract`() throws {
         try withStub { stub in
             stub.addAnswer(
                 url: "http://api.test/items", status: 201, head: "X-A: 1\r\nx-b: 2",
@@ -36,7 +36,7 @@ import WherrySystem
         }
     }
 
-    @Test func `rules go by method, URL, prefix, age and count`() throws {
+    @Test func `rules match by method, URL, prefix, age, and count`() throws {
         try withStub { stub in
             stub.addAnswer(method: "POST", url: "http://a.test/x", body: Bytes("post"))
             stub.addAnswer(url: "http://a.test/x", times: 2, body: Bytes("twice"))
@@ -65,7 +65,7 @@ import WherrySystem
     }
 
     @Test(arguments: [Int64(0), 7])
-    func `a failure comes at once or after so many bytes`(after: Int64) throws {
+    func `a failure arrives at once or after a number of bytes`(after: Int64) throws {
         try withStub { stub in
             stub.addFailure(url: "*", kind: .truncated, afterBytes: after)
             let call = try Call("GET", "http://a.test/").start(on: stub)
@@ -78,7 +78,7 @@ import WherrySystem
         }
     }
 
-    @Test func `it records what would have been sent`() throws {
+    @Test func `it records the requests it receives`() throws {
         try withStub { stub in
             stub.addAnswer(url: "*")
             _ = try Call(
@@ -110,7 +110,7 @@ import WherrySystem
         }
     }
 
-    @Test func `HEAD, 204 and 304 have no body, whatever the rule says`() throws {
+    @Test func `HEAD, 204, and 304 have no body, whatever the rule says`() throws {
         try withStub { stub in
             stub.addAnswer(method: "HEAD", url: "*", body: Bytes("abc"))
             stub.addAnswer(url: "http://a.test/204", status: 204, body: Bytes("abc"))
@@ -128,7 +128,7 @@ import WherrySystem
         }
     }
 
-    @Test func `delays pass by the clock, and each time is seen as it comes`() throws {
+    @Test func `delays follow the clock, and each step sees its exact time`() throws {
         try withStub { stub in
             stub.addAnswer(url: "http://a.test/", body: Bytes("late"))
             #expect(stub.setDelay(milliseconds: 1500))
@@ -170,7 +170,7 @@ import WherrySystem
     @Test(arguments: [
         TransportError.Kind.idleTimeout, .firstByteTimeout, .totalTimeout,
     ])
-    func `a silent server meets the deadlines exactly`(kind: TransportError.Kind) throws {
+    func `a silent server meets the timeouts exactly`(kind: TransportError.Kind) throws {
         try withStub { stub in
             stub.addAnswer(url: "*")
             stub.setDelay(milliseconds: 60_000)
@@ -191,7 +191,7 @@ import WherrySystem
         }
     }
 
-    @Test func `time may be moved to its end, and goes on to be told`() throws {
+    @Test func `the clock may be moved to its maximum, and still reports times`() throws {
         try withStub { stub in
             stub.addAnswer(url: "*")
             stub.setDelay(milliseconds: 60_000)
@@ -199,7 +199,7 @@ import WherrySystem
             settle(stub)
             stub.advance(milliseconds: .max)
             #expect(try call.result().error == nil)
-            // Who has no deadline is not late at the end of time either.
+            // A request without a timeout is not late at the maximum time either.
             stub.advance(milliseconds: .max)
             stub.addAnswer(url: "http://b.test/")
             let late = try Call("GET", "http://b.test/")
@@ -210,7 +210,7 @@ import WherrySystem
         }
     }
 
-    @Test func `while paused nothing moves and silence is not counted`() throws {
+    @Test func `during a pause nothing moves and silence is not counted`() throws {
         try withStub { stub in
             stub.addAnswer(url: "*", body: Bytes("x"))
             stub.setDelay(milliseconds: 5_000)
@@ -229,7 +229,7 @@ import WherrySystem
         }
     }
 
-    @Test func `pieces are cut at multiples and held back by the receiver`() throws {
+    @Test func `chunks are cut at multiples and held back by the receiver`() throws {
         try withStub { stub in
             let size = 5 * Exchange.pieceSize
             let body = Bytes((0..<size).map { UInt8(truncatingIfNeeded: $0 / 1000) })
@@ -243,7 +243,7 @@ import WherrySystem
             let counts = { receiver.heard.withLock { $0.pieces.map { $0.count } } }
             #expect(
                 counts() == [Exchange.pieceSize - 1000, Exchange.pieceSize, Exchange.pieceSize])
-            // Held back by us: that is no silence of the server's.
+            // Held by the test: that is not a silent server.
             stub.advance(milliseconds: 10_000)
             #expect(!receiver.isFinished)
 
@@ -260,7 +260,7 @@ import WherrySystem
         }
     }
 
-    @Test func `collected bodies have a limit, discarded ones are gone, an abort is the error`()
+    @Test func `buffered bodies have a limit, discarded ones are dropped, an abort is the error`()
         throws
     {
         try withStub { stub in
@@ -280,7 +280,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a cancel ends what runs and what waits, once`() throws {
+    @Test func `a cancel ends running and waiting requests, once`() throws {
         try withStub { stub in
             stub.addAnswer(url: "*")
             stub.setDelay(milliseconds: 60_000)
@@ -306,7 +306,7 @@ import WherrySystem
         }
     }
 
-    @Test func `closing tells everybody and ends the thread`() throws {
+    @Test func `closing notifies all receivers and ends the thread`() throws {
         let stub = StubTransport()
         stub.addAnswer(url: "*")
         stub.setDelay(milliseconds: 60_000)
@@ -321,7 +321,7 @@ import WherrySystem
         stub.advance(milliseconds: 1)
     }
 
-    @Test func `clients that share a stub share rules, records and time, and are closed alone`()
+    @Test func `clients of one stub share rules, records, and clock, and are closed separately`()
         throws
     {
         try withStub { stub in

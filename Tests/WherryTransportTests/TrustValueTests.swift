@@ -1,4 +1,4 @@
-// Wherry: the values that trust is made of: hosts, addresses, certificates
+// Wherry: the values of trust: hosts, addresses, certificates
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -15,7 +15,7 @@ import WherrySystem
         return pins
     }
 
-    @Test("S9 the most specific name counts, whatever case and with a dot at its end")
+    @Test("S9 the most specific name applies, in any case and with a trailing dot")
     func table() {
         var table = PinTable()
         for (name, key) in [
@@ -52,7 +52,7 @@ import WherrySystem
     }
 
     @Test(
-        "SEC-U7 addresses are of the kinds that they lead to, also inside of IPv6",
+        "SEC-U7 addresses have the kind of their target, also inside of IPv6",
         arguments: [
             ("127.0.0.1", AddressClasses.loopback), ("127.255.1.2", .loopback),
             ("0.0.0.0", .loopback), ("0.1.2.3", .loopback),
@@ -70,7 +70,7 @@ import WherrySystem
             ("64:ff9b::10.0.0.1", .privateUse), ("64:ff9b::8.8.8.8", []),
             ("::ffff:0:192.168.0.1", .privateUse), ("::ffff:0:8.8.8.8", []),
             ("2002:7f00:1::", .loopback), ("2002:a00:1::1", .privateUse), ("2002:808:808::1", []),
-            // Teredo: the server in clear, and the host behind it inverted.
+            // Teredo: the server in plain form, and the host after it inverted.
             ("2001:0:4136:e378:8000:63bf:f7f7:f7f7", []),
             ("2001:0:4136:e378:8000:63bf:f5ff:fffe", .privateUse),
             ("2001:0:4136:e378:8000:63bf:80ff:fffe", .loopback),
@@ -100,7 +100,7 @@ import WherrySystem
         }
     }
 
-    @Test("S4 keys are read as openssl reads them, from DER, PEM and alone")
+    @Test("S4 keys are parsed as openssl parses them, from DER, PEM, and alone")
     func keys() throws {
         let authority = try Authority.shared
         func read(_ name: String) throws -> [UInt8] {
@@ -118,7 +118,7 @@ import WherrySystem
         #expect(Certificate.all(in: try read("good.key")) == nil)
     }
 
-    @Test("S4 no file, cut or changed anywhere, does more than be refused")
+    @Test("S4 a file cut or changed at any byte is at worst refused")
     func damage() throws {
         let authority = try Authority.shared
         let der = [UInt8](try Data(contentsOf: URL(fileURLWithPath: authority.path("good.der"))))
@@ -139,7 +139,7 @@ import WherrySystem
         }
     }
 
-    @Test("S8 what pins would refuse is told once for each host, with the key that was shown")
+    @Test("S8 a pin violation is reported once for each host, with the key that was sent")
     func reports() throws {
         let authority = try Authority.shared
         var configuration = TransportConfiguration()

@@ -1,4 +1,4 @@
-// Wherry: bodies that wait until it is decided what becomes of them
+// Wherry: bodies that wait for a decision
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -8,7 +8,8 @@ import WherrySystem
 @testable import WherryTransport
 
 @Suite struct WaitingBodyTests {
-    /// Runs the body until the head has come and a round trip later, and takes what is told by then.
+    /// Runs the body until the headers have arrived and a round trip longer, and returns the
+    /// reports so far.
     private func withWaiting(
         _ query: String, method: String = "GET",
         _ body: (Call, TestServer.Scope) throws -> Void
@@ -28,10 +29,10 @@ import WherrySystem
     }
 
     @Test(arguments: ["", "?chunked=1&chunk=5000", "?gzip=1", "?hold=0&gate=go"])
-    func `a body is collected whenever that is decided`(query: String) throws {
+    func `a body is buffered whenever that is decided`(query: String) throws {
         try withWaiting("/bytes/600000\(query)") { call, scope in
             call.exchange.decide(.collect(limit: 1 << 20))
-            // Only the first counts.
+            // Only the first decision counts.
             call.exchange.decide(.discard)
             if query.contains("gate") { try scope.open(gate: "go") }
             let result = try call.result()
@@ -50,7 +51,7 @@ import WherrySystem
     }
 
     @Test(arguments: [("/status/204", "GET"), ("/bytes/1000", "HEAD"), ("/bytes/0", "GET")])
-    func `an answer without a body does not end before`(url: String, method: String) throws {
+    func `a response without a body waits for the decision`(url: String, method: String) throws {
         try withWaiting(url, method: method) { call, _ in
             call.exchange.decide(.collect(limit: 10))
             let result = try call.result()
@@ -58,7 +59,7 @@ import WherrySystem
         }
     }
 
-    @Test func `limits, aborts and cancels count for it`() throws {
+    @Test func `limits, aborts, and cancels apply to it`() throws {
         try withWaiting("/bytes/1000") { call, _ in
             call.exchange.decide(.collect(limit: 999))
             let error = try call.result().error
@@ -71,7 +72,7 @@ import WherrySystem
         }
     }
 
-    @Test func `while it waits only the deadline counts`() throws {
+    @Test func `while it waits only the total timeout applies`() throws {
         let clock = ManualClock()
         let scope = try TestServer.shared.scope()
         try withTransport(clock: clock) { transport in
@@ -89,7 +90,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a pause and a cancel find a body that waits`() throws {
+    @Test func `a pause and a cancel work on a waiting body`() throws {
         let scope = try TestServer.shared.scope()
         try withTransport { transport in
             for cancels in [false, true] {
@@ -112,7 +113,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a stub lets a body wait too`() throws {
+    @Test func `a stub supports waiting bodies too`() throws {
         let stub = StubTransport()
         defer { stub.close() }
         stub.advance(milliseconds: 0)

@@ -7,7 +7,7 @@ import Testing
 @testable import WherryTransport
 
 @Suite struct WakeupSocketTests {
-    /// Two connected sockets that programs started later inherit.
+    /// Two connected sockets that later programs inherit.
     private final class Pair {
         let ends: [Int32]
 
@@ -28,8 +28,8 @@ import Testing
         var isInherited: [Bool] { ends.map { fcntl($0, F_GETFD) & FD_CLOEXEC == 0 } }
     }
 
-    /// One byte that came and went between three looks was taken for a wake-up.
-    @Test func `a socket of the program is not taken for one that wakes libcurl`() throws {
+    /// One byte that was sent and read between three checks was taken for a wake-up.
+    @Test func `a socket of the program is not taken for a libcurl wake-up socket`() throws {
         let (library, program, quiet) = (Pair(), Pair(), Pair())
         WakeupSockets.setCloseOnExec(below: quiet.ends[1] + 1) {
             library.write()
@@ -45,7 +45,7 @@ import Testing
         #expect(quiet.isInherited == [true, true])
     }
 
-    @Test func `where nothing can be woken nothing is changed`() {
+    @Test func `if no wake-up is possible nothing is changed`() {
         let library = Pair()
         WakeupSockets.setCloseOnExec(below: library.ends[1] + 1, wake: { false }, drain: {})
         #expect(library.isInherited == [true, true])

@@ -1,4 +1,4 @@
-/* Wherry: a program that ends while the library works
+/* Wherry: a program that exits while the library works
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: exit_child WAY WORK URL COUNT DELAY_US FILE [initialized]
@@ -81,7 +81,7 @@ static void begin(const char *work, int count) {
       fail("segments");
     if (wherry_client_download(client, request, file, queue, NULL, NULL) != WHERRY_OK)
       fail("download");
-    for (;;) { /* until bytes have come */
+    for (;;) { /* until bytes have arrived */
       wherry_event *event = NULL;
       if (wherry_queue_next(queue, 20000, &event) != WHERRY_OK) fail("no progress");
       if (wherry_event_get_kind(event) == WHERRY_EVENT_DONE) fail("the download has ended");
@@ -92,7 +92,7 @@ static void begin(const char *work, int count) {
   } else {
     wherry_request *request = request_for(url);
     if (strcmp(work, "upload") == 0) {
-      /* More than the sockets take, so that the request is never complete. */
+      /* More than the socket buffers hold, so that the request is never complete. */
       static char body[64 << 20];
       if (wherry_request_set_method(request, "POST") != WHERRY_OK ||
           wherry_request_set_body(request, body, sizeof body, NULL) != WHERRY_OK)

@@ -1,4 +1,4 @@
-/* Wherry: a program that LeakSanitizer examines when it ends
+/* Wherry: a program that LeakSanitizer examines at its exit
  * SPDX-License-Identifier: Apache-2.0
  *
  * usage: leak_child URL free|keep

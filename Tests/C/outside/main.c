@@ -1,10 +1,10 @@
-/* Wherry: uses the installed library as anybody would; C99 and C++11
+/* Wherry: uses the installed library as an outside program; C99 and C++11
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
 #include <wherry.h>
 
-/* The argument is the version that is expected. */
+/* The argument is the expected version. */
 int main(int count, char **arguments) {
   wherry_client *client = NULL;
   wherry_request *request = NULL;

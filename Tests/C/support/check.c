@@ -1,4 +1,4 @@
-/* Wherry: runs C tests and says what failed
+/* Wherry: runs C tests and reports failures
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "check.h"

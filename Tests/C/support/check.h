@@ -1,4 +1,4 @@
-/* Wherry: what a C test is written with
+/* Wherry: the macros and helpers for C tests
  * SPDX-License-Identifier: Apache-2.0
  *
  *   TEST("R2 without a method and parameters it is GET") {
@@ -6,9 +6,9 @@
  *     CHECK_TEXT(wherry_request_method(request), "GET");
  *   }
  *
- * A program links check.c, which has its main: it runs the tests whose description contains an
- * argument (all without one) and fails if a check failed or none ran. CHECK goes on, REQUIRE ends
- * the test. Checks may stand in any thread, REQUIRE only in the test's own. */
+ * A program links check.c, which contains main. It runs the tests whose names contain an argument
+ * (all tests without arguments), and fails if a check failed or no test ran. CHECK continues after
+ * a failure, REQUIRE ends the test. Any thread may use CHECK, only the test's thread REQUIRE. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -33,7 +33,7 @@
 #define CHECK_INT(actual, expected) \
   check_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
 #define CHECK_TEXT(actual, expected) check_text((actual), (expected), #actual, __FILE__, __LINE__)
-/* The text holds the piece. */
+/* The text contains the piece. */
 #define CHECK_HOLDS(text, piece) check_holds((text), (piece), true, #text, __FILE__, __LINE__)
 #define CHECK_LACKS(text, piece) check_holds((text), (piece), false, #text, __FILE__, __LINE__)
 #define CHECK_BYTES(bytes, count, expected, expected_count) \
@@ -45,11 +45,11 @@
 #define CHECK_FAILS(call, status, reason) \
   check_fails((call), (status), (reason), #call, __FILE__, __LINE__)
 
-/* Resident memory has grown by less than so many KiB since `before`, of check_resident_kib. Not
- * judged, and said so, where WHERRY_TEST_INSTRUMENTED is set: valgrind and sanitizers need more. */
+/* Resident memory has grown by less than this many KiB since `before`, from check_resident_kib.
+ * Skipped with a message if WHERRY_TEST_INSTRUMENTED is set: valgrind and sanitizers need more. */
 #define CHECK_GROWTH(before, limit_kib) check_growth((before), (limit_kib), __FILE__, __LINE__)
 
-/* The same with the most that was in RAM since check_reset_peak. */
+/* The same with the peak of resident memory since check_reset_peak. */
 #define CHECK_PEAK(before, limit_kib) check_peak((before), (limit_kib), __FILE__, __LINE__)
 #define REQUIRE_(passed) do { if (!(passed)) check_end_test(); } while (0)
 #define REQUIRE(condition) REQUIRE_(CHECK(condition))
@@ -72,7 +72,7 @@ bool check_fails(wherry_status actual, wherry_status expected, const char *reaso
                  const char *what, const char *file, int line);
 bool check_growth(long before, long limit_kib, const char *file, int line);
 bool check_peak(long before, long limit_kib, const char *file, int line);
-/* Ends the test that runs, which has failed. */
+/* Ends the running test, which has failed. */
 _Noreturn void check_end_test(void);
 
 /* The one function to call when a test ends, failed or not. */
@@ -81,26 +81,26 @@ void check_at_end(void (*function)(void));
 void *check_memory(size_t size);
 /* printf into such memory. */
 __attribute__((format(printf, 1, 2))) char *check_format(const char *format, ...);
-/* A path inside this test's own folder, which is empty at its start and removed after it. */
+/* A path inside this test's own folder, which is empty at the start and removed afterwards. */
 __attribute__((format(printf, 1, 2))) char *check_path(const char *format, ...);
-/* A number of this test, unique in the process. */
+/* A number for this test, unique in the process. */
 unsigned check_number(void);
-/* The whole file in such memory, NUL behind it; NULL and *count -1 if there is none. */
+/* The complete file in memory of this test, NUL-terminated; NULL and *count -1 if it is missing. */
 char *check_read_file(const char *path, long *count);
 void check_write_file(const char *path, const void *bytes, size_t count);
 bool check_exists(const char *path);
-/* How many entries a directory has; -1 if there is none. */
+/* The number of entries of a directory; -1 if it is missing. */
 long check_entries(const char *directory);
 /* Resident memory and open descriptors of this process. */
 long check_resident_kib(void);
-/* Forgets how much was in RAM before; false where the kernel does not let it. */
+/* Resets the peak of resident memory; false if the kernel does not allow it. */
 bool check_reset_peak(void);
 long check_descriptors(void);
-/* Whether this process comes down to so many threads: one that was joined may be listed for a
- * moment more. */
+/* Whether this process gets down to this many threads: a joined thread may stay listed for a
+ * moment. */
 bool check_threads_are(long count);
 long check_threads(void);
-/* Whether WHERRY_LOOPS is "full": then what is repeated is repeated as often as its row says. */
+/* Whether WHERRY_LOOPS is "full": then loops run the number of times in their row. */
 bool check_in_full(void);
 
 #endif

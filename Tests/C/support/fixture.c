@@ -1,4 +1,4 @@
-/* Wherry: objects of a test and answers as plain values
+/* Wherry: objects of a test, and responses as plain values
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "fixture.h"
@@ -43,7 +43,7 @@ static void *keep(kept_kind kind, void *handle) {
   return handle;
 }
 
-/* A machine that is busy with other things for long is no fault; tests of the limits set them. */
+/* A busy machine is not a failure; tests of the timeouts set their own. */
 static const struct { wherry_option option; int64_t value; } patience[] = {
   {WHERRY_OPTION_IDLE_TIMEOUT_MS, WAIT_MS},
   {WHERRY_OPTION_CONNECT_TIMEOUT_MS, WAIT_MS},

@@ -1,4 +1,4 @@
-/* Wherry: other programs, started by a C test
+/* Wherry: other programs started by a C test
  * SPDX-License-Identifier: Apache-2.0 */
 /* For pipe2. */
 #define _GNU_SOURCE
@@ -39,7 +39,7 @@ program program_start(const char *path, const char *const *arguments) {
   return started;
 }
 
-/* Takes in what it writes next; false at the end. */
+/* Reads its next output; false at the end. */
 static bool read_errors(program *started) {
   size_t room = MAX_ERRORS - 1 - started->err_count;
   REQUIRE(room > 0);

@@ -1,4 +1,4 @@
-/* Wherry: starts the scripted test server and steers it
+/* Wherry: starts the scripted test server and controls it
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "server.h"
@@ -21,7 +21,7 @@
 extern char **environ;
 static int port, tls_port, nginx_port;
 static char nginx_ca_path[512], unix_path[108];
-/* What the authority announced; "" while there is none. */
+/* The announcement of the authority; "" if there is none. */
 static char authority[8192];
 
 _Noreturn static void give_up(const char *what) {
@@ -43,9 +43,9 @@ static void announced_path(const char *line, const char *name, char *path, size_
   snprintf(path, capacity, "%.*s", (int)strcspn(found, "\""), found);
 }
 
-/* Runs a Python module of the test server with these further words, and gives its first line, the
- * test program's for good. It leaves when its standard input ends: our end of the pipe stays open
- * until we are gone. */
+/* Runs a Python module of the test server with these arguments, and returns its first line, kept
+ * until the program exits. The server exits when its standard input closes: this process keeps its
+ * end of the pipe open until it exits. */
 static const char *launch(const char *module, char *const *more, char *line, int capacity) {
   int input[2], output[2];
   pid_t pid;

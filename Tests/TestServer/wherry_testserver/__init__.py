@@ -1,7 +1,7 @@
 # Wherry: scripted loopback HTTP server for the tests
 # SPDX-License-Identifier: Apache-2.0
-"""A small HTTP/1.1 server that misbehaves exactly as told.
+"""A small HTTP/1.1 server that misbehaves exactly as requested.
 
-Run it with ``python3 -m wherry_testserver --port 0``; the routes are listed in
-``Tests/TestServer/README.md``. Only the standard library is needed (Python 3.9 or newer).
+Run it with ``python3 -m wherry_testserver --port 0``; ``Tests/TestServer/README.md`` lists the
+routes. It needs only the standard library (Python 3.9 or newer).
 """

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python3 -m wherry_testserver --port 0`` prints ``{"port": N, "pid": ...}`` and serves.
 
-It leaves when its standard input (a pipe) reaches EOF, when the given parent is gone, when nothing
-has happened for ``--idle-exit`` seconds or ``--max-life`` seconds have passed, and on SIGTERM.
+It exits when its standard input (a pipe) reaches EOF, when the given parent is gone, when nothing
+has happened for ``--idle-exit`` seconds, when ``--max-life`` seconds have passed, and on SIGTERM.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 async def serve(options: argparse.Namespace, told: Dict[str, object], unix: str) -> None:
-    """Serves until a reason to leave comes up; ``told`` goes into the announcement."""
+    """Serves until there is a reason to exit; ``told`` is added to the announcement."""
     loop = asyncio.get_running_loop()
     leave = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, leave.set)
@@ -91,7 +91,7 @@ async def serve(options: argparse.Namespace, told: Dict[str, object], unix: str)
 
 
 def announce(path: str, line: object) -> None:
-    """Tells whoever started us where we listen."""
+    """Reports the ports to the parent process."""
     text = json.dumps(line)
     if path:
         with open(path + ".new", "w", encoding="utf-8") as file:
@@ -101,7 +101,7 @@ def announce(path: str, line: object) -> None:
 
 
 def watch_stdin(loop: asyncio.AbstractEventLoop, leave: asyncio.Event) -> None:
-    """Leaves at EOF of standard input, if that is a pipe or a socket."""
+    """Exits at EOF of standard input, if that is a pipe or a socket."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
@@ -118,13 +118,13 @@ def watch_stdin(loop: asyncio.AbstractEventLoop, leave: asyncio.Event) -> None:
         try:
             loop.call_soon_threadsafe(leave.set)
         except RuntimeError:
-            pass  # The loop has ended already.
+            pass  # The loop has already ended.
 
     threading.Thread(target=read, daemon=True).start()
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of that number exists."""
+    """Whether a process with that id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,13 +1,12 @@
-# Wherry: a certificate authority that issues certificates nobody should trust
+# Wherry: a certificate authority for certificates that must not be trusted
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a set of good and bad server certificates by the openssl command, for as long as it runs.
+"""Makes a set of good and bad server certificates with the openssl command, for as long as it runs.
 
 ``python3 -m wherry_testserver.authority`` prints one JSON line and serves until its standard input
-ends: the plain port of a scripted server, its TLS port, and the files that tests need. Which
-certificate a TLS connection gets is told by the name it asks for: ``expired.localhost`` is served
-the one of kind ``expired``. Further ports speak TLS 1.1 or TLS 1.2 alone, demand a certificate of
-the client, staple what an OCSP responder said, or show a certificate whose common name is an
-address.
+ends: the plain port of a scripted server, its TLS port, and the files that tests need. The server
+name of a TLS connection selects the certificate: ``expired.localhost`` gets the one of kind
+``expired``. Further ports speak only TLS 1.1 or TLS 1.2, require a client certificate, staple an
+OCSP response, or present a certificate whose common name is an address.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .__main__ import announce, watch_stdin
 from .certs import openssl
 from .server import Server
 
-#: What the ca command of openssl wants to know, with a list of what was issued beside it.
+#: The configuration of openssl's ca command, and the list of issued certificates.
 CONFIG = """[ca]
 default_ca=all
 [all]
@@ -123,12 +122,12 @@ class Authority:
             )  # fmt: skip
 
     def serve(self, kind: str, *chain: str) -> None:
-        """Certificates to be sent after the server's own."""
+        """Certificates sent after the server's own."""
         self.kinds.append(kind)
         self._write(f"{kind}.chain", "".join(self._read(f"{name}.pem") for name in (kind, *chain)))
 
     def leaf(self, kind: str, names: Optional[str] = None, **how: object) -> None:
-        """A server's certificate right below its issuer."""
+        """A server certificate directly below its issuer."""
         self.issue(kind, f"DNS:{kind}.localhost" if names is None else names, **how)  # type: ignore[arg-type]
         self.serve(kind)
 
@@ -159,10 +158,10 @@ class Authority:
         self.serve("expired-intermediate", "inter-expired")
         self.leaf("narrow", by="inter-narrow")
         self.serve("narrow", "inter-narrow")
-        # Issued by a leaf that is no CA.
+        # Issued by a leaf that is not a CA.
         self.leaf("by-a-leaf", by="good")
         self.serve("by-a-leaf", "good")
-        # The right certificates of another chain behind one that does not belong to them.
+        # The valid certificates of another chain after one that does not belong to them.
         self.leaf("stuffed", by="stranger")
         self.serve("stuffed", "good", "inter")
         self.leaf("weak-key", bits=1024)
@@ -209,7 +208,7 @@ class Authority:
         arguments = ("-config", "ca.cnf", "-cert", "ca.pem", "-keyfile", "ca.key")
         openssl(self.folder, "ca", *arguments, "-revoke", "revoked.pem")
         openssl(self.folder, "ca", *arguments, "-gencrl", "-out", "crl.pem")
-        # A responder knows what it finds in the list.
+        # A responder knows the certificates in the list.
         serial = self._ask("good", "-serial").split("=")[1]
         with open(self.path("index.txt"), "a", encoding="utf-8") as file:
             file.write(f"V\t20991231000000Z\t\t{serial}\tunknown\t/CN=good\n")
@@ -227,7 +226,7 @@ class Authority:
         ).stdout.strip()
 
     def pin(self, name: str) -> str:
-        """The pin of a certificate's key, by openssl alone."""
+        """The pin of a certificate's key, computed by openssl alone."""
         script = (
             f"openssl x509 -in {name}.pem -pubkey -noout | openssl pkey -pubin -outform DER"
             " | openssl dgst -sha256 -binary | openssl base64"
@@ -239,7 +238,7 @@ class Authority:
 
     def context(self, kind: str, demands: bool = False) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # Weak keys and digests are for the client to refuse.
+        # The client must refuse weak keys and digests.
         context.set_ciphers("DEFAULT@SECLEVEL=0")
         context.load_cert_chain(self.path(f"{kind}.chain"), self.path(f"{kind}.key"))
         if demands:
@@ -248,7 +247,7 @@ class Authority:
         return context
 
     def by_name(self, demands: bool = False) -> ssl.SSLContext:
-        """Serves the kind that the last label before ``localhost`` names."""
+        """Serves the kind named by the last label before ``localhost``."""
         contexts = {kind: self.context(kind, demands) for kind in self.kinds}
 
         def choose(connection: ssl.SSLObject, name: Optional[str], _: ssl.SSLContext) -> None:
@@ -261,7 +260,8 @@ class Authority:
 
 
 class Leftovers(asyncio.Protocol):
-    """Reads what still comes over a connection whose handshake has failed, until the client ends it."""
+    """Reads the remaining bytes of a connection with a failed handshake, until the client ends it.
+    """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -271,8 +271,8 @@ class Leftovers(asyncio.Protocol):
 
 
 def tell_alerts() -> None:
-    """asyncio keeps the alert of a failed handshake to itself and resets the connection: no server of
-    the world does."""
+    """asyncio drops the alert of a failed handshake and resets the connection, unlike real servers.
+    """
     kind: Any = asyncio.sslproto.SSLProtocol
     complete = kind._on_handshake_complete
 
@@ -285,7 +285,7 @@ def tell_alerts() -> None:
         if transport.can_write_eof():
             transport.write_eof()
         protocol._handshake_timeout_handle.cancel()
-        # Whoever waits for the handshake hears of its end, and closes nothing.
+        # The waiter of the handshake is notified of its end, and closes nothing.
         protocol._state = asyncio.sslproto.SSLProtocolState.UNWRAPPED
         protocol._wakeup_waiter(error)
         transport.set_protocol(Leftovers(transport))
@@ -294,14 +294,14 @@ def tell_alerts() -> None:
 
 
 class Staple:
-    """``openssl s_server`` with an answer of an OCSP responder, or without one."""
+    """``openssl s_server`` with an OCSP response, or without one."""
 
     def __init__(self, authority: Authority, kind: str) -> None:
         command = [
             "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", f"{kind}.pem", "-key",
             f"{kind}.key", "-cert_chain", "ca.pem", "-status_file", f"{kind}.ocsp", "-www",
         ]  # fmt: skip
-        # -www needs a terminal's end of file no more than a pipe's: it is never read.
+        # -www never reads the end of file, from a terminal or a pipe.
         self.process = subprocess.Popen(
             command, cwd=authority.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True,
@@ -328,7 +328,7 @@ async def run(authority: Authority, told: Dict[str, object]) -> None:
     told["port"] = await server.listen("127.0.0.1", 0, None)
     told["tls_port"] = await server.listen("127.0.0.1", 0, authority.by_name())
     old = authority.context("good")
-    # Deprecated, which is the point.
+    # Deprecated, as intended.
     old.minimum_version = ssl.TLSVersion.TLSv1
     old.maximum_version = ssl.TLSVersion.TLSv1_1
     told["tls11_port"] = await server.listen("127.0.0.1", 0, old)

@@ -1,6 +1,6 @@
 # Wherry: certificates for the tests, made by the openssl command
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a CA and server and client certificates into a folder. Nothing of it outlives the tests."""
+"""Makes a CA, and server and client certificates, in a folder that is deleted after the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = "subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1,IP:::1"
 
 
 def openssl(folder: str, *arguments: str) -> None:
-    """Runs openssl in the folder; its words are shown only when it fails."""
+    """Runs openssl in the folder; its output is shown only if it fails."""
     done = subprocess.run(
         ["openssl", *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True
     )
@@ -24,7 +24,7 @@ def openssl(folder: str, *arguments: str) -> None:
 def make(folder: str, kind: str = "good") -> Dict[str, str]:
     """Makes ca.pem, server.pem and server.key of that kind, client.pem and client.key.
 
-    Answers their paths under ``ca``, ``cert``, ``key``, ``client_cert`` and ``client_key``.
+    Returns their paths under ``ca``, ``cert``, ``key``, ``client_cert`` and ``client_key``.
     """
     if kind not in KINDS:
         raise ValueError(f"{kind} is none of {KINDS}")

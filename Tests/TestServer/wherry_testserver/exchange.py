@@ -1,6 +1,6 @@
-# Wherry: one request and its answer on the test server, faults included
+# Wherry: one request and its response on the test server, including faults
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the request's body and writing the response under a plan of faults."""
+"""Reading the request body and writing the response with the planned faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_BODY = frozenset((204, 304))
 
 
 class Hangup(Exception):
-    """Ends the connection now; the word says how: fin, rst or drop."""
+    """Ends the connection now; the word selects how: fin, rst, or drop."""
 
     def __init__(self, how: str) -> None:
         super().__init__(how)
@@ -31,10 +31,10 @@ class Hangup(Exception):
 
 
 class Faults:
-    """What shall go wrong while a body is written; offsets count body bytes.
+    """The faults of a body that is being written; offsets count body bytes.
 
-    ``base`` is the absolute offset of the first byte, so that ``cut_at=`` and its kind can
-    speak of positions in the whole representation.
+    ``base`` is the absolute offset of the first byte, so that ``cut_at=`` and similar parameters
+    can use positions in the complete representation.
     """
 
     __slots__ = ("points", "rate", "shared", "drip", "interval", "hold")
@@ -61,7 +61,7 @@ class Faults:
 
 
 class Exchange:
-    """A request being answered."""
+    """A request that is being processed."""
 
     def __init__(self, server: Server, wire: Wire, request: Request, entry: Entry) -> None:
         self.server = server
@@ -80,7 +80,7 @@ class Exchange:
     # The request's body
 
     async def pieces(self, rate: float = 0) -> AsyncIterator[bytes]:
-        """The body as it comes, at most ``rate`` bytes per second where given."""
+        """Yields the body as it arrives, at ``rate`` bytes per second at most if given."""
         if self._continue and not self.request.flag("no_continue"):
             self._continue = False
             await self.wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -121,11 +121,11 @@ class Exchange:
         self.server.record.changed()
 
     async def body(self) -> bytes:
-        """The whole body."""
+        """The complete body."""
         return b"".join([piece async for piece in self.pieces()])
 
     async def finish(self) -> bool:
-        """Makes the connection ready for the next request; False when it must close."""
+        """Prepares the connection for the next request; False if it must close."""
         if not self.keep_alive:
             return False
         if not self.entry.body_complete:
@@ -137,12 +137,12 @@ class Exchange:
         return True
 
     async def gate(self) -> None:
-        """Waits until the gate named in the query is opened by ``/_signal``."""
+        """Waits until ``/_signal`` opens the gate named in the query."""
         await self.server.gates.wait(self.request.scoped("gate"), self.wire)
 
     @property
     def is_gate_open(self) -> bool:
-        """Whether the query names a gate, and it has been opened."""
+        """Whether the query names a gate that is open."""
         return "gate" in self.request.q and self.request.scoped("gate") in self.server.gates.opened
 
     # The response
@@ -152,12 +152,12 @@ class Exchange:
         await self.wire.write(_head(status, list(headers)))
 
     async def json(self, value: Any, status: int = 200, headers: Pairs = ()) -> None:
-        """Answers with JSON."""
+        """Responds with JSON."""
         body = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape")
         await self.respond(status, [("Content-Type", "application/json"), *headers], body)
 
     async def text(self, text: str, status: int = 200, headers: Pairs = ()) -> None:
-        """Answers with plain text."""
+        """Responds with plain text."""
         fields = [("Content-Type", "text/plain; charset=utf-8"), *headers]
         await self.respond(status, fields, text.encode())
 
@@ -171,8 +171,8 @@ class Exchange:
     ) -> None:
         """Writes a response.
 
-        ``framing`` is ``length`` (default where the length is known), ``chunked`` or ``close``; the
-        query's ``chunked=1`` and ``no_length=1`` stand over it. The query's faults are carried out.
+        ``framing`` is ``length`` (the default for a known length), ``chunked`` or ``close``; the
+        query's ``chunked=1`` and ``no_length=1`` override it. The query's faults are applied.
         """
         request = self.request
         q = request.q
@@ -218,7 +218,7 @@ class Exchange:
         await self._body(body, framing, faults)
 
     def _lengths(self, length: int) -> List[Tuple[str, str]]:
-        """The Content-Length, wrong or doubled where the query says so."""
+        """The Content-Length, wrong or doubled if the query says so."""
         q = self.request.q
         fields = [("Content-Length", q.get("length") or str(length))]
         if "two_lengths" in q:
@@ -266,7 +266,7 @@ class Exchange:
 
 
 class Pacer:
-    """Says when the next bytes of a body may go, and what happens at which offset."""
+    """Schedules the next bytes of a body and the faults at their offsets."""
 
     def __init__(self, exchange: Exchange, faults: Faults) -> None:
         self.exchange = exchange
@@ -276,7 +276,7 @@ class Pacer:
         self.done = 0
 
     def allowed(self) -> int:
-        """How many bytes may go at once, 0 at the offset of a fault."""
+        """How many bytes may be sent at once, 0 at the offset of a fault."""
         most = PIECE
         if self.faults.drip:
             most = min(most, self.faults.drip)
@@ -288,7 +288,7 @@ class Pacer:
         return max(0, most)
 
     async def wait(self, size: int) -> None:
-        """Waits for the turn of ``size`` bytes; a limiter never runs ahead of its rate."""
+        """Waits until ``size`` bytes may be sent; a limiter never exceeds its rate."""
         now = self.wire.loop.time()
         if self.faults.drip and self.done:
             await self.wire.sleep(self.faults.interval)
@@ -302,7 +302,7 @@ class Pacer:
             await self.wire.sleep(free - now)
 
     async def point(self) -> None:
-        """Carries out the fault that lies at this offset, if one does."""
+        """Applies the fault at this offset, if there is one."""
         while self.faults.points and self.faults.points[0][0] <= self.done:
             _, kind = self.faults.points.pop(0)
             if kind == "stall":
@@ -345,7 +345,7 @@ def _head(status: int, headers: List[Tuple[str, str]]) -> bytes:
 
 
 def http_date(seconds: Optional[float] = None) -> str:
-    """An IMF-fixdate; now without an argument."""
+    """An IMF-fixdate; by default the current time."""
     return formatdate(time.time() if seconds is None else seconds, usegmt=True)
 
 

@@ -1,6 +1,6 @@
-# Wherry: a strict reader of multipart/form-data
+# Wherry: a strict parser of multipart/form-data
 # SPDX-License-Identifier: Apache-2.0
-"""Takes multipart bodies apart by the letter of RFC 2046 and RFC 7578."""
+"""Parses multipart bodies strictly by RFC 2046 and RFC 7578."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Part:
         self.filename = parameter(self.disposition, "filename")
 
     def json(self) -> Dict[str, Any]:
-        """The part as `/echo` shows it; short text is given as it is."""
+        """The part as `/echo` reports it; short text is included."""
         text: Optional[str] = None
         if self.filename is None and len(self.data) <= 65536:
             text = self.data.decode("utf-8", "replace")
@@ -84,7 +84,7 @@ def _raw(value: str, name: str) -> Optional[str]:
 
 
 def parse(content_type: str, body: bytes) -> List[Part]:
-    """The parts; anything out of order is refused."""
+    """The parts; any violation is refused."""
     boundary = _raw("x;" + content_type.partition(";")[2], "boundary")
     if not boundary:
         raise BadRequest(f"no boundary in {content_type!r}")

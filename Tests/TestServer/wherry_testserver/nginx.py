@@ -31,7 +31,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class NginxMissing(RuntimeError):
-    """No nginx on this machine; ``scripts/setup`` installs it."""
+    """nginx is not installed on this machine; ``scripts/setup`` installs it."""
 
 
 def find() -> str:
@@ -50,7 +50,7 @@ class Nginx:
         program = find()
         self.folder = tempfile.mkdtemp(prefix="wherry-nginx-")
         try:
-            os.chmod(self.folder, 0o755)  # The workers of a master run by root are another user.
+            os.chmod(self.folder, 0o755)  # The workers of a master run by root use another user.
             self.root = root or os.path.join(self.folder, "root")
             if root is None:
                 _fill(self.root)
@@ -62,15 +62,16 @@ class Nginx:
             raise
 
     def _start(self, program: str, workers: int) -> subprocess.Popen[bytes]:
-        """Starts nginx on sockets that listen already, as at an upgrade of nginx itself: nobody
-        else gets their ports, and who connects early waits in their queues."""
+        """Starts nginx on listening sockets, as an nginx upgrade does: no other process gets their
+        ports, and early clients wait in their queues.
+        """
         listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(2)]
         try:
             self.port, self.tls_port = (sock.getsockname()[1] for sock in listeners)
             path = os.path.join(self.folder, "nginx.conf")
             self._configure(path, workers)
             for sock in listeners:
-                sock.setblocking(False)  # nginx takes them as they are.
+                sock.setblocking(False)  # nginx uses them unchanged.
             handed = tuple(sock.fileno() for sock in listeners)
             log = os.path.join(self.folder, "error.log")
             process = subprocess.Popen(
@@ -102,15 +103,15 @@ class Nginx:
             file.write(text)
 
     def url(self, path: str) -> str:
-        """A plain HTTP address."""
+        """A plain HTTP URL."""
         return f"http://127.0.0.1:{self.port}{path}"
 
     def tls_url(self, path: str) -> str:
-        """An HTTPS address; the certificate is for localhost and 127.0.0.1."""
+        """An HTTPS URL; the certificate is for localhost and 127.0.0.1."""
         return f"https://localhost:{self.tls_port}{path}"
 
     def stop(self) -> None:
-        """Ends nginx and removes its folder; a second call does nothing."""
+        """Ends nginx and removes its folder; a second call has no effect."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -145,7 +146,7 @@ def _fill(root: str) -> None:
 
 
 def _answers(port: int) -> bool:
-    """Waits for nginx's first answer; False when it ended instead, or said nothing for a minute."""
+    """Waits for nginx's first response; False if it exited instead, or was silent for a minute."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
             sock.sendall(b"GET /ok HTTP/1.0\r\n\r\n")

@@ -11,7 +11,7 @@ static inline uint64_t test_pattern_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/** The byte at `offset` of the stream of `seed`; the formula is told in pattern.py. */
+/** The byte at `offset` of the stream of `seed`; pattern.py has the formula. */
 static inline unsigned char test_pattern_byte(uint64_t seed, uint64_t offset) {
   const uint64_t gamma = UINT64_C(0x9E3779B97F4A7C15);
   uint64_t word = offset / 8;

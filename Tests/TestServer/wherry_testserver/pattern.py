@@ -28,7 +28,7 @@ BLOCK = WORDS * 8
 
 
 def mix(z: int) -> int:
-    """The finaliser of splitmix64."""
+    """The finalizer of splitmix64."""
     z &= MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
@@ -49,7 +49,7 @@ def block(seed: int, index: int) -> bytes:
 
 
 def stream(seed: int, start: int, end: int) -> Iterator[bytes]:
-    """The bytes [start, end) in pieces of at most one block."""
+    """The bytes [start, end) in chunks of at most one block."""
     seed &= MASK
     position = start
     while position < end:
@@ -61,7 +61,7 @@ def stream(seed: int, start: int, end: int) -> Iterator[bytes]:
 
 
 def data(seed: int, start: int, end: int) -> bytes:
-    """The bytes [start, end) in one piece."""
+    """The bytes [start, end) in one chunk."""
     return b"".join(stream(seed, start, end))
 
 

@@ -1,4 +1,4 @@
-# Wherry: one small payload in the codings Python cannot make
+# Wherry: one small payload in the encodings Python cannot produce
 # SPDX-License-Identifier: Apache-2.0
 """The same JSON text plain, in Brotli and in Zstandard."""
 

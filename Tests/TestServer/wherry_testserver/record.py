@@ -1,4 +1,4 @@
-# Wherry: what the test server remembers of its requests
+# Wherry: the test server's record of its requests
 # SPDX-License-Identifier: Apache-2.0
 """The log behind ``/_log``, ``/_wait`` and ``/_stats``."""
 
@@ -14,7 +14,7 @@ LOG_LIMIT = 50_000
 
 
 class Entry:
-    """One request; its numbers grow while it is being answered."""
+    """One request; its counts grow while it is processed."""
 
     __slots__ = (
         "id", "connection", "index", "request", "attempt", "started", "ended",
@@ -36,7 +36,7 @@ class Entry:
         self.outcome = "running"
 
     def json(self) -> Dict[str, Any]:
-        """The entry as it stands in ``/_log``."""
+        """The entry as ``/_log`` reports it."""
         request = self.request
         return {
             "id": self.id,
@@ -60,7 +60,7 @@ class Entry:
 
 
 class Record:
-    """All entries, numbered by one sequence, and whoever waits for the next change."""
+    """All entries, numbered by one sequence, and the waiters for the next change."""
 
     def __init__(self) -> None:
         self.entries: Deque[Entry] = collections.deque(maxlen=LOG_LIMIT)
@@ -75,12 +75,12 @@ class Record:
         self._waiters: List[asyncio.Future[None]] = []
 
     def step(self) -> int:
-        """The next number of the one order of all events."""
+        """The next number in the common order of all events."""
         self.sequence += 1
         return self.sequence
 
     def begin(self, connection: int, index: int, request: Request) -> Entry:
-        """Enters a request; requests of the server's own routes are not kept."""
+        """Adds a request; requests of the server's own routes are not kept."""
         self.number += 1
         entry = Entry(self.number, connection, index, request)
         entry.started = self.step()
@@ -153,7 +153,7 @@ class Record:
         }
 
     def forget(self, key: Optional[str]) -> None:
-        """Empties the log and the attempt counters, all of them or those of one key."""
+        """Clears the log and the attempt counters, all of them or those of one key."""
         if key is None:
             self.entries.clear()
             self.by_key.clear()
@@ -169,7 +169,7 @@ class Record:
         self.changed()
 
     def changed(self) -> None:
-        """Wakes all who wait for a change."""
+        """Wakes all waiters for a change."""
         if self._waiters:
             waiters, self._waiters = self._waiters, []
             for waiter in waiters:
@@ -184,7 +184,7 @@ class Record:
 
 
 def _peak(spans: List[tuple[int, int]]) -> int:
-    """The largest number of spans that overlap."""
+    """The maximum number of overlapping spans."""
     events = sorted([(s, 1) for s, _ in spans] + [(e, -1) for _, e in spans])
     level = most = 0
     for _, change in events:

@@ -1,6 +1,6 @@
 # Wherry: one HTTP/1.1 request as the test server sees it
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing of a request head; deliberately lenient, since tests look at what really arrived."""
+"""Parsing of request headers; deliberately lenient, because tests check the bytes that arrive."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Pairs = List[Tuple[str, str]]
 
 
 class BadRequest(Exception):
-    """A head nobody could answer."""
+    """Invalid request headers."""
 
 
 class Request:
-    """A parsed request head."""
+    """Parsed request headers."""
 
     __slots__ = (
         "method", "target", "version", "headers", "fields",
@@ -54,15 +54,15 @@ class Request:
         self.name = f"{self.key}\0{self.path}" if self.key is not None else target
 
     def header(self, name: str) -> Optional[str]:
-        """The first field of that name (given in lower case)."""
+        """The first header of that name (given in lower case)."""
         return self.fields.get(name)
 
     def values(self, name: str) -> List[str]:
-        """All fields of that name (given in lower case)."""
+        """All headers of that name (given in lower case)."""
         return [value for field, value in self.headers if field.lower() == name]
 
     def integer(self, name: str, default: int) -> int:
-        """A whole number from the query."""
+        """An integer from the query."""
         text = self.q.get(name)
         if not text:
             return default
@@ -82,7 +82,7 @@ class Request:
             raise BadRequest(f"query {name}={text!r} is not a number") from None
 
     def flag(self, name: str) -> bool:
-        """Whether the query has ``name`` with anything but 0 or nothing."""
+        """Whether the query has ``name`` with a value other than 0 or empty."""
         return self.q.get(name, "0") not in ("0", "")
 
     def scoped(self, name: str) -> str:
@@ -91,7 +91,7 @@ class Request:
 
     @property
     def segments(self) -> List[str]:
-        """The parts of the path after the route's name."""
+        """The path segments after the route's name."""
         return self.path.split("/")[2:]
 
     @property

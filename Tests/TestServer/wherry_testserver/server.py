@@ -1,6 +1,6 @@
-# Wherry: the test server's listening, its connections and its life
+# Wherry: the test server's listeners, its connections, and its lifetime
 # SPDX-License-Identifier: Apache-2.0
-"""Accepts connections, hands each request to its route, and leaves in time."""
+"""Accepts connections, passes each request to its route, and exits in time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .wire import Gone, Wire
 
 
 class Gates:
-    """Named gates at which answers wait until a test opens them."""
+    """Named gates at which responses wait until a test opens them."""
 
     def __init__(self) -> None:
         self.opened: Set[str] = set()
         self._waiting: Dict[str, Set[Wire]] = {}
 
     async def wait(self, name: str, wire: Wire) -> None:
-        """Waits for the gate; raises `Gone` when the peer leaves before."""
+        """Waits for the gate; raises `Gone` if the peer disconnects before."""
         waiting = self._waiting.setdefault(name, set())
         waiting.add(wire)
         try:
@@ -40,7 +40,7 @@ class Gates:
         raise Hangup("fin")
 
     def open(self, name: str) -> int:
-        """Opens a gate for good; answers how many were waiting."""
+        """Opens a gate permanently; returns the number of waiters."""
         self.opened.add(name)
         waiting = self._waiting.pop(name, set())
         for wire in waiting:
@@ -49,7 +49,7 @@ class Gates:
 
 
 class Server:
-    """The whole server; it lives in one event loop."""
+    """The complete server; it runs in one event loop."""
 
     def __init__(self, save_dir: Optional[str] = None) -> None:
         self.save_dir = save_dir
@@ -67,7 +67,7 @@ class Server:
         self._servers: List[asyncio.AbstractServer] = []
 
     async def listen(self, host: str, port: int, tls: Optional[ssl.SSLContext]) -> int:
-        """Starts listening and answers the port."""
+        """Starts listening and returns the port."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._complain(context))
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -81,7 +81,7 @@ class Server:
         return int(sock.getsockname()[1])
 
     async def listen_unix(self, path: str) -> str:
-        """Starts listening on a Unix socket too, and answers its path."""
+        """Starts listening on a Unix socket too, and returns its path."""
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Wire(self._accept, False), path, backlog=64)
         self._servers.append(server)
@@ -98,7 +98,7 @@ class Server:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def date(self) -> str:
-        """The Date field, made once a second."""
+        """The Date header, updated once a second."""
         now = int(time.time())
         if self._date[0] != now:
             self._date = (now, http_date(now))
@@ -150,7 +150,7 @@ class Server:
             self.last_event = time.monotonic()
 
     async def _answer(self, wire: Wire, number: int, index: int, request: Request) -> bool:
-        """Answers one request; False when the connection is to be closed."""
+        """Processes one request; returns False if the connection must be closed."""
         entry = self.record.begin(number, index, request)
         exchange = Exchange(self, wire, request, entry)
         outcome = "failed"

@@ -1,6 +1,6 @@
 # Wherry: one TCP connection of the test server, with full control over its bytes
 # SPDX-License-Identifier: Apache-2.0
-"""Reading, writing, pacing and the three ways to end a connection."""
+"""Reading, writing, pacing, and the three ways to end a connection."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HEAD_LIMIT = 4 * 1024 * 1024
 
 
 class Gone(ConnectionError):
-    """The peer has left; whatever was being answered is over."""
+    """The peer has disconnected; the current response is over."""
 
 
 class Wire(asyncio.Protocol):
-    """A connection: a byte buffer coming in, a paced transport going out."""
+    """A connection: a byte buffer for input, a paced transport for output."""
 
     def __init__(self, accept: Callable[[Wire], None], tls: bool) -> None:
         self.accept = accept
@@ -82,19 +82,19 @@ class Wire(asyncio.Protocol):
             self.transport.pause_reading()
 
     def hold(self) -> None:
-        """Stops taking bytes from the socket, so that the sender meets a full window."""
+        """Stops reading from the socket, so that the sender meets a full window."""
         self.holding = True
         self._stop_reading()
 
     def unhold(self) -> None:
-        """Takes bytes again."""
+        """Resumes reading."""
         self.holding = False
         if not self._reading and not self.lost and not self.transport.is_closing():
             self._reading = True
             self.transport.resume_reading()
 
     async def fill(self) -> bool:
-        """Waits for more bytes; False when none will come."""
+        """Waits for more bytes; False if none will come."""
         if self.eof:
             return False
         if not self._reading and not self.holding:
@@ -106,7 +106,7 @@ class Wire(asyncio.Protocol):
         return len(self.buffer) > before
 
     async def head(self) -> Optional[bytes]:
-        """The next head up to its empty line, or None when the peer has left."""
+        """The next headers up to the empty line, or None if the peer has disconnected."""
         start = 0
         while True:
             end = self.buffer.find(b"\r\n\r\n", start)
@@ -140,12 +140,13 @@ class Wire(asyncio.Protocol):
     # Writing
 
     async def write(self, data: bytes) -> None:
-        """Writes, and waits while the peer's window and our buffer are full."""
+        """Writes, and waits while the peer's window and the buffer are full."""
         if self.lost:
             raise Gone("the peer left")
         self.transport.write(data)
         if self.transport.is_closing():
-            # A write has failed. Without a pause here, a long body would keep the loop from saying so.
+            # A write has failed. Without a pause here, a long body would keep the loop from
+            # reporting it.
             await asyncio.sleep(0)
         while not self._writable and not self.lost:
             self._writer = self.loop.create_future()
@@ -189,12 +190,13 @@ class Wire(asyncio.Protocol):
     # Endings
 
     async def fin(self) -> None:
-        """Ends politely: what was written arrives, then FIN (with close_notify on TLS)."""
+        """Ends normally: written bytes arrive, then FIN (with close_notify on TLS)."""
         if not self.lost:
             self.transport.close()
 
     async def half_close(self, seconds: float) -> None:
-        """FIN now, then swallow what still comes, so that the answer is not lost to an RST."""
+        """Sends FIN now, then discards further input, so that an RST does not destroy the response.
+        """
         if self.lost or self.tls:
             await self.fin()
             return
@@ -212,7 +214,7 @@ class Wire(asyncio.Protocol):
         await self.fin()
 
     async def rst(self) -> None:
-        """Ends with RST after what was written has arrived."""
+        """Ends with RST after written bytes have arrived."""
         await self.flush()
         if self.lost:
             return

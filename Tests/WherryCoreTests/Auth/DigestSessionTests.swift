@@ -1,4 +1,4 @@
-// Wherry: tests of challenges and of the digests that answer them
+// Wherry: tests of challenges and digest responses
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -12,7 +12,7 @@ import WherryTransport
         return AuthChallenge.all(ResponseHead(status: 401, block: Bytes(block)))
     }
 
-    /// The parameter of that name in a field of ours.
+    /// The parameter of that name in a generated header.
     private func part(_ name: String, of field: String) -> String? {
         var found: [AuthChallenge] = []
         AuthChallenge.read(field, into: &found)
@@ -28,7 +28,7 @@ import WherryTransport
     }
 
     @Test(
-        "R20 the examples of RFC 7616 section 3.9.1 come out as they stand there",
+        "R20 the examples of RFC 7616 section 3.9.1 are reproduced",
         arguments: [
             ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
             ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -57,7 +57,8 @@ import WherryTransport
     }
 
     /// The RFC prints the values of a draft of SHA-512/256; these are from its erratum 4897.
-    @Test("R20 computes the example of RFC 7616 section 3.9.2, with SHA-512-256 and a hashed name")
+    @Test(
+        "R20 the example of RFC 7616 section 3.9.2 is reproduced, SHA-512-256 and hashed name")
     func hashedNameExample() throws {
         let challenge = try #require(
             challenges(
@@ -81,7 +82,9 @@ import WherryTransport
         #expect(part("algorithm", of: field) == "SHA-512-256")
     }
 
-    @Test("R20 covers the body where the server offers auth-int alone", arguments: ["MD5", "SHA-256-sess"])
+    @Test(
+        "R20 the digest covers the body if the server offers only auth-int",
+        arguments: ["MD5", "SHA-256-sess"])
     func integrity(algorithm: String) throws {
         let challenge = try #require(
             challenges(#"Digest realm="r", nonce="n", qop="auth-int", algorithm=\#(algorithm)"#).first)
@@ -98,12 +101,12 @@ import WherryTransport
         let second = hash("POST:/a:\(hash("hello"))")
         #expect(part("response", of: field) == hash("\(first):n:00000001:c:auth-int:\(second)"))
         #expect(part("qop", of: field) == "auth-int")
-        // Of both, the one that needs no body.
+        // Of both, the one that does not need the body.
         let both = try #require(challenges(#"Digest realm="r", nonce="n", qop="auth-int,auth""#).first)
         #expect(DigestSession(both, clientNonce: "c")?.bodyAlgorithm == nil)
     }
 
-    @Test("R20 sends a non-ASCII name as username* to a server that knows RFC 7616")
+    @Test("R20 a non-ASCII name is sent as username* to a server that supports RFC 7616")
     func extendedNames() throws {
         for (parameters, isExtended) in [
             ("algorithm=SHA-256", true), ("algorithm=SHA-512-256-sess", true),
@@ -122,7 +125,7 @@ import WherryTransport
         }
     }
 
-    @Test("R20 prefers SHA-512-256 to SHA-256, and that to MD5")
+    @Test("R20 SHA-512-256 is preferred to SHA-256, and that to MD5")
     func strengths() {
         let strengths = ["MD5", "SHA-256", "SHA-512-256"].map { name in
             challenges(#"Digest realm="r", nonce="n", algorithm=\#(name)"#).first
@@ -131,7 +134,7 @@ import WherryTransport
         #expect(strengths == strengths.sorted() && Set(strengths).count == 3 && strengths[0] > 0)
     }
 
-    @Test("R20 several challenges in one field and in several are told apart")
+    @Test("R20 several challenges are separated, in one header and in several")
     func several() {
         let found = challenges(
             #"Negotiate, Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#,
@@ -142,7 +145,7 @@ import WherryTransport
         #expect(found[4].parameters == ["nonce": "x", "realm": "a,b", "stale": "TRUE"])
     }
 
-    @Test("R20 no challenge whatever makes it trap, and none is read without end")
+    @Test("R20 no challenge causes a trap or endless parsing")
     func garbage() {
         let bytes: [String] = ["", "=", ",", " ", "\"", "\\", "a", "Digest", "nonce", "/", "é", "\t"]
         var generator = SystemRandomNumberGenerator()
@@ -157,7 +160,7 @@ import WherryTransport
     }
 
     @Test(
-        "R20 ignores a challenge that is incomplete or unsupported",
+        "R20 an incomplete or unsupported challenge is ignored",
         arguments: [
             #"Digest realm="r""#, #"Digest realm="r", nonce="n", qop="auth-conf""#,
             #"Digest realm="r", nonce="n", algorithm=SHA-512"#, #"Basic realm="r""#,
@@ -167,7 +170,7 @@ import WherryTransport
         #expect(DigestSession(challenge, clientNonce: "c") == nil)
     }
 
-    @Test("R20 quotes in names are escaped, and no byte of a name ends the field")
+    @Test("R20 quotes in names are escaped, and no byte of a name ends the header")
     func escaping() throws {
         let challenge = try #require(challenges(#"Digest realm="a\"b", nonce="n", qop=auth"#).first)
         var session = try #require(DigestSession(challenge, clientNonce: "c"))
@@ -187,7 +190,7 @@ import WherryTransport
         #expect(throws: Never.self) { try Credentials.digest("a:b", "pä:").check() }
     }
 
-    @Test("SEC-S1 what is printed of credentials has no password in it")
+    @Test("SEC-S1 printed credentials contain no password")
     func printing() {
         let credentials = Credentials.basic("skye", "s3cret")
         var dumped = ""

@@ -13,7 +13,7 @@ import WherryTransport
         return known.map { "\($0.user):\($0.password)" }
     }
 
-    @Test("R20 finds a host in every form that curl reads")
+    @Test("R20 a host is found in every form that curl reads")
     func forms() throws {
         let text = """
             # machine h.org login comment password no
@@ -46,7 +46,7 @@ import WherryTransport
         }
     }
 
-    @Test("R20 SEC-U3 default counts for the host of the URL, and not where a redirect leads")
+    @Test("R20 SEC-U3 default applies to the host of the URL, and not after a redirect")
     func fallback() throws {
         let text = "machine h.org login a password b default login c password d"
         #expect(try found(text, "http://x.org/") == "c:d")
@@ -72,7 +72,7 @@ import WherryTransport
         #expect(!error.cause.contains("s3") && error.cause.hasSuffix("."), "\(error.cause)")
     }
 
-    @Test("R20 no bytes make it trap")
+    @Test("R20 no bytes cause a trap")
     func garbage() {
         let words: [String] = [
             "machine", "default", "login", "password", "macdef", "\"", "\\", "\n", "\n\n", " ", "#", "h.org", "é",

@@ -1,4 +1,4 @@
-// Wherry: an agent on a thread of the tests, and one that is none
+// Wherry: an agent on a test thread, and a fake agent
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,8 +7,8 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// A session's folder, an agent in this process whose clock is moved by hand, and what it is asked
-/// over its socket.
+/// A session's folder, an agent in this process whose clock the test moves, and requests over its
+/// socket.
 final class AgentBench {
     let path: String
     let folder: StateFolder
@@ -16,7 +16,7 @@ final class AgentBench {
     private let signal: (read: File, write: File)
     private var thread: NativeThread?
 
-    /// - Parameter parent: an absolute path of a folder that is there.
+    /// - Parameter parent: an absolute path of an existing folder.
     init(in parent: String = NSTemporaryDirectory()) throws {
         path = (parent.hasSuffix("/") ? parent : parent + "/") + "wherry-agent-" + UUID().uuidString
         folder = try StateFolder.open(path)
@@ -28,11 +28,11 @@ final class AgentBench {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Starts the agent, and returns when it has said that clients are heard.
+    /// Starts the agent, and returns when it has reported that it accepts clients.
     ///
     /// - Parameters:
-    ///   - idle: how long it stays with nothing to do, in nanoseconds of the bench's clock.
-    ///   - ready: what happens at that moment.
+    ///   - idle: the idle time before it exits, in nanoseconds of the bench's clock.
+    ///   - ready: called at that moment.
     func begin(idle: Int64 = 5_000_000_000, ready: @escaping @Sendable () -> Void = {}) throws {
         let lock = try #require(try folder.lock())
         let isReady = Monitor(false)
@@ -53,24 +53,24 @@ final class AgentBench {
         _ = isReady.wait { $0 ? true : nil }
     }
 
-    /// Asks the agent to go, and waits until it has gone.
+    /// Asks the agent to exit, and waits until it has.
     func leave() {
         DetachedProgram.write([1], to: signal.write)
         wait()
     }
 
-    /// Until the agent has left.
+    /// Until the agent has exited.
     func wait() {
         thread?.join()
         thread = nil
     }
 
-    /// Connects and asks; what comes is read from the link.
+    /// Connects and sends a message; the replies are read from the link.
     func ask(_ request: AgentRequest) throws -> AgentLink {
         try AgentLink.opened(folder, asking: request)
     }
 
-    /// A record whose request is refused at once, and not tried again.
+    /// A record whose request is refused at once, and not retried.
     static func refused(_ number: Int) throws -> JobRecord {
         var record = try AgentRun.record(number, url: "http://127.0.0.1:1/\(number)")
         record.request?.options[.maxRetries] = 0
@@ -79,7 +79,7 @@ final class AgentBench {
         return record
     }
 
-    /// Keeps a record from being written, as a disk does that is full.
+    /// Prevents a record from being written, as a full disk does.
     func obstruct(_ id: String) throws {
         try FileManager.default.createDirectory(
             atPath: path + "/jobs/\(id).job.new", withIntermediateDirectories: false)
@@ -93,7 +93,7 @@ final class AgentBench {
 extension AgentLink {
     private struct NobodyListens: Error {}
 
-    /// Connects and asks.
+    /// Connects and sends a message.
     static func opened(_ folder: StateFolder, asking request: AgentRequest) throws -> AgentLink {
         guard var link = try AgentLink(folder), try link.send(request, until: .never) else {
             throw NobodyListens()
@@ -101,7 +101,7 @@ extension AgentLink {
         return link
     }
 
-    /// The next word; `nil` at the end of the line.
+    /// The next message; `nil` at the end of the connection.
     mutating func word() throws -> AgentReply? {
         switch try next(until: .never) {
         case .reply(let reply): return reply
@@ -112,7 +112,7 @@ extension AgentLink {
         }
     }
 
-    /// Every word to the end of the line.
+    /// Every message until the end of the connection.
     mutating func words() throws -> [AgentReply] {
         var words: [AgentReply] = []
         while let word = try word() { words.append(word) }
@@ -120,13 +120,13 @@ extension AgentLink {
     }
 }
 
-/// Holds a session's lock and its socket, and does with those who come what a test says.
+/// Holds a session's lock and its socket, and handles clients as a test requires.
 final class FalseAgent: Sendable {
     private let thread: NativeThread
     private let isOver = Monitor(false)
     private let wake: EventFD
 
-    /// - Parameter meet: is given each who has asked, with the question; the socket is closed when
+    /// - Parameter meet: called for each client with its message; the socket is closed when
     ///   nothing holds it any more.
     init(
         _ folder: StateFolder, _ meet: @escaping @Sendable (LocalSocket, AgentRequest?) -> Void
@@ -146,7 +146,7 @@ final class FalseAgent: Sendable {
         }
     }
 
-    /// Leaves, and returns when the lock is free.
+    /// Exits, and returns when the lock is free.
     func leave() {
         isOver.update { $0 = true }
         wake.signal()
@@ -165,7 +165,7 @@ final class FalseAgent: Sendable {
 }
 
 extension LocalSocket {
-    /// Sends a word as an agent does.
+    /// Sends a message as an agent does.
     func say(_ reply: AgentReply) throws {
         let frame = try AgentFrames.frame(reply.json)
         #expect(send(frame, from: 0) == .moved(frame.count))

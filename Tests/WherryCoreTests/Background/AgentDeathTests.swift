@@ -1,4 +1,4 @@
-// Wherry: the rules of the agent for what another agent left when it died
+// Wherry: the agent's rules for the jobs of a killed agent
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -22,11 +22,11 @@ import WherryTransport
             actions.compactMap { if case .save(let record) = $0 { record } else { nil } }.last)
     }
 
-    // MARK: Which deaths count
+    // MARK: Counted deaths
 
     // Of eight jobs of one host, two wait for a connection. Three deaths of the agent ended those
-    // as interrupted, though they had never been at work.
-    @Test("D14 a job that waits for a connection, a retry or the network counts no death")
+    // as interrupted, although they had never run.
+    @Test("D14 a job that waits for a connection, a retry, or the network counts no death")
     func waiting() throws {
         for wait in [TransferState.queued, .waiting] {
             var record = try AgentRun.record()
@@ -58,7 +58,7 @@ import WherryTransport
             let works = run.machine.waitsForConnection(record.job.id, false, run.time)
             record = try saved(works)
             #expect(record.job.state == .running)
-            // Further connections of one transfer are no news.
+            // Further connections of one transfer change nothing.
             #expect(run.machine.waitsForConnection(record.job.id, false, run.time).isEmpty)
             if crash == 1 { #expect(record.crashes == 0) }
             record.crashes = Int64(crash)
@@ -68,7 +68,7 @@ import WherryTransport
     // MARK: The clock
 
     // The next agent computed the wait from the wall clock alone, and slept for a year.
-    @Test("D14 DR15 a clock that was set back by a year makes no wait longer than it was")
+    @Test("D14 DR15 a clock set back by a year makes no wait longer")
     func clockSetBack() throws {
         let later = WherryError(.retryLater, "").with { $0.retryAfterMilliseconds = 3_600_000 }
         var run = AgentRun()
@@ -86,7 +86,7 @@ import WherryTransport
         next.pass(1)
         #expect(next.machine.tick(next.time).begun == [id])
 
-        // The agent after that counts from the time that was kept anew.
+        // The agent after that uses the newly saved time.
         var third = AgentRun()
         third.time.wall = run.time.wall - 31_536_000 + 3_000
         _ = third.machine.open([kept], autostart: true, third.time)
@@ -94,7 +94,7 @@ import WherryTransport
         #expect(third.machine.tick(third.time).begun == [id])
     }
 
-    @Test("D14 the length of a wait survives the record's file")
+    @Test("D14 the length of a wait survives in the record's file")
     func waitInTheFile() throws {
         var record = try AgentRun.record()
         record.wait = 3_600_000
@@ -104,9 +104,11 @@ import WherryTransport
         #expect(JobRecord.parse(try record.text()) == record)
     }
 
-    // MARK: Ends that are not in the record
+    // MARK: Ends outside the record
 
-    @Test("U17 an upload's end beside its record is its end, and it is not sent again", arguments: [true, false])
+    @Test(
+        "U17 an upload's end saved next to its record is its end, and it is not sent again",
+        arguments: [true, false])
     func endBesideRecord(autostart: Bool) throws {
         var record = try upload()
         var ending = AgentMachine.Ending()
@@ -130,14 +132,14 @@ import WherryTransport
 
     // MARK: Damaged records
 
-    @Test("D14 a record that cannot be read is a failed job until somebody acknowledges it")
+    @Test("D14 an unreadable record is a failed job until it is acknowledged")
     func damagedRecord() throws {
         var job = BackgroundJob(id: try AgentRun.record().job.id, kind: .download, url: "", path: nil)
         job.state = .failed
         job.failure = JobFailure(WherryError(.damagedJob, "The record could not be read"))
         var run = AgentRun()
 
-        // Unlike other ends it is not forgotten after a week: nobody may have seen it.
+        // Unlike other ends it is kept longer than a week: perhaps it was never seen.
         let opened = run.machine.open([JobRecord(damaged: job)], autostart: true, run.time)
 
         #expect(opened.saved.isEmpty)
@@ -148,7 +150,7 @@ import WherryTransport
         #expect(run.apply(.acknowledge, job.id).removed == [job.id])
     }
 
-    @Test("D14 a new download of that file takes the place of a damaged record")
+    @Test("D14 a new download of that file replaces a damaged record")
     func healedRecord() throws {
         let record = try AgentRun.record()
         var job = record.job
@@ -157,7 +159,7 @@ import WherryTransport
         _ = run.machine.open([JobRecord(damaged: job)], autostart: true, run.time)
 
         #expect(run.start(record).begun == [record.job.id])
-        // Where that cannot be written, the file stays as it is.
+        // If the new record cannot be written, the file stays as it is.
         let failed = run.machine.startFailed(record.job.id, run.time)
         #expect(failed.saved.isEmpty)
         #expect(run.state(job.id) == .failed)

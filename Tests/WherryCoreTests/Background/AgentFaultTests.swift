@@ -1,4 +1,4 @@
-// Wherry: the rules of the agent where a disk, a server or an agent fails
+// Wherry: the agent's rules for failures of disks, servers, and agents
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -9,7 +9,7 @@ import WherryTransport
 
 private let cancelled = WherryError(.cancelled, "")
 
-/// A server that wants to be asked again in an hour.
+/// A server that requests a retry in an hour.
 private var later: WherryError {
     WherryError(.retryLater, "").with { $0.retryAfterMilliseconds = 3_600_000 }
 }
@@ -22,7 +22,7 @@ extension AgentRun {
         return record
     }
 
-    /// What is written when so much time has passed.
+    /// The record written after this much time.
     fileprivate mutating func tick(after seconds: Double) -> [AgentMachine.Action] {
         pass(seconds)
         return machine.tick(time)
@@ -30,9 +30,9 @@ extension AgentRun {
 }
 
 @Suite struct AgentFaultTests {
-    // MARK: A disk that is full
+    // MARK: Full disk
 
-    @Test("D14 an end that cannot be written is tried again, and the agent stays for it")
+    @Test("D14 an end that cannot be written is retried, and the agent stays for it")
     func unsavedEnd() throws {
         var run = AgentRun(idle: 5_000_000_000)
         let id = try AgentRun.record().job.id
@@ -44,7 +44,7 @@ extension AgentRun {
         #expect(run.tick(after: 0.5).saved.isEmpty)
         #expect(run.tick(after: 0.5).saved == [.done])
         run.machine.saveFailed(id, run.time)
-        // Twice as long, with nobody there: it has not left.
+        // Twice the idle time without clients: it has not exited.
         #expect(run.tick(after: 1.5).saved.isEmpty)
         #expect(run.tick(after: 0.5).saved == [.done])
         run.machine.saveFailed(id, run.time)
@@ -59,7 +59,7 @@ extension AgentRun {
         #expect(run.machine.mayLeave(run.time))
     }
 
-    @Test("D14 tries to write are never more than a minute apart, and one wait is for all")
+    @Test("D14 write retries are at most a minute apart, and one wait serves all")
     func backoff() throws {
         var run = AgentRun()
         let ids = try (1...3).map { try AgentRun.record($0).job.id }
@@ -76,12 +76,12 @@ extension AgentRun {
             for id in ids { run.machine.saveFailed(id, run.time) }
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60])
-        // What is acknowledged needs no record any more.
+        // An acknowledged job needs no record any more.
         for id in ids { _ = run.apply(.acknowledge, id) }
         #expect(run.machine.unsavedCount == 0)
     }
 
-    @Test("D14 an agent that is asked to go tries for 10 s, and then goes")
+    @Test("D14 an agent asked to exit retries for 10 s, and then exits")
     func farewell() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -100,7 +100,7 @@ extension AgentRun {
         #expect(run.machine.mayLeave(run.time))
     }
 
-    @Test("D14 a start that cannot be written leaves what was there before")
+    @Test("D14 a start that cannot be written keeps the previous record")
     func failedStart() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -114,14 +114,14 @@ extension AgentRun {
 
         #expect(actions.saved == [.paused])
         #expect(run.state(id) == .paused)
-        // And where nothing was, nothing is: not on disk either.
+        // And without a previous record there is none, not on disk either.
         let other = try AgentRun.record(2)
         _ = run.start(other)
         #expect(run.machine.startFailed(other.job.id, run.time).removed == [other.job.id])
         #expect(run.machine.job(other.job.id) == nil)
     }
 
-    @Test("U17 the same upload asked for twice is sent once, also when it is over")
+    @Test("U17 the same upload requested twice is sent once, also after its end")
     func sameUpload() throws {
         var run = AgentRun()
         let record = try AgentRun.upload()
@@ -136,7 +136,7 @@ extension AgentRun {
         #expect(run.state(record.job.id) == .done)
     }
 
-    @Test("U17 an upload whose end is not known is not sent again", arguments: [true, false])
+    @Test("U17 an upload with an unknown end is not sent again", arguments: [true, false])
     func lostEnd(autostart: Bool) throws {
         var record = try AgentRun.upload()
         record.job.state = .running
@@ -150,9 +150,9 @@ extension AgentRun {
         #expect(run.machine.job(record.job.id)?.error?.reason == "interrupted")
     }
 
-    // MARK: What is written at the start
+    // MARK: Writes at the start
 
-    @Test("D14 an agent that takes hundreds of jobs over writes those that it begins")
+    @Test("D14 an agent that takes over hundreds of jobs writes only those that it starts")
     func manyJobs() throws {
         var records = try (1...300).map { try AgentRun.record($0) }
         for index in records.indices where index % 2 == 0 {
@@ -167,7 +167,8 @@ extension AgentRun {
         #expect(run.machine.unsavedCount == 0)
     }
 
-    @Test("D14 without autostart they are written a few at a time, and those who ask come between")
+    @Test(
+        "D14 without autostart records are written a few at a time, between clients")
     func manyInterrupted() throws {
         let records = try (1...40).map { try AgentRun.record($0) }
         var run = AgentRun()
@@ -184,9 +185,9 @@ extension AgentRun {
         #expect(counts == [16, 16, 8])
     }
 
-    // MARK: A server that wants to be asked later
+    // MARK: Deferred by the server
 
-    @Test("D14 DR15 a job that waits keeps its time through a look without an agent")
+    @Test("D14 DR15 a deferred job keeps its time when it is listed without an agent")
     func dueTime() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -200,7 +201,7 @@ extension AgentRun {
         let due = try #require(waiting.job.retryAt)
         run.pass(600)
 
-        // Whoever looks without an agent opens without autostart.
+        // Listing without an agent opens the session without autostart.
         var look = AgentRun()
         look.time = run.time
         _ = look.machine.open([waiting], autostart: false, look.time)
@@ -221,7 +222,7 @@ extension AgentRun {
         }
     }
 
-    @Test("D14 one that waited is interrupted without a death, and asks at once when told to")
+    @Test("D14 a deferred job is interrupted without a death, and retries at once on resume")
     func dueWithoutAutostart() throws {
         var record = try AgentRun.record()
         record.job.state = .waiting
@@ -237,7 +238,7 @@ extension AgentRun {
 
     // MARK: Pauses
 
-    @Test("DR27 a pause while the agent leaves is one for the next agent too")
+    @Test("DR27 a pause while the agent exits applies to the next agent too")
     func pauseWhileLeaving() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -252,7 +253,7 @@ extension AgentRun {
         #expect(run.machine.mayLeave(run.time))
     }
 
-    @Test("DR27 a pause holds though the server's wish to be asked later came first")
+    @Test("DR27 a pause holds although the server deferred the job first")
     func pauseAndLater() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -267,7 +268,7 @@ extension AgentRun {
         #expect(run.state(id) == .paused)
     }
 
-    @Test("D14 a server's wish to be asked later is heard while the agent leaves")
+    @Test("D14 a deferral by the server is recorded while the agent exits")
     func laterWhileLeaving() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id

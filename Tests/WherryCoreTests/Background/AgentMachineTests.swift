@@ -7,7 +7,7 @@ import WherryTransport
 
 @testable import WherryCore
 
-/// A machine whose time is moved by hand, and what came out of it.
+/// A machine whose clock the test moves, and its actions.
 struct AgentRun {
     var machine: AgentMachine
     var time = AgentMachine.Time(now: Instant(nanoseconds: 1_000), wall: 1_700_000_000)
@@ -63,7 +63,7 @@ extension [AgentMachine.Action] {
     var saved: [TransferState] {
         compactMap { if case .save(let record) = $0 { record.job.state } else { nil } }
     }
-    /// The reason of each answer, "" for yes.
+    /// The reason of each reply, "" for success.
     var answers: [String] {
         compactMap {
             if case .answer(_, let failure) = $0 { failure?.reason.rawValue ?? "" } else { nil }
@@ -76,7 +76,7 @@ extension [AgentMachine.Action] {
 private let cancelled = WherryError(.cancelled, "")
 
 @Suite struct AgentMachineTests {
-    @Test func `a job is saved before its start is answered, and then begins`() throws {
+    @Test func `a job is saved before its start is confirmed, and then begins`() throws {
         var run = AgentRun()
         let record = try AgentRun.record()
 
@@ -105,7 +105,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.machine.jobs.count == 1)
     }
 
-    @Test func `a pause is answered when the transfer has ended, and a resume begins it again`()
+    @Test func `a pause is confirmed when the transfer has ended, and a resume starts it again`()
         throws
     {
         var run = AgentRun()
@@ -125,7 +125,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.apply(.resume, id).answers == [""])
     }
 
-    @Test func `a resume while the pause is under way begins again after it`() throws {
+    @Test func `a resume during the pause starts the job afterwards`() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
         _ = run.start(try AgentRun.record())
@@ -135,7 +135,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.end(id, cancelled).begun == [id])
     }
 
-    @Test func `a cancel discards, whatever the job is at`() throws {
+    @Test func `a cancel discards the job in any state`() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
         _ = run.start(try AgentRun.record())
@@ -154,7 +154,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.apply(.cancel, id).discards == 1)
     }
 
-    @Test func `a job that is done before its cancel stays done`() throws {
+    @Test func `a job that finishes before its cancel stays done`() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
         _ = run.start(try AgentRun.record())
@@ -167,7 +167,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.state(id) == .done)
     }
 
-    @Test("D14 an end is acknowledged by exactly one, and its secrets are gone before")
+    @Test("D14 exactly one client acknowledges an end, and its secrets are removed before")
     func acknowledging() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -184,7 +184,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.apply(.acknowledge, id).answers == ["not_found"])
     }
 
-    @Test func `what another agent left running goes on, and three deaths without bytes end it`()
+    @Test func `jobs of a killed agent continue, and three deaths without progress end them`()
         throws
     {
         var record = try AgentRun.record()
@@ -204,7 +204,7 @@ private let cancelled = WherryError(.cancelled, "")
         }
     }
 
-    @Test func `deaths with bytes between them end nothing`() throws {
+    @Test func `deaths with progress between them end no job`() throws {
         var record = try AgentRun.record()
         record.job.state = .running
         for crash in 1...10 {
@@ -230,7 +230,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.apply(.resume, record.job.id).begun == [record.job.id])
     }
 
-    @Test func `a server that wants to be asked later is asked then, also by another agent`() throws
+    @Test func `a deferred job retries at its time, also with another agent`() throws
     {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
@@ -256,7 +256,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(next.machine.tick(next.time).begun == [id])
     }
 
-    @Test func `eight run at once, the others wait in the order of their start`() throws {
+    @Test func `eight jobs run at once, the others wait in start order`() throws {
         var run = AgentRun()
         for number in 1...10 {
             run.pass(1)
@@ -269,7 +269,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(ended.begun == [try AgentRun.record(9).job.id])
     }
 
-    @Test("DC-E10 the agent leaves after the idle time with nothing to do and nobody there")
+    @Test("DC-E10 an agent without jobs and clients exits after the idle time")
     func leaving() throws {
         var run = AgentRun(idle: 5_000_000_000)
         #expect(!run.machine.mayLeave(run.time))
@@ -288,7 +288,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(!run.machine.mayLeave(run.time), "somebody is there")
         run.machine.left(run.time)
         run.pass(2)
-        // Once each look began the time anew, and no agent ever left.
+        // Each listing restarted the idle time once, and no agent ever exited.
         #expect(run.machine.tick(run.time).isEmpty)
         run.pass(2.9)
         #expect(!run.machine.mayLeave(run.time))
@@ -296,7 +296,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.machine.mayLeave(run.time))
     }
 
-    @Test func `asked to go, the agent puts its jobs back and counts no death`() throws {
+    @Test func `an agent asked to exit queues its jobs again and counts no death`() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
         _ = run.start(try AgentRun.record())
@@ -313,7 +313,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(saved.crashes == 0)
     }
 
-    @Test func `ends that nobody acknowledges go after 7 days, untouched jobs after 30`() throws {
+    @Test func `unacknowledged ends are removed after 7 days, untouched jobs after 30`() throws {
         var done = try AgentRun.record(1)
         done.job.state = .done
         done.request = nil

@@ -1,4 +1,4 @@
-// Wherry: what agent and clients say to each other, and what nobody should
+// Wherry: messages between agent and clients, valid and invalid
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -25,10 +25,10 @@ import WherrySystem
             + AgentMachine.Verb.allCases.map { .verb($0, id: record.job.id) }
     }
 
-    @Test func `every message comes back as it was`() throws {
+    @Test func `every message survives a round trip`() throws {
         for request in try Self.requests() {
             var reader = AgentFrames.Reader()
-            // In pieces of one byte, as the kernel may hand them over.
+            // In chunks of one byte, as the kernel may deliver them.
             for byte in try AgentFrames.frame(request.json) {
                 #expect(try reader.next() == nil)
                 reader.bytes.append(byte)
@@ -44,7 +44,7 @@ import WherrySystem
         }
     }
 
-    @Test func `a record comes back with everything that its request had`() throws {
+    @Test func `a record round-trips with everything of its request`() throws {
         var values = ClientSettings.Values()
         values.headers["X-Client"] = "a"
         values.texts[.userAgent] = "test/1"
@@ -87,7 +87,7 @@ import WherrySystem
         #expect(read.request?.client.texts == [.userAgent: "test/1"])
     }
 
-    @Test("SEC-S3 no message makes the parser crash, and none is taken for what it is not")
+    @Test("SEC-S3 no message crashes the parser, and none is misread")
     func malformed() throws {
         var random = Random(state: 1)
         let good = try Self.requests().map { try AgentFrames.frame($0.json) }
@@ -95,21 +95,21 @@ import WherrySystem
         for _ in 0..<20_000 {
             var bytes = good.randomElement(using: &random) ?? []
             switch Int.random(in: 0..<6, using: &random) {
-            case 0:  // A byte is another one.
+            case 0:  // One byte differs.
                 bytes[Int.random(in: bytes.indices, using: &random)] = .random(
                     in: 0...255, using: &random)
             case 1:  // The end is missing.
                 bytes.removeLast(Int.random(in: 0...bytes.count, using: &random))
-            case 2:  // Another length is claimed.
+            case 2:  // The length is wrong.
                 for index in 0..<4 { bytes[index] = .random(in: 0...255, using: &random) }
-            case 3:  // A stretch comes twice.
+            case 3:  // A section is repeated.
                 let from = Int.random(in: 4..<bytes.count, using: &random)
                 bytes.insert(contentsOf: bytes[from...], at: from)
-            case 4:  // Noise.
+            case 4:  // Random bytes.
                 bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in
                     .random(in: 0...255, using: &random)
                 }
-            default:  // Several faults, with a length that is right.
+            default:  // Several faults with a valid length.
                 for _ in 0..<4 {
                     bytes[Int.random(in: 4..<bytes.count, using: &random)] =
                         .random(in: 0x20...0x7E, using: &random)
@@ -118,7 +118,7 @@ import WherrySystem
             var reader = AgentFrames.Reader()
             reader.bytes = bytes
             guard let message = try? reader.next() else { continue }
-            // What is taken can be said again in the same words.
+            // An accepted message encodes to the same bytes.
             if let request = AgentRequest(message) {
                 accepted += 1
                 #expect(AgentRequest(request.json) == request)
@@ -129,13 +129,13 @@ import WherrySystem
         #expect(accepted > 0, "some faults harm nothing, else nothing was tried")
     }
 
-    @Test func `a length over the limit is refused before it is waited for`() {
+    @Test func `a length over the limit is refused before waiting for data`() {
         var reader = AgentFrames.Reader()
         reader.bytes = [0x7F, 0xFF, 0xFF, 0xFF]
         #expect(throws: WherryError.self) { _ = try reader.next() }
     }
 
-    @Test func `ids that lead elsewhere are none`() {
+    @Test func `ids with path components are refused`() {
         #expect(BackgroundJob.isID(String(repeating: "a", count: 32)))
         for bad in [
             "", "..", String(repeating: "A", count: 32), String(repeating: "g", count: 32),

@@ -1,4 +1,4 @@
-// Wherry: questions to the agent that used to wait for seconds
+// Wherry: requests to the agent that used to take seconds
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -12,7 +12,7 @@ import Testing
         var configuration = Client.Configuration()
         configuration.values.texts[.stateDirectory] = bench.path
         configuration.values.texts[.agentPath] = "/nowhere/wherry-agent"
-        // Longer than the test may take: whoever waits for this fails it.
+        // Longer than the test may take: waiting for this fails the test.
         return try BackgroundSession("tests", configuration, patience: .milliseconds(3_600_000))
     }
 
@@ -21,8 +21,8 @@ import Testing
         return nil
     }
 
-    // The agent closed the connection of whoever sent such an id, and the caller tried again for 30 s.
-    @Test("D14 an id that no job can have is not found at once, with an agent and without")
+    // The agent closed the connection after such an id, and the caller retried for 30 s.
+    @Test("D14 an unknown job id fails at once, with and without an agent")
     func malformedIDs() throws {
         let bench = try AgentBench()
         let session = try session(bench)
@@ -41,7 +41,7 @@ import Testing
         bench.leave()
     }
 
-    @Test("D14 a request of another version is answered, and not just cut off")
+    @Test("D14 a request of another version gets a reply, not only a closed connection")
     func otherVersion() throws {
         let bench = try AgentBench()
         try bench.begin()
@@ -67,16 +67,16 @@ import Testing
         bench.leave()
     }
 
-    // Each of them kept its place for ten seconds. The clock of this agent stands still, so a list
-    // that waits for places is never answered.
-    @Test("D14 300 connections that ask nothing do not delay a list")
+    // Each of them kept its slot for ten seconds. The clock of this agent stands still, so a list
+    // that waits for slots never gets a reply.
+    @Test("D14 300 silent connections do not delay a list")
     func idleConnections() throws {
         let bench = try AgentBench()
         try bench.folder.save(try AgentBench.refused(1))
         try bench.begin()
         var silent: [LocalSocket] = []
         for _ in 0..<300 {
-            // Where the queue of the socket is full, the agent has not yet taken them in.
+            // If the queue of the socket is full, the agent has not accepted them yet.
             var socket: LocalSocket?
             while socket == nil {
                 socket = try LocalSocket.connect(StateFolder.socketName, in: bench.folder.directory)
@@ -91,14 +91,14 @@ import Testing
         bench.leave()
     }
 
-    // It waited two seconds for the lock, which the winner keeps for its life.
-    @Test("D14 an agent that finds another one alive leaves without a wait for the lock")
+    // It waited two seconds for the lock, which the winner keeps for its lifetime.
+    @Test("D14 an agent that finds another one alive exits without waiting for the lock")
     func secondAgent() throws {
         let bench = try AgentBench()
         try bench.begin()
         #expect(bench.folder.hasListener)
 
-        // No end but this: a wait for the lock alone would take an hour.
+        // The only way to end: waiting for the lock alone would take an hour.
         let lock = try bench.folder.lock(
             within: .milliseconds(3_600_000), unless: { bench.folder.hasListener })
 

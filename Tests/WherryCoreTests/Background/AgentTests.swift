@@ -1,4 +1,4 @@
-// Wherry: the agent, on a disk that is full, with many jobs and many guests
+// Wherry: the agent with a full disk, many jobs, and many clients
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -27,7 +27,7 @@ import Testing
         #expect(seen == [.failed])
 
         try bench.unblock(record.job.id)
-        // Nobody is there any more, and it stays no moment with nothing to do.
+        // All clients have gone, and then it exits at once.
         _ = consume news
         _ = consume question
         bench.clock.advance(by: .milliseconds(61_000))
@@ -36,7 +36,7 @@ import Testing
         #expect(bench.folder.record(record.job.id)?.job.state == .failed)
     }
 
-    @Test("D14 whoever starts the agent is told before a record is written")
+    @Test("D14 the program that starts the agent gets its reply before a record is written")
     func ready() throws {
         let bench = try AgentBench()
         for number in 1...40 { try bench.folder.save(try AgentBench.refused(number)) }
@@ -60,7 +60,7 @@ import Testing
         bench.leave()
     }
 
-    @Test("D14 commands have a place, however many follow; and those are told when they are too many")
+    @Test("D14 commands have a slot despite many followers, and excess followers get an error")
     func followers() throws {
         let bench = try AgentBench()
         try bench.folder.save(try AgentBench.refused(1))
@@ -71,7 +71,7 @@ import Testing
                 try LocalSocket.connect(StateFolder.socketName, in: bench.folder.directory))
             let frame = try AgentFrames.frame(AgentRequest.follow.json)
             #expect(socket.send(frame, from: 0) == .moved(frame.count))
-            // It is answered, so it has its place.
+            // It got a reply, so it has its slot.
             var items = [Poll.Item(socket.descriptor)]
             Poll.wait(&items, nanoseconds: nil)
             sockets.append(socket)
@@ -87,7 +87,7 @@ import Testing
             return
         }
         #expect(failure.reason == .busy)
-        // A place that is given up is another's.
+        // A released slot can be used again.
         sockets.removeLast()
         var last = try bench.ask(.follow)
         while case .job? = try last.word() {}
@@ -96,12 +96,12 @@ import Testing
     }
 
     @Test(
-        "D14 a start whose second write fails is answered once, and the job is there",
+        "D14 a start whose second write fails gets one reply, and the job exists",
         .enabled(if: SmallDisk.isPossible, "needs root and mount"))
     func secondWrite() throws {
         let disk = try #require(SmallDisk("nr_inodes=40"))
         let bench = try AgentBench(in: disk.path)
-        // One record finds room, and no second one beside it.
+        // There is space for one record, and not for a second.
         try bench.begin()
         var keeper = try bench.ask(.follow)
         #expect(try keeper.word() == .ok)
@@ -122,7 +122,7 @@ import Testing
         #expect(states.last == .failed)
         #expect(bench.folder.record(record.job.id)?.job.state == .queued)
         try FileManager.default.removeItem(atPath: disk.path + "/1")
-        // Asked to go, it tries once more.
+        // Asked to exit, it retries once more.
         bench.leave()
         #expect(bench.folder.record(record.job.id)?.job.state == .failed)
     }

@@ -1,4 +1,4 @@
-// Wherry: handing an upload over to an agent that does not answer
+// Wherry: passing an upload to an agent that does not reply
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -38,11 +38,11 @@ import Testing
         ((try? FileManager.default.contentsOfDirectory(atPath: path + "/jobs")) ?? []).sorted()
     }
 
-    @Test("U17 an upload that was taken is one, though the answer never came")
+    @Test("U17 an accepted upload exists although the reply never arrived")
     func taken() throws {
         defer { clean() }
         let agent = try FalseAgent(folder) { [folder] _, question in
-            // It keeps the record, and is gone before it answers.
+            // It saves the record, and exits before its reply.
             if case .start(let record)? = question { try? folder.save(record) }
         }
 
@@ -52,7 +52,7 @@ import Testing
         agent.leave()
     }
 
-    @Test("U17 the body stays while an agent that does not answer may still take it")
+    @Test("U17 the body is kept while a silent agent may still accept it")
     func open() throws {
         defer { clean() }
         let kept = Monitor([LocalSocket]())
@@ -63,12 +63,12 @@ import Testing
         #expect(word?.reason == "timeout")
         #expect(names.count == 1)
         #expect(names.first?.hasSuffix(".body") == true)
-        // Whoever looks for the job knows it by this.
+        // The path by which the job is found.
         #expect(word?.message.contains(names.first?.dropLast(5) ?? "?") == true)
         agent.leave()
     }
 
-    @Test("U17 the body goes where the agent refuses the upload")
+    @Test("U17 the body is deleted if the agent refuses the upload")
     func refused() throws {
         defer { clean() }
         let agent = try FalseAgent(folder) { socket, _ in
@@ -82,7 +82,7 @@ import Testing
         agent.leave()
     }
 
-    @Test("U17 the body goes where there is no agent")
+    @Test("U17 the body is deleted if there is no agent")
     func alone() throws {
         defer { clean() }
 

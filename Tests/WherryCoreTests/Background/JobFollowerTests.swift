@@ -1,4 +1,4 @@
-// Wherry: hearing of jobs from an agent that says little, late or nothing
+// Wherry: following jobs of an agent that replies little, late, or never
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// Nobody waits by it: each rest is noted, and over at once.
+/// No test waits: each pause is recorded and ends at once.
 private final class RestlessClock: Clock {
     private let state = Monitor((now: Int64(0), rests: [Int64]()))
 
@@ -22,14 +22,14 @@ private final class RestlessClock: Clock {
         return 0
     }
 
-    /// The first rests, when there were so many, in milliseconds.
+    /// The first pauses, once there are that many, in milliseconds.
     func rests(_ count: Int) -> [Int64] {
         let rests = state.wait { $0.rests.count >= count ? $0.rests : nil } ?? []
         return rests.prefix(count).map { $0 / 1_000_000 }
     }
 }
 
-/// What a follower was told.
+/// The reports to a follower.
 private final class Heard: Sendable {
     private let state = Monitor([String]())
 
@@ -65,7 +65,7 @@ private final class Heard: Sendable {
         return job
     }
 
-    @Test("D14 what the agent has said is read before anything else is looked at")
+    @Test("D14 messages of the agent are read before anything else is checked")
     func socketFirst() throws {
         defer { clean() }
         let job = try job(1)
@@ -95,7 +95,7 @@ private final class Heard: Sendable {
         agent.leave()
     }
 
-    @Test("D14 who follows a job that was started a moment ago is not told that it is gone")
+    @Test("D14 a follower of a job started a moment ago is not told that it is missing")
     func newJob() throws {
         defer { clean() }
         let (first, second) = (try job(1), try job(2))
@@ -103,7 +103,7 @@ private final class Heard: Sendable {
         let kept = Monitor([LocalSocket]())
         let agent = try FalseAgent(folder) { socket, question in
             guard question == .follow else { return }
-            // The second job is there when it is asked the second time, and nobody was told before.
+            // The second job exists at the second request, and nothing was reported before.
             let number = questions.withLock { $0 }
             try? socket.say(.job(first))
             if number > 0 { try? socket.say(.job(second)) }
@@ -121,7 +121,7 @@ private final class Heard: Sendable {
         _ = try follower.follow(second.id) { one.hear($0) }
 
         #expect(one.words(1) == ["2 running"])
-        // And one that is not there is told so, as the agent was asked after it came.
+        // A missing job is reported, because the agent was asked after the job appeared.
         let gone = Heard()
         _ = try follower.follow(try job(3).id) { gone.hear($0) }
         #expect(gone.words(1) == ["3 gone"])
@@ -129,7 +129,7 @@ private final class Heard: Sendable {
         agent.leave()
     }
 
-    @Test("D14 who hears of a job's end, or that it is gone, follows it no more")
+    @Test("D14 a follower that learns of a job's end, or that it is missing, stops following")
     func endHeard() throws {
         defer { clean() }
         let done = try job(1, .done)
@@ -154,7 +154,7 @@ private final class Heard: Sendable {
         agent.leave()
     }
 
-    @Test("D14 a queue that follows one job is told of its end though the job is gone by then")
+    @Test("D14 a queue that follows one job gets its end although the job is gone by then")
     func goneBeforeHeard() throws {
         defer { clean() }
         let id = try job(1).id
@@ -167,10 +167,10 @@ private final class Heard: Sendable {
         }
         #expect(outcome.error?.reason == "not_found")
         #expect(event.userData == 7)
-        // Who follows all of them misses only what he was told of.
+        // A follower of all jobs misses only reports that it already has.
         #expect(JobTeller(nil, queue, userData: 7).hear(.gone(id: id)))
         #expect(queue.count == 0)
-        // Nor is one left without a word whose agent cannot be had from the beginning.
+        // A follower also gets a report if the agent cannot be reached from the start.
         #expect(JobTeller(id, queue, userData: 7).hear(.lost(WherryError(.noAgent, "none"))))
         guard case .state(.interrupted, let reason)? = try queue.next(timeout: 0)?.event else {
             Issue.record("nothing was said")
@@ -179,7 +179,7 @@ private final class Heard: Sendable {
         #expect(reason == .noAgent)
     }
 
-    @Test("D14 a queue that is freed keeps no agent from leaving")
+    @Test("D14 a freed queue does not keep the agent alive")
     func freedQueue() throws {
         defer { clean() }
         let followers = Monitor([LocalSocket]())
@@ -196,19 +196,19 @@ private final class Heard: Sendable {
 
         queue.close()
 
-        // The agent hears that its follower is gone.
+        // The agent notices that its follower is gone.
         var items = [Poll.Item(socket.descriptor)]
         Poll.wait(&items, nanoseconds: nil)
         var bytes: [UInt8] = []
         #expect(socket.receive(into: &bytes) == .closed)
-        // And one that was freed before is not followed with at all.
+        // A queue that was freed before does not follow at all.
         #expect(throws: WherryError.self) {
             try session.follow(nil, queue: queue, userData: 1)
         }
         agent.leave()
     }
 
-    @Test("D14 an agent that closes at once is asked again later and later, half a minute at most")
+    @Test("D14 reconnecting to an agent that closes at once backs off to half a minute")
     func backoff() throws {
         defer { clean() }
         let agent = try FalseAgent(folder) { _, _ in }
@@ -225,7 +225,7 @@ private final class Heard: Sendable {
         agent.leave()
     }
 
-    @Test("D14 an agent that cannot be started is told of, and tried again later and later")
+    @Test("D14 an agent that cannot be started is reported and retried with back-off")
     func lost() throws {
         defer { clean() }
         let clock = RestlessClock()
@@ -238,7 +238,7 @@ private final class Heard: Sendable {
         follower.close()
     }
 
-    @Test func `after a connection that lasted the next one comes at once`() {
+    @Test func `after a long connection the next one is immediate`() {
         var pauses = JobFollower.Pauses()
         #expect((0..<3).map { _ in pauses.next(after: 0) / 1_000_000 } == [100, 200, 400])
         #expect(pauses.next(after: .milliseconds(1_000)) == 0)

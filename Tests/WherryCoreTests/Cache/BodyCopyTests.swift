@@ -15,7 +15,7 @@ import Testing
         return copy
     }
 
-    @Test("K1 a body up to the limit is collected in its order")
+    @Test("K1 a body up to the limit is collected in order")
     func upToTheLimit() {
         for counts in [[], [10], [4, 6], [0, 10, 0]] {
             let copy = copy(10, counts)
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    // A body of more than 64 MiB was an error if the cache was on.
-    @Test("K1 a larger body has no copy, and what follows is not collected")
+    // A body of more than 64 MiB was an error with the cache enabled.
+    @Test("K1 a larger body has no copy, and later bytes are not collected")
     func larger() {
         for counts in [[11], [10, 1], [4, 7, 1], [11, 0, 5], [1, .max >> 40]] {
             let copy = copy(10, counts)

@@ -1,4 +1,4 @@
-// Wherry: tests of the fields that rule caches
+// Wherry: tests of caching headers
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -7,7 +7,7 @@ import WherrySystem
 import WherryTransport
 
 @Suite struct CacheFieldsTests {
-    @Test("Directives are read in every form: RFC 9111, 5.2")
+    @Test("Directives are parsed in every form: RFC 9111, 5.2")
     func directives() {
         let all = CacheDirectives([
             "Max-Age=60, ,no-cache=\"a, b\" , x=\"say \\\"hi\\\", no-store\",PUBLIC", "y",
@@ -20,7 +20,7 @@ import WherryTransport
     }
 
     @Test(
-        "What breaks the grammar makes nothing more reusable: RFC 9111, 4.2.1",
+        "Invalid syntax makes nothing more reusable: RFC 9111, 4.2.1",
         arguments: [
             ("max-age=1 2", 0), ("max-age =60", 0), ("max-age= 60", 0), ("max-age=", 0),
             ("max-age", 0), ("max-age=-1", 0), ("max-age=60.0", 0), ("max-age=60s", 0),
@@ -33,7 +33,7 @@ import WherryTransport
         #expect(ResponseCacheControl([text]).maxAge == expected)
     }
 
-    @Test("A quote that is never closed hides no directive")
+    @Test("An unclosed quote hides no directive")
     func openQuote() {
         #expect(ResponseCacheControl(["foo=\"bar, no-store"]).noStore)
         #expect(ResponseCacheControl(["no-store=1"]).noStore)
@@ -41,7 +41,7 @@ import WherryTransport
         #expect(ResponseCacheControl(["foo=\"\\\", must-revalidate"]).mustRevalidate)
     }
 
-    @Test("Numbers that do not fit are the largest: RFC 9111, 1.2.2")
+    @Test("Numbers that overflow become the largest: RFC 9111, 1.2.2")
     func overflow() {
         for text in ["2147483648", "9223372036854775808", String(repeating: "9", count: 400)] {
             let age = ResponseCacheControl(["max-age=\(text)"]).maxAge ?? 0
@@ -50,7 +50,7 @@ import WherryTransport
         }
     }
 
-    @Test("Every directive of an answer")
+    @Test("Every directive of a response")
     func response() {
         let all = ResponseCacheControl([
             "no-store, must-revalidate, must-understand, public, private, immutable",
@@ -64,7 +64,7 @@ import WherryTransport
     }
 
     @Test(
-        "no-cache with names leaves fields out, or counts as plain: RFC 9111, 5.2.2.4",
+        "no-cache with names excludes headers, or counts as plain: RFC 9111, 5.2.2.4",
         arguments: [
             ("no-cache", true, []), ("no-cache=\"Set-Cookie\"", false, ["set-cookie"]),
             ("no-cache=\"X-A , x-b\"", false, ["x-a", "x-b"]), ("no-cache=x-a", false, ["x-a"]),
@@ -92,7 +92,7 @@ import WherryTransport
         #expect(bad.minFresh == CacheDirectives.mostSeconds)
     }
 
-    @Test("Pragma counts where there is no Cache-Control: RFC 9111, 5.4")
+    @Test("Pragma applies without Cache-Control: RFC 9111, 5.4")
     func pragma() {
         #expect(RequestCacheControl(["Pragma": "x, No-Cache"] as Headers).noCache)
         #expect(!RequestCacheControl(["Pragma": "x"] as Headers).noCache)
@@ -111,7 +111,7 @@ import WherryTransport
         #expect(AgeField.seconds(lines) == expected)
     }
 
-    @Test("Vary names fields or anything: RFC 9110, 12.5.5")
+    @Test("Vary names headers or anything: RFC 9110, 12.5.5")
     func vary() {
         #expect(VaryField([]) == .fields([]))
         #expect(VaryField(["Accept,, foo ", "ACCEPT"]) == .fields(["accept", "foo"]))
@@ -119,7 +119,7 @@ import WherryTransport
         #expect(VaryField(["foo", "*, bar"]) == .anything && VaryField(["a b"]) == .anything)
     }
 
-    @Test("Selecting fields agree where they mean the same: RFC 9111, 4.1")
+    @Test("Selecting headers match if they mean the same: RFC 9111, 4.1")
     func selecting() {
         func agree(_ name: String, _ a: [String], _ b: [String]) -> Bool {
             func fields(_ values: [String]) -> SelectingFields {
@@ -141,7 +141,7 @@ import WherryTransport
         #expect(!agree("user-agent", ["x (a, b)"], ["x (a,b)"]))
     }
 
-    @Test("SEC-C10 values that may be secrets are kept as keyed digests")
+    @Test("SEC-C10 values that may be secrets are stored as keyed digests")
     func secrets() {
         let headers: Headers = [
             "Authorization": "Bearer planted", "Cookie": "a=planted", "X-Key": "planted",
@@ -154,12 +154,12 @@ import WherryTransport
         #expect(fields == SelectingFields(names, of: headers, secret: testSecret))
         let other = VarySecret(key: Array("another".utf8))
         #expect(fields != SelectingFields(names, of: headers, secret: other))
-        // HMAC-SHA-256 by RFC 4231, test case 2: the key "Jefe", the data after a NUL.
+        // HMAC-SHA-256 from RFC 4231, test case 2: the key "Jefe", the data after a NUL.
         let known = VarySecret(key: Array("Jefe".utf8))
         #expect(known.digest("", of: "") != known.digest("\u{0}", of: ""))
     }
 
-    @Test("Fields of one connection, of proxies and cookies are not stored: RFC 9111, 3.1")
+    @Test("Headers of one connection, of proxies, and cookies are not stored: RFC 9111, 3.1")
     func storedFields() {
         let came = head(
             200,
@@ -178,14 +178,14 @@ import WherryTransport
         #expect(decoded.text == "X-Unknown: 1\nx-unknown: 2\n")
     }
 
-    @Test("Bytes of a field that are no UTF-8 are kept as they came")
+    @Test("Header bytes that are not UTF-8 are stored unchanged")
     func obsText() {
         let bytes: [UInt8] = Array("X: ".utf8) + [0xFC, 0x0A] + Array("Age: 1\n".utf8)
         let came = ResponseHead(status: 200, block: Bytes(bytes))
         #expect(StoredFields.stored(came, isDecoded: false).array == Array(bytes.prefix(5)))
     }
 
-    @Test("A 304 replaces fields but those of the body: RFC 9111, 3.2")
+    @Test("A 304 replaces headers except those of the body: RFC 9111, 3.2")
     func updated() {
         let old = block([("A", "1"), ("B", "2"), ("b", "3"), ("Content-Length", "4"), ("C", "5")])
         let new = head(

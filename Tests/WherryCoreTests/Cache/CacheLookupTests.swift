@@ -1,4 +1,4 @@
-// Wherry: tests of the decision about a request
+// Wherry: tests of the cache decision for a request
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -9,7 +9,7 @@ import WherryTransport
 @Suite struct CacheLookupTests {
     private let minute = [("Cache-Control", "max-age=60"), ("ETag", "\"v\"")]
 
-    @Test("A fresh answer serves, a stale one is validated: RFC 9111, 4")
+    @Test("A fresh response is served, a stale one is validated: RFC 9111, 4")
     func freshAndStale() {
         #expect(decision(minute, after: 0) == "fresh" && decision(minute, after: 59) == "fresh")
         #expect(decision(minute, after: 60) == "validates")
@@ -17,7 +17,7 @@ import WherryTransport
         #expect(word(lookup().decide([])) == "asks")
     }
 
-    @Test("K12 four policies, fresh, stale and absent")
+    @Test("K12 four policies, with fresh, stale, and missing entries")
     func policies() {
         let table: [(HTTPCachePolicy, String, String, String)] = [
             (.byProtocol, "fresh", "validates", "asks"), (.reload, "asks", "asks", "asks"),
@@ -34,7 +34,7 @@ import WherryTransport
             decision(strict, ["Cache-Control": "no-cache"], after: 99, policy: .anyAge) == "stale")
     }
 
-    @Test("no-cache in either direction asks every time: RFC 9111, 5.2.1.4 and 5.2.2.4")
+    @Test("no-cache in either direction always validates: RFC 9111, 5.2.1.4 and 5.2.2.4")
     func noCache() {
         let text = [("Cache-Control", "no-cache, max-age=60"), ("ETag", "\"v\"")]
         #expect(decision(text, after: 0) == "validates")
@@ -48,7 +48,7 @@ import WherryTransport
     }
 
     @Test(
-        "What a request asks of the age: RFC 9111, 5.2.1",
+        "Age limits of a request: RFC 9111, 5.2.1",
         arguments: [
             ("max-age=30", 30, "fresh"), ("max-age=30", 31, "validates"),
             ("max-age=0", 0, "validates"), ("max-age=x", 0, "validates"),
@@ -65,7 +65,7 @@ import WherryTransport
         #expect(decision(minute, ["Cache-Control": text], after: seconds) == expected)
     }
 
-    @Test("only-if-cached without an answer is 504: RFC 9111, 5.2.1.7")
+    @Test("only-if-cached without an entry is 504: RFC 9111, 5.2.1.7")
     func onlyIfCached() {
         let asked = request("GET", ["Cache-Control": "only-if-cached"])
         #expect(word(lookup(asked).decide([])) == "504")
@@ -74,7 +74,7 @@ import WherryTransport
             word(lookup(request("POST", ["Cache-Control": "only-if-cached"])).decide([])) == "504")
     }
 
-    @Test("must-revalidate and no-cache are never stale: RFC 9111, 4.2.4")
+    @Test("must-revalidate and no-cache never serve stale: RFC 9111, 4.2.4")
     func neverStale() {
         for strict in ["must-revalidate", "no-cache"] {
             let text = [
@@ -88,7 +88,7 @@ import WherryTransport
         #expect(decision(shared, ["Cache-Control": "max-stale"], after: 61) == "stale")
     }
 
-    @Test("stale-while-revalidate answers within its window and not past it: RFC 5861, 3")
+    @Test("stale-while-revalidate serves within its window and not past it: RFC 5861, 3")
     func whileRevalidate() {
         let text = [("Cache-Control", "max-age=60, stale-while-revalidate=30"), ("ETag", "\"v\"")]
         #expect(decision(text, after: 59) == "fresh")
@@ -109,7 +109,7 @@ import WherryTransport
         #expect(plan.applied(to: [:])["If-None-Match"] == "\"v\"")
     }
 
-    @Test("immutable is not asked about while fresh, even on a reload: RFC 8246")
+    @Test("immutable is not revalidated while fresh, even on a reload: RFC 8246")
     func immutable() {
         let text = [("Cache-Control", "max-age=60, immutable"), ("ETag", "\"v\"")]
         #expect(decision(text, ["Cache-Control": "max-age=0"], after: 10) == "fresh")
@@ -117,7 +117,7 @@ import WherryTransport
         #expect(decision(text, ["Cache-Control": "no-cache"], after: 10) == "validates")
     }
 
-    @Test("Vary: equal or absent on both sides, the newest Date wins: RFC 9111, 4.1")
+    @Test("Vary: equal or missing on both sides, the newest Date wins: RFC 9111, 4.1")
     func vary() {
         let text = minute + [("Vary", "Accept-Language, X-A")]
         let german: Headers = ["Accept-Language": "de, en", "X-A": "1"]
@@ -143,7 +143,7 @@ import WherryTransport
         #expect(lookup(request("GET", english)).select(all + [newer])?.body.text == "newer")
     }
 
-    @Test("A stored GET answers HEAD; other methods go to the origin: RFC 9110, 9.3.2")
+    @Test("A stored GET serves HEAD; other methods go to the origin: RFC 9110, 9.3.2")
     func methods() {
         let entry = stored(minute, body: "long")
         guard case .answer(let answer) = lookup(request("HEAD")).decide([entry]) else {
@@ -156,7 +156,7 @@ import WherryTransport
         }
     }
 
-    @Test("An answer tells its age, and nothing else of it changes: RFC 9111, 4")
+    @Test("A served response has its age, and is otherwise unchanged: RFC 9111, 4")
     func age() {
         let fields = [
             ("Cache-Control", "max-age=60"), ("Age", "7"), ("Expires", date(9)), ("X", "1"),
@@ -170,7 +170,7 @@ import WherryTransport
         #expect(answer.head["x"] == "1" && !answer.isStale && answer.body.text == "body")
     }
 
-    @Test("An answer without Date gets the time of its receipt: RFC 9110, 6.6.1")
+    @Test("A response without Date gets the time of its receipt: RFC 9110, 6.6.1")
     func dated() {
         let came = ArrivedResponse(
             head: head(200, minute, date: nil), body: Bytes("x"), requestTime: noon,
@@ -185,7 +185,7 @@ import WherryTransport
         #expect(entry.head["date"] == date())
     }
 
-    @Test("Validators go back as they came: RFC 9111, 4.3.1")
+    @Test("Validators are sent back unchanged: RFC 9111, 4.3.1")
     func validators() {
         func sent(_ fields: [(String, String)], _ headers: Headers = [:]) -> Headers {
             let asked = request("GET", headers)
@@ -204,14 +204,14 @@ import WherryTransport
             both == [
                 "Accept": "x", "If-None-Match": "\"a\"", "If-Modified-Since": date(-9),
             ])
-        // The application's own conditions wait until ours has been answered.
+        // The application's own conditions wait for the client's validation.
         let own: Headers = ["If-None-Match": "\"mine\"", "If-Modified-Since": date(-1)]
         #expect(sent([("ETag", "\"a\"")], own) == ["If-None-Match": "\"a\", \"mine\""])
         #expect(sent([], own) == own)
     }
 
     @Test(
-        "The application's conditions are judged: RFC 9110, 13.2.2",
+        "The application's conditions are evaluated: RFC 9110, 13.2.2",
         arguments: [
             (["If-None-Match": "\"v\""], 304), (["If-None-Match": "W/\"v\""], 304),
             (["If-None-Match": "\"a\", W/\"v\""], 304), (["If-None-Match": "*"], 304),
@@ -251,12 +251,12 @@ import WherryTransport
         #expect(status(date(0)) == 304 && status(date(-1)) == 200)
     }
 
-    @Test("Conditions for the origin alone go there: RFC 9111, 4.3.2")
+    @Test("Conditions for the origin alone are sent there: RFC 9111, 4.3.2")
     func originConditions() {
         for name in ["If-Match", "If-Unmodified-Since"] {
             #expect(decision(minute, [name: "*"] as Headers, after: 0) == "asks")
         }
-        // A stored 404 has no condition to fail (RFC 9110, 13.2.1).
+        // A stored 404 fails no condition (RFC 9110, 13.2.1).
         let missing = stored(minute, status: 404)
         guard
             case .answer(let answer) = lookup(request("GET", ["If-None-Match": "*"])).decide([

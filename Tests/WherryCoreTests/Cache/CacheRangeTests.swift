@@ -1,4 +1,4 @@
-// Wherry: tests of ranges and parts
+// Wherry: tests of ranges and partial responses
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -33,7 +33,7 @@ import WherryTransport
     }
 
     @Test(
-        "Single ranges of all three forms out of a whole: RFC 9110, 14.1.2 and 15.3.7",
+        "Single ranges of all three forms from a complete entry: RFC 9110, 14.1.2 and 15.3.7",
         arguments: [
             ("bytes=2-4", "bytes 2-4/10", "234"), ("bytes=8-", "bytes 8-9/10", "89"),
             ("bytes=-3", "bytes 7-9/10", "789"), ("bytes=-99", "bytes 0-9/10", "0123456789"),
@@ -68,14 +68,14 @@ import WherryTransport
         }
     }
 
-    @Test("What a cache cannot serve goes to the origin")
+    @Test("Requests that a cache cannot serve go to the origin")
     func others() {
         for range in [
             "bytes=0-1,3-4", "lines=0-1", "bytes=3-1", "bytes=", "bytes=a-b", "bytes=1-2x",
         ] {
             #expect(decision(minute, ["Range": range], after: 0) == "asks")
         }
-        // Of a body without its coding there are no coded bytes to count.
+        // A decoded body has no encoded bytes to count.
         let decoded = stored(minute, isDecoded: true)
         #expect(word(lookup(request("GET", ["Range": "bytes=0-1"])).decide([decoded])) == "asks")
         #expect(word(lookup().decide([decoded])) == "fresh")
@@ -83,7 +83,7 @@ import WherryTransport
     }
 
     @Test(
-        "If-Range counts by the strong comparison: RFC 9110, 13.1.5",
+        "If-Range uses the strong comparison: RFC 9110, 13.1.5",
         arguments: [
             ("\"v\"", "\"v\"", 206), ("\"v\"", "\"w\"", 200), ("W/\"v\"", "W/\"v\"", 200),
             ("\"v\"", date(-100), 206), ("\"v\"", date(-99), 200), ("\"v\"", "junk", 200),
@@ -100,7 +100,7 @@ import WherryTransport
         #expect(answer.head.status == status)
     }
 
-    @Test("A stored part serves what lies wholly in it: RFC 9111, 3.3")
+    @Test("A stored part serves ranges completely within it: RFC 9111, 3.3")
     func fromPart() {
         let known = storedPart("bytes 2-5/8", "2345")
         func body(_ range: String, _ entry: StoredResponse) -> String? {
@@ -123,7 +123,7 @@ import WherryTransport
         #expect(word(lookup(request("HEAD")).decide([known])) == "asks")
     }
 
-    @Test("The rest of a part is asked for with If-Range: RFC 9111, 3.4")
+    @Test("The rest of a part is requested with If-Range: RFC 9111, 3.4")
     func completion() {
         func sent(_ entry: StoredResponse) -> Headers? {
             guard case .network(let plan) = lookup().decide([entry]), plan.purpose == .completion
@@ -138,7 +138,7 @@ import WherryTransport
         #expect(sent(storedPart("bytes 0-3/8", "0123", tag: "W/\"v\"")) == nil)
     }
 
-    @Test("The rest makes the whole, with one strong validator: RFC 9111, 3.4")
+    @Test("The rest completes the part, with one strong validator: RFC 9111, 3.4")
     func completed() throws {
         let old = storedPart("bytes 0-3/8", "0123")
         guard case .network(let plan) = lookup().decide([old]) else { return }
@@ -155,7 +155,7 @@ import WherryTransport
         #expect(whole.body.text == "01234567" && whole.head.status == 200)
         #expect(whole.head.values("content-length") == ["8"] && whole.head["content-range"] == nil)
         #expect(kept.isComplete && kept.body.text == "01234567")
-        // The origin changed its mind, or sent something else.
+        // The origin changed the file, or sent another part.
         for other in [
             part("bytes 4-7/8", "4567", tag: "\"w\""), part("bytes 4-7/8", "4567", tag: "W/\"v\""),
             part("bytes 5-7/8", "567"), part("bytes 4-6/8", "456"), part("bytes 4-7/9", "4567"),
@@ -170,7 +170,7 @@ import WherryTransport
         #expect(replaced.answer == .network && replaced.changes.count == 1)
     }
 
-    @Test("Parts grow by what touches or overlaps them")
+    @Test("Parts grow by adjacent and overlapping ones")
     func growing() {
         func joined(_ old: StoredResponse, _ new: ArrivedResponse) -> StoredResponse? {
             let asked = request("GET", ["Range": "bytes=2-5"])
@@ -186,14 +186,14 @@ import WherryTransport
         #expect(joined(middle, part("bytes 3-4/8", "34"))?.body.text == "2345")
         let all = joined(middle, part("bytes 0-7/8", "01234567"))
         #expect(all?.isComplete == true && all?.body.text == "01234567")
-        // Apart, or of another version: the new one stays alone.
+        // Separate, or of another version: the new one stays alone.
         #expect(joined(middle, part("bytes 7-7/8", "7"))?.body.text == "7")
         #expect(joined(middle, part("bytes 6-7/8", "67", tag: "\"w\""))?.body.text == "67")
         let weak = storedPart("bytes 0-3/8", "0123", tag: "W/\"v\"")
         #expect(joined(weak, part("bytes 4-7/8", "4567", tag: "W/\"v\""))?.body.text == "4567")
     }
 
-    @Test("A part of what is stored whole only refreshes it")
+    @Test("A part of a complete entry only refreshes it")
     func partOfWhole() {
         let whole = stored(minute, body: "01234567")
         let asked = request("GET", ["Range": "bytes=0-1"])

@@ -1,4 +1,4 @@
-// Wherry: tests of what follows from the origin's answer
+// Wherry: tests of the effects of the origin's response
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -17,7 +17,7 @@ import WherryTransport
         return plan
     }
 
-    @Test("A 304 updates the fields, begins the age anew and gives the stored body: 4.3.4, 3.2")
+    @Test("A 304 updates the headers, restarts the age, and returns the stored body: 4.3.4, 3.2")
     func confirmed() {
         let entry = stored(
             minute + [("X", "old"), ("Y", "kept"), ("Content-Length", "4"), ("Age", "9")])
@@ -40,7 +40,7 @@ import WherryTransport
         #expect(outcome.changes.count == 1)
     }
 
-    @Test("A 304 may end the storing, and may change how long and how an answer serves")
+    @Test("A 304 may end storing, and may change the lifetime and use of a response")
     func confirmedOtherwise() {
         let entry = stored(minute)
         func changes(_ fields: [(String, String)], _ headers: Headers = [:]) -> [CacheOutcome
@@ -69,7 +69,7 @@ import WherryTransport
         #expect(keyed.selecting.fields.map { $0.name } == ["x"])
     }
 
-    @Test("A 304 without Date is dated by its receipt: RFC 9110, 6.6.1")
+    @Test("A 304 without Date has the date of its receipt: RFC 9110, 6.6.1")
     func undated() {
         let entry = stored(minute)
         let bare = ArrivedResponse(
@@ -85,7 +85,7 @@ import WherryTransport
         #expect(!answer.isStale && answer.head["age"] == "0" && answer.head["date"] == date(100))
     }
 
-    @Test("A 304 for another version is not this one's: 4.3.4")
+    @Test("A 304 for another version does not apply to this one: 4.3.4")
     func otherVersion() {
         let entry = stored(minute)
         func answer(_ fields: [(String, String)]) -> CacheOutcome.Answer {
@@ -132,7 +132,7 @@ import WherryTransport
         #expect(stores("\"v\"") == 2 && stores("W/\"v\"") == 1)
     }
 
-    @Test("The application's condition is judged after the confirmation, by the entry")
+    @Test("The application's condition is evaluated after the validation, against the entry")
     func ownConditions() {
         let entry = stored(minute)
         func status(_ tag: String, _ came: ArrivedResponse) -> Int? {
@@ -148,12 +148,12 @@ import WherryTransport
         let confirmed = arrived(304, [("ETag", "\"v\"")], body: "", at: later)
         #expect(status("\"v\"", confirmed) == 304 && status("\"mine\"", confirmed) == 200)
         #expect(status("\"mine\"", arrived(200, minute, at: later)) == 200)
-        // Nothing was validated: the 304 is for the application, which asked for it.
+        // Nothing was validated: the 304 is for the application, which requested it.
         let asked = request("GET", ["If-None-Match": "\"mine\""])
         #expect(lookup(asked).resolve(confirmed, to: NetworkPlan(), stored: []) == CacheOutcome())
     }
 
-    @Test("A full answer replaces: 4.3.3")
+    @Test("A full response replaces the entry: 4.3.3")
     func replaced() {
         let entry = stored(minute)
         let outcome = lookup(at: later).resolve(
@@ -165,7 +165,7 @@ import WherryTransport
         #expect(kept.body.text == "new" && kept.selecting == entry.selecting)
     }
 
-    @Test("An answer that may not be stored takes the old one with it")
+    @Test("An uncacheable response removes the old entry")
     func outdated() {
         let entry = stored(minute)
         func changes(_ status: Int) -> [CacheOutcome.Change] {
@@ -205,14 +205,14 @@ import WherryTransport
         #expect(!answers(text, ["Cache-Control": "no-cache"]))
     }
 
-    @Test("Without anything stored a failure is a failure")
+    @Test("Without an entry a failure is a failure")
     func failure() {
         #expect(
             lookup(staleIfError: 9999).resolve(nil, to: NetworkPlan(), stored: []) == CacheOutcome()
         )
     }
 
-    @Test("An unsafe method makes target and same-origin locations invalid: 4.4")
+    @Test("An unsafe method invalidates target and same-origin locations: 4.4")
     func invalidation() {
         func gone(_ method: String, _ status: Int, _ fields: [(String, String)] = []) -> [String] {
             lookup(request(method)).resolve(arrived(status, fields), to: NetworkPlan(), stored: [])
@@ -238,7 +238,7 @@ import WherryTransport
         }
     }
 
-    @Test("An answer to POST that says what it is gets stored for GET: RFC 9110, 9.3.3")
+    @Test("A response to POST with Content-Location is stored for GET: RFC 9110, 9.3.3")
     func post() {
         let outcome = lookup(request("POST")).resolve(
             arrived(200, minute + [("Content-Location", "/a?b=c")]), to: NetworkPlan(), stored: [])
@@ -250,7 +250,7 @@ import WherryTransport
         #expect(word(lookup().decide([kept])) == "fresh")
     }
 
-    @Test("A 200 to HEAD refreshes or outdates the stored GET: 4.3.5")
+    @Test("A 200 to HEAD refreshes or invalidates the stored GET: 4.3.5")
     func headOnly() {
         let entry = stored(minute + [("Last-Modified", date(-9))])
         func change(_ fields: [(String, String)], status: Int = 200) -> String {
@@ -270,7 +270,7 @@ import WherryTransport
         #expect(change([], status: 404) == "same" && change([], status: 503) == "same")
     }
 
-    @Test("Interim answers change nothing: RFC 9111, 3")
+    @Test("Interim responses change nothing: RFC 9111, 3")
     func interim() {
         #expect(
             lookup().resolve(arrived(103, minute), to: NetworkPlan(), stored: []).changes.isEmpty)

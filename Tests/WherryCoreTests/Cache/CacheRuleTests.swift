@@ -1,4 +1,4 @@
-// Wherry: tests of what an answer means for others than the one that was asked about
+// Wherry: tests of the effects of a response on other entries
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -32,7 +32,7 @@ import WherryTransport
 
     // MARK: Conditions of the application
 
-    @Test("Own tags go along with ours, each once: RFC 9111, 4.3.2")
+    @Test("The application's tags are sent with the client's, each once: RFC 9111, 4.3.2")
     func union() throws {
         func sent(_ own: String, _ fields: [(String, String)]? = nil) throws -> String? {
             let asked = request("GET", ["If-None-Match": own])
@@ -48,7 +48,7 @@ import WherryTransport
         #expect(try sent("\"2\"", dated) == nil)
     }
 
-    @Test("A 304 that names the application's own tag is the 304 that it asked for")
+    @Test("A 304 for the application's own tag is passed to the application")
     func ownTag() throws {
         let entry = stored(minute)
         let own: Headers = ["If-None-Match": "\"2\""]
@@ -62,7 +62,7 @@ import WherryTransport
             return
         }
         #expect(ours.isRevalidated && ours.head.status == 200)
-        // It says of neither that it is meant.
+        // It does not say which of both it means.
         let unclear = try outcome(entry, [], own)
         #expect(unclear.answer == .askAgain(.init(fields: Self.none)) && unclear.changes.isEmpty)
         guard case .cached = try outcome(entry, []).answer else {
@@ -75,7 +75,7 @@ import WherryTransport
         .init(name: "If-None-Match", value: nil), .init(name: "If-Modified-Since", value: nil),
     ]
 
-    @Test("A 304 of another entity takes the stored answer with it: 4.3.4")
+    @Test("A 304 of another entity removes the entry: 4.3.4")
     func another() throws {
         let entry = stored(minute)
         let outcome = try outcome(entry, [("ETag", "\"9\"")], ["If-None-Match": "\"2\""])
@@ -83,8 +83,8 @@ import WherryTransport
         #expect(outcome.changes == [.remove(entry)] && outcome.askedAt == later)
     }
 
-    // nginx with gzip sends W/"1" with the answer and "1" with its 304.
-    @Test("A strong validator updates no answer whose own is weak, but that one is still good: 4.3.4")
+    // nginx with gzip sends W/"1" with the response and "1" with its 304.
+    @Test("A strong validator updates no response with a weak one, but that one stays valid: 4.3.4")
     func strong() throws {
         let weak = stored([("Cache-Control", "max-age=60"), ("ETag", "W/\"1\"")])
         let named = try outcome(weak, [("ETag", "\"1\"")])
@@ -99,7 +99,7 @@ import WherryTransport
         #expect(answer.isRevalidated && answer.stored == weak && named.changes.isEmpty)
     }
 
-    @Test("A 304 to the application's own condition freshens what it names: 4.3.4")
+    @Test("A 304 to the application's own condition updates the entry it names: 4.3.4")
     func freshened() {
         let fields = minute + [("Vary", "X")]
         let entries = ["1", "2"].map { stored(fields, for: request("GET", ["X": $0])) }
@@ -119,9 +119,9 @@ import WherryTransport
         #expect(changes([("ETag", "\"9\"")]).isEmpty && changes([]).isEmpty)
     }
 
-    // MARK: Fields
+    // MARK: Headers
 
-    @Test("A 304 and a HEAD never change the coding of stored bytes: 3.2")
+    @Test("A 304 and a HEAD never change the encoding of stored bytes: 3.2")
     func coding() throws {
         let entry = stored(minute)
         let fields = minute + [("Content-Encoding", "gzip"), ("X", "1")]
@@ -141,7 +141,7 @@ import WherryTransport
         #expect(!head.storesAnswer)
     }
 
-    @Test("K13 fields that are left out stay so, and what reuse needs cannot be left out")
+    @Test("K13 excluded headers stay excluded, and headers needed for reuse cannot be excluded")
     func leftOut() throws {
         let came = arrived(200, minute + [("X-A", "1"), ("X-B", "1")])
         let first = lookup().resolve(came, to: NetworkPlan(), stored: [])
@@ -164,7 +164,7 @@ import WherryTransport
                 continue
             }
         }
-        // What the answer itself says is asked about each time stays out as well.
+        // Headers that the response itself excludes stay out as well.
         let named = WherryCoreTests.stored([
             ("Cache-Control", "max-age=60, no-cache=\"X-A\""), ("ETag", "\"1\""), ("X-A", "1"),
         ])
@@ -176,7 +176,7 @@ import WherryTransport
         #expect(updated.head["x-a"] == nil)
     }
 
-    @Test("A body in its coding does not serve one whose coding would be undone")
+    @Test("An encoded body does not serve a request that decodes")
     func decodes() throws {
         let coded = stored(minute + [("Content-Encoding", "gzip")])
         let decoded = stored(minute + [("Content-Encoding", "gzip")], isDecoded: true)
@@ -189,14 +189,14 @@ import WherryTransport
         }
         #expect(try word(coded, true) == "asks" && word(coded, false) == "fresh")
         #expect(try word(decoded, true) == "fresh" && word(plain, true) == "fresh")
-        // It is replaced by what comes.
+        // The new response replaces it.
         let outcome = lookup().resolve(arrived(200, minute), to: NetworkPlan(), stored: [coded])
         #expect(outcome.superseded == [coded])
     }
 
-    // MARK: Taking away
+    // MARK: Removal
 
-    @Test("K13 what is not stored takes away all that served until now, whatever that varies by")
+    @Test("K13 an unwanted response removes all entries that served, whatever their Vary")
     func superseded() {
         let plain = stored(minute)
         let other = stored(minute + [("Vary", "X")], for: request("GET", ["X": "2"]))
@@ -208,7 +208,7 @@ import WherryTransport
         #expect(!skipped.storesAnswer)
     }
 
-    @Test("K19 invalidation reaches URLs with and without what does not count")
+    @Test("K19 invalidation reaches URLs with and without ignored parameters")
     func ignored() throws {
         func asked(_ method: String) throws -> CacheRequest {
             CacheRequest(

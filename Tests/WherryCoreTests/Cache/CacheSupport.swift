@@ -1,4 +1,4 @@
-// Wherry: what the tests of the cache have in common
+// Wherry: helpers for the tests of the cache
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
@@ -10,14 +10,14 @@ let noon: Int64 = 1_795_262_400_000
 
 let testSecret = VarySecret(key: Array("a key for tests".utf8))
 
-/// A date as many seconds after noon.
+/// A date this many seconds after noon.
 func date(_ seconds: Int64 = 0) -> String { HTTPDate.format(noon / 1000 + seconds) }
 
 func block(_ fields: [(String, String)]) -> Bytes {
     Bytes(fields.map { "\($0.0): \($0.1)\n" }.joined())
 }
 
-/// The head of an answer made at noon, unless it has a Date of its own.
+/// The headers of a response created at noon, unless they have a Date.
 func head(_ status: Int = 200, _ fields: [(String, String)] = [], date own: String? = date())
     -> ResponseHead
 {
@@ -35,7 +35,7 @@ func request(
     return CacheRequest(method: method, target: target, headers: headers)
 }
 
-/// An answer that came at noon, or as many milliseconds later.
+/// A response received at noon, or this many milliseconds later.
 func arrived(
     _ status: Int = 200, _ fields: [(String, String)] = [], body: String = "body",
     at time: Int64 = noon, isDecoded: Bool = false, isComplete: Bool = true,
@@ -47,7 +47,7 @@ func arrived(
         isComplete: isComplete)
 }
 
-/// An answer as it is stored at noon.
+/// A response as it is stored at noon.
 func stored(
     _ fields: [(String, String)], status: Int = 200, body: String = "body",
     for asked: CacheRequest = request(), at time: Int64 = noon, isDecoded: Bool = false
@@ -70,7 +70,7 @@ func lookup(
         secret: testSecret, now: now)
 }
 
-/// A decision in one word, and what of it matters most.
+/// A decision in one word, with its main details.
 func word(_ decision: CacheDecision) -> String {
     switch decision {
     case .answer(let answer): answer.isStale ? "stale" : "fresh"

@@ -1,4 +1,4 @@
-// Wherry: tests of the form of an entry on disk
+// Wherry: tests of the file format of cache entries
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -11,7 +11,7 @@ import Testing
         try #require(entry.encoded()).flatMap { $0.array }
     }
 
-    @Test("CRC-32C is that of RFC 3720, B.4")
+    @Test("CRC-32C matches RFC 3720, B.4")
     func checksum() {
         #expect(Checksum.of([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
         #expect(Checksum.of([UInt8](repeating: 0xFF, count: 32)) == 0x62A8_AB43)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("CRC-32C by the processor and by tables is the same for every length and place")
+    @Test("CRC-32C by the processor and by tables is the same for every length and alignment")
     func processor() {
         let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 7) }
         let counts = Array(0...70) + [2_047, 2_048, 6_143, 6_144, 6_145, 12_288, 20_001, 39_990]
@@ -44,7 +44,8 @@ import Testing
     }
 
     @Test(
-        "What was written is read", arguments: ["", "x", String(repeating: "long ", count: 9999)])
+        "A written entry is read back",
+        arguments: ["", "x", String(repeating: "long ", count: 9999)])
     func roundTrip(body: String) throws {
         var written = entry(body)
         written.uselessAfter = 77
@@ -57,7 +58,7 @@ import Testing
         #expect(EntryFile(head: bytes, fileSize: Int64(bytes.count) + 1) == nil)
     }
 
-    @Test("SEC-C4 every byte that is changed, every cut and every tail is found")
+    @Test("SEC-C4 every changed byte, every cut, and every trailing byte is detected")
     func damage() throws {
         let bytes = try flat(entry("a small body"))
         for index in bytes.indices {
@@ -75,14 +76,14 @@ import Testing
         }
     }
 
-    @Test("A head that could not be read again is not written")
+    @Test("Headers that could not be read back are not written")
     func largeHead() {
         var large = entry("x")
         large.description = [UInt8](repeating: 0, count: 1 << 20)
         #expect(large.encoded() == nil)
     }
 
-    @Test("A stored answer survives its coding, with and without everything")
+    @Test("A stored response survives encoding, with and without all parts")
     func responses() throws {
         let asked = request("GET", ["X-A": "1", "Accept": "a, b"])
         var full = stored(
@@ -96,7 +97,7 @@ import Testing
         for response in [full, plain] {
             let description = response.description()
             #expect(StoredResponse(description: description, body: response.body) == response)
-            // No cut of it is another answer, or a trap.
+            // No cut of it is another response, or a trap.
             for count in 0..<description.count {
                 #expect(
                     StoredResponse(
@@ -108,7 +109,7 @@ import Testing
         #expect(StoredResponse(description: full.description(), body: full.body) == nil)
     }
 
-    @Test("No bytes trap the readers")
+    @Test("No bytes cause a trap in the readers")
     func noise() {
         var seed: UInt64 = 1
         for _ in 0..<20_000 {

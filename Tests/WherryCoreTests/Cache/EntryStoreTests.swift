@@ -1,4 +1,4 @@
-// Wherry: tests of entries in a folder
+// Wherry: tests of the entry store in a folder
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @Suite struct EntryStoreTests {
     private let key = Array("key".utf8)
 
-    @Test("What is written is read, by this store and the next one")
+    @Test("A written entry is read back, by this store and the next one")
     func roundTrip() throws {
         let bench = try StoreBench()
         let store = try bench.store()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "A body larger than the first read is read as a whole",
+        "A body larger than the first read is read completely",
         arguments: [8000, 8192, 20_000, 3 << 20])
     func large(count: Int) throws {
         let bench = try StoreBench()
@@ -37,7 +37,7 @@ import Testing
         #expect(store.read("0", in: folder, key: key) == .entry(entry(body)))
     }
 
-    @Test("SEC-C1 two keys under one digest stay two")
+    @Test("SEC-C1 two keys with one digest stay two entries")
     func collision() throws {
         let bench = try StoreBench()
         let store = try bench.store(hash: { _ in [UInt8](repeating: 7, count: 32) })
@@ -49,11 +49,11 @@ import Testing
             store.read("0", in: folder, key: Array("a".utf8)) == .entry(entry("of a", key: "a")))
     }
 
-    @Test("Damage is found, and an empty file too")
+    @Test("Damage is detected, also in an empty file")
     func damage() throws {
         let bench = try StoreBench()
         let store = try bench.store()
-        // The sweep of the opening would take away what is no entry.
+        // The sweep at opening would remove files that are not entries.
         bench.workers.close()
         let folder = store.folder(of: "a")
         store.write(entry("body"), to: "0", in: folder)
@@ -67,7 +67,7 @@ import Testing
         #expect(store.read("0", in: folder, key: key) == .entry(entry("again")))
     }
 
-    @Test("SEC-C5 a folder that others may write to is refused, one that they may read is closed")
+    @Test("SEC-C5 a folder writable by others is refused, a readable one is made private")
     func sharedFolder() throws {
         let bench = try StoreBench()
         mkdir(bench.path + "/store", 0o700)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "SEC-C9 on a full disk the cache goes on without storing, and leaves nothing behind",
+        "SEC-C9 on a full disk the cache works without storing, and leaves no file",
         .enabled(if: geteuid() == 0, "needs root and mount"))
     func fullDisk() throws {
         let bench = try StoreBench()
@@ -124,9 +124,10 @@ import Testing
         let before = outside.files
         let elsewhere = outside.path + "/store/"
         let store = try bench.store()
-        // The sweeps of both openings would take away what is no entry, and what stands in its place.
+        // The sweeps of both openings would remove files that are not entries, and what replaced
+        // them.
         bench.workers.close()
-        // In the place of the entry, of its folder, and of the folder above.
+        // In place of the entry, of its folder, and of the folder above.
         mkdir(root + folder.shard, 0o700)
         mkdir(root + folder.path, 0o700)
         symlink(elsewhere + folder.path + "/0", root + folder.path + "/0")
@@ -145,7 +146,7 @@ import Testing
         #expect(store.read("0", in: folder, key: key) == .missing)
         #expect(!store.write(entry("own"), to: "0", in: folder) && store.clear() == 0)
         #expect(outside.files == before)
-        // And of the files of the store itself: the secret is made anew.
+        // And of the files of the store itself: the secret is created again.
         let other = try StoreBench()
         mkdir(other.path + "/store", 0o700)
         symlink(elsewhere + "secret", other.path + "/store/secret")
@@ -159,7 +160,7 @@ import Testing
         #expect(throws: SystemError.self) { _ = try linked.store() }
     }
 
-    @Test("K18 ten thousand entries, and the limit holds: the longest unused are gone")
+    @Test("K18 ten thousand entries stay within the limit: the least recently used are gone")
     func limit() throws {
         let bench = try StoreBench()
         let store = try bench.store(limit: 1 << 20)
@@ -169,15 +170,15 @@ import Testing
         }
         store.waitUntilSwept()
         #expect(store.usage().bytes <= 1 << 20)
-        // Of what is written during a sweep some counts twice, so that more goes than need be; a
-        // few at a time, little more than a tenth does.
+        // Entries written during a sweep may count twice, so that it removes more than necessary; a
+        // few at a time, this is little more than a tenth.
         for number in 0..<1_000 {
             store.write(entry(body), to: "0", in: store.folder(of: "more \(number)"))
             if number % 50 == 0 { store.waitUntilSwept() }
         }
         store.waitUntilSwept()
         #expect(store.usage().bytes <= 1 << 20 && store.usage().bytes >= 1 << 19)
-        // While others write, the sum is a guess; now it has to be right.
+        // While others write, the sum is a guess; now it must be exact.
         store.sweeper.request()
         store.waitUntilSwept()
         let usage = store.usage()
@@ -187,7 +188,7 @@ import Testing
         #expect(bench.entryFiles.count == usage.count)
     }
 
-    @Test("K18 what was used lately stays")
+    @Test("K18 recently used entries stay")
     func recentlyUsed() throws {
         let bench = try StoreBench()
         let body = String(repeating: "z", count: 10_000)
@@ -214,7 +215,8 @@ import Testing
         }
     }
 
-    @Test("What is larger than an eighth of the store is not written, and the older one goes")
+    @Test(
+        "An entry larger than an eighth of the store is not written, and the older one is removed")
     func tooLarge() throws {
         let bench = try StoreBench()
         let store = try bench.store(limit: 80_000)
@@ -224,7 +226,7 @@ import Testing
         #expect(store.read("0", in: folder, key: key) == .missing)
     }
 
-    @Test("SEC-C6 opening removes leftovers, useless entries, strangers and empty folders")
+    @Test("SEC-C6 opening removes leftovers, useless entries, foreign files, and empty folders")
     func sweep() throws {
         let bench = try StoreBench()
         var store = try bench.store()
@@ -238,7 +240,7 @@ import Testing
         try bench.write([1, 2], to: folder.path + "/.t0123")
         try bench.write([1, 2], to: folder.path + "/stranger")
         try bench.write([1, 2], to: ".t4567")
-        // One that is being written just now is locked.
+        // A file that is being written is locked.
         let open = try Directory.open(bench.path + "/store/" + folder.path)
         let busy = try File.open(".tbusy", [.write, .create], in: open)
         #expect(try busy.lock())
@@ -253,8 +255,9 @@ import Testing
         withExtendedLifetime(busy) {}
     }
 
-    // On a slow machine it ran after a request had stored what the next one was to find too old.
-    @Test("K11 SEC-C6 however late a sweep runs, it takes what was useless when it was asked for")
+    // On a slow machine it ran after a request had stored an entry that the next one should find
+    // expired.
+    @Test("K11 SEC-C6 a late sweep removes only entries that were useless when it was requested")
     func lateSweep() throws {
         let bench = try StoreBench()
         let clock = ManualClock()
@@ -286,8 +289,8 @@ import Testing
         workers.close()
     }
 
-    // It was told as "File exists", and the cache was not opened.
-    @Test("K20 a key that another process outran and a third one swept is no failure")
+    // It was reported as "File exists", and the cache was not opened.
+    @Test("K20 a key created by one process and swept by another is not a failure")
     func outrun() throws {
         let bench = try StoreBench()
         let store = try bench.store()
@@ -327,7 +330,7 @@ import Testing
         #expect(store.stamp(store.folder(of: "1")) != stamp)
     }
 
-    @Test("A change by another opening of the folder is seen in the stamp")
+    @Test("A change by another opening of the folder changes the stamp")
     func stamps() throws {
         let bench = try StoreBench()
         let (one, two) = (try bench.store(), try bench.store())
@@ -348,7 +351,7 @@ import Testing
         #expect(!hasChanged())
     }
 
-    @Test("K20 many threads on one folder: every read is one of the writes, whole")
+    @Test("K20 many threads on one folder: every read is one complete write")
     func threads() throws {
         let bench = try StoreBench()
         let stores = try (0..<4).map { _ in try bench.store() }

@@ -1,4 +1,4 @@
-// Wherry: tests of ages and lifetimes
+// Wherry: tests of ages and freshness lifetimes
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -17,7 +17,7 @@ import WherryTransport
             requestTime: time - delay, responseTime: time)
     }
 
-    @Test("max-age before Expires, Expires less Date, else heuristic: RFC 9111, 4.2.1")
+    @Test("max-age before Expires, Expires less Date, otherwise heuristic: RFC 9111, 4.2.1")
     func lifetime() {
         let both = freshness([("Cache-Control", "max-age=60"), ("Expires", date(7200))])
         #expect(both.lifetime == 60_000 && both.source == .explicit)
@@ -28,7 +28,7 @@ import WherryTransport
     }
 
     @Test(
-        "Whatever is no date is an Expires in the past: RFC 9111, 5.3",
+        "An invalid date is an Expires in the past: RFC 9111, 5.3",
         arguments: [
             "0", "-1", "", "tomorrow", "Sat, 21 Nov 2026 13:00:00 UTC",
             "Sat, 21 Nov 2026 13:00:00 +0000", "Sat, 21-Nov-2026 13:00:00 GMT",
@@ -40,20 +40,20 @@ import WherryTransport
     }
 
     @Test(
-        "Expires in each of the three forms, in any case: RFC 9110, 5.6.7",
+        "Expires is parsed in each of the three forms, in any case: RFC 9110, 5.6.7",
         arguments: [
             "Sat, 21 Nov 2026 13:00:00 GMT", "Saturday, 21-Nov-26 13:00:00 GMT",
             "Sat Nov 21 13:00:00 2026", "sat, 21 nov 2026 13:00:00 gmt",
         ])
     func goodExpires(text: String) { #expect(freshness([("Expires", text)]).lifetime == 3_600_000) }
 
-    @Test("The first Expires line counts")
+    @Test("The first Expires line applies")
     func twoExpires() {
         #expect(freshness([("Expires", date(10)), ("Expires", date(90))]).lifetime == 10_000)
         #expect(freshness([("Expires", "0"), ("Expires", date(90))]).lifetime == 0)
     }
 
-    @Test("A missing or bad Date is the time of receipt: RFC 9110, 6.6.1")
+    @Test("A missing or invalid Date is the time of receipt: RFC 9110, 6.6.1")
     func noDate() {
         for own in [nil, "yesterday"] as [String?] {
             let undated = freshness([("Expires", date(90))], date: own)
@@ -80,19 +80,19 @@ import WherryTransport
         #expect(freshness([]).source == .none)
     }
 
-    @Test("Age is the larger of what is told and what Date shows: RFC 9111, 4.2.3")
+    @Test("Age is the larger of the Age header and the difference to Date: RFC 9111, 4.2.3")
     func initialAge() {
         #expect(freshness([("Age", "30")]).initialAge == 30_000)
         #expect(freshness([("Age", "30")], delay: 2500).initialAge == 32_500)
         #expect(freshness([("Age", "30")], date: date(-45)).initialAge == 45_000)
         #expect(freshness([("Age", "30")], date: date(45)).initialAge == 30_000)
         #expect(freshness([("Age", "x")], date: date(-5)).initialAge == 5000)
-        // A Date is whole seconds: the parts of the receipt are not an age.
+        // A Date is in whole seconds: fractions of the receipt time are not an age.
         #expect(freshness([], at: noon + 999).initialAge == 0)
         #expect(freshness([], delay: -5).initialAge == 0)
     }
 
-    @Test("Time in the store makes it older, to the millisecond")
+    @Test("Time in the store adds to the age, to the millisecond")
     func currentAge() {
         let minute = freshness([("Cache-Control", "max-age=60"), ("Age", "10")])
         #expect(minute.age(at: noon + 1500) == 11_500)
@@ -101,7 +101,7 @@ import WherryTransport
         #expect(!freshness([("Cache-Control", "max-age=0")]).isFresh(at: noon))
     }
 
-    @Test("A clock that went back behind the arrival makes nothing fresh")
+    @Test("A clock set back before the arrival makes nothing fresh")
     func clock() {
         let hour = freshness([("Cache-Control", "max-age=3600")])
         #expect(hour.isFresh(at: noon - 4000) && hour.age(at: noon - 4000) == 0)

@@ -1,4 +1,4 @@
-// Wherry: tests of what is stored while others store and clear
+// Wherry: tests of entries during concurrent stores and clears
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -19,7 +19,8 @@ import Testing
 
     private let key = HTTPCacheStore.Key(url: request().url)
 
-    /// What an answer means that was asked for and came then, in seconds after noon.
+    /// The effects of a response that was requested and received at these times, in seconds after
+    /// noon.
     private func outcome(
         _ body: String, asked: Int64 = 0, came: Int64 = 0, made: Int64? = nil,
         vary: String? = nil, _ headers: Headers = [:], stored: [StoredResponse] = []
@@ -45,16 +46,17 @@ import Testing
         (other ?? cache).stored(for: request("GET", headers), key: key, now: noon)
     }
 
-    /// Bodies in memory, and those that another process reads, which are to be the same.
+    /// Bodies in memory and bodies as another process reads them, which must be the same.
     private func bodies(_ headers: Headers = [:]) throws -> [String] {
         let here = stored(headers).map { $0.body.text }
         #expect(try stored(headers, in: bench.httpStore()).map { $0.body.text } == here)
         return here
     }
 
-    @Test("A response from the future, of a clock that was ahead, keeps no newer one out")
+    @Test("A response from the future, of a clock that was ahead, blocks no newer one")
     func future() throws {
-        // Without a Date field it stayed until the clock had caught up, and every later one was lost.
+        // Without a Date header it stayed until the clock had caught up, and every later response
+        // was lost.
         #expect(apply(outcome("future", asked: 86_400, came: 86_400)))
         #expect(apply(outcome("now")))
         #expect(try bodies() == ["now"])
@@ -62,7 +64,7 @@ import Testing
         #expect(try bodies() == ["later"])
     }
 
-    @Test("Secret values of a URL are on disk as digests, which find it again")
+    @Test("Secret values of a URL are stored as digests, which find it again")
     func secrets() throws {
         let url = "http://example.org:80/a?page=1&token=planted&x[password]=planted&empty_token="
         let secret = HTTPCacheStore.Key(url: url)
@@ -81,7 +83,8 @@ import Testing
         #expect(cache.stored(for: request(), key: secret, now: noon).isEmpty)
     }
 
-    @Test("One process validates in the background; a program that ends leaves that to the next request")
+    @Test(
+        "One process revalidates in the background; if it ends, the next request does")
     func validation() throws {
         let place = cache.place(key)
         let other = try bench.httpStore()
@@ -97,7 +100,7 @@ import Testing
         } else {
             #expect(Bool(false), "it was removed")
         }
-        // The second one was let go of without an end, as by the exit of its process.
+        // The second one was dropped without an end, as by the exit of its process.
         if case .abandoned = cache.entries.beginValidation(of: place.key) {} else {
             #expect(Bool(false), "nobody holds it")
         }
@@ -106,15 +109,15 @@ import Testing
         }
     }
 
-    @Test("An answer that was asked for first and ends last replaces no newer one: RFC 9111, 4")
+    @Test("A response requested first that ends last replaces no newer one: RFC 9111, 4")
     func newer() throws {
         let slow = outcome("slow", asked: 0, came: 1)
         #expect(apply(outcome("quick", asked: 2, came: 3)) && apply(slow))
         #expect(try bodies() == ["quick"])
-        // Nor does its refusal take the newer one away.
+        // Nor does its refusal remove the newer one.
         #expect(apply(slow.storing(false, without: [])))
         #expect(try bodies() == ["quick"])
-        // Between variants, and between these and what fits everything.
+        // Between variants, and between these and an entry that matches everything.
         let varied = outcome("slow", asked: 0, came: 1, vary: "X", ["X": "1"])
         #expect(try apply(varied) && bodies(["X": "1"]) == ["quick"])
         #expect(apply(outcome("varied", asked: 4, came: 5, vary: "X", ["X": "1"])))
@@ -122,14 +125,15 @@ import Testing
         #expect(try bodies(["X": "1"]) == ["varied"] && bodies(["X": "2"]).isEmpty)
     }
 
-    @Test("What was asked for after the stored one came replaces it, whatever the origin's clock")
+    @Test(
+        "A response requested after the stored one replaces it, whatever the origin's clock")
     func clockSetBack() throws {
         apply(outcome("old", came: 1, made: 9000))
         apply(outcome("new", asked: 2, came: 3, made: 3))
         #expect(try bodies() == ["new"])
     }
 
-    @Test("An answer from before a clearing is not stored, and leaves no older one: K13")
+    @Test("A response from before a clear is not stored, and leaves no older one: K13")
     func cleared() throws {
         apply(outcome("old"))
         let moment = cache.moment(key)
@@ -138,7 +142,7 @@ import Testing
         #expect(try bodies().isEmpty && bench.entryFiles.isEmpty)
     }
 
-    @Test("An answer that is too large or not wanted takes all with it that served, whatever its Vary")
+    @Test("A response that is too large or unwanted removes all that served, whatever its Vary")
     func varied() throws {
         for isRefused in [true, false] {
             apply(outcome("plain"))
@@ -151,7 +155,8 @@ import Testing
         }
     }
 
-    @Test("With the index go all variants, with the last variant goes the index, and all are counted")
+    @Test(
+        "Removing the index removes all variants, removing the last variant the index, all counted")
     func index() throws {
         let one = outcome("1", vary: "X", ["X": "1"])
         let two = outcome("2", vary: "X", ["X": "2"])
@@ -162,13 +167,13 @@ import Testing
         #expect(try bodies(["X": "2"]) == ["2"] && bodies(["X": "1"]).isEmpty)
         apply(two.storing(false, without: []))
         #expect(cache.usage().count == 0 && bench.entryFiles.isEmpty)
-        // A plain answer that is to go, in whose place somebody has put variants.
+        // A plain response to remove that variants have replaced.
         for other in [one, two] { apply(other) }
         apply(outcome("plain").storing(false, without: []))
         #expect(cache.usage().count == 0 && bench.entryFiles.isEmpty)
         apply(one)
         #expect(try bodies(["X": "2"]).isEmpty && bodies(["X": "1"]) == ["1"])
-        // An index that a sweep took leaves answers that nobody finds, and that are counted.
+        // A swept index leaves responses that cannot be found, and that are counted.
         apply(two)
         let index = try #require(bench.entryFiles.first { !$0.contains(".") })
         try FileManager.default.removeItem(atPath: bench.path + "/store/" + index)
@@ -177,7 +182,7 @@ import Testing
 
     // MARK: Work
 
-    @Test("K14 what was just stored is in memory, and what is not there is known")
+    @Test("K14 a just stored response is in memory, and so is the knowledge of misses")
     func atOnce() throws {
         func takeAway() throws {
             for file in bench.entryFiles {
@@ -193,7 +198,7 @@ import Testing
         try takeAway()
         #expect(stored(["X": "1"]).map { $0.body.text } == ["1"])
         #expect(stored(["X": "2"]).map { $0.body.text } == ["2"] && stored(["X": "3"]).isEmpty)
-        // Another process stores what was not there.
+        // Another process stores the missing entry.
         let other = try bench.httpStore()
         apply(outcome("1", asked: 3, came: 4, vary: "X", ["X": "1"]))
         other.apply(
@@ -201,7 +206,7 @@ import Testing
         #expect(try bodies(["X": "3"]) == ["3"])
     }
 
-    @Test("The queries of a path lie apart, and are found together")
+    @Test("The queries of a path are stored separately, and found together")
     func queries() throws {
         let urls = ["a", "a?", "a?x=1", "a?x=2", "b?x=1"].map { "http://example.org:80/" + $0 }
         func fill() {
@@ -226,7 +231,7 @@ import Testing
         #expect(cache.clear() == 10 && bench.entryFiles.isEmpty)
     }
 
-    @Test("SEC-C1 places that are none are refused")
+    @Test("SEC-C1 invalid locations are refused")
     func places() throws {
         apply(outcome("body"))
         let place = try #require(cache.list().first?.place)

@@ -1,4 +1,4 @@
-// Wherry: tests of the HTTP cache's answers on disk and in memory
+// Wherry: tests of HTTP cache entries on disk and in memory
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @Suite struct HTTPCacheStoreTests {
     private let minute = [("Cache-Control", "max-age=60"), ("ETag", "\"v\"")]
 
-    /// What the origin's answer to a request means, carried out.
+    /// The effects of the origin's response to a request, applied.
     private func store(
         _ fields: [(String, String)], body: String = "body", _ asked: CacheRequest = request(),
         at time: Int64 = noon, in cache: HTTPCacheStore
@@ -33,7 +33,7 @@ import Testing
         }.map { $0.body.text }
     }
 
-    @Test("An answer is there at once, for this store, the next one and another process")
+    @Test("A response is available at once, for this store, the next one, and another process")
     func atOnce() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore()
@@ -54,7 +54,7 @@ import Testing
         store(minute, in: one)
         #expect(bodies(in: one) == ["body"] && one.memoryCost > 0)
         let file = try #require(bench.entryFiles.first)
-        // Behind everybody's back: nobody is told, so nothing was read.
+        // Without any notification, so nothing was read.
         try FileManager.default.removeItem(atPath: bench.path + "/store/" + file)
         #expect(bodies(in: one) == ["body"] && bodies(in: two).isEmpty)
         store(minute, body: "of two", in: two)
@@ -65,7 +65,7 @@ import Testing
         #expect(bodies(in: two) == ["body"])
         one.removeAll(url: request().url)
         #expect(bodies(in: two).isEmpty)
-        // What only a memory has left is taken away as well.
+        // An entry left only in memory is removed as well.
         store(minute, in: one)
         #expect(bodies(in: two) == ["body"])
         try FileManager.default.removeItem(
@@ -74,7 +74,7 @@ import Testing
         #expect(bodies(in: two).isEmpty)
     }
 
-    @Test("Without memory every hit is one of the disk")
+    @Test("Without memory every hit is read from disk")
     func noMemory() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore(memory: 0)
@@ -82,7 +82,7 @@ import Testing
         #expect(bodies(in: cache) == ["body"] && cache.memoryCost == 0)
     }
 
-    @Test("Variants live side by side: RFC 9111, 4.1")
+    @Test("Variants are stored side by side: RFC 9111, 4.1")
     func variants() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore()
@@ -100,7 +100,7 @@ import Testing
         }
         #expect(bench.entryFiles.count == 3)
         #expect(cache.allStored(key: .init(url: request().url)).count == 2)
-        // One that depends on more, and then one that depends on nothing.
+        // One that depends on more headers, and then one that depends on none.
         store(minute + [("Vary", "X")], body: "x", request("GET", ["X": "1"]), in: cache)
         #expect(
             Set(bodies(["X": "1", "Accept-Language": "de"], in: cache)) == ["x", "de"])
@@ -113,7 +113,7 @@ import Testing
         #expect(cache.removeAll(url: request().url) == 1 && bench.entryFiles.isEmpty)
     }
 
-    @Test("More ways to vary than are kept: the newest are found")
+    @Test("With more ways to vary than are kept, the newest are found")
     func manyLists() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore(memory: 0)
@@ -126,7 +126,7 @@ import Testing
         #expect(!bodies(["X-3": "1"], in: cache).contains("3"))
     }
 
-    @Test("An unsafe method takes every variant of its target with it: RFC 9111, 4.4")
+    @Test("An unsafe method removes every variant of its target: RFC 9111, 4.4")
     func invalidation() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore()
@@ -158,11 +158,11 @@ import Testing
         #expect(cache.stored(for: asked, key: two, now: noon).isEmpty)
     }
 
-    @Test("SEC-C4 whatever byte of its files is changed, an answer is missed and never wrong")
+    @Test("SEC-C4 a response with any changed byte in its files is a miss and never wrong")
     func damage() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore(memory: 0)
-        // It would take what is damaged, and the empty folder.
+        // It would remove the damaged files and the empty folder.
         cache.entries.waitUntilSwept()
         let asked: Headers = ["X": "1"]
         store(minute + [("Vary", "X")], request("GET", asked), in: cache)
@@ -177,7 +177,7 @@ import Testing
             try bench.write(bytes, to: file)
         }
         #expect(bodies(asked, in: cache) == ["body"])
-        // Two whole files that have changed places.
+        // Two complete files that have swapped places.
         let (a, b) = (try bench.bytes(bench.entryFiles[0]), try bench.bytes(bench.entryFiles[1]))
         try bench.write(b, to: bench.entryFiles[0])
         try bench.write(a, to: bench.entryFiles[1])
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("A folder that vanishes costs the answers, and nothing else")
+    @Test("A folder that vanishes loses the responses, and nothing else")
     func vanished() throws {
         let bench = try StoreBench()
         let cache = try bench.httpStore(memory: 0)

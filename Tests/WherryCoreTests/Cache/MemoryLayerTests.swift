@@ -5,7 +5,7 @@ import Testing
 import WherryCore
 
 @Suite struct MemoryLayerTests {
-    @Test("K14 the longest unused go first, and use counts")
+    @Test("K14 the least recently used go first, and use counts")
     func order() {
         let layer = MemoryLayer<String, Int>(limit: 100)
         for number in 1...10 { layer.insert(number, for: "\(number)", cost: 10) }
@@ -18,7 +18,7 @@ import WherryCore
         #expect(layer.value("5") == 1 && layer.value("6") == nil && layer.cost <= 100)
     }
 
-    @Test("A value takes the place of an older one")
+    @Test("A value replaces an older one")
     func replaced() {
         let layer = MemoryLayer<String, Int>(limit: 100)
         layer.insert(1, for: "a", cost: 20)
@@ -29,7 +29,7 @@ import WherryCore
         #expect(layer.value("a") == nil && layer.cost == 0 && layer.count == 0)
     }
 
-    @Test("What is too large is not held, and drives nothing else out")
+    @Test("A value that is too large is not held, and evicts no other")
     func large() {
         let layer = MemoryLayer<String, Int>(limit: 100)
         layer.insert(1, for: "a", cost: 20)
@@ -42,7 +42,7 @@ import WherryCore
         #expect(none.value("a") == nil)
     }
 
-    @Test("Whatever is done, sum and order agree with a plain model")
+    @Test("After any operations, sum and order agree with a plain model")
     func model() {
         let layer = MemoryLayer<String, Int>(limit: 1000)
         var model: [(key: String, value: Int, cost: Int)] = []  // newest first

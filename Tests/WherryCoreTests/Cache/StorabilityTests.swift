@@ -1,4 +1,4 @@
-// Wherry: tests of what may be stored
+// Wherry: tests of storability
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -16,7 +16,7 @@ import WherryTransport
     }
     private let minute = [("Cache-Control", "max-age=60")]
 
-    @Test("no-store in either direction forbids: RFC 9111, 3 and 5.2")
+    @Test("no-store in either direction prevents storing: RFC 9111, 3 and 5.2")
     func noStore() {
         #expect(refusal(minute) == nil)
         #expect(refusal([("Cache-Control", "max-age=60, NO-STORE")]) == .noStore)
@@ -25,7 +25,7 @@ import WherryTransport
         #expect(refusal([("Cache-Control", "max-age=60, x=\"no-store\"")]) == nil)
     }
 
-    @Test("must-understand takes the place of no-store where the status is known: 5.2.2.3")
+    @Test("must-understand overrides no-store for a known status: 5.2.2.3")
     func mustUnderstand() {
         let text = [("Cache-Control", "max-age=60, no-store, must-understand")]
         #expect(refusal(text) == nil && refusal(text, status: 404) == nil)
@@ -36,7 +36,7 @@ import WherryTransport
         #expect(refusal(text, ["Cache-Control": "no-store"]) == .noStore)
     }
 
-    @Test("With a lifetime any final status, else those of RFC 9110, 15.1, or marked ones")
+    @Test("Any final status with a lifetime, otherwise those of RFC 9110, 15.1, or marked ones")
     func statuses() {
         for status in [
             200, 203, 204, 299, 301, 302, 303, 307, 308, 400, 404, 410, 499, 500, 503, 599,
@@ -52,7 +52,7 @@ import WherryTransport
         #expect(refusal(minute, status: 304) == .status)
     }
 
-    @Test("What is for shared caches does not stop a private one")
+    @Test("Rules for shared caches do not stop a private one")
     func privateCache() {
         #expect(refusal(minute, ["Authorization": "Bearer x", "Cookie": "a=b"]) == nil)
         #expect(refusal(minute + [("Set-Cookie", "a=b")]) == nil)
@@ -74,13 +74,13 @@ import WherryTransport
         }
     }
 
-    @Test("A body cut short and Vary: * are not stored: RFC 9111, 3.3 and 4.1")
+    @Test("A cut body and Vary: * are not stored: RFC 9111, 3.3 and 4.1")
     func rest() {
         #expect(refusal(minute, isComplete: false) == .incomplete)
         #expect(refusal(minute + [("Vary", "Foo, *")]) == .varyAnything)
     }
 
-    @Test("Content-Range has to agree with the body: RFC 9110, 14.4")
+    @Test("Content-Range must agree with the body: RFC 9110, 14.4")
     func parts() {
         func part(_ range: String?, status: Int = 206, isDecoded: Bool = false) -> StoredPart? {
             Storability.part(

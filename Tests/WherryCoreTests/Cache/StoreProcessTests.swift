@@ -1,4 +1,4 @@
-// Wherry: tests of a cache folder in the hands of several processes
+// Wherry: tests of a cache folder used by several processes
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,14 +8,14 @@ import Testing
 @testable import WherrySystem
 
 @Suite struct StoreProcessTests {
-    /// The program beside the tests.
+    /// The program next to the tests.
     private func child(_ arguments: String...) throws -> (Process, Pipe) {
         let child = Process()
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var folder = URL(fileURLWithPath: tests).deletingLastPathComponent()
         if !FileManager.default.fileExists(atPath: folder.appendingPathComponent("CacheChild").path)
         {
-            // The tests run in a helper of the toolchain's, which names them.
+            // The tests run in a helper of the toolchain, which names them.
             let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
             folder = URL(fileURLWithPath: try #require(bundle)).deletingLastPathComponent()
         }
@@ -52,7 +52,7 @@ import Testing
 
     private let isFull = ProcessInfo.processInfo.environment["WHERRY_LOOPS"] == "full"
 
-    /// Starts a program that writes for ever and kills it some way into it, again and again.
+    /// Starts a program that writes endlessly and kills it after a while, repeatedly.
     private func kill(_ mode: String, _ bench: StoreBench, then check: (EntryStore) -> Bool) throws {
         for round in 1...(isFull ? 200 : 20) {
             let (process, output) = try child(mode, bench.path + "/store")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("K4 SEC-C6 kill -9 leaves the timed cache with whole answers to what is asked")
+    @Test("K4 SEC-C6 kill -9 leaves complete and matching responses in the timed cache")
     func killedTimed() throws {
         try kill("timed-loop", StoreBench()) { store in
             let cache = TimedCacheStore(store, memoryLimit: 0)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "K20 four processes on one folder: every read is one whole entry",
+        "K20 four processes on one folder: every read is one complete entry",
         arguments: ["mix", "timed-mix"])
     func several(mode: String) throws {
         let bench = try StoreBench()
@@ -122,7 +122,7 @@ import Testing
             process.waitUntilExit()
             #expect(process.terminationStatus == 0)
         }
-        // Nothing but entries: no file that was on its way to be one.
+        // Only entries: no temporary file remains.
         #expect(bench.entryFiles.allSatisfy { !$0.contains("/.") })
         let store = try bench.store()
         store.waitUntilSwept()

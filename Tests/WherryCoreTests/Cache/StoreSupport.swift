@@ -1,11 +1,11 @@
-// Wherry: a folder for the tests of the cache's storage
+// Wherry: a folder for the tests of the cache storage
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 import WherryCore
 import WherrySystem
 
-/// It is noon, always.
+/// It is always noon.
 final class NoonClock: Clock {
     func now() -> Instant { Instant(nanoseconds: 0) }
     func wallSeconds() -> Double { Double(noon / 1000) }
@@ -13,7 +13,7 @@ final class NoonClock: Clock {
     func observe(_ body: @escaping @Sendable () -> Void) -> ClockObservation? { nil }
 }
 
-/// A folder that is gone at the end, and the workers that sweep in it.
+/// A folder that is deleted at the end, and the workers that sweep it.
 final class StoreBench: Sendable {
     let path: String
     let workers = WorkerPool()
@@ -45,7 +45,7 @@ final class StoreBench: Sendable {
         TimedCacheStore(try store(), memoryLimit: memory)
     }
 
-    /// Every file below the store's folder, with its path from there.
+    /// Every file in the store's folder, with its relative path.
     var files: [String] {
         let all = FileManager.default.enumerator(atPath: path + "/store")
         return (all?.allObjects as? [String] ?? []).filter {
@@ -56,7 +56,7 @@ final class StoreBench: Sendable {
         }.sorted()
     }
 
-    /// The files of entries: those in folders.
+    /// The files of entries: those in subfolders.
     var entryFiles: [String] { files.filter { $0.contains("/") } }
 
     func bytes(_ file: String) throws -> [UInt8] {

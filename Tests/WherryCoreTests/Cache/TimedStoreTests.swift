@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("K3 the identifier is that of the test vectors")
+    @Test("K3 the identifier matches the test vectors")
     func vectors() throws {
         #expect(
             try key().identifier
@@ -49,7 +49,7 @@ import Testing
         #expect(throws: JSONError.self) { _ = try key("GET", "a", .double(.nan)) }
     }
 
-    @Test("K3 K19 what counts for the identity, and what does not")
+    @Test("K3 K19 the parts of the identity, and the ignored parts")
     func identity() throws {
         let plain = try key()
         #expect(try plain == key("POST", "toutiao/index", ["type": "top", "key": "0c60"]))
@@ -61,7 +61,7 @@ import Testing
         }
         let signed: JSONObject = ["key": "0c60", "type": "top", "sign": "x"]
         #expect(try plain == key("POST", "toutiao/index", counted(signed, ignored: ["sign"])))
-        // Nothing but a time is the same as no parameters at all.
+        // Only a time is the same as no parameters at all.
         let timed = counted(["time": 1], ignored: ["time"])
         #expect(try key("GET", "a", timed) == key("GET", "a", nil))
         let token = Headers.Field(name: "Authorization", value: "a")
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "K5 every reason, in its order",
+        "K5 every miss reason, in order",
         arguments: [
             (180_000, 0, "1", 0, nil), (180_000, 180_000, "1", 0, nil), (1, 1, "1", 0, nil),
             (180_000, 180_001, "1", 0, .expired), (500, 501, "1", 0, .expired),
@@ -102,7 +102,8 @@ import Testing
         #expect(unversioned.refusal(at: noon, appVersion: "1") == .appVersion)
     }
 
-    @Test("K2 K4 what is written is read whole, by the next store too; what is refused is deleted")
+    @Test(
+        "K2 K4 a written response is read back, by the next store too; a refused one is deleted")
     func roundTrip() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore()
@@ -139,7 +140,7 @@ import Testing
     func damaged() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore(memory: 0)
-        // It would take what is written there just now.
+        // It would remove an entry written at that moment.
         cache.entries.waitUntilSwept()
         let key = try key()
         cache.write(entry(key), for: key)
@@ -150,11 +151,11 @@ import Testing
         #expect(read(cache, key) == "damaged" && read(cache, key) == "missing")
     }
 
-    @Test("SEC-C4 whatever byte of its file is changed or cut, an answer is missed and never wrong")
+    @Test("SEC-C4 a response with any changed or cut byte in its file is a miss and never wrong")
     func everyByte() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore(memory: 0)
-        // It would take what is damaged, and the empty folder.
+        // It would remove the damaged files and the empty folder.
         cache.entries.waitUntilSwept()
         let key = try key(partition: "anna")
         cache.write(entry(key, body: "a small body"), for: key)
@@ -214,7 +215,7 @@ import Testing
         #expect(cache.clear() == 5 && cache.clear() == 0 && count(nil) == 0)
     }
 
-    @Test("K14 another process's clearing is seen")
+    @Test("K14 another process's clear takes effect")
     func cleared() throws {
         let bench = try StoreBench()
         let (one, two) = (try bench.timedStore(), try bench.timedStore())
@@ -229,7 +230,7 @@ import Testing
         #expect(read(one, key) == "2")
     }
 
-    @Test("K9 K14 what is cleared by its method is gone from every memory")
+    @Test("K9 K14 entries cleared by method are removed from every memory")
     func clearedMethod() throws {
         let bench = try StoreBench()
         let (one, two) = (try bench.timedStore(), try bench.timedStore())
@@ -243,7 +244,7 @@ import Testing
         #expect(read(one, key) == "missing" && read(two, key) == "missing")
     }
 
-    @Test("K18 an answer in memory is told to be in use, once a minute")
+    @Test("K18 an entry in memory is marked as used, once a minute")
     func touched() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore()
@@ -264,11 +265,11 @@ import Testing
         #expect(try !isOld(afterUseAt: noon + 120_000))
     }
 
-    @Test("K20 what is refused goes only while it is what was read")
+    @Test("K20 a refused entry is removed only while it is the entry that was read")
     func replaced() throws {
         let bench = try StoreBench()
         let store = try bench.store()
-        // It would take what is damaged.
+        // It would remove the damaged file.
         store.waitUntilSwept()
         let folder = store.folder(of: "url")
         func write(_ body: String, at time: Int64) -> EntryFile {
@@ -293,8 +294,8 @@ import Testing
         #expect(store.remove("name", in: folder, ifStill: nil) && bench.entryFiles.isEmpty)
     }
 
-    // Such an entry has no name for a moment, and a sweep took it for what a dead writer had left.
-    @Test("K20 SEC-C6 what is looked at before it goes is no leftover for a sweep")
+    // Such an entry has no name for a moment, and a sweep took it for the file of a dead writer.
+    @Test("K20 SEC-C6 an entry checked before its removal is not a leftover for a sweep")
     func sweptAside() throws {
         let bench = try StoreBench()
         let store = try bench.store()
@@ -309,7 +310,7 @@ import Testing
             #expect(!store.remove("name", in: folder, ifStill: old))
             try #require(store.read("name", in: folder, key: [1]) == .entry(new))
         }
-        // Whoever else has it in hand will see to it.
+        // The other process that holds it decides.
         let held = try File.open(folder.path + "/name", [.read, .write], in: store.root)
         #expect(try held.lock() && !store.remove("name", in: folder, ifStill: new))
         try held.unlock()
@@ -317,7 +318,7 @@ import Testing
         store.waitUntilSwept()
     }
 
-    @Test("K20 what a request does not accept goes only while it is what was read")
+    @Test("K20 an entry that a request does not accept is removed only while it is unchanged")
     func unaccepted() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore()
@@ -326,7 +327,7 @@ import Testing
         cache.write(old, for: key)
         let read = try cache.read(key, now: noon, appVersion: "1").get()
         #expect(read == old)
-        // Another process stores a newer one between the reading and the judgement.
+        // Another process stores a newer one between the read and the decision.
         try bench.timedStore().write(new, for: key)
         #expect(!cache.remove(key, ifStill: read))
         #expect(self.read(cache, key, at: noon + 1) == "new")
@@ -334,7 +335,7 @@ import Testing
         #expect(self.read(cache, key, at: noon + 1) == "missing" && bench.entryFiles.isEmpty)
     }
 
-    @Test("SEC-C10 parameters, fields and the query are not on disk as they are")
+    @Test("SEC-C10 parameters, headers, and the query are not on disk in plain text")
     func secrets() throws {
         let bench = try StoreBench()
         let cache = try bench.timedStore()

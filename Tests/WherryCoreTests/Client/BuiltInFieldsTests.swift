@@ -1,12 +1,12 @@
-// Wherry: what a client says of itself and of its user
+// Wherry: the identity that a client sends for itself and its user
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
 @testable import WherryCore
 
-@Suite("Fields that a client makes") struct BuiltInFieldsTests {
+@Suite("Built-in headers") struct BuiltInFieldsTests {
     @Test(
-        "C10 an application's name and version are tokens of ASCII",
+        "C10 an application's name and version are ASCII tokens",
         arguments: [
             ("Wherry Demo", "2.1", "Wherry-Demo/2.1"), ("Fähre", "1", "Fahre/1"),
             ("北", "1", "%E5%8C%97/1"), ("a/b(c)", "1 \"x\"", "a%2Fb%28c%29/1-%22x%22"),
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "C10 languages are those of the environment, by weight",
+        "C10 languages come from the environment, by weight",
         arguments: [
             ([:], nil), (["LANG": "C"], nil), (["LANG": "C.UTF-8"], nil),
             (["LANG": "POSIX", "LANGUAGE": "de"], nil), (["LANG": "de_AT.UTF-8"], "de-AT"),

@@ -1,11 +1,11 @@
-// Wherry: hosts whose addresses are given
+// Wherry: hosts with given addresses
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
 @testable import WherryCore
 
-@Suite("Hosts whose addresses are given") struct ResolvedHostTests {
-    @Test("words are read as curl reads them, and written as libcurl takes them")
+@Suite("Hosts with given addresses") struct ResolvedHostTests {
+    @Test("entries are parsed like curl's, and written in libcurl's format")
     func reading() throws {
         let text = " A.example:80:127.0.0.1,[::1],fe80::1\nb.example:443:10.0.0.1\t*:8:::1 "
         #expect(
@@ -15,8 +15,8 @@ import Testing
         #expect(try ResolvedHost.all(in: "").isEmpty)
     }
 
-    /// The host was only lowercased, so that it never equalled the ASCII host of a URL.
-    @Test("international names are converted as those of URLs are")
+    /// The host was only lowercased, so that it never equaled the ASCII host of a URL.
+    @Test("international names are converted like those of URLs")
     func international() throws {
         let text = "bücher.example:80:127.0.0.1 BÜCHER.example:81:127.0.0.1 faß.example:80:127.0.0.1"
         #expect(

@@ -1,4 +1,4 @@
-// Wherry: tests of what cookies are taken and where they go
+// Wherry: tests of accepting and sending cookies
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -26,7 +26,7 @@ import WherryTransport
         jar.field(for: try HTTPURL(url))
     }
 
-    /// Who set what, to which URL it goes, and what goes.
+    /// The server that set the cookie, the URL it is sent to, and the cookies sent.
     struct Case: Sendable, CustomTestStringConvertible {
         let from: String
         let field: String
@@ -40,9 +40,9 @@ import WherryTransport
     }
 
     @Test(
-        "SEC-U8 a cookie goes where RFC 6265 says, and to nobody else",
+        "SEC-U8 a cookie is sent only as RFC 6265 allows",
         arguments: [
-            // What would be sent as a cookie of another name, whose rules it did not keep.
+            // Names that would be sent as another cookie, whose rules they did not obey.
             Case("http://a.example.org/", "=__Host-sid=evil; Path=/", "http://a.example.org/", nil),
             Case("http://a.example.org/", "=sid", "http://a.example.org/", "sid"),
             // Host-only, and of a domain.
@@ -61,7 +61,7 @@ import WherryTransport
             Case("http://A.CO.UK/", "a=1; Domain=Co.Uk", "http://b.co.uk/", nil),
             Case("http://github.io/", "a=1; Domain=github.io", "http://github.io/", "a=1"),
             Case("http://github.io/", "a=1; Domain=github.io", "http://a.github.io/", nil),
-            // Addresses and dots at the end.
+            // Addresses and trailing dots.
             Case("http://127.0.0.1/", "a=1; Domain=127.0.0.1", "http://127.0.0.1/", "a=1"),
             Case("http://127.0.0.1/", "a=1; Domain=0.0.1", "http://127.0.0.1/", nil),
             Case("http://[::1]/", "a=1", "http://[::1]:8080/", "a=1"),
@@ -83,14 +83,14 @@ import WherryTransport
             Case("http://h.org/", "a=1; Path=/a", "http://h.org/a/b?c", "a=1"),
             Case("http://h.org/", "a=1; Path=/a", "http://h.org/ab", nil),
             Case("http://h.org/x/y", "a=1; Path=a", "http://h.org/x/", "a=1"),
-            // Ends.
+            // Expiry.
             Case("http://h.org/", "a=1; Max-Age=0", "http://h.org/", nil),
             Case("http://h.org/", "a=1; Max-Age=-1; Expires=Wed, 01 Jan 2200 00:00:00 GMT", "http://h.org/", nil),
             Case("http://h.org/", "a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.org/", "a=1"),
             Case("http://h.org/", "a=1; Expires=Thu, 01-Jan-1970 00:00:01 GMT", "http://h.org/", nil),
             Case("http://h.org/", "a=1; Expires=no date", "http://h.org/", "a=1"),
             Case("http://h.org/", "a=1; Max-Age=999999999999999999999", "http://h.org/", "a=1"),
-            // Forms.
+            // Syntax.
             Case("http://h.org/", "  a = 1 2 ; Path=/", "http://h.org/", "a=1 2"),
             Case("http://h.org/", "a=b=c", "http://h.org/", "a=b=c"),
             Case("http://h.org/", "alone", "http://h.org/", "alone"),
@@ -102,7 +102,8 @@ import WherryTransport
         #expect(try sent(jar(row.from, row.field), row.to) == row.sent)
     }
 
-    @Test("C14 longer paths go first, then older cookies; a newer one takes its elder's place")
+    @Test(
+        "C14 longer paths are sent first, then older cookies; a newer cookie replaces an older one")
     func order() throws {
         let jar = try jar(
             "http://h.org/a/b", "x=1; Path=/", "y=2; Path=/", "z=3; Path=/a", "x=4; Path=/")
@@ -111,7 +112,7 @@ import WherryTransport
         #expect(try sent(jar, "http://h.org/a") == "z=3; y=2")
     }
 
-    @Test("C14 a cookie is sent until its end, and no longer")
+    @Test("C14 a cookie is sent until it expires, and no longer")
     func ends() throws {
         let jar = try jar("http://h.org/", "a=1; Max-Age=60", "s=1")
         clock.advance(by: .milliseconds(59_000))
@@ -120,22 +121,22 @@ import WherryTransport
         #expect(try sent(jar, "http://h.org/") == "s=1" && jar.all.map(\.name) == ["s"])
     }
 
-    @Test("SEC-U8 a plain connection does not touch what came over TLS")
+    @Test("SEC-U8 a plain connection does not change cookies set over TLS")
     func secureStays() throws {
         let jar = try jar("https://h.org/", "a=1; Secure; Path=/")
         try take(["a=2; Path=/", "a=; Max-Age=0; Path=/"], "http://h.org/", into: jar)
         #expect(try sent(jar, "https://h.org/") == "a=1")
     }
 
-    /// One of the parent domain, planted over a plain connection, was sent beside it.
+    /// A cookie of the parent domain, planted over a plain connection, was sent with it.
     @Test(
-        "SEC-U8 a plain connection sets none that would be taken for one of another domain over TLS",
+        "SEC-U8 a plain connection cannot set a cookie that shadows one of another domain over TLS",
         arguments: [
             ("https://h.org/", "a=1; Secure; Domain=h.org; Path=/", "http://b.h.org/", "a=2", false),
             ("https://b.h.org/", "a=1; Secure; Path=/", "http://c.h.org/", "a=2;Domain=h.org", false),
             ("https://b.h.org/", "a=1; Secure; Path=/", "http://h.org/", "a=2;Domain=h.org", false),
             ("https://h.org/", "a=1; Secure; Path=/x", "http://h.org/", "a=2; Path=/x/y", false),
-            // Others are left alone: by name, by domain, by path, and what came plain or is over.
+            // Others are kept: by name, by domain, by path, plain ones, and expired ones.
             ("https://h.org/", "a=1; Secure; Domain=h.org; Path=/", "http://b.h.org/", "b=2", true),
             ("https://b.h.org/", "a=1; Secure; Path=/", "http://c.h.org/", "a=2", true),
             ("https://b.h.org/", "a=1; Secure; Path=/", "http://xb.h.org/", "a=2", true),
@@ -151,12 +152,13 @@ import WherryTransport
         if kept.contains("Max-Age") { clock.advance(by: .milliseconds(6000)) }
         try take([field], plain, into: jar)
         #expect(jar.all.contains { $0.value == "2" } == isTaken)
-        // Over TLS it is anybody's who has the domain.
+        // Over TLS any server of the domain may set it.
         try take([field], plain.replacingOccurrences(of: "http:", with: "https:"), into: jar)
         #expect(jar.all.contains { $0.value == "2" })
     }
 
-    @Test("SEC-U8 there is room for 50 of a domain and 3,000 in all; what was used longest ago goes")
+    @Test(
+        "SEC-U8 a domain has room for 50 cookies and the jar for 3,000; the least recently used go")
     func eviction() throws {
         let jar = CookieJar(clock: clock)
         for index in 0..<60 { try take(["c\(index)=1"], "http://h.org/", into: jar) }
@@ -171,7 +173,7 @@ import WherryTransport
         #expect(jar.all.filter { $0.domain == "many.org" }.count == 50)
     }
 
-    @Test("SEC-U8 no field whatever makes it trap")
+    @Test("SEC-U8 no header causes a trap")
     func garbage() throws {
         let pieces = [
             "", ";", "=", "a", "Domain=", "Path=", "Max-Age=", "Expires=", ".", "-", "9999999999",
@@ -186,7 +188,7 @@ import WherryTransport
         #expect(PublicSuffix.isKnown)
     }
 
-    @Test("C14 a file that curl reads has them all, and brings them back")
+    @Test("C14 a file that curl reads contains all cookies, and restores them")
     func file() throws {
         let path = NSTemporaryDirectory() + "wherry-cookies-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -6,7 +6,7 @@ import Testing
 @testable import WherryCore
 
 @Suite("Sets of byte ranges") struct ByteRangesTests {
-    @Test("ranges that overlap or touch become one")
+    @Test("overlapping or adjacent ranges are merged")
     func merge() {
         var set = ByteRanges()
         set.insert(10..<20)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a set of too many ranges claims the largest ones only")
+    @Test("a set of too many ranges keeps only the largest ones")
     func limited() {
         let set = ByteRanges([0..<1, 10..<30, 40..<41, 50..<60])
         #expect(set.limited(to: 2).ranges == [10..<30, 50..<60])

@@ -1,4 +1,4 @@
-// Wherry: retries, restarts, checkpoints and verbs of a download
+// Wherry: retries, restarts, checkpoints, and commands of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -10,7 +10,7 @@ private let piece: KeyValuePairs = ["Content-Range": "bytes 400-999/1000", "ETag
 private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1\""]
 
 @Suite("Retries and restarts of a download") struct DownloadAgainTests {
-    @Test("DC-B01 a drop is asked for the rest after a wait")
+    @Test("DC-B01 after a drop and a wait the rest is requested")
     func drop() {
         var run = MachineRun()
         _ = run.start()
@@ -24,7 +24,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(run.due() == [run.sent(range(400))])
     }
 
-    @Test("DR15 waits are drawn below a bound that doubles up to 30 s")
+    @Test("DR15 waits are random below a bound that doubles up to 30 s")
     func backoff() {
         var bounds: [Int64] = []
         var run = MachineRun { $0.retries = 12 }
@@ -43,7 +43,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(run.drop(.connect).keeps == false)
     }
 
-    @Test("DC-B03 a server that always dies at the same byte gives up after the budget")
+    @Test("DC-B03 a server that always fails at the same byte exhausts the budget")
     func sameByte() {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))
@@ -64,7 +64,8 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
     }
 
     @Test(
-        "DC-B02 64 KiB of progress refill the budget, a drip does not", arguments: [1_000, 65_536])
+        "DC-B02 64 KiB of progress refill the budget, a trickle does not",
+        arguments: [1_000, 65_536])
     func refill(_ step: Int) {
         var run = MachineRun()
         _ = run.start()
@@ -85,7 +86,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(drops == (step == 1_000 ? 6 : 40))
     }
 
-    @Test("DR15 bytes that are thrown away do not refill the budget")
+    @Test("DR15 discarded bytes do not refill the budget")
     func noRefill() {
         var run = MachineRun()
         _ = run.start()
@@ -100,7 +101,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(run.drop().keeps == false)
     }
 
-    @Test("DR15 answers of a byte at a time run out of attempts")
+    @Test("DR15 one-byte responses exhaust the attempts")
     func tinyPieces() {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))
@@ -115,7 +116,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(pieces == 6)
     }
 
-    @Test("DC-B13 Retry-After is the least wait, and too long a one ends the run with its time")
+    @Test("DC-B13 Retry-After is the minimum wait, and too long a one ends the run with its time")
     func retryAfter() {
         var run = MachineRun()
         _ = run.start()
@@ -139,7 +140,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(huge.head(429, ["Retry-After": "9223372036854775807"]).waits == [Int64.max])
     }
 
-    @Test("DC-B14 DC-B15 a server in trouble is asked six times, a missing file once")
+    @Test("DC-B14 DC-B15 a server error gets six attempts, a missing file one")
     func statuses() {
         var run = MachineRun()
         _ = run.start()
@@ -153,7 +154,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(missing.head(404) == [.stop, .release(keeping: false)])
     }
 
-    @Test("DR15 trouble that stays is not tried again")
+    @Test("DR15 permanent errors are not retried")
     func noRetry() throws {
         for reason in ["untrusted", "wrong_name", "protocol", "too_many_redirects", "internal"] {
             var run = MachineRun()
@@ -249,7 +250,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(good.machine.found == [.sha256: right])
     }
 
-    @Test("DR4 with the caller's digest a partial goes on without any validator")
+    @Test("DR4 with the caller's digest a partial file resumes without any validator")
     func digestInsteadOfValidator() {
         let digest = DownloadDigest(.md5, Digest.hash(of: "x", .md5))
         var run = MachineRun { $0.expected = digest }
@@ -263,7 +264,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
                 == [.report(.resumed(have: 400))])
     }
 
-    @Test("D7 an error of the server keeps the partial")
+    @Test("D7 a server error keeps the partial file")
     func keepsPartial() {
         for status in [500, 503, 404] {
             var run = MachineRun { $0.retries = 0 }
@@ -272,7 +273,8 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         }
     }
 
-    @Test("DR6 If-Range that brings the whole of the same version is followed by If-Match, once")
+    @Test(
+        "DR6 a complete file of the same version despite If-Range leads to one If-Match")
     func ifMatch() {
         var asked = range(600)
         asked.condition = .ifMatch
@@ -280,7 +282,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<600]))
         #expect(run.head(200, MachineRun.strong) == [.stop, run.sent(asked)])
-        // What breaks then is asked for in the same way.
+        // After another drop the same request is sent.
         let piece: KeyValuePairs = ["Content-Range": "bytes 600-999/1000", "ETag": "\"v1\""]
         #expect(run.head(206, piece) == [.report(.resumed(have: 600))])
         run.bytes(100)
@@ -291,7 +293,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         #expect(run.head(200, MachineRun.strong).restarts == [.rangesUnsupported])
     }
 
-    @Test("DR6 If-Match is not worth it for half, for a date, and where the server knows no ranges")
+    @Test("DR6 If-Match is not used for half a file, for a date, or without range support")
     func noIfMatch() {
         let date = StrongValidator.lastModified("Mon, 01 Jan 2024 00:00:00 GMT")
         let cases: [(JournalRecord, KeyValuePairs<String, String>)] = [
@@ -317,7 +319,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
         }
     }
 
-    @Test("DR6 what is on the disk stays until a new generation begins, unless it is stale")
+    @Test("DR6 the partial file stays until a new generation begins, unless it is stale")
     func leftAsFound() {
         let piece: KeyValuePairs = ["Content-Range": "bytes 400-999/1000"]
         let useless: [(Int, KeyValuePairs<String, String>, Bool)] = [
@@ -329,7 +331,7 @@ private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1
             #expect(run.head(status, fields).hasSend)
             #expect(run.head(404).keeps == isKept)
         }
-        // Of another URL: it is kept when it fails or is cancelled before its first bytes.
+        // Of another URL: it is kept if that one fails or is cancelled before its first bytes.
         var record = MachineRun.record([0..<400])
         record.identity = DownloadIdentity(url: "http://127.0.0.1/other")
         for isCancelled in [true, false] {

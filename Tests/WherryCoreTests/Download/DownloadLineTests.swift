@@ -1,18 +1,18 @@
-// Wherry: the line of downloads that wait for their turn, and groups of transfers
+// Wherry: the queue of waiting downloads, and groups of transfers
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
 
 @testable import WherryCore
 
-@Suite("The line of downloads") struct DownloadLineTests {
+@Suite("The download queue") struct DownloadLineTests {
     private func line(_ limit: Int, _ entries: KeyValuePairs<UInt64, Int>) -> DownloadLine {
         var line = DownloadLine(limit: limit)
         for (id, priority) in entries { line.enter(id, priority: priority) }
         return line
     }
 
-    /// Those that get a turn, each when the one before has ended.
+    /// The downloads that start, each when the previous one has ended.
     private func turns(_ line: DownloadLine) -> [UInt64] {
         var line = line
         var turns: [UInt64] = []
@@ -23,19 +23,19 @@ import Testing
         return turns
     }
 
-    @Test("D25 the highest priority has the first turn, and equal ones their order")
+    @Test("D25 the highest priority starts first, and equal ones in order")
     func order() {
         #expect(turns(line(1, [1: 0, 2: 5, 3: 0, 4: -1, 5: 5])) == [2, 5, 1, 3, 4])
     }
 
-    @Test("D25 no more are active than the limit says; 0 is none")
+    @Test("D25 no more are active than the limit allows; 0 means no limit")
     func limit() {
         var some = line(2, [1: 0, 2: 0, 3: 0])
         #expect([some.next(), some.next(), some.next()] == [1, 2, nil])
         #expect(some.isFull && some.activeCount == 2)
         some.limit = 3
         #expect(some.next() == 3)
-        // What runs goes on where the limit falls below it.
+        // Running downloads continue if the limit falls below them.
         some.limit = 1
         some.leave(1)
         some.leave(2)
@@ -48,7 +48,7 @@ import Testing
         #expect([all.next(), all.next(), all.next()] == [1, 2, nil] && !all.isFull)
     }
 
-    @Test("D25 one that is paused keeps its place and gives its turn to another")
+    @Test("D25 a paused download keeps its position and frees its slot")
     func pause() {
         var line = line(1, [1: 0, 2: 0, 3: 0])
         _ = line.next()
@@ -65,7 +65,7 @@ import Testing
         #expect(turns(line) == [1, 2])
     }
 
-    @Test("D25 nobody gets a turn while they are held")
+    @Test("D25 no download starts while the queue is held")
     func held() {
         var line = line(0, [1: 0])
         line.holds += 1
@@ -74,7 +74,7 @@ import Testing
         #expect(line.next() == 1)
     }
 
-    @Test("D25 a new priority is behind those that have it, and the same one moves nothing")
+    @Test("D25 a new priority sorts after its equals, and the same one moves nothing")
     func priority() {
         var line = line(1, [1: 0, 2: 0, 3: 0, 4: 1])
         line.setPriority(of: 3, to: 1)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "D25 a move goes to any place, with a priority that it may have there",
+        "D25 a move goes to any position, with a priority that fits there",
         arguments: [
             (3, 0, [3, 1, 2, 4, 5], 5), (5, 0, [5, 1, 2, 3, 4], 5), (1, 4, [2, 3, 4, 5, 1], -5),
             (1, .max, [2, 3, 4, 5, 1], -5), (2, 3, [1, 3, 4, 2, 5], 0), (4, 1, [1, 4, 2, 3, 5], 5),
@@ -99,7 +99,7 @@ import Testing
         #expect(turns(line) == expected)
     }
 
-    @Test("D25 active ones are not moved, and stand in nobody's way")
+    @Test("D25 active downloads are not moved, and block no others")
     func moveBesideActive() {
         var line = line(2, [1: 5, 2: 3, 3: 3, 4: 0])
         _ = (line.next(), line.next())
@@ -111,9 +111,9 @@ import Testing
         #expect((line.place(of: 2), line.place(of: 4), line.place(of: 3)) == (0, 1, 2))
     }
 
-    // An entry was searched from the start of the line: to resume, move, or end 10,000 downloads out of
-    // order compared 50,000,000 of them.
-    @Test("D25 the work for a download grows with the logarithm of their number")
+    // Entries were searched from the start of the queue: to resume, move, or end 10,000 downloads
+    // out of order compared 50,000,000 of them.
+    @Test("D25 the work per download grows with the logarithm of their number")
     func work() {
         func visits(_ count: UInt64) -> Int {
             var line = DownloadLine(limit: 4)
@@ -141,7 +141,7 @@ import Testing
         mutating func next() -> UInt64 { numbers.next() }
     }
 
-    /// The rules of the line, carried out by search.
+    /// The rules of the queue, implemented by a search.
     private struct Model {
         var entries: [(id: UInt64, priority: Int, standing: DownloadLine.Standing)] = []
 
@@ -160,7 +160,9 @@ import Testing
         }
     }
 
-    @Test("D25 any order of verbs gives the same line as a search does", arguments: 1...8 as ClosedRange<UInt64>)
+    @Test(
+        "D25 any order of commands gives the same queue as a search",
+        arguments: 1...8 as ClosedRange<UInt64>)
     func model(_ seed: UInt64) {
         var random = Dice(numbers: SplitMix(state: seed))
         var (line, model) = (DownloadLine(limit: 0), Model())
@@ -222,21 +224,21 @@ import Testing
         return (WherryCore.Progress(sumOf: ended.parts), ended.count)
     }
 
-    @Test("D29 what has ended counts until the group begins anew")
+    @Test("D29 finished transfers count until the group restarts")
     func ended() {
         var groups = TransferGroups()
         groups.began("g", path: "/a")
         groups.began("g", path: "/b")
         groups.ended("g", path: "/a", progress(10, 10), as: .done)
         #expect(sum(groups).0.completed == 10 && sum(groups).1 == 1)
-        // A length that nobody announced is what came; and nothing moves any more.
+        // An unannounced length is the received count; and nothing changes any more.
         groups.ended("g", path: "/b", progress(5, nil), as: .done)
         #expect(sum(groups).0.total == 15 && sum(groups).0.bytesPerSecond == nil)
         groups.began("g", path: "/c")
         #expect(sum(groups).1 == 0)
     }
 
-    @Test("D29 what failed stays missing, until a download of its path takes its place")
+    @Test("D29 a failed download stays missing, until a download of its path replaces it")
     func broken() {
         var groups = TransferGroups()
         for path in ["/a", "/b"] { groups.began("g", path: path) }
@@ -246,13 +248,13 @@ import Testing
         #expect(sum(groups).1 == 0)
         groups.ended("g", path: "/a", progress(10, 10), as: .done)
         #expect(sum(groups).0.completed == 10 && sum(groups).1 == 1)
-        // One that never started was never there.
+        // One that never started does not count.
         groups.began("g", path: "/c")
         groups.ended("g", path: "/c", progress(0, nil), as: nil)
         #expect(sum(groups).1 == 1)
     }
 
-    @Test("D29 of groups that are over, so many are remembered and no more")
+    @Test("D29 a limited number of finished groups is remembered")
     func bounded() {
         var groups = TransferGroups()
         for number in 0...TransferGroups.mostIdle {
@@ -261,7 +263,7 @@ import Testing
         }
         #expect(sum(groups, "0").1 == 0)
         #expect(sum(groups, "1").1 == 1)
-        // One that runs is never forgotten.
+        // A running group is never forgotten.
         groups.began("1", path: nil)
         groups.began("new", path: nil)
         groups.ended("new", path: nil, progress(1, 1), as: .done)

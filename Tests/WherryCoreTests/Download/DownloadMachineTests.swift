@@ -1,4 +1,4 @@
-// Wherry: the life of a download
+// Wherry: the states of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,8 +6,8 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-@Suite("The life of a download") struct DownloadMachineTests {
-    @Test("D1 a plain download asks once, writes from byte 0 and publishes")
+@Suite("The states of a download") struct DownloadMachineTests {
+    @Test("D1 a plain download sends one request, writes from byte 0, and publishes")
     func plain() throws {
         var run = MachineRun()
         #expect(run.start() == [run.sent(nil)])
@@ -26,7 +26,7 @@ import Testing
         #expect(run.machine.visibleState == .done)
     }
 
-    @Test("DC-A01 a partial goes on where it ends")
+    @Test("DC-A01 a partial file resumes at its end")
     func resume() {
         var run = MachineRun()
         let facts = MachineRun.record([0..<400]).facts
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "DC-A02 DC-A19 a file that changed replaces the partial with the very answer that says so")
+        "DC-A02 DC-A19 a changed file replaces the partial file with the same response")
     func changed() throws {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))
@@ -54,7 +54,8 @@ import Testing
         #expect(run.machine.currentGeneration == 2)
     }
 
-    @Test("DC-A03 DC-A14 DC-A16 DC-A20 a piece of no use is followed by a request for the whole")
+    @Test(
+        "DC-A03 DC-A14 DC-A16 DC-A20 after a useless range the complete file is requested")
     func uselessPieces() {
         let cases: [(KeyValuePairs<String, String>, RestartReason)] = [
             (["Content-Range": "bytes 400-999/1000", "ETag": "\"v2\""], .changed),
@@ -75,13 +76,13 @@ import Testing
             #expect(actions.first == .stop)
             #expect(actions.restarts == [reason])
             #expect(actions.last == run.sent(nil))
-            // The part is emptied only when its replacement comes.
+            // The partial file is emptied only when its replacement arrives.
             #expect(actions.begun == nil)
             #expect(run.head(200, MachineRun.strong).begun?.facts.generation == 2)
         }
     }
 
-    @Test("DC-A04 DC-A09 what cannot be proven is fetched again from byte 0")
+    @Test("DC-A04 DC-A09 unprovable bytes are downloaded again from byte 0")
     func noValidator() {
         for fields: KeyValuePairs in [
             ["Content-Length": "1000", "ETag": "W/\"1\""], ["Content-Length": "1000"],
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("DC-A11 DR6 a server that sends the whole instead is not asked for ranges again")
+    @Test("DC-A11 DR6 a server that sends the complete file instead gets no more range requests")
     func rangesUnsupported() {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))
@@ -111,7 +112,7 @@ import Testing
         #expect(run.due() == [run.sent(nil)])
     }
 
-    @Test("DC-A25 Accept-Ranges: none is believed")
+    @Test("DC-A25 Accept-Ranges: none is respected")
     func acceptRangesNone() {
         var run = MachineRun()
         _ = run.start()
@@ -121,7 +122,7 @@ import Testing
         #expect(run.head(200, fields).begun?.isJournaled == false)
     }
 
-    @Test("DC-A12 DC-A13 a piece that starts earlier is written from where bytes are missing")
+    @Test("DC-A12 DC-A13 a range that starts earlier is written from the first missing byte")
     func earlierPiece() {
         for start in [0, 384] as [Int64] {
             var run = MachineRun()
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("DC-A17 a partial that is whole costs one request and no byte")
+    @Test("DC-A17 a complete partial file costs one request and no byte")
     func wholePartial() {
         var run = MachineRun()
         #expect(run.start(MachineRun.record([0..<1000])).last == run.sent(range(1000)))
@@ -145,7 +146,7 @@ import Testing
                 == [.stop, .report(.alreadyComplete), .publish(length: 1000)])
     }
 
-    @Test("DC-A17 with a digest a partial that is whole costs no request at all")
+    @Test("DC-A17 with a digest a complete partial file costs no request")
     func wholePartialWithDigest() {
         let digest = DownloadDigest(.md5, Digest.hash(of: "x", .md5))
         var run = MachineRun { $0.expected = digest }
@@ -157,7 +158,7 @@ import Testing
         #expect(run.machine.found == [.md5: Digest.hash(of: "x", .md5)])
     }
 
-    @Test("D20 a digest that is only to be told is computed beside the others, and judges nothing")
+    @Test("D20 a digest that is only reported is computed with the others, and checks nothing")
     func toldDigest() {
         var run = MachineRun { $0.computed = .sha1 }
         _ = run.start()
@@ -181,7 +182,7 @@ import Testing
         #expect(both.machine.found == [.md5: Digest.hash(of: "x", .md5), .sha1: told])
     }
 
-    @Test("DC-A18 a file that shrank below the partial begins again")
+    @Test("DC-A18 a file truncated below the partial file restarts")
     func shrank() {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))
@@ -190,7 +191,7 @@ import Testing
         #expect(actions.last == run.sent(nil))
     }
 
-    @Test("DC-A24 DR11 an expired link keeps the partial, and a new link goes on with it")
+    @Test("DC-A24 DR11 an expired link keeps the partial file, and a new link resumes it")
     func expired() {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))
@@ -208,7 +209,7 @@ import Testing
         #expect(next.start(record).last == next.sent(range(400)))
     }
 
-    @Test("D8 without resuming an old partial counts for nothing")
+    @Test("D8 without resume an old partial file is ignored")
     func notResumable() {
         var run = MachineRun { $0.isResumable = false }
         #expect(run.start(MachineRun.record([0..<400])) == [run.sent(nil)])
@@ -219,7 +220,7 @@ import Testing
         #expect(run.machine.cancel().keeps == false)
     }
 
-    @Test("DR1 a partial of something else is replaced, and said so")
+    @Test("DR1 a partial file of another download is replaced, and that is reported")
     func foreignPartial() {
         var run = MachineRun()
         var record = MachineRun.record([0..<400])
@@ -235,14 +236,14 @@ import Testing
             ])
     }
 
-    @Test("D5 holes that an earlier run left are filled one after the other")
+    @Test("D5 holes of an earlier run are filled one after the other")
     func holes() {
         var run = MachineRun()
         #expect(
             run.start(MachineRun.record([0..<100, 200..<300])).last
                 == run.sent(range(100, 200)))
         _ = run.head(206, ["Content-Range": "bytes 100-199/1000", "ETag": "\"v1\""])
-        // More than was asked for is not wanted.
+        // Bytes beyond the requested range are not used.
         #expect(run.bytes(150) == Placement(skip: 0, count: 100, offset: 100))
         #expect(run.end() == [run.sent(range(300))])
         _ = run.head(206, ["Content-Range": "bytes 300-999/1000", "ETag": "\"v1\""])
@@ -250,7 +251,7 @@ import Testing
         #expect(run.end() == [.publish(length: 1000)])
     }
 
-    @Test("DR13 without a length there is no journal, and the end tells the length")
+    @Test("DR13 without a length there is no journal, and the end reports the length")
     func unknownLength() {
         var run = MachineRun()
         _ = run.start()
@@ -272,7 +273,7 @@ import Testing
         #expect(run.end() == [.publish(length: 0)])
     }
 
-    @Test("DC-B17 bytes beyond the length are not wanted, nor is the trouble after them")
+    @Test("DC-B17 bytes beyond the length are ignored, and so are errors after them")
     func extraBytes() {
         var run = MachineRun()
         _ = run.start()
@@ -282,7 +283,7 @@ import Testing
         #expect(run.drop() == [.publish(length: 1000)])
     }
 
-    @Test("DR8 a piece that was not asked for ends the download")
+    @Test("DR8 a range that was not requested ends the download")
     func unaskedPiece() {
         var run = MachineRun()
         _ = run.start()
@@ -290,7 +291,7 @@ import Testing
         #expect(actions == [.stop, .release(keeping: false)])
     }
 
-    @Test("DR18 the name an answer suggests goes with its generation")
+    @Test("DR18 the name suggested by a response belongs to its generation")
     func suggestedName() {
         var run = MachineRun()
         _ = run.start()
@@ -316,7 +317,7 @@ import Testing
             refused.machine.refused(error).last == .finish(.failed(error, partialPath: nil)))
     }
 
-    @Test("what comes of an exchange that was given up is ignored")
+    @Test("results of an abandoned exchange are ignored")
     func lateEvents() {
         var run = MachineRun()
         _ = run.start(MachineRun.record([0..<400]))

@@ -1,4 +1,4 @@
-// Wherry: machine and part together against a server of many faults
+// Wherry: machine and partial file together against a server with many faults
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// A server whose file changes and whose answers break, all of it drawn from one seed.
+/// A server whose file changes and whose responses break, all derived from one seed.
 private struct FaultyServer {
     var random: SplitMix
     var version = 1
@@ -28,7 +28,7 @@ private struct FaultyServer {
 
     mutating func chance(_ one: UInt64) -> Bool { faults && random.next() % one == 0 }
 
-    /// The head and the body of an answer, and whether the body ends as its framing says.
+    /// The headers and the body of a response, and whether the body ends as its framing says.
     mutating func answer(_ request: DownloadRequest) -> (DownloadHead, [UInt8], isWhole: Bool)? {
         if chance(6) { version += 1 }
         if chance(8) { return nil }
@@ -41,7 +41,7 @@ private struct FaultyServer {
         var start = 0
         var end = total
         if let range = request.range, kind != 3 {
-            // Kind 4 does not look at If-Range.
+            // Kind 4 ignores If-Range.
             if kind == 4 || range.validator == .entityTag(tag) {
                 guard range.first < Int64(total) else {
                     fields.append(("Content-Range", "bytes */\(total)"))
@@ -64,14 +64,14 @@ private struct FaultyServer {
     }
 }
 
-/// Carries out what a machine wants, at once and on this thread.
+/// Performs the actions of a machine, at once and on this thread.
 private struct Driver {
     var machine: DownloadMachine
     let part: PartFile
     var outcome: DownloadOutcome?
     var steps = 0
 
-    /// - Returns: false if the process died on the way.
+    /// - Returns: false if the process died.
     mutating func run(_ first: [DownloadAction], _ server: inout FaultyServer) throws -> Bool {
         var queue = first
         while !queue.isEmpty {
@@ -82,7 +82,7 @@ private struct Driver {
             }
             let action = queue.removeFirst()
             if server.chance(40) {
-                // Power goes. Bytes after the last checkpoint may or may not be there.
+                // Power fails. Bytes after the last checkpoint may or may not be there.
                 return false
             }
             switch action {
@@ -101,7 +101,7 @@ private struct Driver {
             case .wait: queue += machine.retryDue()
             case .finish(let outcome): self.outcome = outcome
             case .send(let request):
-                // What follows the send belongs before its answer.
+                // Events after the send precede its response.
                 queue += try exchange(request, &server)
             case .sendSegment, .stopSegment:
                 Issue.record("files of this size come over one connection")
@@ -120,7 +120,7 @@ private struct Driver {
                 DownloadError(.connectionReset, "dropped"), attempt: request.attempt)
         }
         var actions = machine.head(head, attempt: request.attempt, now: now)
-        // The disk comes first: a new generation is begun before its bytes are written.
+        // The disk is first: a new generation begins before its bytes are written.
         while let index = actions.firstIndex(where: { if case .begin = $0 { true } else { false } })
         {
             if case .begin(let facts, let isJournaled) = actions.remove(at: index) {
@@ -145,8 +145,8 @@ private struct Driver {
     }
 }
 
-@Suite("Downloads against a server of many faults") struct DownloadModelTests {
-    @Test("DR21 drops, crashes, changes and lies end in one version of the file, or none")
+@Suite("Downloads from a server with many faults") struct DownloadModelTests {
+    @Test("DR21 drops, crashes, changes, and false data end in one version of the file, or none")
     func model() throws {
         var finished = 0
         var resumed = 0
@@ -169,7 +169,7 @@ private struct Driver {
                 let first = driver.machine.start(found.record, defect: found.defect)
                 if try !driver.run(first, &server) {
                     crashes += 1
-                    // It may have died after the rename: then all is well.
+                    // It may have died after the rename: then the file is complete.
                     guard folder.names.contains("a.bin") else { continue }
                 } else {
                     guard case .done? = driver.outcome else { continue }

@@ -1,4 +1,4 @@
-// Wherry: pausing a download whose file is read back
+// Wherry: pausing a download during its verification
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// Hears of nothing but the end.
+/// Observes only the end.
 private final class EndWatcher: TransferObserver {
     private let outcome = Monitor(TransferOutcome?.none)
 
@@ -21,7 +21,7 @@ private final class EndWatcher: TransferObserver {
 
 @Suite(.timeLimit(.minutes(10))) struct DownloadPauseTests {
     @Test(
-        "D12 DR27 a pause while the digest is checked holds, and nothing is fetched twice",
+        "D12 DR27 a pause during verification holds, and no byte is downloaded twice",
         arguments: ["", "&no_validator=1"])
     func pause(query: String) throws {
         let (size, held) = (1_060_921, 1_060_000)
@@ -40,7 +40,7 @@ private final class EndWatcher: TransferObserver {
         let watcher = EndWatcher()
         let transfer = try client.download(request, to: folder + "/a.bin", observer: watcher)
         try wait(scope) { transfer.progress.completed >= held }
-        // The disk is busy from here on, so that the reading back cannot begin.
+        // The disk is busy from here on, so that verification cannot begin.
         let isFree = Monitor(false)
         for _ in 0..<max(2, ProcessInfo.processInfo.activeProcessorCount) {
             client.workers.submit { _ = isFree.wait { $0 ? true : nil } }
@@ -70,7 +70,7 @@ private final class EndWatcher: TransferObserver {
         #expect(try scope.requests().count == 1)
     }
 
-    /// Until the condition holds. Asking the server is the wait.
+    /// Until the condition holds. A request to the server is the wait.
     private func wait(_ scope: TestServer.Scope, until condition: () -> Bool) throws {
         while !condition() { try scope.waitBlocking("requests=0") }
     }

@@ -1,4 +1,4 @@
-// Wherry: several connections for one file, decided
+// Wherry: decisions about several connections for one file
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -8,11 +8,11 @@ import Testing
 
 private let mib: Int64 = 1 << 20
 
-/// A machine and the requests it has out.
+/// A machine and its open requests.
 private struct Lanes {
     static let total = 8 * mib
     var machine: DownloadMachine
-    /// The range of each request in flight; `nil` for the whole file.
+    /// The range of each request in flight; `nil` for the complete file.
     var out: [Int: AskedRange?] = [:]
     var log: [DownloadAction] = []
     var now = Instant(nanoseconds: 0)
@@ -92,7 +92,7 @@ private struct Lanes {
 }
 
 @Suite("Several connections for one file") struct DownloadSegmentsTests {
-    @Test("DC-D01 a number of connections is opened with the first answer, each for its share")
+    @Test("DC-D01 several connections open with the first response, each for its share")
     func four() {
         var lanes = Lanes()
         #expect(lanes.out.count == 1)
@@ -102,7 +102,7 @@ private struct Lanes {
                 "bytes=2097152-4194303", "bytes=4194304-6291455", "bytes=6291456-8388607",
             ])
         for start in [2, 4, 6] { lanes.head(lanes.attempt(at: Int64(start) * mib)) }
-        // The first is not asked anew: it ends where the next begins.
+        // The first request stays: it ends at the start of the next.
         let first = lanes.attempt(at: 0)
         let taken = lanes.bytes(2 * mib + 1000, first)
         #expect(taken.count == 2 * Int(mib))
@@ -115,7 +115,7 @@ private struct Lanes {
     }
 
     @Test(
-        "DR13 DR2 no pieces without a strong validator, a length, or where ranges are refused",
+        "DR13 DR2 no ranges without a strong validator, a length, or range support",
         arguments: ["length", "tag", "ranges", "one"])
     func indivisible(_ what: String) {
         var lanes = Lanes(what == "one" ? 1 : 4)
@@ -129,7 +129,7 @@ private struct Lanes {
         #expect(lanes.out.count == 1)
     }
 
-    @Test("DC-D02 an answer with the whole file leaves one connection, which brings it all")
+    @Test("DC-D02 a response with the complete file leaves one connection, which downloads it all")
     func wholeOnly() {
         var lanes = Lanes()
         lanes.whole()
@@ -143,7 +143,7 @@ private struct Lanes {
         #expect(lanes.log.restarts.isEmpty)
     }
 
-    @Test("D23 nobody is cut off before it is certain that another brings what follows")
+    @Test("D23 no connection is cut off before another one provides the following bytes")
     func uncertain() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -151,7 +151,7 @@ private struct Lanes {
         let second = lanes.attempt(at: 4 * mib)
         let taken = lanes.bytes(5 * mib, first)
         #expect(taken.count == 5 * Int(mib))
-        // What the first one has brought meanwhile is not taken again.
+        // Bytes that the first one has received are not written again.
         lanes.head(second)
         let rest = lanes.bytes(4 * mib, second)
         #expect(rest.skip == Int(mib))
@@ -163,7 +163,7 @@ private struct Lanes {
         #expect(lanes.log.contains(.publish(length: 8 * mib)))
     }
 
-    @Test("D23 an answer that comes when all of it is there is not read")
+    @Test("D23 a response that arrives after completion is not read")
     func late() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -175,13 +175,13 @@ private struct Lanes {
         #expect(lanes.log.contains(.publish(length: 8 * mib)))
     }
 
-    @Test("DC-D03 DR16 a refused connection makes one fewer, and never fails the file")
+    @Test("DC-D03 DR16 a refused connection lowers the number by one, and never fails the file")
     func refused() {
         var lanes = Lanes()
         lanes.whole()
         lanes.head(lanes.attempt(at: 4 * mib), 503)
         lanes.head(lanes.attempt(at: 6 * mib), 503)
-        // What they were to bring goes to the one that was before them, when it is on its way.
+        // Its share goes to the previous connection, once that is receiving.
         #expect(lanes.out.count == 2)
         #expect(lanes.machine.growth.limit == 2)
         lanes.drop(lanes.attempt(at: 2 * mib), .connect)
@@ -192,7 +192,7 @@ private struct Lanes {
     }
 
     @Test(
-        "DC-D04 another validator on any connection begins the file again",
+        "DC-D04 another validator on any connection restarts the file",
         arguments: [206, 200, 412])
     func changed(_ status: Int) {
         var lanes = Lanes()
@@ -202,12 +202,12 @@ private struct Lanes {
         #expect(lanes.log.last?.isSend == true)
         #expect(lanes.out.count == 1)
         #expect(lanes.machine.completed == 0)
-        // Servers behind one name that never agree: then one of them brings all of it.
+        // Servers behind one name that never agree: then one of them provides the complete file.
         lanes.whole()
         #expect(lanes.out.count == 1 && lanes.log.restarts == [.changed])
     }
 
-    @Test("DC-D07 a piece of another place is fetched again")
+    @Test("DC-D07 a range for another position is requested again")
     func otherPlace() {
         var lanes = Lanes()
         lanes.whole()
@@ -226,7 +226,7 @@ private struct Lanes {
         #expect(lanes.out.values.contains { $0?.first == 4 * mib })
     }
 
-    @Test("DC-D08 a connection that dies with something in hand is followed by another")
+    @Test("DC-D08 a connection that drops with progress is replaced")
     func dies() {
         var lanes = Lanes()
         lanes.whole()
@@ -236,7 +236,7 @@ private struct Lanes {
         lanes.drop(attempt)
         #expect(lanes.machine.growth.limit == 4)
         #expect(lanes.out.values.contains { $0?.first == 6 * mib + 500_000 })
-        // And one that dies with next to nothing is not.
+        // And one that drops with almost no progress is not.
         let again = lanes.attempt(at: 6 * mib + 500_000)
         lanes.head(again)
         lanes.bytes(65_535, again)
@@ -244,7 +244,7 @@ private struct Lanes {
         #expect(lanes.machine.growth.limit == 3)
     }
 
-    @Test("DR16 when the first connection breaks, another one takes its place")
+    @Test("DR16 if the first connection drops, another one takes its place")
     func firstBreaks() {
         var lanes = Lanes()
         lanes.whole()
@@ -258,7 +258,7 @@ private struct Lanes {
         #expect(lanes.out.values.contains { $0?.fieldValue == "bytes=1048576-2097151" })
     }
 
-    @Test("DR15 the last connection's end is the file's wait for another attempt")
+    @Test("DR15 the end of the last connection starts the wait for a retry")
     func lastBreaks() {
         var lanes = Lanes()
         lanes.whole()
@@ -267,7 +267,7 @@ private struct Lanes {
         #expect(lanes.machine.visibleState == .waiting)
     }
 
-    @Test("D23 a connection that is through takes half of the largest rest")
+    @Test("D23 a finished connection takes half of the largest remaining share")
     func steals() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -281,7 +281,7 @@ private struct Lanes {
         #expect(taken.count == 2 * Int(mib))
     }
 
-    @Test("D23 what is too little to share goes to the faster one if the slower is slow")
+    @Test("D23 a share too small to split goes to the faster connection if the slower one is slow")
     func endGame() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -291,13 +291,13 @@ private struct Lanes {
         lanes.bytes(4 * mib - 100_000, first)
         lanes.now = lanes.now.advanced(by: 3_000_000_000)
         lanes.bytes(4 * mib - 100_000, second)
-        // 100,000 bytes of each are left, and they would take no time.
+        // 100,000 bytes of each are left, which would take no time.
         lanes.bytes(100_000, second)
         lanes.end(second)
         #expect(Array(lanes.out.keys) == [first])
     }
 
-    @Test("D23 the rest of a slow connection is shared again and again, then taken from it")
+    @Test("D23 the rest of a slow connection is split repeatedly, then taken over")
     func slowOne() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -321,9 +321,9 @@ private struct Lanes {
         #expect(lanes.log.contains(.publish(length: 8 * mib)))
     }
 
-    // A complete file waited for the stall limit where the first connection had been asked for what
-    // the last one brought meanwhile, and was silent.
-    @Test("D23 a file is whole when its last byte is there, whoever has not answered yet")
+    // A complete file waited for the stall timeout if the first connection had been assigned bytes
+    // that the last one had received, and was silent.
+    @Test("D23 a file is complete with its last byte, without waiting for open requests")
     func silentFirst() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -332,7 +332,7 @@ private struct Lanes {
         lanes.head(second)
         lanes.bytes(4 * mib, first)
         lanes.end(first)
-        // It was asked for half of what the second one has still to bring, and says nothing.
+        // It was assigned half of what the second one still has to receive, and sends nothing.
         #expect(lanes.ranges == ["bytes=6291456-", "bytes=4194304-8388607"])
         lanes.bytes(4 * mib, second)
         lanes.end(second)
@@ -341,7 +341,7 @@ private struct Lanes {
         #expect(lanes.machine.visibleState == .running)
     }
 
-    @Test("D27 D23 a mirror that took over brings pieces too, which its own validator binds")
+    @Test("D27 D23 a mirror that takes over sends ranges too, bound by its own validator")
     func mirror() {
         let digest = [UInt8](repeating: 7, count: 32)
         var lanes = Lanes(2) { policy in
@@ -355,23 +355,24 @@ private struct Lanes {
         lanes.bytes(mib, first)
         lanes.drop(lanes.attempt(at: 4 * mib))
         lanes.drop(first)
-        // One connection goes on at the mirror, under no condition.
+        // One connection continues at the mirror, without a condition.
         #expect(lanes.ranges == ["bytes=1048576-"])
         #expect(lanes.out.values.allSatisfy { $0?.validator == nil })
         lanes.head(lanes.attempt(at: mib), tag: "m1")
         #expect(lanes.ranges.count == 2)
         #expect(lanes.out.values.contains { $0?.validator == .entityTag("\"m1\"") })
-        // A later run asks the URL itself, so the journal knows nothing of the mirror's tag.
+        // A later run uses the URL itself, so the journal does not contain the mirror's tag.
         #expect(lanes.machine.facts?.validator == nil)
-        // And a mirror that changes meanwhile begins the file again.
+        // And a mirror whose file changes restarts the file.
         let second = lanes.out.first { $0.value?.validator != nil }?.key ?? -1
         lanes.head(second, tag: "m2")
         #expect(lanes.log.restarts == [.changed])
     }
 
-    // One of 40 downloads failed with `busy`: the request of a further connection, which does not wait
-    // for a free one, became the only one before the transport refused it.
-    @Test("DR16 the last connection waits for a free one although it was requested as a further one")
+    // One of 40 downloads failed with `busy`: the request of a further connection, which does not
+    // wait for a free one, became the only one before the transport refused it.
+    @Test(
+        "DR16 the last connection waits for a free one although it was requested as a further one")
     func promotedBeforeRefusal() {
         var lanes = Lanes(2)
         lanes.whole()
@@ -391,7 +392,7 @@ private struct Lanes {
         #expect(lanes.log.contains(.publish(length: 8 * mib)))
     }
 
-    @Test("DC-D06 pausing stops every connection, and resuming asks for what is missing")
+    @Test("DC-D06 pausing stops every connection, and resuming requests the missing bytes")
     func pause() {
         var lanes = Lanes()
         lanes.whole()
@@ -421,7 +422,7 @@ private struct Lanes {
         #expect(lanes.log.keeps != nil)
     }
 
-    @Test("D23 no connection is free: another look later, and nothing is lost")
+    @Test("D23 without a free connection there is a later retry, and no byte is lost")
     func busy() {
         var lanes = Lanes(0)
         lanes.machine.facts = nil

@@ -1,4 +1,4 @@
-// Wherry: targets of downloads, and lists of partials
+// Wherry: targets of downloads, and lists of partial files
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 @testable import WherrySystem
 
 @Suite("Targets of downloads") struct DownloadTargetTests {
-    @Test("D3 DC-C11 DC-C18 what is in the way is known before any traffic")
+    @Test("D3 DC-C11 DC-C18 obstacles are detected before any traffic")
     func inTheWay() throws {
         let folder = try DownloadFolder()
         try folder.put("there", [1])
@@ -42,7 +42,7 @@ import Testing
         #expect(
             try folder.target(existing: .number).identity == folder.path("a (2).bin"))
         #expect(try folder.target(existing: .replace).identity == folder.path("a.bin"))
-        // With a digest the file may be the one that is wanted.
+        // With a digest the file may be the requested one.
         let target = try DownloadTarget.locate(folder.path("a.bin"), hasDigest: true)
         #expect(target.isThere)
         let right = try #require(DownloadDigest(.md5, Digest.hash(of: [1], .md5)))
@@ -53,7 +53,7 @@ import Testing
         #expect(reason { try other.giveUpExisting() } == "exists")
     }
 
-    @Test("D3 what is no regular file is never replaced")
+    @Test("D3 only a regular file is ever replaced")
     func noFile() throws {
         let folder = try DownloadFolder()
         #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
@@ -71,7 +71,7 @@ import Testing
         #expect(folder.names == ["pipe"])
     }
 
-    @Test("D3 DC-C14 the old file stays until the new one takes its place")
+    @Test("D3 DC-C14 the old file stays until the new one replaces it")
     func replace() throws {
         let folder = try DownloadFolder()
         try folder.put("a.bin", [1])
@@ -84,7 +84,7 @@ import Testing
         #expect(folder.names == ["a.bin"])
     }
 
-    @Test("DR19 a name that is taken while the download runs is not taken back")
+    @Test("DR19 a name taken during the download is not taken back")
     func lateRival() throws {
         let folder = try DownloadFolder()
         let part = try folder.open().part
@@ -117,7 +117,7 @@ import Testing
         #expect(try first.publish(length: 1) == folder.path("a (1).bin"))
     }
 
-    @Test("D19 with a directory the answer names the file")
+    @Test("D19 with a directory the response names the file")
     func directory() throws {
         let folder = try DownloadFolder()
         func open() throws -> PartFile.Found {
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-@Suite("Lists of partials") struct PartialDownloadTests {
+@Suite("Lists of partial files") struct PartialDownloadTests {
     private func leave(_ folder: DownloadFolder, _ name: String, _ count: Int, of total: Int64)
         throws -> PartFile
     {
@@ -162,7 +162,7 @@ import Testing
         return part
     }
 
-    @Test("D16 partials are listed with their bytes and ratio, and nothing starts")
+    @Test("D16 partial files are listed with their bytes and ratio, and no download starts")
     func list() throws {
         let folder = try DownloadFolder()
         _ = try leave(folder, "b.bin", 999, of: 1000)
@@ -188,7 +188,7 @@ import Testing
         #expect(reason { _ = try PartialDownload.list(in: "/nowhere") } == "no_file")
     }
 
-    @Test("D16 a ratio has two digits, and only the whole is 1")
+    @Test("D16 a ratio has two digits, and only a complete file is 1")
     func ratio() {
         var partial = PartialDownload(
             path: "/a", partialPath: "/.a", journalPath: "/.j", url: "", bytes: 0, total: 3,
@@ -205,7 +205,7 @@ import Testing
         #expect(partial.ratio == 1)
     }
 
-    @Test("D12 discarding removes both files, unless a download is at them")
+    @Test("D12 discarding removes both files, unless a download uses them")
     func discard() throws {
         let folder = try DownloadFolder()
         _ = try leave(folder, "b.bin", 10, of: 1000)
@@ -220,7 +220,7 @@ import Testing
         #expect(folder.names == [])
     }
 
-    @Test("D12 discarding one name leaves its neighbours with the same long beginning")
+    @Test("D12 discarding one name keeps other names with the same long prefix")
     func longNames() throws {
         let folder = try DownloadFolder()
         let base = String(repeating: "n", count: 240)

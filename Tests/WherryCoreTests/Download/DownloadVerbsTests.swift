@@ -1,4 +1,4 @@
-// Wherry: checkpoints and verbs of a download, and any order of events
+// Wherry: checkpoints and commands of a download, and any order of events
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -9,7 +9,7 @@ import Testing
 private let large: KeyValuePairs = ["Content-Length": "100000000", "ETag": "\"v1\""]
 private let second: Int64 = 1_000_000_000
 
-@Suite("Checkpoints and verbs of a download") struct DownloadVerbsTests {
+@Suite("Checkpoints and commands of a download") struct DownloadVerbsTests {
     @Test("D5 DR20 a checkpoint follows a second after unrecorded bytes, one at a time")
     func checkpoints() {
         var run = MachineRun()
@@ -31,7 +31,7 @@ private let second: Int64 = 1_000_000_000
         #expect(run.bytes(1).actions == [.checkpoint])
     }
 
-    // A server that stalls brings no event that a checkpoint could follow.
+    // A stalled server causes no event that could trigger a checkpoint.
     @Test("D5 DR20 bytes are recorded within a second although no others arrive")
     func checkpointOfSilence() {
         var run = MachineRun()
@@ -45,9 +45,9 @@ private let second: Int64 = 1_000_000_000
         #expect(run.machine.checkpointDue(now: run.now.advanced(by: 9 * second)) == [])
     }
 
-    // The second began again with each response. A server that sends small ranges, or a program that
-    // was killed every few seconds, kept nothing.
-    @Test("D5 DR20 small range responses do not put a checkpoint off")
+    // The second restarted with each response. A server with small ranges, or a program killed
+    // every few seconds, kept nothing.
+    @Test("D5 DR20 small range responses do not delay a checkpoint")
     func checkpointsOfSmallRanges() {
         var run = MachineRun()
         _ = run.start()
@@ -74,7 +74,7 @@ private let second: Int64 = 1_000_000_000
         #expect(checkpoints == 8)
     }
 
-    @Test("D5 DR20 4 MiB are recorded before their time, on a slow disk fewer times")
+    @Test("D5 DR20 4 MiB are recorded early, on a slow disk less often")
     func checkpointsOfManyBytes() {
         var run = MachineRun()
         _ = run.start()
@@ -88,7 +88,7 @@ private let second: Int64 = 1_000_000_000
         #expect(run.bytes(1).actions == [.checkpoint])
     }
 
-    @Test("DR20 full durability checkpoints every MiB, and what cannot be resumed never")
+    @Test("DR20 full durability checkpoints every MiB, and unresumable downloads never")
     func fullDurability() {
         var run = MachineRun { $0.durability = .full }
         _ = run.start()
@@ -101,7 +101,7 @@ private let second: Int64 = 1_000_000_000
         #expect(weak.bytes(1000).actions == [])
     }
 
-    @Test("DR27 D12 a pause is one when the journal is durable, and resuming asks for the rest")
+    @Test("DR27 D12 a pause completes when the journal is durable, and resuming requests the rest")
     func pause() {
         var run = MachineRun()
         _ = run.start()
@@ -118,7 +118,7 @@ private let second: Int64 = 1_000_000_000
         #expect(run.machine.visibleState == .running)
     }
 
-    @Test("DR27 a pause waits for the checkpoint before it, too")
+    @Test("DR27 a pause waits for the previous checkpoint, too")
     func pauseAfterCheckpoint() {
         var run = MachineRun()
         _ = run.start()
@@ -131,7 +131,7 @@ private let second: Int64 = 1_000_000_000
         #expect(run.machine.checkpointed() == [.report(.state(.paused))])
     }
 
-    @Test("DR27 resuming while the pause is under way goes on afterwards")
+    @Test("DR27 resuming during the pause continues afterwards")
     func resumeWhilePausing() {
         var run = MachineRun()
         _ = run.start()
@@ -143,7 +143,7 @@ private let second: Int64 = 1_000_000_000
         #expect(run.machine.visibleState == .running)
     }
 
-    @Test("DR27 a download that waits can be paused, and asks again at once when resumed")
+    @Test("DR27 a waiting download can be paused, and retries at once when resumed")
     func pauseWhileWaiting() {
         var run = MachineRun()
         _ = run.start()
@@ -154,7 +154,7 @@ private let second: Int64 = 1_000_000_000
         #expect(run.resume() == [run.sent(nil)])
     }
 
-    @Test("D12 what could not be resumed keeps its connection while it is paused")
+    @Test("D12 an unresumable download keeps its connection while it is paused")
     func hold() {
         var run = MachineRun()
         _ = run.start()
@@ -162,14 +162,14 @@ private let second: Int64 = 1_000_000_000
         run.bytes(400)
         #expect(run.pause() == [.hold])
         #expect(run.machine.visibleState == .paused)
-        // Bytes that were on their way belong where they belong.
+        // Bytes in flight are written at their position.
         #expect(run.bytes(100).offset == 400)
         #expect(run.resume() == [.unhold])
         run.bytes(500)
         #expect(run.end() == [.publish(length: 1000)])
     }
 
-    @Test("D12 a connection that ends while it is held counts when the download goes on")
+    @Test("D12 a connection that ends during the hold is handled when the download continues")
     func endWhileHeld() {
         for isWhole in [true, false] {
             var run = MachineRun()
@@ -190,7 +190,7 @@ private let second: Int64 = 1_000_000_000
         }
     }
 
-    @Test("DR27 cancel keeps a resumable partial, discard never does")
+    @Test("DR27 cancel keeps a resumable partial file, discard never does")
     func cancel() {
         for discarding in [false, true] {
             var run = MachineRun()
@@ -240,9 +240,9 @@ private let second: Int64 = 1_000_000_000
         #expect(run.machine.released(partialPath: "/p").outcome == .cancelled(partialPath: "/p"))
     }
 
-    @Test("DR27 a pause while the file is read back holds, and it is read again afterwards")
+    @Test("DR27 a pause during verification holds, and the file is verified again afterwards")
     func pauseVerification() {
-        // Also of a file that could not be fetched in parts: every byte of it is here.
+        // Also for a file without range support: every byte of it is here.
         for head in [MachineRun.strong, ["Content-Length": "1000"]] {
             var run = MachineRun { $0.computed = .md5 }
             _ = run.start()
@@ -260,7 +260,7 @@ private let second: Int64 = 1_000_000_000
         }
     }
 
-    @Test("DR27 a resume while the pause of a verification is under way reads the file again")
+    @Test("DR27 a resume during the pause of a verification verifies the file again")
     func resumeVerification() {
         var run = MachineRun { $0.computed = .md5 }
         _ = run.start()
@@ -270,7 +270,7 @@ private let second: Int64 = 1_000_000_000
         _ = run.pause()
         #expect(run.resume() == [])
         #expect(run.checkpointed() == [.verify([.md5], length: 1000)])
-        // A checksum that is wrong fetches it anew, and that is no whole file yet.
+        // A wrong checksum downloads it again, and it is not complete yet.
         var wrong = MachineRun { $0.expected = DownloadDigest(.md5, Digest.hash(of: "y", .md5)) }
         _ = wrong.start()
         _ = wrong.head(200, MachineRun.strong)
@@ -285,7 +285,7 @@ private let second: Int64 = 1_000_000_000
         #expect(wrong.resume() == [wrong.sent(nil)])
     }
 
-    @Test("DR23 a full disk stops everything at once and keeps what is durable")
+    @Test("DR23 a full disk stops everything at once and keeps the durable bytes")
     func diskFull() {
         var run = MachineRun()
         _ = run.start()
@@ -295,7 +295,7 @@ private let second: Int64 = 1_000_000_000
         #expect(
             run.machine.diskFailed(error) == [.stop, .stopWaiting, .release(keeping: true)])
         #expect(run.bytes(10) == Placement())
-        // Another write that was under way fails too: it is the same end.
+        // Another write in flight fails too: it is the same end.
         #expect(run.machine.diskFailed(error) == [])
         #expect(
             run.machine.released(partialPath: "/p").last

@@ -7,7 +7,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// A small file system of its own; only root can have one, and not in every container.
+/// A small separate file system; only root can create one, and not in every container.
 final class SmallDisk {
     let path: String
 
@@ -35,7 +35,7 @@ final class SmallDisk {
 
 @Suite("Full and read-only disks", .enabled(if: SmallDisk.isPossible, "needs root and mount"))
 struct FullDiskTests {
-    @Test("DC-C09 DR23 a disk that fills up keeps what is durable, and the rest follows later")
+    @Test("DC-C09 DR23 a disk that fills up keeps the durable bytes, and the rest follows later")
     func full() throws {
         let disk = try #require(SmallDisk())
         let piece = [UInt8](repeating: 7, count: 256 << 10)
@@ -45,7 +45,7 @@ struct FullDiskTests {
         }
         do {
             let part = try open().part
-            // Without a length nothing is reserved, as on a file system that cannot reserve.
+            // Without a length no space is reserved, as on a file system without that feature.
             try part.begin(facts(nil), isJournaled: true)
             var offset: Int64 = 0
             let word = reason {
@@ -66,7 +66,7 @@ struct FullDiskTests {
         #expect(try Directory.open(disk.path).names() == [])
     }
 
-    @Test("DR23 a whole that does not fit is refused with the numbers, before its first byte")
+    @Test("DR23 a file that does not fit is refused with the numbers, before its first byte")
     func tooLarge() throws {
         let disk = try #require(SmallDisk())
         let part = try PartFile.open(
@@ -84,10 +84,10 @@ struct FullDiskTests {
         #expect(try Directory.open(disk.path).names() == [])
     }
 
-    @Test("DR23 a kept partial gives back what was reserved, and the rest is reserved on going on")
+    @Test("DR23 a kept partial file releases reserved space, and resuming reserves the rest")
     func givenBack() throws {
         let disk = try #require(SmallDisk())
-        // It is in memory, where nothing is reserved, and stands for a disk.
+        // It is in memory, which reserves no space, and acts as a disk.
         func open() throws -> PartFile.Found {
             try PartFile.open(
                 try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url), on: .local)
@@ -109,7 +109,7 @@ struct FullDiskTests {
             #expect(try free() <= empty - (640 << 10))
             #expect(try found.part.close(keeping: true) == found.part.path)
         }
-        // Somebody else takes the space meanwhile.
+        // Another program uses the space.
         let other = try File.open(
             "other", [.write, .create, .exclusive], in: try Directory.open(disk.path))
         #expect(try other.reserve(from: 0, count: 600 << 10))
@@ -122,7 +122,7 @@ struct FullDiskTests {
         #expect(try open().record?.ranges.count == 64 << 10)
     }
 
-    @Test("DC-C10 DR23 a read-only directory is known before any traffic")
+    @Test("DC-C10 DR23 a read-only directory is detected before any traffic")
     func readOnly() throws {
         let disk = try #require(SmallDisk())
         #expect(disk.makeReadOnly())
@@ -134,7 +134,7 @@ struct FullDiskTests {
     }
 
     // The cache stayed empty, and only the log said so.
-    @Test("C12 a storage folder on a read-only disk is an error when the client is made")
+    @Test("C12 creating a client with a storage folder on a read-only disk is an error")
     func readOnlyStorage() throws {
         for exists in [true, false] {
             let disk = try #require(SmallDisk())

@@ -1,4 +1,4 @@
-// Wherry: the journal as bytes
+// Wherry: the bytes of the journal
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-@Suite("The journal of a partial") struct JournalTests {
+@Suite("The journal of a partial file") struct JournalTests {
     static func record(url: String = "http://127.0.0.1/a.bin") -> JournalRecord {
         var facts = DownloadFacts()
         facts.generation = 3
@@ -23,7 +23,7 @@ import Testing
             ranges: ByteRanges([0..<400_000, 500_000..<600_000]))
     }
 
-    @Test("what was written is read back")
+    @Test("a written journal is read back")
     func roundTrip() throws {
         let record = JournalTests.record()
         let slot = try #require(Journal.encode(record))
@@ -40,7 +40,7 @@ import Testing
         #expect(try Journal.decode(try #require(Journal.encode(bare))) == bare)
     }
 
-    @Test("every single flipped bit is noticed")
+    @Test("every single flipped bit is detected")
     func flippedBits() throws {
         let slot = try #require(Journal.encode(JournalTests.record()))
         for index in 0..<slot.count {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("each kind of damage has its word")
+    @Test("each kind of damage has its name")
     func defects() throws {
         let slot = try #require(Journal.encode(JournalTests.record()))
         #expect(throws: Journal.Defect.empty) { _ = try Journal.decode([]) }
@@ -69,7 +69,7 @@ import Testing
         #expect(throws: Journal.Defect.damaged) { _ = try Journal.decode(torn) }
     }
 
-    @Test("nonsense under a right sum is refused and never traps")
+    @Test("garbage with a valid checksum is refused and never causes a trap")
     func nonsense() throws {
         let slot = try #require(Journal.encode(JournalTests.record()))
         var random = SplitMix(state: 11)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("a URL that is too long is cut, and the rest stays whole")
+    @Test("a URL that is too long is truncated, and the rest stays complete")
     func longURL() throws {
         var record = JournalTests.record(
             url: "http://127.0.0.1/" + String(repeating: "ä", count: 4_000))
@@ -101,13 +101,13 @@ import Testing
         #expect(read.identity == record.identity)
     }
 
-    @Test("the sum is the Castagnoli one")
+    @Test("the checksum is the Castagnoli one")
     func castagnoli() {
         #expect(Checksum.of(Array("123456789".utf8)) == 0xE306_9283)
         #expect(Checksum.of([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
     }
 
-    @Test("a partial's URL is compared without its fragment, and without its query where allowed")
+    @Test("URLs of partial files are compared without fragment, and without query if allowed")
     func identity() {
         let first = DownloadIdentity(url: "https://a/x?sig=1#top")
         let second = DownloadIdentity(url: "https://a/x?sig=2")

@@ -1,4 +1,4 @@
-// Wherry: a download's machine with its events in short words
+// Wherry: a download's machine with short names for its events
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// A machine under test: hands events in and remembers the attempt in flight.
+/// A machine under test: passes events in and remembers the attempt in flight.
 struct MachineRun {
     static let url = "http://127.0.0.1/a.bin"
     static let strong = ["Content-Length": "1000", "ETag": "\"v1\""] as KeyValuePairs
@@ -17,14 +17,14 @@ struct MachineRun {
 
     init(_ change: (inout DownloadPolicy) -> Void = { _ in }) {
         var policy = DownloadPolicy()
-        // Several connections have tests of their own.
+        // Several connections have separate tests.
         policy.segments = 1
         change(&policy)
         machine = DownloadMachine(
             policy: policy, identity: DownloadIdentity(url: MachineRun.url), seed: 42)
     }
 
-    /// What an earlier run left: some bytes of 1000, bound to "v1".
+    /// The partial file of an earlier run: some bytes of 1000, bound to "v1".
     static func record(_ ranges: [Range<Int64>], validator: StrongValidator? = .entityTag("\"v1\""))
         -> JournalRecord
     {
@@ -38,7 +38,7 @@ struct MachineRun {
 
     private mutating func noting(_ actions: [DownloadAction]) -> [DownloadAction] {
         for case .send(let request) in actions { attempt = request.attempt }
-        // States have tests of their own.
+        // States have separate tests.
         return actions.filter { if case .report(.state) = $0 { false } else { true } }
     }
 
@@ -95,7 +95,7 @@ extension [DownloadAction] {
         for case .begin(let facts, let isJournaled) in self { return (facts, isJournaled) }
         return nil
     }
-    /// Whether the part is let go of, and kept.
+    /// Whether the partial file is released, and kept.
     var keeps: Bool? {
         for case .release(let keeping) in self { return keeping }
         return nil

@@ -1,4 +1,4 @@
-// Wherry: names of partials, digests in fields
+// Wherry: names of partial files, digests in headers
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,8 +6,8 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-@Suite("Names of partials") struct PartNamesTests {
-    @Test("part and journal lie beside the file under hidden names")
+@Suite("Names of partial files") struct PartNamesTests {
+    @Test("partial file and journal are next to the file under hidden names")
     func names() throws {
         let names = PartNames(name: "a.bin", digits: "0123abcd")
         #expect(names.part == ".a.bin.0123abcd.part")
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "other names are nobody's partial",
+        "other names are not partial files",
         arguments: [
             "a.bin", ".part", ".journal", "..0123abcd.part", ".a.0123abc.part",
             ".a.0123ABCD.part", ".a.0123abcg.part", ".a0123abcd.part", "a.0123abcd.part",
@@ -26,7 +26,7 @@ import Testing
         ])
     func foreign(_ name: String) { #expect(PartNames.parse(name) == nil) }
 
-    @Test("the longest name still gives names that a file system takes")
+    @Test("the longest name still gives names that a file system accepts")
     func longNames() throws {
         let name = String(repeating: "€", count: 85)
         let names = PartNames(name: name, digits: "0123abcd")
@@ -35,7 +35,7 @@ import Testing
         #expect(try #require(PartNames.parse(names.part)).names == names)
     }
 
-    @Test("a number goes before the ending")
+    @Test("a number is inserted before the extension")
     func numbers() {
         #expect("a.bin".numbered(1) == "a (1).bin")
         #expect("a.tar.gz".numbered(12) == "a (12).tar.gz")
@@ -53,7 +53,7 @@ import Testing
     private let sha512 = Digest.hash(of: "x", .sha512)
     private let md5 = Digest.hash(of: "x", .md5)
 
-    @Test("Repr-Digest is a dictionary of byte sequences; the strongest comes first")
+    @Test("Repr-Digest is a dictionary of byte sequences; the strongest is used")
     func reprDigest() {
         let found = DigestFields.announced(
             reprDigest: [
@@ -65,7 +65,7 @@ import Testing
         #expect(found.allSatisfy { $0.source == .reprDigest })
     }
 
-    @Test("the older fields are read too, and broken ones are as good as none")
+    @Test("the older headers are parsed too, and broken ones are ignored")
     func olderFields() {
         let found = DigestFields.announced(
             reprDigest: [
@@ -77,14 +77,14 @@ import Testing
         #expect(found.map(\.bytes) == [sha256, md5])
     }
 
-    @Test("Content-MD5 counts only where the message is the whole file")
+    @Test("Content-MD5 counts only if the message is the complete file")
     func contentMD5() {
         let field = [(name: "Content-MD5", value: Base64.encode(md5))]
         #expect(DownloadHead(status: 200, fields: field, at: 0).digests.count == 1)
         #expect(DownloadHead(status: 206, fields: field, at: 0).digests.isEmpty)
     }
 
-    @Test("a caller's digest is read as hexadecimal digits or as Base64")
+    @Test("a caller's digest is parsed as hexadecimal digits or as Base64")
     func callersDigest() {
         #expect(DownloadDigest(.sha256, text: Hex.encode(sha256).uppercased())?.bytes == sha256)
         #expect(DownloadDigest(.sha256, text: " \(Base64.encode(sha256))\t")?.bytes == sha256)

@@ -1,4 +1,4 @@
-// Wherry: partial files of downloads that wait, and names that are taken
+// Wherry: partial files of waiting downloads, and names that are taken
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -7,10 +7,10 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-@Suite("Partial files of downloads that wait, and names that are taken") struct PartFileRestingTests {
+@Suite("Partial files of waiting downloads, and names that are taken") struct PartFileRestingTests {
     private let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    /// How many descriptors of this process lead into the folder.
+    /// The number of this process's descriptors in the folder.
     private func descriptors(in folder: DownloadFolder) -> Int {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return entries.count { entry in
@@ -34,7 +34,7 @@ import Testing
 
     // MARK: Waiting
 
-    @Test("DR18 a download that waits holds no descriptor, and goes on with its own files")
+    @Test("DR18 a waiting download holds no descriptor, and continues with its own files")
     func restAndWake() throws {
         let folder = try DownloadFolder()
         let part = try folder.open().part
@@ -63,7 +63,7 @@ import Testing
         #expect(try part.close(keeping: false) == nil)
     }
 
-    @Test("DR26 a directory that was replaced while a download was queued is an error")
+    @Test("DR26 a directory replaced while a download was queued is an error")
     func replacedDirectory() throws {
         let folder = try DownloadFolder()
         let path = folder.path("inner")
@@ -78,7 +78,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: path) == [])
     }
 
-    @Test("DR24 a download that finds its files taken over touches nothing")
+    @Test("DR24 a download whose files were taken over changes nothing")
     func takenOver() throws {
         let folder = try DownloadFolder()
         let first = try folder.open().part
@@ -90,7 +90,7 @@ import Testing
 
         let second = try folder.open()
         #expect(second.record?.ranges.ranges == [0..<400])
-        // While the other one is at it, and when it has let go.
+        // While the other one uses them, and after it has released them.
         #expect(reason { try first.wake() } == "busy")
         try second.part.adopt(facts())
         #expect(try second.part.close(keeping: true) != nil)
@@ -99,7 +99,7 @@ import Testing
         #expect(folder.names.count == 2)
     }
 
-    @Test("DR18 files that were removed during a wait are made again before the first byte only")
+    @Test("DR18 files removed during a wait are created again only before the first byte")
     func removed() throws {
         let folder = try DownloadFolder()
         let fresh = try folder.open().part
@@ -115,7 +115,7 @@ import Testing
         #expect(folder.names == [])
     }
 
-    @Test("DR18 what an earlier run left stays when a download ends while it waits")
+    @Test("DR18 an earlier partial file stays when a download ends while it waits")
     func endWhileResting() throws {
         let folder = try DownloadFolder()
         try leave(folder)
@@ -125,7 +125,7 @@ import Testing
         #expect(try PartialDownload.of(folder.path("a.bin")).first?.bytes == 400)
     }
 
-    @Test("DR24 a part at rest is in use for the other downloads of its process")
+    @Test("DR24 a paused partial file is in use for the other downloads of its process")
     func inUse() throws {
         let folder = try DownloadFolder()
         let part = try folder.open().part
@@ -145,9 +145,9 @@ import Testing
 
     // MARK: Names
 
-    // The name is predictable. A directory under it made every download of that file fail.
+    // The name is predictable. A directory with that name made every download of that file fail.
     @Test(
-        "DR18 a directory under the name of the part or the journal costs a download nothing",
+        "DR18 a directory with the name of the partial file or journal fails no download",
         arguments: [[0], [0, 1], [0, 1, 2, 3]], [false, true])
     func plantedDirectories(_ planted: [Int], ofJournal: Bool) throws {
         let folder = try DownloadFolder()
@@ -171,7 +171,7 @@ import Testing
         #expect(try PartialDownload.discard(folder.path("a.bin")) == 0)
     }
 
-    @Test("DR18 a partial under its second name is found when the first one is free again")
+    @Test("DR18 a partial file with its second name is found when the first one is free again")
     func secondName() throws {
         let folder = try DownloadFolder()
         let blocked = folder.path(names(folder, 0).part)
@@ -190,8 +190,8 @@ import Testing
         return stat(path, &status) == 0 ? Int64(status.st_blocks) * 512 : -1
     }
 
-    // The whole was reserved, and only what lay behind the last byte was given back: of 100 GB in 16
-    // segments 94 GB.
+    // The complete size was reserved, and only the space after the last byte was released: of 100
+    // GB in 16 segments 94 GB.
     @Test("DR23 an interrupted download keeps no space between its segments")
     func holes() throws {
         let folder = try DownloadFolder()
@@ -216,7 +216,7 @@ import Testing
         #expect(read == piece)
     }
 
-    // The part was let go of as it was, with the space for all that was missing.
+    // The partial file was released unchanged, with the space reserved for all missing bytes.
     @Test(
         "DR23 a download that ends while it waits keeps no reserved space",
         arguments: [false, true])

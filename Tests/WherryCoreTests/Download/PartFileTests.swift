@@ -7,7 +7,7 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// A directory of its own for one test, removed with everything in it afterwards.
+/// A separate directory for one test, removed with its contents afterwards.
 final class DownloadFolder {
     let path: String
 
@@ -60,7 +60,7 @@ func reason(_ body: () throws -> Void) -> String? {
 @Suite("Partial files") struct PartFileTests {
     let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    /// Leaves a part with the first 400 bytes and its journal, as a killed process would.
+    /// Leaves a partial file with the first 400 bytes and its journal, as a killed process would.
     private func leave(_ folder: DownloadFolder, claiming ranges: [Range<Int>] = [0..<400]) throws {
         let part = try folder.open().part
         try part.begin(facts(), isJournaled: true)
@@ -68,7 +68,7 @@ func reason(_ body: () throws -> Void) -> String? {
         try part.checkpoint()
     }
 
-    @Test("DR18 DC-C20 a download becomes its file and leaves nothing else")
+    @Test("DR18 DC-C20 a download becomes its file and leaves no other file")
     func plain() throws {
         let folder = try DownloadFolder()
         let found = try folder.open()
@@ -90,7 +90,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.names == ["a.bin"])
     }
 
-    @Test("D5 DR21 what a killed run left is found again, and only what its journal claims")
+    @Test("D5 DR21 the bytes of a killed run are found again, as far as its journal claims them")
     func found() throws {
         let folder = try DownloadFolder()
         do {
@@ -117,7 +117,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.names == ["a.bin"])
     }
 
-    @Test("DC-C07 DR22 claims beyond the end of a part that lost its tail are dropped")
+    @Test("DC-C07 DR22 claims beyond the end of a truncated partial file are dropped")
     func lostTail() throws {
         let folder = try DownloadFolder()
         try leave(folder, claiming: [0..<100, 200..<400])
@@ -125,7 +125,8 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(try folder.open().record?.ranges.ranges == [0..<100, 200..<250])
     }
 
-    @Test("DC-C04 DC-C05 DC-C06 DR21 a damaged journal costs the partial and never the download")
+    @Test(
+        "DC-C04 DC-C05 DC-C06 DR21 a damaged journal costs the partial file and never the download")
     func damagedJournal() throws {
         let damages: [([UInt8]) -> [UInt8]] = [
             { $0.map { $0 ^ 0x55 } }, { _ in [] }, { Array($0.prefix($0.count / 4)) },
@@ -136,7 +137,7 @@ func reason(_ body: () throws -> Void) -> String? {
             let folder = try DownloadFolder()
             try leave(folder)
             let name = folder.journalName
-            // In place: writing a new file would be another inode.
+            // In place: writing a new file would use another inode.
             let file = try File.open(folder.path(name), [.read, .write])
             let bad = damage(try file.read(8192, at: 0))
             try file.truncate(to: 0)
@@ -151,7 +152,7 @@ func reason(_ body: () throws -> Void) -> String? {
         }
     }
 
-    @Test("DR21 a torn newest slot falls back to the one before it")
+    @Test("DR21 a torn newest slot falls back to the previous one")
     func tornSlot() throws {
         let folder = try DownloadFolder()
         let journal: String
@@ -172,7 +173,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(try folder.open().record?.ranges.ranges == [0..<100])
     }
 
-    @Test("DR1 a copy of the part is not the part")
+    @Test("DR1 a copy of the partial file is not the partial file")
     func copiedPart() throws {
         let folder = try DownloadFolder()
         try leave(folder)
@@ -184,7 +185,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(found.defect == .mismatch)
     }
 
-    @Test("DR18 links and devices under the part's or journal's name are not written to")
+    @Test("DR18 links and devices with the partial file's or journal's name are not written to")
     func planted() throws {
         let folder = try DownloadFolder()
         try folder.put("victim", [1, 2, 3])
@@ -213,7 +214,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.content("victim") == [1, 2, 3])
     }
 
-    @Test("DC-C12 DR24 the second download of a target is told that it is busy, and by whom")
+    @Test("DC-C12 DR24 the second download of a target gets busy, with the owner")
     func busy() throws {
         let folder = try DownloadFolder()
         let first = try folder.open().part
@@ -235,7 +236,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(reason { _ = try folder.target() } == "exists")
     }
 
-    @Test("DR24 where locks lie, the owner's token and the journal's place still tell")
+    @Test("DR24 if locks lie, the owner's token and the journal's inode still decide")
     func takenOver() throws {
         for isReplaced in [true, false] {
             let folder = try DownloadFolder()
@@ -243,7 +244,7 @@ func reason(_ body: () throws -> Void) -> String? {
             try part.begin(facts(), isJournaled: true)
             try part.write(Array(bytes[0..<400]), at: 0)
             try part.checkpoint()
-            // Another process, for which the lock did not hold, takes the part over.
+            // Another process, for which the lock did not hold, takes over the partial file.
             let directory = try Directory.open(folder.path)
             let name = folder.journalName
             if isReplaced {
@@ -265,7 +266,7 @@ func reason(_ body: () throws -> Void) -> String? {
         }
     }
 
-    @Test("DR24 without trustworthy locks each run has a part of its own and no journal")
+    @Test("DR24 without reliable locks each run has its own partial file and no journal")
     func noLocks() throws {
         let folder = try DownloadFolder()
         let target = try folder.target()
@@ -295,7 +296,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.names == [])
     }
 
-    @Test("DR9 a new generation empties the part before anything of it is claimed")
+    @Test("DR9 a new generation empties the partial file before any of it is claimed")
     func newGeneration() throws {
         let folder = try DownloadFolder()
         try leave(folder)
@@ -311,7 +312,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(record?.ranges.isEmpty == true)
     }
 
-    @Test("DR27 D11 a partial is kept with its last bytes claimed, or goes without trace")
+    @Test("DR27 D11 a partial file is kept with its last bytes claimed, or removed without trace")
     func close() throws {
         let folder = try DownloadFolder()
         var part = try folder.open().part
@@ -327,14 +328,14 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.names.count == 2)
     }
 
-    @Test("DR20 the same, where a part is let go of while another wants it")
+    @Test("DR20 the same, if a partial file is released while another download waits for it")
     func reopened() throws {
         let folder = try DownloadFolder()
         try leave(folder)
         #expect(try folder.open().record?.ranges.count == 400)
     }
 
-    @Test("DR17 the part is read back for its digests, and can be told to stop")
+    @Test("DR17 the partial file is read back for its digests, and that can be stopped")
     func verify() throws {
         let folder = try DownloadFolder()
         let part = try folder.open().part
@@ -354,7 +355,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.names.contains("a.bin") == false)
     }
 
-    @Test("DR22 a part that somebody shortened meanwhile is not named, and no lost byte is claimed")
+    @Test("DR22 a partial file truncated meanwhile is not renamed, and no lost byte is claimed")
     func shortened() throws {
         for step in ["publish", "checkpoint", "write"] {
             let folder = try DownloadFolder()
@@ -371,7 +372,7 @@ func reason(_ body: () throws -> Void) -> String? {
                         default: try part.write(Array(bytes.suffix(100)), at: 900)
                         }
                     } == "file_changed")
-                // Zeros in place of what was cut off would pass for bytes that came.
+                // Zeros in place of the lost bytes would look like received bytes.
                 #expect(try part.close(keeping: true) == folder.path(folder.partName))
             }
             #expect(folder.content(folder.partName) == Array(bytes.prefix(300)))
@@ -388,7 +389,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.names == [])
     }
 
-    @Test("DR1 what was found of another URL is let go of as it was")
+    @Test("DR1 the partial file of another URL is released unchanged")
     func foreignPartial() throws {
         let folder = try DownloadFolder()
         try leave(folder)
@@ -402,7 +403,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(try folder.open().record?.ranges == ByteRanges([0..<400]))
     }
 
-    @Test("DR26 DC-C20 the journal that a crash after the name leaves goes with the next look")
+    @Test("DR26 DC-C20 the journal left by a crash after the rename is removed on the next look")
     func journalOfAFile() throws {
         let folder = try DownloadFolder()
         let journal: [UInt8]
@@ -417,7 +418,7 @@ func reason(_ body: () throws -> Void) -> String? {
             try folder.put(name, journal)
         }
         let name = folder.journalName
-        // Another file that has the name by now is not what it speaks of.
+        // It does not describe another file that has the name by now.
         try FileManager.default.moveItem(atPath: folder.path("a.bin"), toPath: folder.path("b"))
         try folder.put("a.bin", [1])
         #expect(reason { _ = try folder.target() } == "exists")
@@ -430,7 +431,7 @@ func reason(_ body: () throws -> Void) -> String? {
         #expect(folder.content("a.bin") == bytes)
     }
 
-    @Test("DR23 a whole that does not fit is known before its first byte")
+    @Test("DR23 a file that does not fit is detected before its first byte")
     func noSpace() throws {
         let folder = try DownloadFolder()
         let part = try folder.open().part

@@ -9,7 +9,7 @@ import Testing
 @Suite("Progress of downloads") struct ProgressMeterTests {
     private let tenth: Int64 = 100_000_000
 
-    @Test("D9 the first, the last and at most ten a second are reported, from where it resumed")
+    @Test("D9 the first, the last, and at most ten a second are reported, from the resume offset")
     func throttle() throws {
         var meter = ProgressMeter()
         var now = Instant(nanoseconds: 0)
@@ -30,7 +30,7 @@ import Testing
         #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.completed <= $1.completed })
     }
 
-    @Test("D9 DR28 speed is that of the last five seconds, and the time left is known with it")
+    @Test("D9 DR28 speed covers the last five seconds, and the time left is known with it")
     func speed() throws {
         var meter = ProgressMeter()
         var now = Instant(nanoseconds: 0)
@@ -53,7 +53,7 @@ import Testing
         #expect(meter.snapshot(now: now).remaining == .seconds(90))
         run(6, 2_000)
         #expect(meter.snapshot(now: now).bytesPerSecond == 20_000)
-        // Nothing comes: the figure falls, and the end is not told any more.
+        // No bytes arrive: the speed falls, and the time left is not reported any more.
         #expect(meter.snapshot(now: now.advanced(by: 6_000_000_000)).bytesPerSecond == 0)
         #expect(
             meter.snapshot(now: now.advanced(by: 6_000_000_000)).remaining == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(meter.snapshot(now: now).bytesPerSecond == 5_000)
     }
 
-    @Test("D10 an unknown whole has no fraction, and a new generation starts over")
+    @Test("D10 an unknown total has no fraction, and a new generation restarts progress")
     func unknown() throws {
         var meter = ProgressMeter()
         let now = Instant(nanoseconds: 0)
@@ -79,7 +79,7 @@ import Testing
         #expect(second.wire == 5)
     }
 
-    @Test("D9 what came too early is owed until it is time, and told once")
+    @Test("D9 progress that is too early is reported once, when it is due")
     func owed() throws {
         var meter = ProgressMeter()
         let start = Instant(nanoseconds: 0)
@@ -102,14 +102,14 @@ import Testing
         #expect(meter.owedAt == nil)
         #expect(update(30, at: due.advanced(by: tenth), received: 0) == nil)
 
-        // The file changed meanwhile: its new progress is told at once, and nothing is owed.
+        // The file has changed: its new progress is reported at once, and nothing is due.
         #expect(update(40, at: due.advanced(by: 1)) == nil)
         #expect(update(0, at: due.advanced(by: 2), received: 0, generation: 2)?.completed == 0)
         #expect(meter.owedAt == nil)
     }
 
-    // A sample was taken with it, and made the speed too low for five seconds.
-    @Test("D9 DR28 what is told in a pause does not make it count for the speed")
+    // A sample was taken with it, which made the speed too low for five seconds.
+    @Test("D9 DR28 progress reported in a pause does not count for the speed")
     func owedInPause() throws {
         var meter = ProgressMeter()
         var now = Instant(nanoseconds: 0)
@@ -134,7 +134,7 @@ import Testing
         #expect(meter.snapshot(now: now).bytesPerSecond == 5_000)
     }
 
-    @Test("D9 what is told already is not told again")
+    @Test("D9 reported progress is not reported again")
     func unchanged() {
         var meter = ProgressMeter()
         let start = Instant(nanoseconds: 0)
@@ -144,12 +144,12 @@ import Testing
         #expect(update(10, at: start) != nil)
         #expect(update(0, at: start.advanced(by: tenth)) == nil)
         #expect(meter.owedAt == nil)
-        // Bytes that are not of the file count too.
+        // Bytes outside the file count too.
         #expect(update(5, at: start.advanced(by: tenth)) != nil)
     }
 
-    // The last report came twice: with the last byte, and at the end.
-    @Test("D9 a complete file is told once, whatever its framing still brings")
+    // The last report was sent twice: with the last byte, and at the end.
+    @Test("D9 a complete file is reported once, whatever framing follows")
     func completeOnce() {
         var meter = ProgressMeter()
         let start = Instant(nanoseconds: 0)

@@ -1,4 +1,4 @@
-// Wherry: what an answer means for a partial
+// Wherry: the meaning of a response for a partial file
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -10,7 +10,7 @@ let oldDate = "Tue, 15 Nov 1994 12:45:26 GMT"
 let newDate = "Tue, 15 Nov 1994 12:46:26 GMT"
 let almostDate = "Tue, 15 Nov 1994 12:46:25 GMT"
 
-/// A head of a few fields.
+/// Response headers with a few fields.
 func answer(
     _ status: Int, _ fields: KeyValuePairs<String, String> = [:], at wallSeconds: Int64 = 5_000
 ) -> DownloadHead {
@@ -74,7 +74,7 @@ func answer(
                 + more.map { (name: $0.key, value: $0.value) }, at: 5_000)
     }
 
-    @Test("DR3 a resume asks for the rest under the condition that nothing changed")
+    @Test("DR3 a resume requests the rest on condition that nothing changed")
     func request() {
         let request = DownloadRequest(attempt: 1, range: asked)
         #expect(
@@ -88,7 +88,7 @@ func answer(
         #expect(DownloadRequest(attempt: 1, range: bounded).fields.count == 2)
     }
 
-    @Test("DR5 a piece is taken where it says it belongs")
+    @Test("DR5 a range is written at its declared position")
     func pieces() {
         #expect(judge(piece("bytes 400-999/1000")) == .piece(start: 400, end: 1000))
         #expect(judge(piece("bytes 0-999/1000")) == .piece(start: 0, end: 1000))
@@ -98,7 +98,7 @@ func answer(
                 == .piece(start: 400, end: 1000))
     }
 
-    @Test("DR5 a piece that is not the one asked for is thrown away")
+    @Test("DR5 a range other than the requested one is discarded")
     func badPieces() {
         for range in [
             "bytes 401-999/1000", "bytes 0-399/1000", "bytes 400-999/*", "bytes 400-1000/1000",
@@ -118,7 +118,7 @@ func answer(
                 == .restart(.badRange))
     }
 
-    @Test("DR5 DR9 another validator, length, coding or digest is another file")
+    @Test("DR5 DR9 another validator, length, encoding, or digest is another file")
     func changedPieces() {
         #expect(judge(piece("bytes 400-999/1001")) == .restart(.changed))
         #expect(judge(piece("bytes 400-999/1000", ["ETag": "\"v2\""])) == .restart(.changed))
@@ -143,7 +143,7 @@ func answer(
         }
     }
 
-    @Test("DR5 a date must come back as it was, and alone")
+    @Test("DR5 a date must be unchanged and the only validator")
     func dates() {
         var facts = facts
         facts.validator = .lastModified(oldDate)
@@ -159,7 +159,7 @@ func answer(
         #expect(judge(piece(range, [:]), facts: facts) == .restart(.noValidator))
     }
 
-    @Test("DR6 the whole file in place of a piece says why it came")
+    @Test("DR6 the complete file in place of a range says why it was sent")
     func whole() {
         #expect(judge(answer(200), whole: true) == .whole(length: nil, nil))
         #expect(judge(answer(200, ["Content-Length": "7"]), whole: true) == .whole(length: 7, nil))
@@ -176,7 +176,7 @@ func answer(
             judge(answer(200, ["Content-Length": "1000"])) == .whole(length: 1000, .changed))
     }
 
-    @Test("DR7 nothing beyond the end is good news only if all is there")
+    @Test("DR7 a 416 is good news only if all bytes are there")
     func beyondTheEnd() {
         let all = answer(416, ["Content-Range": "bytes */1000", "ETag": "\"v1\""])
         #expect(judge(all, have: 1000) == .complete)
@@ -192,7 +192,7 @@ func answer(
         #expect(judge(answer(412)) == .restart(.changed))
     }
 
-    @Test("DR8 a piece that nobody asked for is an error, never the whole")
+    @Test("DR8 an unrequested range is an error, never the complete file")
     func unaskedPiece() {
         guard case .fail(let error) = judge(piece("bytes 0-999/1000"), whole: true) else {
             Issue.record("a piece was taken for the whole")
@@ -217,7 +217,7 @@ func answer(
         #expect(first.reason == .httpStatus)
     }
 
-    @Test("DR12 two ways to cut an answer are one too many")
+    @Test("DR12 a response with two framings is refused")
     func lengths() {
         for fields: KeyValuePairs in [
             ["Content-Length": "5", "content-length": "6"], ["Content-Length": "5, 6"],
@@ -235,7 +235,7 @@ func answer(
                 == .whole(length: 5, nil))
     }
 
-    @Test("DR15 the statuses that pass are asked again, the others are not")
+    @Test("DR15 transient statuses are retried, the others are not")
     func statuses() {
         for status in [408, 429, 500, 502, 503, 504] {
             guard case .retry(let error, nil) = judge(answer(status), whole: true) else {
@@ -268,7 +268,7 @@ func answer(
         #expect(seconds([:]) == nil)
     }
 
-    @Test("DR1 DR4 what an earlier run left is used only if it is of this download")
+    @Test("DR1 DR4 an earlier partial file is used only if it belongs to this download")
     func obstacles() {
         var policy = DownloadPolicy()
         var record = JournalTests.record(url: "https://a/x?sig=1")

@@ -1,4 +1,4 @@
-// Wherry: several connections against a server that does anything, in any order
+// Wherry: several connections against a server with any behavior, in any order
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,12 +6,12 @@ import Testing
 @testable import WherryCore
 @testable import WherrySystem
 
-/// Plays the network: answers requests, breaks them off and changes the file, and keeps a book of
-/// which version of the file each byte on disk is of.
+/// Acts as the network: responds to requests, breaks them off, and changes the file, and tracks the
+/// file version of each byte on disk.
 private struct Chaos {
     struct Request {
         var range: AskedRange?
-        /// What of it is still to come; `nil` before the head.
+        /// The bytes still to come; `nil` before the headers.
         var rest: Range<Int64>?
         var version = 0
     }
@@ -108,7 +108,7 @@ private struct Chaos {
         if chance(12) {
             requests[attempt] = nil
             let status = [503, 429, 500, 403, 404].randomElement(&random) ?? 503
-            // Only further connections are refused for good: this is about several.
+            // Only further connections are refused permanently: this test is about several.
             guard attempt != machine.attempt || status >= 500 else {
                 return take(
                     machine.failed(DownloadError(.connect, "refused"), attempt: attempt))
@@ -141,7 +141,7 @@ private struct Chaos {
     }
 }
 
-@Suite("Several connections against a server that does anything") struct SegmentModelTests {
+@Suite("Several connections against a server with any behavior") struct SegmentModelTests {
     @Test("D23 every order of events ends in a file of one version", arguments: 0..<300)
     func model(_ seed: Int) {
         let segments = [0, 2, 3, 4, 8, 16][seed % 6]

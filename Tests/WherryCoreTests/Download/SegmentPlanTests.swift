@@ -1,4 +1,4 @@
-// Wherry: how missing bytes are shared, and how many connections share them
+// Wherry: shares of missing bytes, and the number of connections
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -12,7 +12,7 @@ private func taken(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, is
 private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isTaken: false) }
 
 @Suite("Shares of a file among connections") struct SegmentPlanTests {
-    @Test("D23 what one connection brings is cut evenly, at whole blocks")
+    @Test("D23 the share of one connection is split evenly, at whole blocks")
     func even() {
         let shares = SegmentPlan.shares(of: [taken(0..<128 * mib)], for: 7)
         #expect(shares.count == 7)
@@ -24,7 +24,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(odd.last?.upperBound == 10 * mib + 77)
     }
 
-    @Test("D23 nothing smaller than 1 MiB is cut off, and what nobody brings is taken as it is")
+    @Test("D23 no piece below 1 MiB is split off, and unassigned bytes are taken as they are")
     func least() {
         #expect(SegmentPlan.shares(of: [taken(0..<2 * mib - 1)], for: 5).isEmpty)
         #expect(SegmentPlan.shares(of: [taken(0..<2 * mib)], for: 5).count == 1)
@@ -34,7 +34,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(SegmentPlan.shares(of: [taken(0..<mib)], for: -1).isEmpty)
     }
 
-    @Test("D23 the largest piece is cut first")
+    @Test("D23 the largest piece is split first")
     func largest() {
         let chunks = [taken(0..<2 * mib), free(3 * mib..<4 * mib), taken(10 * mib..<30 * mib)]
         #expect(SegmentPlan.shares(of: chunks, for: 1) == [20 * mib..<30 * mib])
@@ -43,14 +43,14 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(three.allSatisfy { $0.lowerBound > 10 * mib })
     }
 
-    @Test("D23 lengths beyond all measure are cut without a trap")
+    @Test("D23 extreme lengths are split without a trap")
     func huge() {
         let shares = SegmentPlan.shares(of: [taken(0..<Int64.max)], for: 15)
         #expect(shares.count == 15)
         #expect(shares.last?.upperBound == .max)
     }
 
-    @Test("D23 any chunks are cut into shares apart from each other", arguments: 0..<200)
+    @Test("D23 any chunks are split into disjoint shares", arguments: 0..<200)
     func property(_ seed: Int) {
         var random = SplitMix(state: UInt64(seed))
         var chunks: [SegmentPlan.Chunk] = []
@@ -74,12 +74,12 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
     }
 }
 
-@Suite("How many connections a download may have") struct SegmentGrowthTests {
+@Suite("The number of connections of a download") struct SegmentGrowthTests {
     private func at(_ milliseconds: Int64) -> Instant {
         Instant(nanoseconds: milliseconds * 1_000_000)
     }
 
-    /// The same in an expectation, which takes no mutating calls.
+    /// The same in an expectation, which allows no mutating calls.
     private func note(
         _ growth: inout SegmentGrowth, _ count: Int64, missing: Int64, _ now: Instant
     ) -> Bool {
@@ -103,7 +103,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(wanted == [2, 4, 5])
     }
 
-    @Test("D23 where the link is the limit one more connection is tried, and not replaced")
+    @Test("D23 if the link is the limit one more connection is tried, and not replaced")
     func noHelp() {
         var growth = SegmentGrowth(segments: 0, most: 5)
         growth.begin(latency: 0, now: at(0))
@@ -115,7 +115,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(growth.isSettled)
     }
 
-    @Test("D23 what is nearly there is not worth a connection")
+    @Test("D23 an almost complete file is not worth a connection")
     func nearlyThere() {
         var growth = SegmentGrowth(segments: 0, most: 5)
         growth.begin(latency: 0, now: at(0))
@@ -125,7 +125,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(note(&growth, 2 * mib, missing: 100 * mib, at(750)))
     }
 
-    @Test("D23 the speed is taken over several round trips")
+    @Test("D23 the speed is measured over several round trips")
     func latency() {
         var growth = SegmentGrowth(segments: 0, most: 5)
         growth.begin(latency: 300_000_000, now: at(0))
@@ -133,7 +133,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(note(&growth, mib, missing: 1000 * mib, at(1200)))
     }
 
-    @Test("D23 of few pieces no speed is told, but after 2 s")
+    @Test("D23 a few chunks give no speed before 2 s")
     func fewPieces() {
         var growth = SegmentGrowth(segments: 0, most: 5)
         growth.begin(latency: 0, now: at(0))
@@ -142,7 +142,7 @@ private func free(_ range: Range<Int64>) -> SegmentPlan.Chunk { .init(range, isT
         #expect(note(&growth, 262_144, missing: 1000 * mib, at(2000)))
     }
 
-    @Test("DR16 a number is wanted at once, and each refusal makes it one fewer")
+    @Test("DR16 a requested number is opened at once, and each refusal lowers it by one")
     func number() {
         var growth = SegmentGrowth(segments: 4, most: 5)
         #expect(growth.wanted == 4)

@@ -1,4 +1,4 @@
-// Wherry: tests of who writes a piece
+// Wherry: tests of the choice of the writing thread
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -12,7 +12,7 @@ import WherrySystem
         Instant(nanoseconds: .milliseconds(milliseconds))
     }
 
-    @Test("A write that had to wait is the last one for a hundred times as long")
+    @Test("A blocking write on the calling thread is the last one for a hundred times as long")
     func slow() {
         var pace = WritePace(on: .local)
         #expect(pace.isQuick(at: at(0)))
@@ -25,7 +25,7 @@ import WherrySystem
         #expect(!pace.isQuick(at: Instant(nanoseconds: .max - 1)))
     }
 
-    @Test("Where another machine or program is asked, others are never made to wait")
+    @Test("Other work never waits for a remote machine or another program")
     func elsewhere() {
         #expect(WritePace(on: .memory).isQuick(at: at(0)))
         #expect(!WritePace(on: .other).isQuick(at: at(0)))

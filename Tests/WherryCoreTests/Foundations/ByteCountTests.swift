@@ -7,7 +7,7 @@ import WherryCore
 
 @Suite struct ByteCountTests {
     @Test(
-        "K10 the vectors of sizes hold",
+        "K10 sizes match the test vectors",
         arguments: [
             (1_298_609, "1.2385 MB"), (1_048_575, "1023.9990 KB"), (1_048_576, "1.0000 MB"),
             (0, "0.0000 KB"), (1, "0.0010 KB"), (1024, "1.0000 KB"), (-5, "0.0000 KB"),
@@ -17,7 +17,7 @@ import WherryCore
         #expect(ByteCount.text(bytes) == expected)
     }
 
-    @Test("K10 sizes are rounded as printf rounds them")
+    @Test("K10 sizes are rounded like printf")
     func likePrintf() {
         for bytes in Array(0...2_048) + Array(1_048_000...1_054_000) + [123_456_789, 5 << 30] {
             let bytes = Int64(bytes)

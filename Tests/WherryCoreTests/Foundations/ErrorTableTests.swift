@@ -1,4 +1,4 @@
-// Wherry: tests that docs/errors.md and the enum of reasons are one table.
+// Wherry: tests that docs/errors.md and the enum of reasons are one table
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -14,7 +14,7 @@ import Testing
         var isExplained: Bool
     }
 
-    /// The cells of every row, with the heading that it stands under.
+    /// The cells of every row, with the heading above it.
     private static func cells() throws -> [(section: String, cells: [String])] {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../docs/errors.md")
@@ -43,14 +43,14 @@ import Testing
         }
     }
 
-    @Test("Every reason stands once in docs/errors.md, and no other word does")
+    @Test("Every reason is listed once in docs/errors.md, and no other word is")
     func words() throws {
         let words = try Self.rows().map(\.word)
 
         #expect(words.sorted() == ErrorReason.allCases.map(\.rawValue).sorted())
     }
 
-    @Test("Every reason stands under its code, with its explanation and whether to try again")
+    @Test("Every reason is listed under its code, with its explanation and whether to retry")
     func meanings() throws {
         for row in try Self.rows() {
             guard let reason = ErrorReason(rawValue: row.word) else { continue }

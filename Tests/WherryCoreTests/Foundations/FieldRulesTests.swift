@@ -1,4 +1,4 @@
-// Wherry: tests of the grammar of request heads.
+// Wherry: tests of the grammar of request headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -9,7 +9,7 @@ import WherryCore
     static let tokenBytes = Set(
         "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    @Test("SEC-U1 a name takes every token byte and no other, wherever it stands")
+    @Test("SEC-U1 a name accepts every token byte and no other, at any position")
     func everyByteInName() throws {
         for byte in Self.everyByte {
             for name in [[byte], [byte, 0x61], [0x61, byte, 0x62], [0x61, byte]] {
@@ -20,7 +20,7 @@ import WherryCore
         }
     }
 
-    @Test("SEC-U1 a method takes every token byte and no other, wherever it stands")
+    @Test("SEC-U1 a method accepts every token byte and no other, at any position")
     func everyByteInMethod() throws {
         for byte in Self.everyByte {
             for method in [[byte], [byte, 0x47], [0x47, byte, 0x45], [0x47, byte]] {
@@ -31,7 +31,7 @@ import WherryCore
         }
     }
 
-    @Test("SEC-U1 a value takes every byte but the control characters; the tab is allowed")
+    @Test("SEC-U1 a value accepts every byte except control characters; the tab is allowed")
     func everyByteInValue() {
         for byte in Self.everyByte {
             let allowed = byte == 9 || byte >= 0x20 && byte != 0x7F
@@ -42,7 +42,7 @@ import WherryCore
         }
     }
 
-    @Test("SEC-U1 a media type takes no control character and no broken grammar")
+    @Test("SEC-U1 a media type accepts no control character and no broken grammar")
     func mediaTypes() {
         for byte in Self.everyByte where byte != 9 && (byte < 0x20 || byte == 0x7F) {
             let type = Array("text/plain; a=\"".utf8) + [byte] + Array("\"".utf8)
@@ -60,7 +60,7 @@ import WherryCore
     }
 
     @Test(
-        "Methods that ask for a tunnel or for one's own credentials back are refused",
+        "Methods that open a tunnel or echo credentials are refused",
         arguments: ["CONNECT", "TRACE", "connect", "Trace"])
     func notSent(method: String) {
         #expect(FieldRules.violation(method: method)?.reason == "bad_method")
@@ -68,7 +68,7 @@ import WherryCore
     }
 
     @Test(
-        "SEC-U11 fields of the framing are refused in any case",
+        "SEC-U11 framing headers are refused in any case",
         arguments: [
             "Content-Length", "transfer-encoding", "Connection", "EXPECT",
         ])
@@ -99,7 +99,7 @@ import WherryCore
         #expect(FieldRules.violation(name: name, value: "1") == nil)
     }
 
-    @Test("The sentence escapes the name, says where, and keeps the value to itself")
+    @Test("The message escapes the name, gives the position, and hides the value")
     func sentences() throws {
         let name = try #require(FieldRules.violation(name: "X-A\r\nB\"é", value: "v"))
         #expect(

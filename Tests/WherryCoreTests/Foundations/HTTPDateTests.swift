@@ -10,7 +10,7 @@ import WherryCore
     static let now: Int64 = 1_795_219_200
 
     @Test(
-        "The three forms of RFC 9110 are read in any case",
+        "The three forms of RFC 9110 are parsed in any case",
         arguments: [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
             "Sun Nov  6 08:49:37 1994", "Sun Nov 06 08:49:37 1994", "sun, 06 nov 1994 08:49:37 gmt",
@@ -21,7 +21,7 @@ import WherryCore
     }
 
     @Test(
-        "Days, leap years and the ends of time are right",
+        "Days, leap years, and the limits of time are correct",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 23:59:60 GMT", 1_709_251_200),
             ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
@@ -33,7 +33,7 @@ import WherryCore
     }
 
     @Test(
-        "Everything else is no date",
+        "Everything else is not a date",
         arguments: [
             "", "0", "-1", "Sun", "Sun, ", "Sun, 06 Nov 1994 08:49:37",
             "Sun, 06 Nov 1994 08:49:37 UTC",
@@ -56,7 +56,7 @@ import WherryCore
         #expect(HTTPDate.parse(text, now: Self.now) == nil)
     }
 
-    @Test("A year of two digits lies at most 50 years ahead")
+    @Test("A two-digit year is at most 50 years ahead")
     func centuries() {
         func year(_ digits: String, now: Int64) -> String? {
             HTTPDate.parse("Monday, 01-Jan-\(digits) 00:00:00 GMT", now: now).map {
@@ -69,7 +69,7 @@ import WherryCore
         #expect(year("50", now: .max) != nil && year("50", now: .min) != nil)
     }
 
-    @Test("What is formatted reads back, and agrees with the C library")
+    @Test("Formatted dates parse back, and agree with the C library")
     func formatting() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(.max) == "Fri, 31 Dec 9999 23:59:59 GMT")

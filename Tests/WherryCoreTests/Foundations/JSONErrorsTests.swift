@@ -5,7 +5,7 @@ import Testing
 import WherryCore
 
 @Suite struct JSONErrorsTests {
-    @Test("Programs read, change and print JSON, and errors keep their words")
+    @Test("Programs read, change, and print JSON, and errors keep their text")
     func publicUse() throws {
         var value = try JSON(parsing: #"{"a":[1]}"#)
         try value.put("x", at: "a/-")

@@ -1,4 +1,4 @@
-// Wherry: tests of reading JSON text.
+// Wherry: tests of parsing JSON text.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 
 @Suite struct JSONParserTests {
     @Test(
-        "Every kind of value is read",
+        "Every kind of value is parsed",
         arguments: [
             ("null", .null), (" true\n", .bool(true)), ("false", .bool(false)), ("0", .integer(0)),
             ("\t-12\r", .integer(-12)), ("\"\"", .string("")), ("[]", .array([])), ("{}", [:]),
@@ -37,7 +37,7 @@ import WherrySystem
         #expect(String(decoding: try value.printed(), as: UTF8.self) == text)
     }
 
-    @Test("Doubles are the nearest to the text, as strtod has them")
+    @Test("Doubles are the nearest to the text, like strtod")
     func doubles() throws {
         let texts = [
             "0.1", "1.5", "-2.5e-3", "1E5", "1e+22", "1e23", "123456789012345678e-5", "5e-324",
@@ -70,7 +70,7 @@ import WherrySystem
         #expect(try JSON.parse("\"é\\n😀\"") == .string("é\n😀"))
     }
 
-    @Test("Of a name that comes twice the last value counts; equal-looking names are two")
+    @Test("Of a repeated name the last value counts; equal-looking names are two")
     func names() throws {
         let twice = try JSON.parse(#"{"a":1,"b":2,"a":3}"#)
         #expect(twice.object()?.names == ["a", "b"])
@@ -86,7 +86,7 @@ import WherrySystem
     }
 
     @Test(
-        "Text that is no JSON is refused at its byte",
+        "Invalid JSON text is refused at its byte",
         arguments: [
             ("", 0), ("  ", 2), ("nul", 3), ("nulL", 3), ("True", 0), ("1 2", 2), ("[", 1),
             ("[1", 2), ("[1,", 3), ("[1,]", 3), ("[,1]", 1), ("[1 2]", 3), ("]", 0), ("{", 1),
@@ -120,7 +120,7 @@ import WherrySystem
         #expect(error?.reason == "bad_json" && error?.offset == offset + 1)
     }
 
-    @Test("512 levels are read, 513 are refused, and a flood of brackets is harmless")
+    @Test("512 levels are parsed, 513 are refused, and a flood of brackets is harmless")
     func depth() throws {
         func nested(_ depth: Int) -> [UInt8] {
             [UInt8](repeating: 0x5B, count: depth) + [UInt8](repeating: 0x5D, count: depth)
@@ -156,7 +156,7 @@ import WherrySystem
         #expect(outcome.withLock { $0 })
     }
 
-    @Test("Text over the size limit is refused before it is read")
+    @Test("Text over the size limit is refused before it is parsed")
     func size() throws {
         let limits = JSONLimits(bytes: 4)
         #expect(try JSON.parse("1234", limits: limits) == 1234)
@@ -190,7 +190,7 @@ import WherrySystem
         }
     }
 
-    /// In Swift's eyes all of these names are one text, and had one hash: 40,000 of them once took
+    /// Swift compares all of these names as equal, and they had one hash: 40,000 of them once took
     /// minutes.
     @Test func `names that differ in the order of their marks are different, and found fast`() throws {
         let marks: [UInt32] = [0x0316, 0x0334, 0x05B0, 0x0321, 0x0345, 0x3099, 0x094D, 0x0300]

@@ -36,7 +36,7 @@ import WherryCore
     }
 
     @Test(
-        "O9 bools: y, Y, t, T and 1 start a true text",
+        "O9 bools: y, Y, t, T, and 1 start a true text",
         arguments: [
             (true, true), (false, false), (1, true), (0, false), (-2, true), (0.5, true),
             (0.0, false),
@@ -49,7 +49,7 @@ import WherryCore
     }
 
     @Test(
-        "O9 integers are exact or not at all",
+        "O9 integers are exact or missing",
         arguments: [
             (12, 12), (.integer(.max), .max), (.unsigned(.max), nil), (2.0, 2), (2.5, nil),
             (.double(.nan), nil), (.double(1e300), nil), ("12", 12), ("-9223372036854775808", .min),
@@ -88,7 +88,7 @@ import WherryCore
         #expect(value.text() == expected)
     }
 
-    @Test("Setting makes the containers on the way")
+    @Test("Setting creates the containers of the path")
     func setting() throws {
         var value = JSON.null
         try value.set("a", at: "data/items/0/name")
@@ -112,7 +112,7 @@ import WherryCore
         #expect(object == ["0": 1, "-": 2])
     }
 
-    @Test("Setting where it cannot be fails and changes nothing")
+    @Test("An impossible set fails and changes nothing")
     func refused() {
         let before: JSON = ["a": [1], "t": "x", "n": nil]
         for path in [

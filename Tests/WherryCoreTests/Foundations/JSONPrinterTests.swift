@@ -18,7 +18,7 @@ import WherryCore
         #expect("\(value)" == (try text(value)))
     }
 
-    @Test("Control characters, quotes and backslashes are escaped, everything else is itself")
+    @Test("Control characters, quotes, and backslashes are escaped, and no other character")
     func escapes() throws {
         let all = String(String.UnicodeScalarView((0..<0x21).compactMap { Unicode.Scalar($0) }))
         #expect(
@@ -30,7 +30,7 @@ import WherryCore
         #expect(try text(["a\"\n": 1]) == #"{"a\"\n":1}"#)
     }
 
-    @Test("Pretty text has two spaces a level, sorted names and escaped slashes")
+    @Test("Pretty text has two spaces per level, sorted names, and escaped slashes")
     func pretty() throws {
         let value: JSON = ["type": "a/b", "key": ["x": [1, 2.0], "w": [:], "v": []], "Z": nil]
         #expect(
@@ -57,7 +57,7 @@ import WherryCore
         #expect(try text("a/b", .pretty) == "\"a\\/b\"")
     }
 
-    @Test("Pretty text is what Foundation prints")
+    @Test("Pretty text matches Foundation's output")
     func likeFoundation() throws {
         let texts = [
             "[]", "{}", "[[],{}]", #"{"a":{"b":[{}]},"c":[[[]]]}"#,
@@ -94,7 +94,7 @@ import WherryCore
         }
     }
 
-    @Test("Whatever is printed reads back as the same value")
+    @Test("Printed text parses back as the same value")
     func roundTrip() throws {
         let value: JSON = [
             "i": .integer(.min), "u": .unsigned(.max), "d": 0.1, "e": 1e300, "f": -0.0,
@@ -104,7 +104,7 @@ import WherryCore
         #expect(try JSON.parse(try value.printed()) == value)
     }
 
-    @Test("R12 null members go at every depth, nulls in arrays stay")
+    @Test("R12 null members are removed at every depth, nulls in arrays stay")
     func nulls() throws {
         let value: JSON = ["a": nil, "b": ["c": nil, "d": 1], "e": [nil, ["f": nil]], "g": [:]]
         #expect(value.removingNullMembers() == ["b": ["d": 1], "e": [nil, [:]], "g": [:]])

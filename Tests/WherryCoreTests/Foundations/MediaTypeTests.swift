@@ -5,7 +5,7 @@ import Testing
 import WherryCore
 
 @Suite struct MediaTypeTests {
-    @Test("A media type is read with its parameters, whatever the case and the spacing")
+    @Test("A media type is parsed with its parameters, in any case and spacing")
     func read() throws {
         let html = try #require(MediaType(" Text/HTML ;Charset=\"UTF-8\" ;; q=1;"))
         #expect(html.essence == "text/html" && html.charset == "utf-8" && html["q"] == "1")
@@ -18,7 +18,7 @@ import WherryCore
     }
 
     @Test(
-        "Text that is no media type is refused",
+        "Invalid media types are refused",
         arguments: [
             "", " ", "text", "text/", "/plain", "text /plain", "text/ plain", "text/plain x",
             "text/plain; a", "text/plain; a=", "text/plain; a =b", "text/plain; a= b",
@@ -30,7 +30,7 @@ import WherryCore
     }
 
     @Test(
-        "JSON is known by its subtype or suffix",
+        "JSON is recognized by its subtype or suffix",
         arguments: [
             ("application/json", true), ("text/json;charset=utf-8", true),
             ("application/problem+json", true), ("application/xml", false),

@@ -6,7 +6,7 @@ import Testing
 @testable import WherryCore
 
 @Suite struct MessageTextTests {
-    @Test("A value in a message is cut to 200 bytes, and the words around it stay")
+    @Test("A value in a message is truncated to 200 bytes, and the text around it stays")
     func values() {
         let long = String(repeating: "a", count: 1_000_000)
         let cut = String(repeating: "a", count: 200) + "..."

@@ -6,7 +6,9 @@ import Testing
 @testable import WherryCore
 
 struct OptionAdviceTests {
-    @Test("a front end replaces the advice of an error wherever it stands", arguments: OptionAdvice.allCases)
+    @Test(
+        "a front end replaces the advice of an error anywhere in it",
+        arguments: OptionAdvice.allCases)
     func replaced(advice: OptionAdvice) {
         let own = "Use --own."
         func replaced(_ message: String) -> String {

@@ -7,7 +7,7 @@ import WherryTransport
 
 @Suite struct ParameterEncodingTests {
     @Test(
-        "R6 pairs are byte for byte AFNetworking's",
+        "R6 pairs match AFNetworking's byte for byte",
         arguments: [
             ([:], ""), (nil, ""), (["key": "0c60", "type": "top"], "key=0c60&type=top"),
             (["b": 2, "a": 1, "B": 0], "B=0&a=1&b=2"),
@@ -36,7 +36,7 @@ import WherryTransport
         #expect(try ParameterEncoding().encode(parameters) == expected)
     }
 
-    @Test("R6 an emoji is whole wherever it stands")
+    @Test("R6 an emoji stays complete at any position")
     func emoji() throws {
         for count in 0..<120 {
             let text = String(repeating: "a", count: count)
@@ -73,7 +73,7 @@ import WherryTransport
                 == "l%5B%5D=b&l%5B%5D=a&o%5Bt%5D=1&o%5Bt%5D=2&s=a&s=b")
     }
 
-    @Test("R8 what is no object, and numbers that are none, are refused")
+    @Test("R8 only objects and finite numbers are accepted")
     func refused() throws {
         for value: JSON in [[1], "a=b", 1, true, ["a": .double(.nan)], ["a": [.double(.infinity)]]]
         {
@@ -85,7 +85,7 @@ import WherryTransport
         #expect(throws: JSONError.self) { try ParameterEncoding().encode(["a": deep]) }
     }
 
-    @Test("Fields are the same pairs before escaping, in the order of the members")
+    @Test("Fields are the same pairs before escaping, in member order")
     func fields() throws {
         let object = try #require(JSON(["b": ["x y", nil], "a": 1]).object())
         let fields = try ParameterEncoding().fields(object)
@@ -94,7 +94,7 @@ import WherryTransport
     }
 
     @Test(
-        "R6 a query joins the URL by & where there is one, and a fragment is not sent",
+        "R6 a query is appended to the URL's with &, and a fragment is not sent",
         arguments: [
             ("http://h/p", "http://h/p?a=1"), ("http://h/p?", "http://h/p?a=1"),
             ("http://h/p?x=y", "http://h/p?x=y&a=1"), ("http://h/p?x&", "http://h/p?x&a=1"),

@@ -6,7 +6,7 @@ import WherryCore
 
 @Suite struct RangeAndTagTests {
     @Test(
-        "Content-Range is read in its three forms",
+        "Content-Range is parsed in its three forms",
         arguments: [
             ("bytes 0-0/1", .part(first: 0, last: 0, total: 1)),
             ("bytes 42-1233/1234", .part(first: 42, last: 1233, total: 1234)),
@@ -29,7 +29,7 @@ import WherryCore
     }
 
     @Test(
-        "Ranges that cannot be are refused",
+        "Impossible ranges are refused",
         arguments: [
             "", "bytes", "bytes ", "bytes 0-9", "bytes 0-9/", "bytes 9-0/10", "bytes 0-10/10",
             "bytes 5-5/5", "bytes -5/10", "bytes 5-/10", "bytes 0-9/10x", "bytes 0 - 9/10",
@@ -41,7 +41,7 @@ import WherryCore
         #expect(ContentRange(text) == nil)
     }
 
-    @Test("Entity tags are strong or weak, and sent back as they came")
+    @Test("Entity tags are strong or weak, and sent back unchanged")
     func tags() throws {
         let strong = try #require(EntityTag("\"abc\""))
         let weak = try #require(EntityTag("W/\"abc\""))
@@ -55,7 +55,7 @@ import WherryCore
     }
 
     @Test(
-        "What is no entity tag is refused",
+        "Invalid entity tags are refused",
         arguments: [
             "", "abc", "\"", "\"a", "a\"", "w/\"a\"", "W/", "W/a", "W \"a\"", "\"a\"b", "\"a b\"",
             "\"a\u{7F}\"", "\"a\n\"", " \"a\"", "*",
@@ -64,7 +64,7 @@ import WherryCore
         #expect(EntityTag(text) == nil)
     }
 
-    @Test("Lists of tags are read, with a star for any")
+    @Test("Lists of tags are parsed, with a star for any")
     func lists() throws {
         let list = try #require(EntityTagList(" \"a\" ,W/\"b\",, \"c,d\" ,"))
         for tag in ["\"a\"", "W/\"a\"", "\"b\"", "\"c,d\""] {

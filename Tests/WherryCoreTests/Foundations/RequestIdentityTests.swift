@@ -7,7 +7,7 @@ import WherryCore
 @Suite struct RequestIdentityTests {
     private let base = "http://v.juhe.cn"
 
-    @Test("K3 the vectors of requests hold")
+    @Test("K3 request identifiers match the test vectors")
     func requests() throws {
         let parameters: JSON = ["type": "top", "key": "0c60"]
         #expect(
@@ -22,7 +22,7 @@ import WherryCore
                 + "7b65261ff298c6a386c89a632bd17b39_")
     }
 
-    @Test("K3 the vectors of downloads hold")
+    @Test("K3 download identifiers match the test vectors")
     func downloads() {
         #expect(
             RequestIdentity.download(base: base, url: "wallpaper.jpg")
@@ -50,7 +50,7 @@ import WherryCore
         #expect(!whole.hasPrefix(prefix + RequestIdentity.prefix(method: "GET")))
     }
 
-    @Test("R8 parameters that are no JSON have no identifier")
+    @Test("R8 parameters that are not JSON have no identifier")
     func refused() {
         let error = #expect(throws: JSONError.self) {
             try RequestIdentity.request(

@@ -30,7 +30,7 @@ import WherryCore
         }
     }
 
-    @Test("R36 the events of the table are found, however the bytes are cut")
+    @Test("R36 events match the table for any chunk boundaries")
     func cuts() throws {
         for one in try table() {
             let bytes = Array(one.text.utf8)
@@ -43,7 +43,7 @@ import WherryCore
         }
     }
 
-    @Test("R36 5,000 events come whole, cut at every byte of one of them")
+    @Test("R36 5,000 events arrive complete, cut at every byte of one of them")
     func many() throws {
         let expected = (0..<5000).map {
             ServerEvent(name: "tick", data: "number \($0)\nthrée 天", id: "\($0)")
@@ -59,7 +59,7 @@ import WherryCore
         }
     }
 
-    @Test("R36 an event over the limit is an error, one at the limit is none")
+    @Test("R36 an event over the limit is an error, one at the limit is not")
     func limit() throws {
         #expect(try events([Array("data: abc\n\n".utf8)], limit: 9).events.count == 1)
         for text in ["data: abcd\n\n", "data: a\ndata: b\n\n", ": a comment that has no end"] {

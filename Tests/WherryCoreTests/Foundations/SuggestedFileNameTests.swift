@@ -1,4 +1,4 @@
-// Wherry: tests of names that servers propose.
+// Wherry: tests of file names suggested by servers.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -10,7 +10,7 @@ import WherryCore
     }
 
     @Test(
-        "D19 Content-Disposition is read as servers write it",
+        "D19 Content-Disposition is parsed as servers write it",
         arguments: [
             (#"attachment; filename="a.txt""#, "a.txt"), ("attachment; filename=a.txt", "a.txt"),
             ("attachment;filename = a b.txt ; size=3", "a b.txt"), ("filename=a.txt", "a.txt"),
@@ -40,14 +40,14 @@ import WherryCore
         #expect(Self.choose(value) == expected)
     }
 
-    @Test("D19 a plain name in ISO-8859-1 is read as such")
+    @Test("D19 a plain name in ISO-8859-1 is decoded as such")
     func latin1() {
         let value = Array("attachment; filename=\"na".utf8) + [0xEF] + Array("ve.txt\"".utf8)
         #expect(SuggestedFileName.choose(contentDisposition: value, url: "") == "naïve.txt")
     }
 
     @Test(
-        "D19 without a usable name the URL's last segment counts, then nothing",
+        "D19 without a usable name the URL's last segment is used, then nothing",
         arguments: [
             ("http://h/dir/file.bin", "file.bin"), ("http://h/dir/file.bin?x=/y#/z", "file.bin"),
             ("http://h/a%20b%2Etxt", "a b.txt"), ("http://h/dir/", "dir"),
@@ -88,7 +88,7 @@ import WherryCore
         #expect(clean.map { Array($0.utf8) } == expected.map { Array($0.utf8) }, "\(clean ?? "-")")
     }
 
-    @Test("SEC-C7 long names are cut at a character and keep their extension")
+    @Test("SEC-C7 long names are truncated at a character and keep their extension")
     func long() throws {
         let a = String(repeating: "a", count: 1_000)
         #expect(SuggestedFileName.clean(a + ".tar")?.utf8.count == 232)
@@ -112,7 +112,7 @@ import WherryCore
         #expect(cut.utf8.count <= 232 && cut.utf8.count > 200)
     }
 
-    @Test("SEC-C7 whatever the bytes, the result is the name of a direct child")
+    @Test("SEC-C7 for any bytes, the result is the name of a direct child")
     func property() {
         let pieces = [
             "..", "/", "\\", "%2f", "%5C", ".", "-", " ", "\u{0}", "\n", "\u{202E}", "a", "é", "😀",

@@ -1,4 +1,4 @@
-// Wherry: forms with files, as a server reads them
+// Wherry: forms with files, as a server parses them
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -30,7 +30,7 @@ import WherryTransport
         return lines[1]
     }
 
-    @Test("U12 a form is written as RFC 7578 has it") func format() throws {
+    @Test("U12 a form has the format of RFC 7578") func format() throws {
         var form = Multipart(boundary: "b")
         form.addField("a", "1\r\n2")
         try form.addBytes(
@@ -51,14 +51,15 @@ import WherryTransport
         #expect(text(Multipart(boundary: "b")) == "--b--\r\n")
     }
 
-    @Test("U12 every form has a boundary of its own") func boundaries() throws {
+    @Test("U12 every form has its own boundary") func boundaries() throws {
         let all = Set(try (0..<100).map { _ in try Multipart().boundary })
         #expect(all.count == 100)
         #expect(
             all.allSatisfy { MediaType("multipart/form-data; boundary=\($0)")?["boundary"] == $0 })
     }
 
-    // A form kept its random boundary, so that no server could read it under the caller's Content-Type.
+    // A form kept its random boundary, so that no server could parse it under the caller's
+    // Content-Type.
     @Test(
         "U12 a form has the boundary of the caller's Content-Type",
         arguments: [
@@ -85,7 +86,7 @@ import WherryTransport
         }
     }
 
-    @Test("U24 quotes and line ends in names are escaped, other bytes are sent as they are")
+    @Test("U24 quotes and line breaks in names are escaped, other bytes are sent unchanged")
     func escaping() throws {
         #expect(
             try disposition("n\"\r\n", "a\"b\r\n天.jpg")
@@ -104,7 +105,7 @@ import WherryTransport
     }
 
     @Test(
-        "U3 parts are named by index, repetition or brackets",
+        "U3 parts are named by index, repetition, or brackets",
         arguments: [
             (Multipart.NameStyle.index, ["color0", "color1", "color2"]),
             (.repeat, ["color", "color", "color"]),
@@ -114,14 +115,14 @@ import WherryTransport
         #expect((0..<3).map { style.name("color", index: $0) } == expected)
     }
 
-    @Test func `the words of the option name the styles`() {
+    @Test func `the option values name the styles`() {
         #expect(Multipart.NameStyle(rawValue: "index") == .index)
         #expect(Multipart.NameStyle(rawValue: "repeat") == .repeat)
         #expect(Multipart.NameStyle(rawValue: "brackets") == .brackets)
         #expect(Multipart.NameStyle(rawValue: "Index") == nil)
     }
 
-    @Test("U4 fifty pictures of one millisecond have fifty names") func fileNames() {
+    @Test("U4 fifty images of one millisecond have fifty names") func fileNames() {
         let names = (0..<50).map {
             Multipart.fileName(milliseconds: 1_700_000_000_123, index: $0, extension: "jpg")
         }
@@ -131,7 +132,7 @@ import WherryTransport
     }
 
     @Test(
-        "U12 the type of a file comes from its extension",
+        "U12 the type of a file is derived from its extension",
         arguments: [
             ("a.png", "image/png"), ("a.JPEG", "image/jpeg"), ("/x/y.tar.GZ", "application/gzip"),
             ("a", "application/octet-stream"), (".png", "application/octet-stream"),
@@ -142,7 +143,7 @@ import WherryTransport
         #expect(FileTypes.type(of: path) == type)
     }
 
-    @Test func `a type or field that would break the head of a part is refused`() throws {
+    @Test func `a type or header that would break the headers of a part is refused`() throws {
         func reason(_ body: (inout Multipart) throws(WherryError) -> Void) -> String? {
             var form = Multipart(boundary: "b")
             do throws(WherryError) {
@@ -172,7 +173,7 @@ import WherryTransport
         }
     }
 
-    @Test("U12 U9 U24 a server reads the parts, and the length was announced")
+    @Test("U12 U9 U24 a server parses the parts, and the length was announced")
     func atTheServer() throws {
         let scope = try TestServer.shared.scope()
         let folder = NSTemporaryDirectory() + "wherry-multipart-" + UUID().uuidString

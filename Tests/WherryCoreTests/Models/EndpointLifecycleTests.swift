@@ -1,4 +1,4 @@
-// Wherry: tests of which access counts
+// Wherry: tests of the current access
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WherryCore
 
 @Suite struct EndpointLifecycleTests {
-    @Test("O2 a new access takes the place of the one on its way, whose late end changes nothing")
+    @Test("O2 a new access replaces the one in flight, whose late end changes nothing")
     func replacing() {
         var cycle = EndpointLifecycle()
         #expect(cycle.state == .created && !cycle.mayCancel)
@@ -16,14 +16,14 @@ import Testing
         let second = cycle.begin()
         #expect(second.replaces)
 
-        // The fault of the system it follows: this made the new access a failed one.
+        // The fault of the original library: this made the new access fail.
         #expect(cycle.end(first.number, .failed) == .replaced)
         #expect(cycle.state == .loading)
         #expect(cycle.end(second.number, .succeeded) == .tell)
         #expect(cycle.state == .succeeded)
     }
 
-    @Test("O2 an end is told once, and the next access replaces nothing")
+    @Test("O2 an end is reported once, and the next access replaces nothing")
     func ending() {
         var cycle = EndpointLifecycle()
         let first = cycle.begin().number

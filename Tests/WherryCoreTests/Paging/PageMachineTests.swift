@@ -1,4 +1,4 @@
-// Wherry: tests of which page comes next
+// Wherry: tests of the choice of the next page
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WherryCore
 
 @Suite struct PageMachineTests {
-    /// A machine over numbers, and what it told.
+    /// A machine over numbers, and its reports.
     private struct Run {
         var machine: PageMachine<Int>
         var events: [String] = []
@@ -39,7 +39,7 @@ import Testing
             try verb { machine, tell throws(WherryError) in try machine.load(page, tell) }
         }
 
-        /// Brings what a step asks for: items, each its own key, and what the answer says.
+        /// Provides what a step requests: items, each its own key, and the response's paging data.
         @discardableResult
         mutating func bring(
             _ step: PageMachine<Int>.Step, _ items: [Int], mark: JSON? = nil, keys: Bool = true,
@@ -91,7 +91,7 @@ import Testing
         return false
     }
 
-    @Test("O11 next and previous move by one, and refresh goes back to the first page")
+    @Test("O11 next and previous move by one, and refresh returns to the first page")
     func moving() throws {
         var run = Run()
         #expect(run.machine.page == nil && run.machine.hasNext && !run.machine.hasPrevious)
@@ -100,7 +100,7 @@ import Testing
         #expect(run.bring(try run.next(), [5, 6])?.page == 2)
         #expect(run.machine.items == [1, 2, 3, 4, 5, 6])
         #expect(run.bring(try run.previous(), [13, 14])?.page == 1)
-        // It takes the place of what was there.
+        // It replaces the previous items.
         #expect(run.machine.items == [1, 2, 13, 14, 5, 6])
         #expect(run.bring(try run.previous(), [1, 2])?.page == 0)
         let again = run.bring(try run.refresh(), [7])
@@ -108,7 +108,7 @@ import Testing
         #expect(run.machine.items == [7] && run.machine.page == 0)
     }
 
-    @Test("O11 the page moves on success only: a failed page 2 is asked for again")
+    @Test("O11 the page moves on success only: a failed page 2 is requested again")
     func failing() throws {
         var run = Run()
         run.bring(try run.next(), [1, 2])
@@ -120,7 +120,7 @@ import Testing
         #expect(page(try run.next()) == 2)
     }
 
-    @Test("O11 a refresh that fails leaves the list")
+    @Test("O11 a failed refresh keeps the list")
     func failingRefresh() throws {
         var run = Run()
         run.bring(try run.next(), [1])
@@ -128,7 +128,7 @@ import Testing
         #expect(run.machine.items == [1] && run.machine.page == 0)
     }
 
-    @Test("O11 one page is on its way at a time, and a late end changes nothing")
+    @Test("O11 one page loads at a time, and a late end changes nothing")
     func busy() throws {
         var run = Run()
         let step = try run.next()
@@ -141,7 +141,7 @@ import Testing
         #expect(run.machine.items == [1])
     }
 
-    @Test("O11 any page: a neighbour joins the list, another one begins a new list")
+    @Test("O11 any page: an adjacent one joins the list, another one begins a new list")
     func jumping() throws {
         var run = Run { $0.firstPage = 1 }
         run.bring(try run.load(5), [5])
@@ -159,7 +159,7 @@ import Testing
         #expect(isEnd(try run.next()))
     }
 
-    @Test("O12 the events of a load come in their order, success only on success")
+    @Test("O12 the events of a load are in order, with success only on success")
     func events() throws {
         var run = Run { $0.end = .lastPage("last") }
         run.bring(try run.next(), [1], mark: 1)
@@ -179,7 +179,7 @@ import Testing
             ])
     }
 
-    @Test("O13 a page that was kept is there at once; the one not used for longest goes first")
+    @Test("O13 a cached page is available at once; the least recently used one is evicted first")
     func keeping() throws {
         var run = Run { $0.keptPages = 2 }
         run.bring(try run.load(0), [0])
@@ -187,7 +187,7 @@ import Testing
         #expect(isDone(try run.load(0)))
         #expect(run.machine.items == [0])
         run.bring(try run.load(7), [7])
-        // 5 was used before 0 was.
+        // 5 was used before 0.
         #expect(isDone(try run.load(0)))
         let step = try run.load(5)
         #expect(page(step) == 5)
@@ -195,7 +195,7 @@ import Testing
         #expect(Array(run.events.suffix(3)) == ["willLoad 5", "loaded 5", "finished"])
     }
 
-    @Test("O13 a refresh is not answered by what was kept, and nothing of before is kept on")
+    @Test("O13 a refresh is not served from the page cache, and clears it")
     func refreshingKept() throws {
         var run = Run { $0.keptPages = 5 }
         run.bring(try run.next(), [0])
@@ -207,7 +207,7 @@ import Testing
         #expect(page(try run.next()) == 1)
     }
 
-    @Test("O11 a page that is taken back was never there")
+    @Test("O11 a page that is rolled back was never there")
     func takingBack() throws {
         var run = Run {
             $0.keptPages = 5
@@ -215,7 +215,7 @@ import Testing
         }
         #expect(run.machine.takeBack() == false)
         run.bring(try run.next(), [1, 2], mark: "a")
-        // Without being on trial it stays.
+        // If it is not on trial, it stays.
         #expect(run.machine.takeBack() == false)
         run.bring(try run.next(), [2, 3], mark: "b", isOnTrial: true)
         #expect(run.machine.items == [1, 2, 3])
@@ -235,7 +235,7 @@ import Testing
         #expect(run.machine.takeBack() == false)
     }
 
-    @Test("O13 nothing is kept by default")
+    @Test("O13 no page is cached by default")
     func keepingNothing() throws {
         var run = Run()
         run.bring(try run.load(0), [0])
@@ -243,18 +243,18 @@ import Testing
         #expect(page(try run.load(0)) == 0)
     }
 
-    @Test("O14 overlapping pages are made unique, in order; the first one wins")
+    @Test("O14 overlapping pages are made unique, in order; the first item wins")
     func unique() throws {
         var run = Run()
         run.bring(try run.next(), [1, 2, 3])
         run.bring(try run.next(), [103, 4, 101])
         #expect(run.machine.items == [1, 2, 3, 4])
-        // A page that is loaded anew brings its own again.
+        // A page that is loaded again contributes its items again.
         run.bring(try run.previous(), [1, 2])
         #expect(run.machine.items == [1, 2, 103, 4])
     }
 
-    @Test("O14 the newest one wins at the place of the first, where that is wanted")
+    @Test("O14 on request the newest item wins, at the position of the first")
     func newest() throws {
         var run = Run { $0.newestWins = true }
         run.bring(try run.load(3), [1, 2, 3])
@@ -265,7 +265,7 @@ import Testing
         #expect(run.machine.items == [202, 5, 101, 103, 4])
     }
 
-    @Test("O18 a chain leads from page to page, and nobody jumps ahead in it")
+    @Test("O18 a chain leads from page to page, and cannot be skipped ahead")
     func chain() throws {
         var run = Run { $0.end = .cursor("next") }
         let first = run.bring(try run.next(), [1], mark: "a")
@@ -277,13 +277,13 @@ import Testing
         #expect(isEnd(try run.next()))
         #expect(run.bring(try run.previous(), [2], mark: "b")?.place == .token("a"))
         #expect(run.bring(try run.next(), [3], mark: nil)?.place == .token("b"))
-        // After a refresh the tokens of before count no more.
+        // After a refresh earlier tokens are invalid.
         run.bring(try run.refresh(), [1], mark: "c")
         #expect(throws: WherryError.self) { try run.load(2) }
         #expect(run.bring(try run.next(), [2], mark: nil)?.place == .token("c"))
     }
 
-    @Test("O19 items that were handed over are not kept, and still count as known")
+    @Test("O19 delivered items are not kept, and still count as known")
     func taking() throws {
         var run = Run { $0.newestWins = true }
         run.bring(try run.next(), [1, 2])
@@ -293,7 +293,7 @@ import Testing
         #expect(run.machine.takeItems() == [])
     }
 
-    @Test("Paging that does not go together is refused before anything is sent")
+    @Test("Conflicting paging settings are refused before anything is sent")
     func checks() throws {
         let wrong: [(inout Paging) -> Void] = [
             { $0.size = 0 }, { $0.unit = .items }, { $0.sizeParameter = "limit" },
@@ -316,7 +316,7 @@ import Testing
         try paging.check()
     }
 
-    @Test("O11 a refresh passes every cache by, as far as its cache is asked at all")
+    @Test("O11 a refresh bypasses every cache that its policy uses")
     func policies() throws {
         let expected: [(CachePolicy?, CachePolicy?)] = [
             (nil, .refresh), (.use, .refresh), (.only, .refresh), (.thenNetwork, .refresh),
@@ -333,7 +333,7 @@ import Testing
         }
     }
 
-    @Test("O18 offsets are held at the largest number instead of overflowing")
+    @Test("O18 offsets saturate at the largest number instead of overflowing")
     func offsets() throws {
         var paging = Paging()
         paging.unit = .items

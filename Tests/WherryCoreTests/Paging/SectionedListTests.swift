@@ -7,7 +7,7 @@ import WherryCore
 @Suite struct SectionedListTests {
     private typealias List = SectionedList<Int>
 
-    /// What a view has that follows the changes alone, looking only at what they name.
+    /// The state of a view that follows only the changes, and reads only the rows they name.
     private struct View {
         var rows: [[Int]] = []
 
@@ -24,7 +24,7 @@ import WherryCore
                         rows[section][row] = list.item(section: section, row: row) ?? -1
                     }
                 case .insertSections(let range):
-                    // Their rows come with changes of their own, or were there from the start.
+                    // Their rows have their own changes, or existed from the start.
                     for section in range {
                         let isFilledNext = changes.contains {
                             if case .insertRows(section, _) = $0 { true } else { false }
@@ -40,7 +40,7 @@ import WherryCore
         }
     }
 
-    @Test("O15 a place out of range is answered, and empty titles are none")
+    @Test("O15 an index out of range is an error, and empty titles are none")
     func bounds() {
         let list = List([.init(header: "A", items: [1, 2]), .init(footer: "end")])
         #expect(list.item(section: 0, row: 1) == 2)
@@ -55,7 +55,7 @@ import WherryCore
         #expect(list.count == 2 && list.sectionCount == 2)
     }
 
-    @Test("O15 an item that is appended to no section makes one; clearing leaves one")
+    @Test("O15 appending to an empty list creates a section; clearing leaves one")
     func sections() {
         var list = List()
         #expect(list.append(7) == [.insertSections(0..<1), .insertRows(section: 0, rows: 0..<1)])
@@ -66,7 +66,7 @@ import WherryCore
         #expect(list.append(contentsOf: []) == [])
     }
 
-    @Test("O15 what is not there is not changed")
+    @Test("O15 a missing item is not changed")
     func outOfRange() {
         var list = List([.init(items: [1])])
         let before = list
@@ -84,7 +84,7 @@ import WherryCore
         #expect(list.remove(section: 0, rows: 0..<9) == [.removeRows(section: 0, rows: 0..<1)])
     }
 
-    @Test("O15 who follows the changes has the list, whatever is done to it")
+    @Test("O15 a follower of the changes has the same list, after any operations")
     func following() {
         var generator = Numbers(state: 42)
         var list = List()

@@ -1,4 +1,4 @@
-// Wherry: tests of whom a request goes to first
+// Wherry: tests of the first host of a request
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -7,7 +7,7 @@ import WherryTransport
 
 @Suite struct FirstHostTests {
     @Test(
-        "R30 D13 behind a proxy the way to the proxy counts, also to one that the environment names",
+        "R30 D13 with a proxy the route to the proxy counts, also from the environment",
         arguments: [
             (nil, [:], "h.org"), ("", ["http_proxy": "http://p:1"], "h.org"),
             ("http://mine:3128", ["http_proxy": "http://p:1"], "mine"),
@@ -16,7 +16,7 @@ import WherryTransport
             (nil, ["ALL_PROXY": "http://a:1"], "a"),
             (nil, ["all_proxy": "http://a:1", "no_proxy": "h.org"], "h.org"),
             (nil, ["all_proxy": "http://a:1", "NO_PROXY": "h.org:81"], "a"),
-            // Not known: nothing is waited for then.
+            // Not known: the request does not wait.
             (nil, ["all_proxy": "socks5://a:1"], nil),
         ] as [(String?, [String: String], String?)])
     func proxies(setting: String?, environment: [String: String], expected: String?) throws {

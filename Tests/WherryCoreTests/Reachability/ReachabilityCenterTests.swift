@@ -1,4 +1,4 @@
-// Wherry: monitors on a network of the test's own, on a clock of its own
+// Wherry: monitors on the test's own network, with its own clock
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -39,7 +39,7 @@ import WherrySystem
         return recorder
     }
 
-    @Test("N5 Unknown before the start; then the first status comes, and none after a stop")
+    @Test("N5 Unknown before the start; then the first status arrives, and none after a stop")
     func startAndStop() throws {
         let center = center()
         let reachability = try monitor(center)
@@ -59,18 +59,18 @@ import WherrySystem
         #expect(recorder.count == 2)
         #expect(reachability.status == .reachableViaWiFi)
 
-        // Started again, the status comes again, with what it was before.
+        // Restarted, it reports the status again, with the previous one.
         let second = try start(reachability)
         try #require(second.statuses(1) == [.notReachable])
         #expect(second.first?.old == .reachableViaWiFi)
-        // Started over, nothing comes to whom it was told before.
+        // After a restart the earlier receiver gets nothing.
         let third = try start(reachability)
         try #require(third.statuses(1) == [.notReachable])
         #expect(third.first?.old == .notReachable)
         #expect(second.isOver && second.count == 1)
     }
 
-    @Test("N5 a monitor that looks at its start knows its status then, and tells it once")
+    @Test("N5 a monitor that probes at its start knows its status then, and reports it once")
     func initialSync() throws {
         let center = center(resolve: { _ in [FakeNetwork.address] })
         network.connect()
@@ -85,7 +85,7 @@ import WherrySystem
         }
     }
 
-    @Test("N6 a monitor's listeners and those of all hear the same over 100 flips, in this order")
+    @Test("N6 a monitor's observers and global ones get the same 100 flips, in this order")
     func flips() throws {
         let center = center()
         let (own, all, order) = (Recorder(), Recorder(), Recorder())
@@ -96,12 +96,12 @@ import WherrySystem
         #expect(own.statuses(1) == [.notReachable])
         for flip in 1...100 {
             flip % 2 == 1 ? network.connect() : network.disconnect()
-            // One by one, so that none is passed over.
+            // One by one, so that none is skipped.
             try #require(own.wait(flip + 1))
         }
         try #require(all.wait(101))
         #expect(own.changes == all.changes)
-        // It hears of each as the last one.
+        // It receives each one last.
         try #require(order.wait(202))
         #expect(order.count == 202)
         #expect(own.changes.map(\.old) == [.unknown] + own.changes.dropLast().map(\.status))
@@ -111,7 +111,7 @@ import WherrySystem
         #expect(all.count == 101)
     }
 
-    @Test("N7 news that changes nothing is not told, but with raw")
+    @Test("N7 an update that changes nothing is not reported, except with raw")
     func repeats() throws {
         let center = center()
         let quiet = try monitor(center)
@@ -127,7 +127,7 @@ import WherrySystem
         #expect(Set(all.changes.map(\.status)) == [.notReachable])
     }
 
-    @Test("N11 names are looked up off the thread that tells of other monitors")
+    @Test("N11 names are looked up off the thread that reports for other monitors")
     func names() throws {
         let gate = Monitor(false)
         let center = center(resolve: { _ in
@@ -137,14 +137,14 @@ import WherrySystem
         network.connect()
         let host = try start(try monitor(center, .host("example.org")))
         let other = try start(try monitor(center))
-        // The other one need not wait for the name.
+        // The other monitor does not wait for the name.
         try #require(other.statuses(1) == [.reachableViaWiFi])
         #expect(host.count == 0)
         gate.update { $0 = true }
         #expect(host.statuses(1) == [.reachableViaWiFi])
     }
 
-    @Test("N11 a name that cannot be looked up is not reachable, until it can")
+    @Test("N11 a host whose lookup fails is not reachable, until it succeeds")
     func nameRetries() throws {
         let known = Lock(false)
         let center = center(resolve: { _ in known.withLock { $0 } ? [FakeNetwork.address] : nil })
@@ -156,7 +156,7 @@ import WherrySystem
         #expect(host.statuses(2) == [.notReachable, .reachableViaWiFi])
     }
 
-    @Test("N12 a server that does not answer makes it not reachable; the interval is the clock's")
+    @Test("N12 a silent server makes it not reachable; the interval uses the clock")
     func probes() throws {
         let answers = Monitor((asked: 0, value: false))
         let center = center(probe: { _, _ in
@@ -176,7 +176,7 @@ import WherrySystem
         #expect(answers.withLock { $0.asked } >= 2)
     }
 
-    @Test("N13 a wait ends when there is a way, or when its time is over")
+    @Test("N13 a wait ends when there is a route, or at its timeout")
     func waiting() throws {
         let center = center()
         let reachability = try monitor(center)
@@ -195,20 +195,20 @@ import WherrySystem
         _ = try center.whenReachable(reachability.monitor, within: nil, note)
         network.connect()
         #expect(heard(2) == [false, true])
-        // Somebody who takes his wait back hears nothing.
+        // A cancelled wait gets no report.
         network.disconnect()
         let id = try center.whenReachable(reachability.monitor, within: nil, note)
         #expect(center.cancelWait(id))
         #expect(!center.cancelWait(id))
         #expect(center.threadCount == 0)
         #expect(verdict.withLock { $0.count } == 2)
-        // It was never started, so nobody was told; what the waits found stays.
+        // It was never started, so there were no reports; the results of the waits stay.
         network.connect()
         #expect(try reachability.wait(timeout: .seconds(60)))
         #expect(reachability.status == .reachableViaWiFi)
     }
 
-    @Test("N3 a monitor that is reported to tells what the program says")
+    @Test("N3 a monitor fed by the program reports its updates")
     func reported() throws {
         let center = center()
         let reachability = try monitor(center, .reported)
@@ -222,7 +222,7 @@ import WherrySystem
         #expect(throws: WherryError.self) { try other.report(.notReachable) }
     }
 
-    @Test("a source of news that breaks is made anew")
+    @Test("a broken update source is created again")
     func brokenSource() throws {
         let center = center()
         let recorder = try start(try monitor(center))
@@ -232,7 +232,7 @@ import WherrySystem
         #expect(recorder.statuses(2) == [.notReachable, .reachableViaWiFi])
     }
 
-    @Test("a system that does not tell of its networks is an error of the start")
+    @Test("a system without network updates is an error of the start")
     func noNetworks() throws {
         var world = ReachabilityCenter.World()
         world.networks = { () throws(SystemError) in throw SystemError(1, "watch the networks") }
@@ -265,7 +265,7 @@ private final class FakeNetwork: NetworkSource {
         stir()
     }
 
-    /// News of nothing.
+    /// An update without a change.
     func stir() { signal.signal() }
 
     func takeNews() -> Bool? {
@@ -281,14 +281,14 @@ private final class FakeNetwork: NetworkSource {
     func link(_ index: Int32) -> NetworkLink? { NetworkLink(index: index, name: "eth0") }
 }
 
-/// Notes what it hears.
+/// Records its reports.
 private final class Recorder: ReachabilityObserver {
     private struct State {
         var changes: [Reachability.Change] = []
         var isOver = false
     }
     private let state = Monitor(State())
-    /// A monitor that nobody holds is stopped.
+    /// A released monitor is stopped.
     private let kept: Reachability?
 
     init(keeping kept: Reachability? = nil) { self.kept = kept }
@@ -304,7 +304,7 @@ private final class Recorder: ReachabilityObserver {
     var count: Int { changes.count }
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Waits until so many changes were told.
+    /// Waits until this many changes were reported.
     func wait(_ count: Int) -> Bool {
         state.wait(timeout: 60_000_000_000) { $0.changes.count >= count ? true : nil } ?? false
     }

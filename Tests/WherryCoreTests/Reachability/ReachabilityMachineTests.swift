@@ -12,7 +12,7 @@ import WherrySystem
         NetworkPath(route: route, link: link, rules: LinkRules())
     }
 
-    @Test("N2 a way leads out where the link is up, has a carrier and an address to send from")
+    @Test("N2 a route exists if the link is up, has a carrier, and a source address")
     func ways() {
         let route = NetworkRoute(link: 2)
         #expect(
@@ -40,7 +40,7 @@ import WherrySystem
         #expect(radio.status == .reachableViaWiFi && radio.interface == .wifi)
     }
 
-    @Test("N2 nothing but this machine lies behind the loopback")
+    @Test("N2 only this machine is behind the loopback")
     func loopback() {
         let link = NetworkLink(index: 1, name: "lo", isLoopback: true)
         let local = path(NetworkRoute(link: 1, isLocal: true), link)
@@ -68,7 +68,7 @@ import WherrySystem
     private let now = Instant(nanoseconds: 0)
     private let address = NetworkAddress(bytes: [192, 0, 2, 1])
 
-    @Test("N5 the first status is told whatever it is, and N7 after that only changes")
+    @Test("N5 the first status is always reported, and N7 after that only changes")
     func changes() {
         var machine = ReachabilityMachine(.anywhere)
         #expect(machine.begin() == [.look])
@@ -76,13 +76,13 @@ import WherrySystem
         #expect(machine.networkChanged() == [.look])
         #expect(machine.looked(.none) == [])
         #expect(machine.looked(out) == [.tell(old: .none, new: out)])
-        // Another interface and the same status: known, and not told.
+        // Another interface and the same status: known, and not reported.
         #expect(machine.looked(radio) == [])
         #expect(machine.path == radio)
         #expect(machine.looked(mobile) == [.tell(old: radio, new: mobile)])
     }
 
-    @Test("N5 a new start tells the old status again")
+    @Test("N5 a new start reports the old status again")
     func restart() {
         var machine = ReachabilityMachine(.anywhere, path: out)
         #expect(machine.path == out && !machine.isFresh)
@@ -90,7 +90,7 @@ import WherrySystem
         #expect(machine.isFresh)
     }
 
-    @Test("N7 raw tells every look")
+    @Test("N7 raw reports every check")
     func raw() {
         var machine = ReachabilityMachine(.anywhere, isRaw: true)
         #expect(machine.looked(out) == [.tell(old: .unknown, new: out)])
@@ -98,12 +98,12 @@ import WherrySystem
     }
 
     @Test(
-        "N11 a name is looked up first, anew when the network changes, and without one there is no way"
+        "N11 a name is looked up first, again after network changes, and without it no route exists"
     )
     func names() {
         var machine = ReachabilityMachine(.host("example.org"))
         #expect(machine.begin() == [.resolve])
-        // Nothing is known yet, and one question at a time is enough.
+        // The result is not known yet, and one lookup at a time is enough.
         #expect(machine.networkChanged() == [])
         #expect(machine.didResolve([address], now: now) == [.look, .resolve])
         #expect(machine.addresses == [address])
@@ -116,7 +116,7 @@ import WherrySystem
         #expect(machine.looked(.none) == [.tell(old: out, new: .none)])
     }
 
-    @Test("N11 a name service that comes back is found without a change of the network")
+    @Test("N11 a name service that recovers is found without a change of the network")
     func nameRetries() {
         var machine = ReachabilityMachine(.host("example.org"))
         _ = machine.begin()
@@ -141,25 +141,25 @@ import WherrySystem
         #expect(machine.didResolve([address], now: now) == [.look])
     }
 
-    @Test("N12 behind the routes a server has to answer, again and again")
+    @Test("N12 a reachability probe requires a response from a server, repeatedly")
     func probes() {
         var machine = ReachabilityMachine(.anywhere, probeInterval: 1000)
         #expect(machine.begin() == [.look])
-        // Not told before the server has answered.
+        // Not reported before the server has responded.
         #expect(machine.looked(out) == [.probe])
         #expect(machine.didProbe(false, now: now) == [.tell(old: .unknown, new: .none)])
         #expect(machine.deadline == Instant(nanoseconds: 1000))
         #expect(machine.tick(now: Instant(nanoseconds: 999)) == [])
         #expect(machine.tick(now: Instant(nanoseconds: 1000)) == [.probe])
         #expect(machine.didProbe(true, now: now) == [.tell(old: .none, new: out)])
-        // Without a route nobody is asked.
+        // Without a route the monitor does not probe.
         #expect(machine.looked(.none) == [.tell(old: out, new: .none)])
         #expect(machine.deadline == .never)
-        // And what was known before counts no more.
+        // And earlier results no longer count.
         #expect(machine.looked(out) == [.probe])
     }
 
-    @Test("N12 a server that did not answer before the network changed is asked once more")
+    @Test("N12 a server that was silent before the network changed is probed once more")
     func staleProbes() {
         var machine = ReachabilityMachine(.anywhere, probeInterval: 1000)
         #expect(machine.looked(out) == [.probe])
@@ -168,7 +168,7 @@ import WherrySystem
         #expect(machine.didProbe(true, now: now) == [.tell(old: .unknown, new: out)])
     }
 
-    @Test("N3 a monitor may be told its status by the program")
+    @Test("N3 the program may set a monitor's status")
     func reported() {
         var machine = ReachabilityMachine(.reported)
         #expect(machine.begin() == [])

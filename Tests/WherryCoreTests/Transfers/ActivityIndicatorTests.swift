@@ -1,4 +1,4 @@
-// Wherry: when an indicator of activity is to be seen
+// Wherry: the visibility of an activity indicator
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -15,7 +15,7 @@ import WherrySystem
         ActivityIndicator(showDelay: .milliseconds(1_000), hideDelay: .milliseconds(170))
     }
 
-    @Test func `it shows after the one delay and hides after the other`() {
+    @Test func `it shows after the first delay and hides after the second`() {
         var indicator = indicator()
         #expect(indicator.due == nil)
         indicator.note(isActive: true, at: Self.at(0))
@@ -30,7 +30,7 @@ import WherrySystem
         #expect(indicator.phase == .idle && !indicator.isShown)
     }
 
-    @Test func `what is over before it would show is not shown`() {
+    @Test func `activity that ends before the indicator would show is not shown`() {
         var indicator = indicator()
         indicator.note(isActive: true, at: Self.at(0))
         indicator.note(isActive: false, at: Self.at(10))
@@ -38,7 +38,7 @@ import WherrySystem
         #expect(indicator.phase == .idle)
     }
 
-    @Test func `what begins before it would hide keeps it`() {
+    @Test func `activity that begins before the indicator would hide keeps it`() {
         var indicator = indicator()
         indicator.note(isActive: true, at: Self.at(0))
         _ = indicator.pass(isActive: true, at: Self.at(1_000))

@@ -1,4 +1,4 @@
-// Wherry: tests of readers that carry out what they wait for.
+// Wherry: tests of readers that drive the network loop.
 // SPDX-License-Identifier: Apache-2.0
 
 import TestServer
@@ -8,7 +8,7 @@ import WherrySystem
 
 @testable import WherryCore
 
-@Suite("Readers of the completion queue that turn the loop", .timeLimit(.minutes(2)))
+@Suite("Readers of the completion queue that drive the loop", .timeLimit(.minutes(2)))
 struct EventQueueDrivingTests {
     private let scope: TestServer.Scope
     private let client: Client
@@ -40,7 +40,7 @@ struct EventQueueDrivingTests {
         #expect(client.count() == 0)
     }
 
-    @Test("what is sent by one who does not read is carried out all the same")
+    @Test("requests of a thread that does not read are still performed")
     func absent() throws {
         try send("/bytes/10")
         _ = try queue.next(timeout: nil)
@@ -49,7 +49,7 @@ struct EventQueueDrivingTests {
         #expect(queue.count == 1)
     }
 
-    @Test("a wait that is ended by another thread, and one whose queue is closed")
+    @Test("a wait that another thread ends, and one whose queue is closed")
     func wake() throws {
         try send("/bytes/10?gate=g")
         let reader = try NativeThread(name: "waker") { [queue, scope] in
@@ -65,7 +65,7 @@ struct EventQueueDrivingTests {
         closer.join()
     }
 
-    @Test("several readers share what comes")
+    @Test("several readers share the events")
     func readers() throws {
         let ended = Monitor(0)
         for _ in 0..<8 { try send("/bytes/10") }
@@ -82,7 +82,7 @@ struct EventQueueDrivingTests {
         for thread in threads { thread.join() }
     }
 
-    @Test("a time that runs out")
+    @Test("a wait times out")
     func timeout() throws {
         try send("/bytes/10?gate=g")
         #expect(try queue.next(timeout: .milliseconds(10)) == nil)
@@ -90,7 +90,7 @@ struct EventQueueDrivingTests {
         #expect(try queue.next(timeout: nil)?.outcome?.error == nil)
     }
 
-    @Test("a picture that is none ends a blocking call, although a worker finds it out")
+    @Test("an invalid image ends a blocking call, although a worker detects it")
     func brokenPicture() throws {
         var request = Request(scope.url("/bytes/10"), method: "POST")
         request.body = .multipart([

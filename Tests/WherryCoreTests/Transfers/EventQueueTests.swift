@@ -44,7 +44,7 @@ struct EventQueueTests {
         return poll(&interest, 1, 0) == 1
     }
 
-    @Test("events come out in the order they went in")
+    @Test("events are read in the order of their arrival")
     func order() throws {
         let transfer = transfer()
         for state in [TransferState.running, .waiting, .running, .verifying] {
@@ -68,7 +68,7 @@ struct EventQueueTests {
         }
     }
 
-    @Test("of a transfer's progress the newest waits, in its order among the others")
+    @Test("of a transfer's progress only the newest waits, in order with the others")
     func coalescing() throws {
         let one = transfer()
         let two = transfer()
@@ -114,7 +114,7 @@ struct EventQueueTests {
         #expect(!isReadable(descriptor))
     }
 
-    @Test("a read takes no more than asked for")
+    @Test("a read takes no more than requested")
     func limit() throws {
         for number in 0..<5 { try queue.wake(userData: UInt(number)) }
         #expect(try queue.read(3, timeout: 0).count == 3)
@@ -143,7 +143,7 @@ struct EventQueueTests {
         #expect(received.withLock { $0.sorted() } == (1...total).map { UInt($0) })
     }
 
-    @Test("closing tells those who wait, cancels what is bound and drops what waits")
+    @Test("closing ends the waits, cancels bound transfers, and drops waiting events")
     func closing() throws {
         let transfer = transfer()
         try queue.willStart(transfer)
@@ -177,7 +177,7 @@ struct EventQueueTests {
         #expect(throws: WherryError.self) { try queue.next(timeout: 0) }
     }
 
-    @Test("a transfer that has ended is not bound any more")
+    @Test("a transfer that has ended is no longer bound")
     func unbinding() throws {
         let transfer = transfer()
         try queue.willStart(transfer)
@@ -188,7 +188,7 @@ struct EventQueueTests {
         #expect(!transfer.isCancelled)
     }
 
-    @Test("a question that waits takes its default only after its transfer was cancelled")
+    @Test("a waiting decision gets its default only after its transfer was cancelled")
     func droppedQuestion() throws {
         let transfer = transfer()
         try queue.willStart(transfer)

@@ -1,4 +1,4 @@
-// Wherry: tests of the progress of several transfers together.
+// Wherry: tests of the combined progress of several transfers.
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -14,7 +14,7 @@ import Testing
         return progress
     }
 
-    @Test func `the time left is what all have to move at the speed of all`() {
+    @Test func `the time left is the sum of remaining bytes at the sum of speeds`() {
         let sum = Progress(sumOf: [
             part(100, of: 1_000, speed: 50), part(0, of: 400, speed: 150), part(0, of: 100),
         ])
@@ -30,14 +30,14 @@ import Testing
         #expect(Progress(sumOf: []).total == nil)
     }
 
-    @Test func `sums and times beyond every clock are held`() {
+    @Test func `sums and times saturate instead of overflowing`() {
         let sum = Progress(sumOf: [part(0, of: .max, speed: 1), part(.max, of: .max)])
 
         #expect(sum.total == .max && sum.completed == .max && sum.remaining == .zero)
         #expect((Progress(sumOf: [part(0, of: .max, speed: 1)]).remaining ?? .zero) > .seconds(1))
     }
 
-    @Test func `what was added can be taken out again, however large it was`() {
+    @Test func `an added value can be subtracted again, however large it was`() {
         let parts = [
             part(.max, of: .max, speed: .max), part(7, of: 9, speed: 3), part(1, of: nil),
             part(.max, of: .max), part(5, of: 5, speed: 0),

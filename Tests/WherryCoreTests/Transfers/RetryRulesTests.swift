@@ -1,4 +1,4 @@
-// Wherry: tests of when a request goes out again
+// Wherry: tests of the retry rules
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -31,7 +31,7 @@ import WherrySystem
             after: error, method: method, retries: retries, now: start, &random)
     }
 
-    @Test("R29 methods that mean the same twice go again, the others where it is allowed")
+    @Test("R29 idempotent methods are retried, the others if allowed")
     func methods() {
         for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"] {
             #expect(delay(rules(), refusal(503), method: method) != nil)
@@ -42,7 +42,7 @@ import WherrySystem
         }
     }
 
-    @Test("R29 only what may pass is tried again")
+    @Test("R29 only transient failures are retried")
     func failures() {
         for status in 400...599 {
             let mayPass = [408, 429, 500, 502, 503, 504].contains(status)
@@ -76,7 +76,7 @@ import WherrySystem
         #expect(Backoff.bound(after: .max) == 30_000_000_000 && Backoff.bound(after: -1) == 500_000_000)
     }
 
-    @Test("R29 what Retry-After says is waited at least, unless it is too long")
+    @Test("R29 Retry-After is the minimum wait, unless it is too long")
     func asked() throws {
         let wait = try #require(delay(rules(), refusal(503, retryAfter: 7000)))
         #expect(wait == 7_000_000_000)
@@ -87,7 +87,7 @@ import WherrySystem
         #expect(delay(rules { $0.longestAsked = 0 }, refusal(503)) != nil)
     }
 
-    @Test("R29 there are no more attempts than asked for, and none past the deadline")
+    @Test("R29 there are no more retries than requested, and none past the deadline")
     func limits() {
         #expect(delay(rules(), refusal(503), retries: 2) != nil)
         #expect(delay(rules(), refusal(503), retries: 3) == nil)
@@ -97,7 +97,7 @@ import WherrySystem
         #expect(delay(late, refusal(503, retryAfter: 7000)) == nil)
     }
 
-    @Test("R29 a client's budget is a hundred, and one for every five that succeed")
+    @Test("R29 a client's budget is a hundred, plus one for every five successes")
     func budget() {
         var budget = RetryBudget()
         budget.earn()

@@ -1,4 +1,4 @@
-// Wherry: tests of which picture of many comes next
+// Wherry: tests of the order of images in an upload
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -8,7 +8,7 @@ import Testing
 @Suite struct SeparatePlanTests {
     private typealias Actions = SeparatePlan.Actions
 
-    @Test("U22 encoding goes ahead of sending, by no more than are sent at once")
+    @Test("U22 encoding runs ahead of sending, up to the number sent at once")
     func ahead() {
         var plan = SeparatePlan(count: 9, limit: 2, retries: 0)
         #expect(plan.next() == Actions(encode: [0, 1]))
@@ -24,7 +24,7 @@ import Testing
         #expect(plan.next() == Actions(encode: [4], send: [2]))
     }
 
-    @Test("U22 a broken picture holds up no other")
+    @Test("U22 a broken image delays no other")
     func broken() {
         var plan = SeparatePlan(count: 3, limit: 1, retries: 5)
         #expect(plan.next().encode == [0])
@@ -40,7 +40,7 @@ import Testing
         #expect(plan.next() == Actions(), "the end is told once")
     }
 
-    @Test("U22 only what failed is sent again, so often and no more")
+    @Test("U22 only failed images are sent again, up to the limit")
     func again() {
         var plan = SeparatePlan(count: 2, limit: 2, retries: 2)
         _ = plan.next()
@@ -60,7 +60,7 @@ import Testing
         #expect(plan.next().isOver)
     }
 
-    @Test("U22 after a cancel nothing begins, and what is at work is waited for")
+    @Test("U22 after a cancel no image starts, and running work is awaited")
     func cancel() {
         var plan = SeparatePlan(count: 5, limit: 2, retries: 3)
         _ = plan.next()
@@ -77,7 +77,7 @@ import Testing
         #expect(plan.next() == Actions(isOver: true))
     }
 
-    @Test("U22 whatever order things happen in, every picture ends once and bounds hold")
+    @Test("U22 in any order of events, every image ends once and limits hold")
     func anyOrder() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<500 {

@@ -16,7 +16,7 @@ import WherrySystem
         return meter
     }
 
-    @Test func `the speed is that of the last five seconds`() {
+    @Test func `the speed covers the last five seconds`() {
         #expect(meter([(0, 0)]).bytesPerSecond == nil)
         #expect(meter([(0, 0), (2, 500)]).bytesPerSecond == 250)
         let steady = meter([(0, 0), (10, 1_000_000), (12, 1_000_200), (15, 1_000_500)])
@@ -31,7 +31,7 @@ import WherrySystem
         #expect(meter([(0, 200), (2, 200)]).remaining(1000) == nil)
     }
 
-    @Test func `whatever a server announces, there is an answer`() throws {
+    @Test func `every announced length gives a result`() throws {
         let slow = meter([(0, 0), (3, 3)])
         let left = try #require(slow.remaining(.max))
         #expect(left > .seconds(1_000_000_000))

@@ -1,4 +1,4 @@
-// Wherry: tests of one new token for many requests
+// Wherry: tests of one token refresh for many requests
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -22,7 +22,7 @@ import WherrySystem
 
     private var told: [String] { outcomes.withLock { $0 } }
 
-    @Test("R32 the first one asks, the others wait and get the same token")
+    @Test("R32 the first request refreshes, the others wait and get the same token")
     func one() {
         #expect(meet(1, used: "a", current: "a") == .ask)
         #expect(meet(2, used: "a", current: "a") == .wait)
@@ -33,14 +33,14 @@ import WherrySystem
         #expect(meet(5, used: "b", current: "b") == .ask)
     }
 
-    @Test("R32 without a token to begin with one is asked for too")
+    @Test("R32 without an initial token a refresh happens too")
     func none() {
         #expect(meet(1, used: nil, current: nil) == .ask)
         refresh.settle { "b" }
         #expect(meet(2, used: nil, current: "b") == .replay("b"))
     }
 
-    @Test("R32 where there is no new token all of them fail")
+    @Test("R32 without a new token all of them fail")
     func failed() {
         #expect(meet(1, used: "a", current: "a") == .ask)
         #expect(meet(2, used: "a", current: "a") == .wait)
@@ -48,7 +48,7 @@ import WherrySystem
         #expect(told == ["2 giveUp"])
     }
 
-    @Test("R32 five questions in half a minute are enough")
+    @Test("R32 there are at most five refreshes in half a minute")
     func window() {
         for second in 0..<5 {
             #expect(meet(1, used: "a", current: "a", at: Int64(second)) == .ask)
@@ -60,7 +60,7 @@ import WherrySystem
         #expect(meet(1, used: "a", current: "a", at: 30) == .giveUp)
     }
 
-    @Test("R32 whoever is cancelled hands the question over, or leaves the others waiting")
+    @Test("R32 a cancelled request passes the refresh on, or leaves the others waiting")
     func cancelled() {
         #expect(meet(1, used: "a", current: "a") == .ask)
         #expect(meet(2, used: "a", current: "a") == .wait)

@@ -1,6 +1,6 @@
-# Wherry: the test server and what else tests share
+# Wherry: the test server and other shared fixtures
 # SPDX-License-Identifier: Apache-2.0
-"""Starts ``Tests/TestServer`` once; every test has a key of its own in the server's log."""
+"""Starts ``Tests/TestServer`` once. Every test has its own key in the server's log."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ for _name in list(os.environ):
 
 _keys = itertools.count(1)
 
-#: Seconds after which a wait counts as hanging: no test ends by it where all is well.
+#: Seconds after which a wait counts as hanging. No passing test reaches this limit.
 PATIENCE = 600
 
-#: Settings of a client whose own limits of time are as far away, however busy the machine is.
+#: Client settings with generous timeouts, for busy machines.
 PATIENT: Dict[str, Any] = {
     "timeout": wherry.Timeout(idle=PATIENCE, connect=PATIENCE, first_byte=PATIENCE),
     "stall_bytes_per_second": 0,
@@ -44,20 +44,20 @@ PATIENT: Dict[str, Any] = {
 
 
 class Server:
-    """The test server, seen from one test."""
+    """The test server as seen by one test."""
 
     def __init__(self, base: str, key: str = "") -> None:
         self.base = base
         self.key = key
 
     def url(self, path: str, **query: Any) -> str:
-        """An URL whose requests are logged under this test's key."""
+        """A URL whose requests are logged under this test's key."""
         mark = "&" if "?" in path else "?"
         fields = {"key": self.key, **query}
         return self.base + path + mark + urllib.parse.urlencode(fields)
 
     def ask(self, path: str, **query: Any) -> Any:
-        """One of the server's own routes."""
+        """One of the server's built-in routes."""
         url = self.base + path + "?" + urllib.parse.urlencode({"key": self.key, **query})
         with urllib.request.urlopen(url, timeout=PATIENCE + 60) as answer:
             return json.load(answer)
@@ -67,28 +67,28 @@ class Server:
         return list(self.ask("/_log")["requests"])
 
     def wait(self, **counts: int) -> Dict[str, Any]:
-        """Waits until the counts of this test have been reached."""
+        """Waits until this test's counts have been reached."""
         return dict(self.ask("/_wait", timeout=PATIENCE, **counts))
 
     def script(self, name: str, steps: List[Dict[str, Any]]) -> None:
-        """What /s/NAME answers, step by step."""
+        """Sets the responses of /s/NAME, step by step."""
         url = self.base + "/_script?" + urllib.parse.urlencode({"key": self.key})
         with urllib.request.urlopen(url, json.dumps({name: steps}).encode(), timeout=PATIENCE):
             pass
 
     def open_gate(self, name: str) -> None:
-        """Lets answers go on that wait at this gate."""
+        """Releases the responses that wait at this gate."""
         self.ask("/_signal", gate=name)
 
     def gate(self) -> str:
-        """A gate's name that no other test uses."""
+        """A gate name that no other test uses."""
         return "gate-" + self.key
 
 
 def start_server(
     *arguments: str, module: str = "wherry_testserver"
 ) -> Iterator[Dict[str, Any]]:
-    """Runs the server until the generator goes on; gives what it announces."""
+    """Runs the server until the generator continues; yields what the server announces."""
     port = ("--port", "0") if module == "wherry_testserver" else ()
     command = [sys.executable, "-m", module, *port, *arguments]
     process = subprocess.Popen(
@@ -110,8 +110,8 @@ def start_server(
 
 @pytest.fixture(scope="session")
 def server_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    for told in start_server("--save-dir", str(tmp_path_factory.mktemp("photos"))):
-        yield f"http://127.0.0.1:{told['port']}"
+    for report in start_server("--save-dir", str(tmp_path_factory.mktemp("photos"))):
+        yield f"http://127.0.0.1:{report['port']}"
 
 
 @pytest.fixture
@@ -147,24 +147,24 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def tls_base(certificate: str) -> Iterator[str]:
     cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
-    for told in start_server("--tls-cert", cert, "--tls-key", key):
-        yield f"https://127.0.0.1:{told['tls_port']}"
+    for report in start_server("--tls-cert", cert, "--tls-key", key):
+        yield f"https://127.0.0.1:{report['tls_port']}"
 
 
 class Authority:
-    """Good and bad certificates, and a server that shows the one its name asks for."""
+    """Good and bad certificates, and a server that presents the one selected by the server name."""
 
-    def __init__(self, told: Dict[str, Any]) -> None:
-        self.told = told
-        self.folder = str(told["folder"])
-        self.pins: Dict[str, str] = told["pins"]
+    def __init__(self, report: Dict[str, Any]) -> None:
+        self.told = report
+        self.folder = str(report["folder"])
+        self.pins: Dict[str, str] = report["pins"]
         self.ca = self.path("ca.pem")
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
     def url(self, host: str, key: str, path: str = "/echo", port: str = "tls_port") -> str:
-        """``expired`` is shown the certificate of kind ``expired``."""
+        """The host ``expired`` gets the certificate of kind ``expired``."""
         return f"https://{host}.localhost:{self.told[port]}/@{key}{path}"
 
     def plain(self, key: str, path: str = "/echo", host: str = "127.0.0.1") -> str:
@@ -178,18 +178,18 @@ class Authority:
 
 @pytest.fixture(scope="session")
 def authority() -> Iterator[Authority]:
-    for told in start_server(module="wherry_testserver.authority"):
-        yield Authority(told)
+    for report in start_server(module="wherry_testserver.authority"):
+        yield Authority(report)
 
 
 @pytest.fixture
 def key() -> str:
-    """A part of a server's log for one test."""
+    """The part of a server's log that belongs to one test."""
     return f"py{os.getpid()}-{next(_keys)}"
 
 
 def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.CompletedProcess[str]:
-    """Runs a program of its own that can import wherry."""
+    """Runs a separate program that can import wherry."""
     source = os.path.join(ROOT, "bindings", "python", "src")
     full = {**os.environ, "PYTHONPATH": source, **(env or {})}
     command = [sys.executable, "-W", "error", "-c", code]
@@ -197,10 +197,9 @@ def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.Co
 
 
 def most_memory(before: str, work: str) -> int:
-    """The bytes that `work` makes a program need at most, beyond what it has after `before`, which
-    makes its client.
+    """The peak memory that `work` adds to a program after `before`, which creates its client.
 
-    A program of its own, as what a process has ever had counts for good.
+    Runs in a separate program, because a process never lowers its peak.
     """
     code = f"""
 import wherry
@@ -226,13 +225,15 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
-    """A client that waits for a gate however long that takes, and ends before the threads."""
+    """A client that waits at a gate without timeouts and closes before the threads end."""
     with wherry.Client(timeout=None, stall_bytes_per_second=0) as made:
         yield made
 
 
 class Arrival:
-    """A ``progress=`` function that somebody waits for: until so many bytes have moved."""
+    """A ``progress=`` function that lets a caller wait until a number of bytes has been
+    transferred.
+    """
 
     def __init__(self, count: int = 1) -> None:
         self._count = count
@@ -243,30 +244,30 @@ class Arrival:
             self._event.set()
 
     def give_up(self) -> None:
-        """No more will come."""
+        """No more reports will follow."""
         self._event.set()
 
     def wait(self) -> None:
         assert self._event.wait(PATIENCE), "this takes too long"
 
 
-def body(told: Dict[str, Any]) -> bytes:
-    return base64.b64decode(told["body"])
+def body(report: Dict[str, Any]) -> bytes:
+    return base64.b64decode(report["body"])
 
 
-def field(told: Dict[str, Any], name: str) -> List[str]:
-    return [value for header, value in told["headers"] if header.lower() == name.lower()]
+def field(report: Dict[str, Any], name: str) -> List[str]:
+    return [value for header, value in report["headers"] if header.lower() == name.lower()]
 
 
-# What the tests of the HTTP cache share.
+# Helpers shared by the HTTP cache tests.
 
-#: Queries of ``/cache``: good for an hour, and 40 seconds too old when it comes.
+#: Queries of ``/cache``: fresh for an hour, and 40 seconds stale on arrival.
 FRESH = {"control": "max-age=3600", "etag": "a"}
 STALE = {"control": "max-age=60", "age": 100, "etag": "a"}
 
 
 class Way:
-    """A client of either kind, and the waiting for it."""
+    """A client of either kind, with a common way to wait for its results."""
 
     def __init__(self, client: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.client = client
@@ -295,7 +296,9 @@ Make = Callable[..., Way]
 
 @pytest.fixture(params=["sync", "async"])
 def make(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Make]:
-    """Makes clients of one kind, with the HTTP cache on, on one folder unless another is named."""
+    """Creates clients of one kind with the HTTP cache enabled, in one folder unless another is
+    given.
+    """
     kind = wherry.Client if request.param == "sync" else wherry.AsyncClient
     loop = asyncio.new_event_loop()
     made: List[Way] = []
@@ -314,7 +317,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Make]:
 
 
 def script(server: Server, **steps: List[Dict[str, Any]]) -> None:
-    """What ``/s/NAME`` answers, one after the other."""
+    """Sets the successive responses of ``/s/NAME``."""
     for step in (step for script in steps.values() for step in script):
         if "headers" in step:
             step["headers"] = list(dict(step["headers"]).items())
@@ -323,13 +326,13 @@ def script(server: Server, **steps: List[Dict[str, Any]]) -> None:
 
 
 def marks(answer: wherry.Response) -> str:
-    """How an answer is marked."""
+    """How a response is marked."""
     names = ("from_cache", "is_stale", "is_revalidated", "unchanged")
     return " ".join(name for name in names if getattr(answer, name))
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Waits for what a worker of the client does."""
+    """Waits for work that a worker of the client does."""
     limit = perf_counter() + PATIENCE
     while not holds():
         assert perf_counter() < limit, "this takes too long"

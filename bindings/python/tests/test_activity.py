@@ -1,4 +1,4 @@
-# Wherry: an indicator of activity
+# Wherry: an activity indicator
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import wherry
 
 
-def test_L13_it_shows_after_a_second_and_hides_0_17_s_after_the_last_has_ended(
+def test_L13_the_indicator_shows_after_a_second_and_hides_0_17_s_after_the_last_request(
     mock: wherry.MockTransport,
 ) -> None:
-    """Time is moved by hand: all that is due has happened when `advance` returns."""
+    """The test moves the clock: when `advance` returns, everything due has happened."""
     mock.advance(0)
     mock.add(None, "*", text="late", delay=3)
 
@@ -50,7 +50,7 @@ def test_L13_the_delays_are_settings_and_closing_hides(mock: wherry.MockTranspor
             first = client.activity(show_after=0)
             mock.advance(0)
             assert first.read(0) == 1
-            # A new reader ends the one before.
+            # A new reader ends the previous one.
             second = client.activity(show_after=0.01, hide_after=0)
             assert list(first) == []
             mock.advance(0.01)
@@ -69,7 +69,7 @@ def test_L13_the_delays_are_settings_and_closing_hides(mock: wherry.MockTranspor
 
 @pytest.mark.parametrize("kind", ["activity", "log"])
 @pytest.mark.parametrize("is_thread", [False, True])
-def test_L13_closing_ends_an_iteration_that_waits(
+def test_L13_closing_ends_a_waiting_iteration(
     mock: wherry.MockTransport, kind: str, is_thread: bool
 ) -> None:
     async def main() -> None:
@@ -84,7 +84,7 @@ def test_L13_closing_ends_an_iteration_that_waits(
                 reader.close()
 
             reading = asyncio.ensure_future(read())
-            # It is waiting once the loop has come round to this.
+            # The iteration is waiting once the loop has reached this line.
             await asyncio.sleep(0)
             assert reader._queue._waits and not reading.done()
             if is_thread:
@@ -93,7 +93,7 @@ def test_L13_closing_ends_an_iteration_that_waits(
                 await asyncio.ensure_future(close())
             assert await reading == []
             assert not reader._queue._waits
-            # Nothing of it is left in the loop: another reader is told.
+            # The loop holds no leftover state: another reader gets the changes.
             other = getattr(client, kind)()
             other.end()
             assert [told async for told in other] == []

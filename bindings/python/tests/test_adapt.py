@@ -23,7 +23,9 @@ def signature(*parts: Any) -> str:
     return hmac.new(KEY, repr(parts).encode(), hashlib.sha256).hexdigest()
 
 
-def test_R31_a_request_is_edited_before_it_goes_out(make: Make, mock: wherry.MockTransport) -> None:
+def test_R31_a_function_edits_a_request_before_it_is_sent(
+    make: Make, mock: wherry.MockTransport,
+) -> None:
     mock.add(None, "*", content=b"ok")
     way = make(transport=mock, cache=False)
     seen: List[Tuple[Any, ...]] = []
@@ -44,13 +46,13 @@ def test_R31_a_request_is_edited_before_it_goes_out(make: Make, mock: wherry.Moc
     assert answer.content == b"ok"
     assert seen == [("POST", "http://h/here?first=1", [("first", "1")], "mine")]
     (sent,) = mock.requests
-    # A new URL is complete: only what was added afterwards goes into its query.
+    # A new URL is complete: only later additions extend its query.
     assert sent.url == "http://h/moved?own=1&page=2&tag=a&tag=b&more=x%20y"
     assert sent.headers["X-Signature"] == "abc" and "X-Mine" not in sent.headers
     assert sent.content == b"edited"
 
 
-def test_R31_a_field_that_only_the_client_has_is_left_out(
+def test_R31_a_request_omits_a_header_that_only_the_client_has(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*")
@@ -72,12 +74,12 @@ def test_R31_a_field_that_only_the_client_has_is_left_out(
     (sent,) = mock.requests
     assert sent.headers["X-Own"] == "1"
     assert not {"X-Client", "X-Both", "X-Nobody"} & set(sent.headers)
-    # The next one has them.
+    # The next request has the headers.
     way.get("http://h/")
     assert mock.requests[1].headers["X-Client"] == "1"
 
 
-def test_R31_parameters_and_bodies_are_read_and_changed(
+def test_R31_a_function_reads_and_changes_parameters_and_bodies(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*")
@@ -109,7 +111,7 @@ def test_R31_parameters_and_bodies_are_read_and_changed(
 
 
 @pytest.mark.parametrize("kind", ["sync", "async", "coroutine"])
-def test_R31_a_signer_signs_what_is_sent_again_after_a_redirect(server: Server, kind: str) -> None:
+def test_R31_a_signer_signs_each_request_that_follows_a_redirect(server: Server, kind: str) -> None:
     shown: List[Tuple[str, str]] = []
 
     def sign(request: wherry.Request) -> wherry.Request:
@@ -182,7 +184,7 @@ def test_R31_a_signer_sees_the_final_request(server: Server) -> None:
         assert (echo["target"].encode() + body).count(b"token") == 1
 
 
-def test_R31_a_signature_in_the_url_is_not_added_twice(
+def test_R31_a_signature_in_the_URL_is_not_added_twice(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     # A second attempt began with the URL that the first one had signed.
@@ -200,7 +202,7 @@ def test_R31_a_signature_in_the_url_is_not_added_twice(
     ]
 
 
-def test_R31_what_the_function_raises_or_cannot_mean_refuses_the_request(
+def test_R31_an_exception_or_an_invalid_result_refuses_the_request(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*")
@@ -232,7 +234,7 @@ def test_R31_what_the_function_raises_or_cannot_mean_refuses_the_request(
     assert mock.requests == []
 
 
-def test_R31_every_attempt_is_shown_and_a_request_may_leave_the_clients_function_out(
+def test_R31_the_function_sees_every_attempt_and_a_request_may_disable_the_client_function(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*", times=1, status=503, headers={"Retry-After": "0"})
@@ -252,7 +254,7 @@ def test_R31_every_attempt_is_shown_and_a_request_may_leave_the_clients_function
     assert told == ["1", "2", None, None]
     with pytest.raises(TypeError, match="adapt="):
         way.client.configure(adapt=7)
-    # What has been sent is changed no more.
+    # A request that has been sent no longer changes.
     for act in (lambda: kept[0].url, lambda: kept[0].headers, lambda: kept[0].set_json(1)):
         with pytest.raises(wherry.StateError):
             act()
@@ -261,7 +263,7 @@ def test_R31_every_attempt_is_shown_and_a_request_may_leave_the_clients_function
 
 @pytest.mark.parametrize("way", ["request", "stream", "pages", "endpoint", "upload", "group"])
 @pytest.mark.parametrize("kind", ["sync", "async", "coroutine"])
-def test_R31_requests_of_every_kind_are_shown(
+def test_R31_the_function_sees_requests_of_every_kind(
     mock: wherry.MockTransport, way: str, kind: str
 ) -> None:
     mock.add(None, "http://h/*", json=[1])
@@ -319,7 +321,9 @@ def test_R31_requests_of_every_kind_are_shown(
     assert sent.headers["X-Seen"] == ("POST" if way == "upload" else "GET")
 
 
-def test_R31_each_picture_of_several_requests_is_shown(make: Make, mock: wherry.MockTransport) -> None:
+def test_R31_the_function_sees_the_request_of_each_image(
+    make: Make, mock: wherry.MockTransport,
+) -> None:
     mock.add(None, "*")
     way = make(transport=mock, cache=False)
 
@@ -333,7 +337,7 @@ def test_R31_each_picture_of_several_requests_is_shown(make: Make, mock: wherry.
     assert [one.headers.get("X-Seen") for one in mock.requests] == ["1", "1"]
 
 
-def test_R31_a_coroutine_function_and_a_download_are_told_what_they_cannot(
+def test_R31_coroutine_functions_and_downloads_get_an_error_for_unsupported_edits(
     mock: wherry.MockTransport,
 ) -> None:
     mock.add(None, "*")
@@ -350,7 +354,7 @@ def test_R31_a_coroutine_function_and_a_download_are_told_what_they_cannot(
     assert mock.requests == []
 
 
-def test_R31_an_edit_that_comes_too_late_is_not_sent(mock: wherry.MockTransport) -> None:
+def test_R31_an_edit_that_arrives_too_late_is_not_sent(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     mock.advance(0)
 
@@ -364,7 +368,7 @@ def test_R31_an_edit_that_comes_too_late_is_not_sent(mock: wherry.MockTransport)
     assert ["X-Late" in one.headers for one in mock.requests] == [False, True]
 
 
-def test_R31_a_request_is_given_and_not_made() -> None:
+def test_R31_the_function_receives_a_request_and_cannot_construct_one() -> None:
     make: Any = wherry.Request
     for arguments in ((), (1, None)):
         with pytest.raises(TypeError, match="is given to adapt= and on_redirect=: client.request"):

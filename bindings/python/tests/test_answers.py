@@ -1,4 +1,4 @@
-# Wherry: answers, redirects, streams and progress, row by row
+# Wherry: responses, redirects, streams, and progress, by row
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import wherry
 
 
 @pytest.mark.parametrize("status", [200, 204, 299, 300, 304, 404, 500])
-def test_R10_every_status_is_an_answer_and_raise_for_status_judges(
+def test_R10_every_status_is_a_response_and_raise_for_status_checks_it(
     server: Server, client: wherry.Client, status: int
 ) -> None:
     answer = client.get(server.url(f"/status/{status}"))
@@ -27,7 +27,7 @@ def test_R10_every_status_is_an_answer_and_raise_for_status_judges(
             answer.raise_for_status()
 
 
-def test_R10_an_interim_199_is_no_answer(server: Server, client: wherry.Client) -> None:
+def test_R10_an_interim_199_is_not_a_response(server: Server, client: wherry.Client) -> None:
     assert client.get(server.url("/status/199", then=200)).status_code == 200
     head = "HTTP/1.1 199 Wait\r\nX-A: 1\r\n\r\n"
     client.post(server.url("/_script"), json={"only": [{"raw": [["send", head], ["fin"]]}]})
@@ -36,7 +36,7 @@ def test_R10_an_interim_199_is_no_answer(server: Server, client: wherry.Client) 
         client.get(server.url("/s/only"))
 
 
-def test_R10_an_accepted_status_is_no_refusal(server: Server, client: wherry.Client) -> None:
+def test_R10_an_accepted_status_is_not_an_error(server: Server, client: wherry.Client) -> None:
     gone = server.url("/status/404")
 
     accepted = client.get(gone, accept_status=[404, 410])
@@ -58,7 +58,7 @@ def test_R10_an_accepted_status_is_no_refusal(server: Server, client: wherry.Cli
         "text/xml", "application/xml", "application/problem+json; charset=utf-8",
     ],
 )  # fmt: skip
-def test_R11_json_under_its_usual_types_passes(
+def test_R11_JSON_passes_under_its_usual_types(
     server: Server, client: wherry.Client, kind: str
 ) -> None:
     url = server.url("/json", type=kind, value='{"a":1}')
@@ -75,7 +75,7 @@ def test_R11_json_under_its_usual_types_passes(
         ("text/html", "<html>", "bad_json_body"),
     ],
 )
-def test_R11_what_is_no_json_is_an_error_with_the_body_where_json_was_asked_for(
+def test_R11_an_invalid_JSON_response_raises_an_error_that_has_the_body(
     server: Server, client: wherry.Client, kind: str, body: str, reason: str
 ) -> None:
     url = server.url("/status/200", type=kind, body=body)
@@ -95,7 +95,9 @@ def test_R11_what_is_no_json_is_an_error_with_the_body_where_json_was_asked_for(
         assert strict.get(url, json_only=False).text == body
 
 
-def test_R11_a_refusal_has_the_type_error_beneath(server: Server, client: wherry.Client) -> None:
+def test_R11_a_rejected_status_has_the_type_error_as_its_cause(
+    server: Server, client: wherry.Client,
+) -> None:
     url = server.url("/status/500", type="application/octet-stream", body="oops")
 
     answer = client.get(url, json_only=True)
@@ -108,7 +110,7 @@ def test_R11_a_refusal_has_the_type_error_beneath(server: Server, client: wherry
     assert caught.value.response is answer and answer.text == "oops"
 
 
-def test_R12_json_of_empty_bodies_is_none(server: Server, client: wherry.Client) -> None:
+def test_R12_the_JSON_of_an_empty_body_is_None(server: Server, client: wherry.Client) -> None:
     for path in ("/status/204", "/empty", "/space"):
         assert client.get(server.url(path)).json() is None
         assert client.get(server.url(path), json_only=True).json() is None
@@ -116,7 +118,7 @@ def test_R12_json_of_empty_bodies_is_none(server: Server, client: wherry.Client)
         client.get(server.url("/text/hello")).json()
 
 
-def test_R12_null_members_stay_or_go(server: Server, client: wherry.Client) -> None:
+def test_R12_null_members_are_kept_or_removed(server: Server, client: wherry.Client) -> None:
     text = '{"a":null,"b":[null,{"c":null,"d":1}],"e":{"f":null}}'
     answer = client.get(server.url("/json", value=text))
 
@@ -127,7 +129,7 @@ def test_R12_null_members_stay_or_go(server: Server, client: wherry.Client) -> N
     assert answer.json(drop_nulls=True, object_hook=len) == 2
 
 
-def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) -> None:
+def test_R14_a_response_has_all_its_parts(server: Server, client: wherry.Client) -> None:
     url = server.url("/text/gr%C3%BC%C3%9Fe", charset="latin-1", header="X-A: 1")
     answer = client.get(url)
 
@@ -141,7 +143,7 @@ def test_R14_an_answer_has_all_its_parts(server: Server, client: wherry.Client) 
     assert repr(answer) == "<Response [200]>"
 
 
-def test_R14_metrics_tell_where_the_time_went(server: Server, client: wherry.Client) -> None:
+def test_R14_metrics_show_the_duration_of_each_phase(server: Server, client: wherry.Client) -> None:
     assert client.get(server.url("/json")).metrics is None
     length = len(client.get(server.url("/bytes/1000")).content)
 
@@ -162,7 +164,7 @@ def test_R14_metrics_tell_where_the_time_went(server: Server, client: wherry.Cli
         assert first.suggested_name == "1000"
 
 
-def test_R14_every_way_of_asking_has_metrics(
+def test_R14_every_kind_of_request_has_metrics(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     with client.stream("GET", server.url("/bytes/5000"), metrics=True) as streamed:
@@ -188,7 +190,7 @@ def test_R14_every_way_of_asking_has_metrics(
         assert answer.metrics.received_bytes > least
 
 
-def test_R27_the_callers_own_object_comes_back(
+def test_R27_a_response_returns_the_object_of_the_caller(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     mine = object()
@@ -220,7 +222,7 @@ def test_R27_the_callers_own_object_comes_back(
     assert asyncio.run(main()) == [0, 1]
 
 
-def test_R14_a_field_that_is_not_utf8_is_latin1(server: Server, client: wherry.Client) -> None:
+def test_R14_a_header_that_is_not_UTF8_is_latin1(server: Server, client: wherry.Client) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\xe9\r\n" + (
         "X-New: café\r\n\r\n".encode()
     )
@@ -247,7 +249,7 @@ def test_R15_a_422_keeps_its_status_and_body(server: Server, client: wherry.Clie
     assert "422" in str(caught.value)
 
 
-def test_R19_redirects_are_followed_and_told(server: Server, client: wherry.Client) -> None:
+def test_R19_redirects_are_followed_and_listed(server: Server, client: wherry.Client) -> None:
     answer = client.get(server.url("/redirect/3"))
 
     assert answer.status_code == 200
@@ -258,7 +260,7 @@ def test_R19_redirects_are_followed_and_told(server: Server, client: wherry.Clie
     ]
 
 
-def test_R19_redirects_may_be_left_alone(server: Server, client: wherry.Client) -> None:
+def test_R19_a_client_can_leave_redirects_unfollowed(server: Server, client: wherry.Client) -> None:
     answer = client.get(server.url("/redirect/2"), follow_redirects=False)
 
     assert answer.status_code == 302 and answer.is_redirect and answer.ok
@@ -266,13 +268,13 @@ def test_R19_redirects_may_be_left_alone(server: Server, client: wherry.Client) 
         assert still.get(server.url("/redirect/1")).status_code == 302
 
 
-def test_R19_a_loop_ends(server: Server, client: wherry.Client) -> None:
+def test_R19_a_redirect_loop_ends(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.WherryError) as caught:
         client.get(server.url("/loop"))
     assert caught.value.reason == "too_many_redirects"
 
 
-def test_R22_a_streamed_body_is_whole(server: Server, client: wherry.Client) -> None:
+def test_R22_a_streamed_body_is_complete(server: Server, client: wherry.Client) -> None:
     with client.stream("GET", server.url("/bytes/3000000")) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-length"] == "3000000"
@@ -285,12 +287,12 @@ def test_R22_a_streamed_body_is_whole(server: Server, client: wherry.Client) -> 
     assert {len(piece) for piece in pieces[:-1]} == {1 << 16}
 
 
-def test_R22_a_slow_reader_holds_the_sender_back(server: Server, client: wherry.Client) -> None:
+def test_R22_a_slow_reader_slows_the_sender(server: Server, client: wherry.Client) -> None:
     size = 64 << 20
     with client.stream("GET", server.url(f"/bytes/{size}")) as answer:
         pieces = answer.iter_bytes()
         first = len(next(pieces))
-        for _ in range(50):  # The client has every chance to read on.
+        for _ in range(50):  # The client has every chance to read more.
             client.get(server.url("/json"))
         sent = server.log()[0]["sent"]
         rest = sum(map(len, pieces))
@@ -314,7 +316,7 @@ with client.stream("GET", {server.url("/bytes/1000000")!r}) as answer:
     held = most_memory(before, stream + "answer.read()")
 
     assert used < 8 << 20
-    assert held > size  # What is held is seen.
+    assert held > size  # Memory use is measured.
 
 
 def test_R22_leaving_a_stream_ends_the_transfer(server: Server, client: wherry.Client) -> None:
@@ -326,7 +328,7 @@ def test_R22_leaving_a_stream_ends_the_transfer(server: Server, client: wherry.C
         list(answer.iter_bytes())
 
 
-def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server, client: wherry.Client) -> None:
+def test_R22_a_stream_that_is_cut_raises_at_the_cut(server: Server, client: wherry.Client) -> None:
     found = 0
     with client.stream("GET", server.url("/bytes/100000", cut=60000)) as answer:
         with pytest.raises(wherry.NetworkError):
@@ -335,7 +337,7 @@ def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server, client: wherry
     assert found == 60000
 
 
-def test_R22_lines_of_a_stream(server: Server, client: wherry.Client) -> None:
+def test_R22_a_stream_yields_lines(server: Server, client: wherry.Client) -> None:
     with client.stream("GET", server.url("/sse", count=3, newline="crlf")) as answer:
         lines = list(answer.iter_lines())
 
@@ -343,7 +345,7 @@ def test_R22_lines_of_a_stream(server: Server, client: wherry.Client) -> None:
     assert len([line for line in lines if line.startswith("id: ")]) == 3
 
 
-def test_R22_a_stream_can_be_read_whole(server: Server, client: wherry.Client) -> None:
+def test_R22_a_stream_can_be_read_in_one_call(server: Server, client: wherry.Client) -> None:
     with client.stream("GET", server.url("/json")) as answer:
         assert answer.read() == answer.content
         assert answer.json()["code"] == 0
@@ -351,7 +353,7 @@ def test_R22_a_stream_can_be_read_whole(server: Server, client: wherry.Client) -
         assert (answer.status_code, answer.read()) == (404, b"gone")
 
 
-def test_R23_progress_never_goes_back_nor_beyond_the_end(
+def test_R23_progress_never_decreases_nor_exceeds_the_total(
     server: Server, client: wherry.Client
 ) -> None:
     seen: List[wherry.Progress] = []
@@ -364,7 +366,7 @@ def test_R23_progress_never_goes_back_nor_beyond_the_end(
     assert seen[-1].total_bytes == 500000
 
 
-def test_R23_progress_of_a_coded_body_never_exceeds_one(
+def test_R23_progress_of_an_encoded_body_never_exceeds_one(
     server: Server, client: wherry.Client
 ) -> None:
     seen: List[wherry.Progress] = []
@@ -375,7 +377,7 @@ def test_R23_progress_of_a_coded_body_never_exceeds_one(
     assert all(p.fraction is None or p.fraction <= 1 for p in seen)
 
 
-def test_R23_what_a_progress_function_raises_is_raised_and_cancels(
+def test_R23_an_exception_in_a_progress_function_is_raised_and_cancels(
     server: Server, client: wherry.Client
 ) -> None:
     def stop(_: wherry.Progress) -> None:
@@ -388,14 +390,14 @@ def test_R23_what_a_progress_function_raises_is_raised_and_cancels(
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
-def test_R24_each_coding_decodes(server: Server, coding: str) -> None:
+def test_R24_each_content_encoding_is_decoded(server: Server, coding: str) -> None:
     with wherry.Client(compressed=2) as client:
         answer = client.get(server.url(f"/{coding}"))
 
     assert answer.json()["coding"] == "wherry"
 
 
-def test_R19_true_keeps_the_limit_of_redirects(server: Server) -> None:
+def test_R19_true_keeps_the_redirect_limit(server: Server) -> None:
     with wherry.Client(max_redirects=2) as client:
         for answer in (
             client.get(server.url("/redirect/2"), follow_redirects=True),
@@ -420,7 +422,7 @@ def test_R19_true_keeps_the_limit_of_redirects(server: Server) -> None:
             assert again.get(server.url("/redirect/1")).status_code == 302
 
 
-def test_a_streamed_refusal_has_the_reason_of_a_collected_one(
+def test_a_rejected_streamed_response_has_the_same_reason_as_a_buffered_one(
     server: Server, client: wherry.Client
 ) -> None:
     with pytest.raises(wherry.HTTPStatusError) as collected:

@@ -51,7 +51,7 @@ def wsgi(environ: Dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
     return [json.dumps(shown).encode()]
 
 
-def test_a_wsgi_application_answers() -> None:
+def test_a_WSGI_application_responds() -> None:
     here.set("context")
     with wherry.Client(transport=wherry.WSGITransport(wsgi, remote_addr="10.0.0.1"), base_url=BASE) as client:
         answer = client.post("/a%20b/ä?q=1&r=%C3%A4", content=b"\xff", headers={"X-My": "ä", "Content-Type": "t"})
@@ -84,7 +84,7 @@ def test_a_wsgi_application_answers() -> None:
         assert (told["SCRIPT_NAME"], told["PATH_INFO"]) == ("/mounted", "/x")
 
 
-def test_a_wsgi_application_is_closed_and_has_its_own_errors() -> None:
+def test_a_WSGI_application_is_closed_and_its_errors_are_raised() -> None:
     closed: List[int] = []
     errors = io.StringIO()
 
@@ -142,7 +142,7 @@ async def asgi(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": json.dumps(shown).encode()})
 
 
-def test_an_asgi_application_answers() -> None:
+def test_an_ASGI_application_responds() -> None:
     async def main() -> None:
         here.set("context")
         transport = wherry.ASGITransport(asgi, root_path="/root", client=("10.0.0.1", 5))
@@ -172,7 +172,7 @@ def test_an_asgi_application_answers() -> None:
         wherry.Client(transport=wherry.ASGITransport(asgi))
 
 
-def test_an_application_of_flask_answers() -> None:
+def test_a_flask_application_responds() -> None:
     flask = pytest.importorskip("flask")
     app = flask.Flask(__name__)
 
@@ -196,7 +196,7 @@ def test_an_application_of_flask_answers() -> None:
         assert missing.status_code == 404 and [hop.status_code for hop in missing.history] == [302]
 
 
-def test_an_application_of_starlette_answers() -> None:
+def test_a_starlette_application_responds() -> None:
     pytest.importorskip("starlette")
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -235,7 +235,7 @@ def test_an_application_of_starlette_answers() -> None:
     asyncio.run(main())
 
 
-def test_M12_an_application_answers_in_a_forked_child() -> None:
+def test_M12_an_application_responds_in_a_forked_child() -> None:
     forked("""
 import wherry
 def app(environ, start_response):

@@ -19,9 +19,9 @@ def names(answer: wherry.Response) -> List[str]:
     return [part["name"] for part in answer.json()["parts"]]
 
 
-# S3 ignores fields that follow a file. They were sent in the order of the keywords, and sorted.
+# S3 ignores form fields after a file. They were sent in keyword order, and sorted.
 @pytest.mark.parametrize("fields_first", [True, False])
-def test_fields_of_a_form_are_sent_before_its_files_in_the_callers_order(
+def test_form_fields_precede_files_in_the_order_of_the_caller(
     server: Server, client: wherry.Client, fields_first: bool
 ) -> None:
     data: Dict[str, Any] = {"key": "k", "policy": "p", "acl": ["a", "b"]}
@@ -41,7 +41,7 @@ async def posted(server: Server, keywords: Dict[str, Any]) -> wherry.Response:
         return await client.post(server.url("/echo"), **keywords)
 
 
-def test_fields_of_an_upload_are_sent_before_its_pictures_in_the_callers_order(
+def test_upload_fields_precede_images_in_the_order_of_the_caller(
     server: Server, client: wherry.Client
 ) -> None:
     fields = {"z": "1", "y": {"d": 1, "c": 2}, "raw": b"\xff", "b": "2", "a": "3"}
@@ -52,17 +52,17 @@ def test_fields_of_an_upload_are_sent_before_its_pictures_in_the_callers_order(
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", io.BytesIO(b"file"), iter([b"pieces"])])
-def test_a_text_beside_files_is_refused(
+def test_a_text_body_together_with_files_is_refused(
     server: Server, client: wherry.Client, data: Any
 ) -> None:
-    # It used to be dropped.
+    # The text was dropped silently.
     with pytest.raises(wherry.ArgumentError, match="data= beside files= is a form") as caught:
         client.post(server.url("/echo"), data=data, files={"a": b"1"})
     assert caught.value.reason == "bad_argument" and server.log() == []
     assert client.post(server.url("/echo"), data="text", files={}).json()["size"] == 4
 
 
-def test_headers_of_one_name_are_all_sent(server: Server, client: wherry.Client) -> None:
+def test_repeated_headers_are_all_sent(server: Server, client: wherry.Client) -> None:
     own = [("X-Own", "1"), ("x-own", "2"), ("X-Other", "3")]
     with wherry.Client(headers=[("X-Client", "1"), ("X-Client", "2")]) as twice:
         told = twice.get(server.url("/echo"), headers=own).json()
@@ -80,7 +80,7 @@ def test_headers_of_one_name_are_all_sent(server: Server, client: wherry.Client)
         assert field(told, "X-Client") == ["one"] and field(told, "X-New") == ["request"]
 
 
-def test_headers_of_one_name_are_seen_and_added_while_a_request_is_edited(
+def test_a_request_function_sees_and_adds_repeated_headers(
     server: Server, client: wherry.Client
 ) -> None:
     def sign(request: wherry.Request) -> None:
@@ -102,7 +102,7 @@ def test_headers_of_one_name_are_seen_and_added_while_a_request_is_edited(
         ({"a": 1, "b": None}, "a=%E4", "b=&a=%E4"), ([("a", 1), ("a", 2)], "b", "a=1&a=2&b"),
     ],
 )  # fmt: skip
-def test_a_client_has_params_of_every_form(
+def test_a_client_accepts_params_in_every_form(
     server: Server, of_client: Any, of_request: Any, query: str
 ) -> None:
     with wherry.Client(params=of_client) as client:
@@ -113,7 +113,7 @@ def test_a_client_has_params_of_every_form(
     assert told["target"].partition("&")[2] == query == again["target"].partition("&")[2]
 
 
-def test_written_params_count_for_the_cache_and_can_be_ignored(
+def test_params_given_as_text_are_part_of_the_cache_key_and_can_be_ignored(
     server: Server, client: wherry.Client
 ) -> None:
     for params in ("a=1&time=1", "a=1&time=2", "a=%31&time=2"):
@@ -124,7 +124,7 @@ def test_written_params_count_for_the_cache_and_can_be_ignored(
 
 def test_credentials_are_encoded_by_RFC_7617(server: Server, client: wherry.Client) -> None:
     for auth, sent in (
-        (("test", "123£"), "Basic dGVzdDoxMjPCow=="),  # The example of the RFC.
+        (("test", "123£"), "Basic dGVzdDoxMjPCow=="),  # The example in the RFC.
         ((b"test", b"123\xa3"), "Basic dGVzdDoxMjOj"),
         (("Aladdin", "open:sesame"), "Basic QWxhZGRpbjpvcGVuOnNlc2FtZQ=="),
         (("", ""), "Basic Og=="),
@@ -133,7 +133,7 @@ def test_credentials_are_encoded_by_RFC_7617(server: Server, client: wherry.Clie
 
 
 @pytest.mark.parametrize("auth", [("a:b", "c"), ("a\n", "c"), ("a", "c\x7f"), ("\ud800", "c")])
-def test_what_Basic_cannot_say_is_refused(auth: Any, client: wherry.Client) -> None:
+def test_credentials_that_Basic_cannot_encode_are_refused(auth: Any, client: wherry.Client) -> None:
     for use in (
         lambda: wherry.Basic(*auth), lambda: wherry.Client(auth=auth),
         lambda: client.get("http://h/", auth=auth), lambda: client.configure(auth=auth),
@@ -143,7 +143,7 @@ def test_what_Basic_cannot_say_is_refused(auth: Any, client: wherry.Client) -> N
         assert caught.value.reason == "bad_value"
 
 
-def test_nobody_is_no_credentials(client: wherry.Client) -> None:
+def test_None_is_not_a_valid_credential(client: wherry.Client) -> None:
     # Bearer(None) was sent as "Bearer None".
     nothing: Any = None
     wrongs: List[Any] = [

@@ -23,13 +23,15 @@ T = TypeVar("T")
 
 
 async def later(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-    """Calls what blocks in another thread."""
+    """Runs a blocking call in another thread."""
     call = functools.partial(function, *arguments, **options)
     return await asyncio.get_running_loop().run_in_executor(None, call)
 
 
 async def is_over(server: Server, client: wherry.AsyncClient, ended: int = 1) -> None:
-    """Waits, while the client is open, until nothing runs and the server has seen so many ends."""
+    """Waits until nothing runs and the server has seen that number of ends, while the client is
+    open.
+    """
     assert not client.is_closed
     wait = _bridge.lib.wherry_client_wait
     assert await later(wait, client._handle, codes.MATCH_ALL, None, PATIENCE * 1000) == codes.OK
@@ -38,7 +40,7 @@ async def is_over(server: Server, client: wherry.AsyncClient, ended: int = 1) ->
 
 
 def run(body: Callable[[wherry.AsyncClient], Awaitable[T]], **settings: Any) -> T:
-    """Runs a coroutine with a client, in a loop of its own."""
+    """Runs a coroutine with a client in a separate loop."""
 
     async def main() -> T:
         async with wherry.AsyncClient(**{**PATIENT, **settings}) as client:
@@ -47,7 +49,7 @@ def run(body: Callable[[wherry.AsyncClient], Awaitable[T]], **settings: Any) -> 
     return asyncio.run(main())
 
 
-def test_R1_each_method_has_its_coroutine(server: Server) -> None:
+def test_R1_each_method_has_a_coroutine(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> List[str]:
         names = ["get", "post", "put", "patch", "delete", "options"]
         answers = [await getattr(client, name)(server.url("/echo")) for name in names]
@@ -56,7 +58,7 @@ def test_R1_each_method_has_its_coroutine(server: Server) -> None:
     assert run(body) == ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-def test_many_requests_in_flight_each_get_their_own_answer(server: Server) -> None:
+def test_concurrent_requests_each_get_their_own_response(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> List[Any]:
         answers = await asyncio.gather(
             *[client.get(server.url("/echo"), params={"n": n}) for n in range(500)]
@@ -77,7 +79,7 @@ def test_R15_a_422_keeps_its_status_and_body(server: Server) -> None:
         answer.raise_for_status()
 
 
-def test_R16_failures_are_raised_where_they_are_awaited(server: Server) -> None:
+def test_R16_failures_are_raised_at_the_await(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         with pytest.raises(wherry.NetworkError):
             await client.get(server.url("/bytes/10000", cut=500))
@@ -89,7 +91,7 @@ def test_R16_failures_are_raised_where_they_are_awaited(server: Server) -> None:
     run(body)
 
 
-def test_M11_cancelling_a_task_cancels_its_transfer_and_no_other(server: Server) -> None:
+def test_M11_cancelling_a_task_cancels_only_its_transfer(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         task = asyncio.ensure_future(client.get(server.url("/silent", seconds=3600)))
         kept = server.url("/json", gate=server.gate())
@@ -150,7 +152,7 @@ def test_M11_wait_for_ends_the_transfer_too(server: Server) -> None:
     run(body, timeout=None)
 
 
-def test_M7_closing_cancels_what_is_in_flight(server: Server) -> None:
+def test_M7_closing_cancels_requests_in_flight(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         task = asyncio.ensure_future(client.get(server.url("/silent")))
         await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
@@ -163,7 +165,7 @@ def test_M7_closing_cancels_what_is_in_flight(server: Server) -> None:
     run(body)
 
 
-def test_one_client_serves_one_loop_after_the_other(server: Server) -> None:
+def test_one_client_serves_several_loops_in_succession(server: Server) -> None:
     client = wherry.AsyncClient()
 
     async def once() -> int:
@@ -198,7 +200,7 @@ def test_C16_progress_runs_in_the_event_loop(server: Server) -> None:
     assert set(run(body)) == {True}
 
 
-def test_R23_what_a_progress_function_raises_is_raised_and_cancels(server: Server) -> None:
+def test_R23_an_exception_in_a_progress_function_is_raised_and_cancels(server: Server) -> None:
     def stop(_: wherry.Progress) -> None:
         raise ZeroDivisionError("enough")
 
@@ -213,7 +215,7 @@ def test_R23_what_a_progress_function_raises_is_raised_and_cancels(server: Serve
     run(body, timeout=None)
 
 
-def test_R22_a_streamed_body_is_whole(server: Server) -> None:
+def test_R22_a_streamed_body_is_complete(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         whole = (await client.get(server.url("/bytes/3000000"))).content
         async with client.stream("GET", server.url("/bytes/3000000")) as answer:
@@ -231,7 +233,7 @@ def test_R22_a_streamed_body_is_whole(server: Server) -> None:
     run(body)
 
 
-def test_R22_a_slow_reader_holds_the_sender_back(server: Server) -> None:
+def test_R22_a_slow_reader_slows_the_sender(server: Server) -> None:
     size = 64 << 20
 
     async def body(client: wherry.AsyncClient) -> None:
@@ -259,7 +261,7 @@ def test_R22_leaving_a_stream_ends_the_transfer(server: Server) -> None:
     run(body, timeout=None)
 
 
-def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server) -> None:
+def test_R22_a_stream_that_is_cut_raises_at_the_cut(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> int:
         found = 0
         async with client.stream("GET", server.url("/bytes/100000", cut=60000)) as answer:
@@ -271,7 +273,7 @@ def test_R22_a_cut_stream_raises_where_it_was_cut(server: Server) -> None:
     assert run(body) == 60000
 
 
-def test_R9_generators_of_both_kinds_are_streamed(server: Server) -> None:
+def test_R9_sync_and_async_generators_are_streamed(server: Server) -> None:
     def plain() -> Iterator[bytes]:
         for _ in range(100):
             yield b"x" * 10000
@@ -294,7 +296,7 @@ def test_R9_generators_of_both_kinds_are_streamed(server: Server) -> None:
     run(body)
 
 
-def test_D1_a_download_is_awaited(server: Server, tmp_path: Any) -> None:
+def test_D1_a_download_can_be_awaited(server: Server, tmp_path: Any) -> None:
     target = tmp_path / "file"
     seen: List[int] = []
 
@@ -328,7 +330,7 @@ def test_D12_a_handle_pauses_resumes_and_cancels(server: Server, tmp_path: Any) 
     run(body)
 
 
-def test_no_descriptor_is_left(server: Server) -> None:
+def test_no_descriptor_leaks(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         await asyncio.gather(*[client.get(server.url("/json")) for _ in range(10)])
 
@@ -348,7 +350,7 @@ def test_an_unclosed_client_warns() -> None:
         del client
 
 
-def test_M7_closing_ends_every_wait_however_many(server: Server) -> None:
+def test_M7_closing_ends_any_number_of_waits(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> List[Any]:
         url = server.url("/silent")
         tasks = [asyncio.ensure_future(client.get(url)) for _ in range(1000)]
@@ -361,7 +363,7 @@ def test_M7_closing_ends_every_wait_however_many(server: Server) -> None:
     assert {type(error) for error in run(body)} == {wherry.CancelledError}
 
 
-def test_M7_who_waits_for_an_event_that_never_comes_is_told_at_the_end(server: Server) -> None:
+def test_M7_closing_ends_a_wait_for_an_event_that_never_comes(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         loop = asyncio.get_running_loop()
         assert (await client.get(server.url("/json"))).ok
@@ -381,7 +383,7 @@ def test_M7_who_waits_for_an_event_that_never_comes_is_told_at_the_end(server: S
     run(body)
 
 
-def test_M7_the_loop_goes_on_while_a_client_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_M7_the_loop_keeps_running_while_a_client_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = threading.Event()
     free = _bridge.lib.wherry_client_free
 
@@ -400,7 +402,7 @@ def test_M7_the_loop_goes_on_while_a_client_closes(monkeypatch: pytest.MonkeyPat
     run(body)
 
 
-def test_closing_goes_on_where_its_task_is_cancelled(
+def test_closing_completes_although_its_task_is_cancelled(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = threading.Event()
@@ -426,7 +428,7 @@ def test_closing_goes_on_where_its_task_is_cancelled(
     run(body)
 
 
-def test_a_client_collected_while_events_are_read_leaves_them_whole(server: Server) -> None:
+def test_collecting_a_client_while_events_are_read_loses_none(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         loop = asyncio.get_running_loop()
         pump = client._pump(loop)
@@ -452,7 +454,7 @@ def test_a_client_collected_while_events_are_read_leaves_them_whole(server: Serv
     run(body)
 
 
-def test_a_client_collected_by_another_thread_leaves_the_pump_to_its_loop(server: Server) -> None:
+def test_collecting_a_client_in_another_thread_leaves_the_pump_to_its_loop(server: Server) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         clients = [wherry.AsyncClient()]
@@ -474,7 +476,7 @@ def test_a_client_collected_by_another_thread_leaves_the_pump_to_its_loop(server
     asyncio.run(main())
 
 
-def test_a_closed_client_makes_no_queue(server: Server) -> None:
+def test_a_closed_client_creates_no_queue(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> None:
         await client.get(server.url("/json"))
         await client.aclose()

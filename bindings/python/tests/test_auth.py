@@ -1,4 +1,4 @@
-# Wherry: user names, passwords, questions for them, and bodies that are sent again
+# Wherry: user names, passwords, credential callbacks, and replayed bodies
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ def authorization(server: Server) -> List[Optional[str]]:
     ]
 
 
-def test_R20_a_digest_answers_a_challenge_once_for_many(make: Make, server: Server) -> None:
+def test_R20_digest_authentication_uses_one_challenge_for_many_requests(
+    make: Make, server: Server,
+) -> None:
     way = make(auth=DIGEST)
     for algorithm in ("MD5", "SHA-256"):
         for _ in range(3):
             place = f"/auth/digest/skye/p/{algorithm}"
             answer = way.get(server.url(place, algorithm=algorithm))
             assert answer.json()["scheme"] == "digest"
-    # The nonce of the first place is tried on the second.
+    # The nonce of the first URL is tried on the second.
     assert statuses(server) == [401, 200, 200, 200, 401, 200, 200, 200]
 
 
@@ -48,7 +50,7 @@ def test_R20_a_digest_answers_a_challenge_once_for_many(make: Make, server: Serv
         {"algorithm": "SHA-512-256", "weaker": "MD5"},
     ],
 )  # fmt: skip
-def test_R20_a_digest_speaks_rfc_7616(
+def test_R20_Digest_supports_RFC_7616(
     make: Make, server: Server, tmp_path: Any, query: Dict[str, str]
 ) -> None:
     way = make(auth=DIGEST)
@@ -65,7 +67,9 @@ def test_R20_a_digest_speaks_rfc_7616(
     assert statuses(server) == [401, 200, 200, 200, 200, 200]
 
 
-def test_R20_a_body_that_can_be_read_only_once_cannot_be_covered(make: Make, server: Server) -> None:
+def test_R20_auth_int_is_refused_for_a_body_that_can_be_read_only_once(
+    make: Make, server: Server,
+) -> None:
     way = make(auth=DIGEST)
     url = server.url("/auth/digest/skye/p", qop="auth-int")
     assert way.get(url).status_code == 200
@@ -74,7 +78,9 @@ def test_R20_a_body_that_can_be_read_only_once_cannot_be_covered(make: Make, ser
     assert caught.value.reason == "body_spent"
 
 
-def test_R20_a_name_that_is_not_ascii_is_sent_extended_or_hashed(make: Make, server: Server) -> None:
+def test_R20_a_name_that_is_not_ASCII_is_sent_extended_or_hashed(
+    make: Make, server: Server,
+) -> None:
     way = make(auth=wherry.DigestAuth("Jäsøn Doe", "pä"))
     for more in ({}, {"userhash": "1"}):
         url = server.url("/auth/digest/Jäsøn Doe/pä", charset="UTF-8", algorithm="MD5", **more)
@@ -83,7 +89,7 @@ def test_R20_a_name_that_is_not_ascii_is_sent_extended_or_hashed(make: Make, ser
         assert ("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe" in sent) is (not more)
 
 
-def test_R20_a_netrc_file_has_credentials_also_for_where_redirects_lead(
+def test_R20_a_netrc_file_supplies_credentials_also_after_redirects(
     make: Make, server: Server, tmp_path: Any
 ) -> None:
     path = tmp_path / "netrc"
@@ -94,14 +100,14 @@ def test_R20_a_netrc_file_has_credentials_also_for_where_redirects_lead(
     away = server.url("/echo").replace("127.0.0.1", "localhost")
     assert way.get(server.url("/redirect-to", url=away)).status_code == 200
     assert authorization(server) == ["Basic aGVyZTpwMQ==", "Basic dGhlcmU6cDI="]
-    # What the program says itself wins, also that there are none.
+    # Explicit settings of the program take precedence, also explicit None.
     assert way.get(server.url("/echo"), auth=("a", "b")).status_code == 200
     assert way.get(server.url("/echo"), auth=None).status_code == 200
     assert way.get(server.url("/echo"), headers={"Authorization": "Own 1"}).status_code == 200
     assert authorization(server)[2:] == ["Basic YTpi", None, "Own 1"]
 
 
-def test_R20_netrc_true_reads_the_file_of_the_home_directory(server: Server, tmp_path: Any) -> None:
+def test_R20_netrc_True_reads_the_file_in_the_home_directory(server: Server, tmp_path: Any) -> None:
     (tmp_path / ".netrc").write_text("default login me password p\n")
     source = f"""
 import pickle, wherry
@@ -122,20 +128,22 @@ for netrc in (True, False, "~/.netrc"):
     assert "s3cret" not in str(damaged.value)
 
 
-def test_R20_keywords_say_who_asks(make: Make, server: Server) -> None:
+def test_R20_keywords_set_the_credentials(make: Make, server: Server) -> None:
     way = make(auth=("client", "p"))
     assert way.get(server.url("/echo")).status_code == 200
     assert way.get(server.url("/auth/digest/skye/p"), auth=DIGEST).status_code == 200
     found = authorization(server)
     assert found[0] == "Basic Y2xpZW50OnA=" and found[1] is None
     assert found[2] is not None and found[2].startswith("Digest ")
-    # Whoever asks for Basic gets no password of a digest, unless that is allowed.
+    # A Basic challenge gets no digest password unless the caller allows it.
     assert way.get(server.url("/auth/basic/skye/p"), auth=DIGEST).status_code == 401
     either = wherry.DigestAuth("skye", "p", basic=True)
     assert way.get(server.url("/auth/basic/skye/p"), auth=either).status_code == 200
 
 
-def test_R20_a_client_changes_and_drops_its_digest(client: wherry.Client, server: Server) -> None:
+def test_R20_a_client_replaces_and_drops_its_digest_credentials(
+    client: wherry.Client, server: Server,
+) -> None:
     client.auth = wherry.DigestAuth("skye", "wrong")
     assert client.get(server.url("/auth/digest/skye/p")).status_code == 401
     client.auth = DIGEST
@@ -147,7 +155,9 @@ def test_R20_a_client_changes_and_drops_its_digest(client: wherry.Client, server
     assert authorization(server)[-2:] == ["Basic YTpi", None]
 
 
-def test_R20_SEC_U3_credentials_stay_with_their_origin(client: wherry.Client, server: Server) -> None:
+def test_R20_SEC_U3_credentials_stay_with_their_origin(
+    client: wherry.Client, server: Server,
+) -> None:
     for scheme in ("basic", "digest"):
         away = server.url(f"/auth/{scheme}/skye/p").replace("127.0.0.1", "localhost")
         home = server.url("/redirect-to", url=away)
@@ -157,7 +167,7 @@ def test_R20_SEC_U3_credentials_stay_with_their_origin(client: wherry.Client, se
         assert client.get(home, auth=auth, keep_auth_across_hosts=True).status_code == 200
 
 
-def test_R20_a_question_is_answered_asked_again_or_denied(make: Make, server: Server) -> None:
+def test_R20_a_credential_callback_supplies_retries_or_denies(make: Make, server: Server) -> None:
     way = make()
     url = server.url("/auth/digest/skye/p")
     asked: List[Tuple[int, str]] = []
@@ -181,7 +191,7 @@ def test_R20_a_question_is_answered_asked_again_or_denied(make: Make, server: Se
     assert way.get(server.url("/echo")).status_code == 200
 
 
-def test_R20_a_coroutine_answers_the_question_of_an_async_client(server: Server) -> None:
+def test_R20_a_coroutine_supplies_credentials_for_an_async_client(server: Server) -> None:
     url = server.url("/auth/digest/skye/p")
 
     async def answer(response: wherry.Response, realm: str) -> Tuple[str, str]:
@@ -206,7 +216,7 @@ def test_R20_a_coroutine_answers_the_question_of_an_async_client(server: Server)
 
 
 @pytest.mark.parametrize("way", ["pages", "endpoint"])
-def test_R20_a_coroutine_answers_for_pages_and_endpoints_too(
+def test_R20_a_coroutine_supplies_credentials_for_pages_and_endpoints_too(
     mock: wherry.MockTransport, way: str
 ) -> None:
     mock.add(None, "*", times=1, status=401, headers={"WWW-Authenticate": 'Basic realm="home"'})
@@ -246,12 +256,14 @@ def test_R20_a_coroutine_answers_for_pages_and_endpoints_too(
         asyncio.run(main())
 
 
-def test_R20_a_download_says_who_asks(client: wherry.Client, server: Server, tmp_path: Any) -> None:
+def test_R20_a_download_has_credentials(
+    client: wherry.Client, server: Server, tmp_path: Any,
+) -> None:
     path = client.download(server.url("/auth/digest/skye/p"), str(tmp_path / "a"), auth=DIGEST)
     assert os.path.getsize(path) > 10 and statuses(server) == [401, 200]
 
 
-def test_SEC_S1_no_password_is_shown_or_lost_in_a_pickle(server: Server) -> None:
+def test_SEC_S1_passwords_never_show_and_survive_pickling(server: Server) -> None:
     assert "s3cret" not in repr(wherry.DigestAuth("skye", "s3cret"))
     with wherry.Client(auth=wherry.DigestAuth("skye", "s3cret")) as client:
         assert "s3cret" not in repr(client)
@@ -270,7 +282,7 @@ SIZE = 1_500_000
 
 
 class Letters:
-    """What can be walked through several times."""
+    """A body that can be iterated several times."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -281,7 +293,7 @@ class Letters:
 
 
 @pytest.mark.parametrize("kind", ["bytes", "bytesio", "path", "seekable", "iterable", "form"])
-def test_U13_a_digest_401_gets_the_whole_body_again(
+def test_U13_the_complete_body_is_sent_again_after_a_digest_401(
     make: Make, server: Server, tmp_path: Any, kind: str
 ) -> None:
     plain = b"a" * SIZE
@@ -300,23 +312,23 @@ def test_U13_a_digest_401_gets_the_whole_body_again(
         }[kind]
         answer = make().request("POST", server.url("/auth/digest/skye/p"), auth=DIGEST, **options)
     assert answer.status_code == 200 and statuses(server) == [401, 200]
-    told = answer.json()
+    report = answer.json()
     if kind == "form":
-        assert told["size"] > SIZE
+        assert report["size"] > SIZE
     elif kind == "path":
-        assert told["size"] == SIZE + 3
+        assert report["size"] == SIZE + 3
     else:
-        assert told["sha256"] == hashlib.sha256(plain).hexdigest()
+        assert report["sha256"] == hashlib.sha256(plain).hexdigest()
     assert letters.begun in ((2,) if kind == "iterable" else (0,))
 
 
-def test_U13_pictures_are_sent_again(client: wherry.Client, server: Server) -> None:
+def test_U13_images_are_sent_again(client: wherry.Client, server: Server) -> None:
     answer = client.upload(server.url("/auth/digest/skye/p"), png(64, 48), auth=DIGEST)
     assert answer.status_code == 200 and answer.json()["size"] > 100
     assert statuses(server) == [401, 200]
 
 
-def test_U13_an_async_stream_begins_again_where_it_can(server: Server) -> None:
+def test_U13_an_async_stream_restarts_if_it_can(server: Server) -> None:
     class Endless:
         def __init__(self) -> None:
             self.begun = 0
@@ -339,7 +351,9 @@ def test_U13_an_async_stream_begins_again_where_it_can(server: Server) -> None:
     asyncio.run(main())
 
 
-def test_U13_a_generator_ends_with_a_clear_error(make: Make, server: Server) -> None:
+def test_U13_a_generator_that_cannot_restart_raises_a_clear_error(
+    make: Make, server: Server,
+) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"abc"
 

@@ -1,4 +1,4 @@
-# Wherry: ways to authenticate that a program writes itself
+# Wherry: authentication flows written by a program
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Token(wherry.Auth):
             yield request
 
 
-def test_a_flow_sends_what_it_yields_and_gives_the_last_response(make: Make, server: Server) -> None:
+def test_a_flow_sends_the_requests_it_yields_and_returns_the_last_response(
+    make: Make, server: Server,
+) -> None:
     flow = Token(server)
     way = make(auth=flow, cache=False)
     answer = way.request("POST", server.url("/protected"), json={"a": 1})
@@ -64,7 +66,9 @@ class Signing(wherry.Auth):
         yield request
 
 
-def test_a_flow_sees_the_request_as_it_is_sent(make: Make, server: Server, tmp_path: pathlib.Path) -> None:
+def test_a_flow_sees_the_request_as_it_is_sent(
+    make: Make, server: Server, tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "f").write_bytes(b"file")
     way = make(
         auth=Signing(), cache=False, base_url=server.base, params={"key": server.key}, headers={"X-A": "1"},
@@ -86,7 +90,7 @@ def test_a_flow_sees_the_request_as_it_is_sent(make: Make, server: Server, tmp_p
         way.request("POST", "echo", files={"f": b"x"})
 
 
-def test_a_flow_may_change_everything(make: Make, server: Server) -> None:
+def test_a_flow_may_change_the_complete_request(make: Make, server: Server) -> None:
     class Changing(wherry.Auth):
         def auth_flow(self, request: wherry.SentRequest) -> Flow:
             request.method = "PUT"
@@ -102,7 +106,7 @@ def test_a_flow_may_change_everything(make: Make, server: Server) -> None:
     assert field(told, "X-A") == [] and field(told, "X-B") == ["2", "3"]
 
 
-def test_bodies_that_are_not_read_are_sent_again(make: Make, server: Server, tmp_path: pathlib.Path) -> None:
+def test_unread_bodies_are_sent_again(make: Make, server: Server, tmp_path: pathlib.Path) -> None:
     (tmp_path / "f").write_bytes(b"file")
     with open(tmp_path / "f", "rb") as file:
         way = make(auth=Token(server), cache=False)
@@ -118,7 +122,7 @@ def test_bodies_that_are_not_read_are_sent_again(make: Make, server: Server, tmp
     assert way.done(way.client.upload(server.url("/protected"), iter([picture]))).status_code == 200
 
 
-def test_redirects_are_inside_of_each_send(make: Make, server: Server) -> None:
+def test_redirects_are_followed_within_each_send(make: Make, server: Server) -> None:
     seen: List[List[int]] = []
 
     class Watching(wherry.Auth):
@@ -131,7 +135,7 @@ def test_redirects_are_inside_of_each_send(make: Make, server: Server) -> None:
     other = server.url("/echo").replace("127.0.0.1", "localhost")
     answer = way.get(server.url("/redirect-to", url=other))
     assert seen == [[302]] and answer.status_code == 200
-    assert field(answer.json(), "Authorization") == []  # They stay with their origin.
+    assert field(answer.json(), "Authorization") == []  # Credentials stay with their origin.
     assert field(server.log()[0], "Authorization") == ["mine"]
 
 
@@ -155,7 +159,7 @@ def test_auth_may_be_a_function_as_in_requests(make: Make, server: Server) -> No
             way.get(server.url("/echo"), auth=wrong)
 
 
-def test_a_coroutine_function_is_for_an_async_client(server: Server) -> None:
+def test_a_coroutine_function_requires_an_async_client(server: Server) -> None:
     async def sign(request: wherry.SentRequest) -> wherry.SentRequest:
         await asyncio.sleep(0)
         request.headers["X-Signed"] = "1"
@@ -179,7 +183,7 @@ def test_a_coroutine_function_is_for_an_async_client(server: Server) -> None:
         client.get(server.url("/echo"), auth=sign)
 
 
-def test_what_a_flow_raises_reaches_the_caller(make: Make, server: Server) -> None:
+def test_an_exception_in_a_flow_reaches_the_caller(make: Make, server: Server) -> None:
     closed: List[int] = []
 
     class Raising(wherry.Auth):
@@ -206,7 +210,7 @@ def test_what_a_flow_raises_reaches_the_caller(make: Make, server: Server) -> No
         way.get(server.url("/echo"), auth=Wrong())
 
 
-def test_a_stream_is_authenticated_by_a_flow(server: Server) -> None:
+def test_a_flow_authenticates_a_stream(server: Server) -> None:
     flow = Token(server)
     with wherry.Client(auth=flow) as client:
         with client.stream("GET", server.url("/protected")) as stream:
@@ -232,7 +236,9 @@ def test_a_stream_is_authenticated_by_a_flow(server: Server) -> None:
     asyncio.run(main())
 
 
-def test_downloads_and_groups_send_the_first_step_of_a_flow(make: Make, server: Server, tmp_path: pathlib.Path) -> None:
+def test_downloads_and_groups_send_the_first_step_of_a_flow(
+    make: Make, server: Server, tmp_path: pathlib.Path,
+) -> None:
     flow = Token(server)
     way = make(auth=flow, cache=False, params={"key": server.key})
     way.done(way.client.download(server.base + "/bytes/10", tmp_path / "a"))
@@ -253,7 +259,7 @@ def test_hooks_get_the_last_response_of_a_flow(make: Make, server: Server) -> No
     assert seen == [200]
 
 
-def test_a_flow_works_with_a_function_as_transport(make: Make) -> None:
+def test_a_flow_works_with_a_function_as_the_transport(make: Make) -> None:
     def handle(request: wherry.SentRequest) -> wherry.Response:
         return wherry.Response(200 if "X-Signature" in request.headers else 401)
 
@@ -262,11 +268,11 @@ def test_a_flow_works_with_a_function_as_transport(make: Make) -> None:
     assert way.get("http://api.test/", auth=None).status_code == 401
 
 
-def test_basic_has_the_name_of_httpx_too() -> None:
+def test_Basic_has_the_name_of_httpx_too() -> None:
     assert wherry.BasicAuth is wherry.Basic
 
 
-def test_what_cannot_authenticate_is_refused(server: Server) -> None:
+def test_an_invalid_auth_value_is_refused(server: Server) -> None:
     for wrong in (5, "text", ("a", "b", "c")):
         auth: Any = wrong
         with wherry.Client() as client, pytest.raises(TypeError, match="auth="):

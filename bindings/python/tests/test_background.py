@@ -1,4 +1,4 @@
-# Wherry: background sessions in Python, and with the command beside it
+# Wherry: background sessions in Python, together with the command
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMAND = os.environ.get("WHERRY_CLI", os.path.join(BUILT, "wherry-cli"))
 
 pytestmark = pytest.mark.skipif(not os.path.exists(AGENT), reason=f"{AGENT} is not built")
 
-#: What a session of a test is opened with.
+#: The arguments that open a test's session.
 OPTIONS: Any = {
     "agent": AGENT, "agent_idle": 0.2, "stall_bytes_per_second": 0, "trust_env": False,
     "timeout": wherry.Timeout(idle=PATIENCE, connect=PATIENCE, first_byte=PATIENCE),
@@ -49,7 +49,7 @@ def session(state: str) -> Iterator[wherry.BackgroundSession]:
 
 
 def command(state: str, *arguments: str) -> List[Any]:
-    """What `wherry jobs` tells."""
+    """The output of `wherry jobs`."""
     done = subprocess.run(
         [COMMAND, "jobs", *arguments, "--state-dir", state, "--json-output", "--quiet"],
         stdout=subprocess.PIPE, env={**os.environ, "WHERRY_AGENT": AGENT}, timeout=PATIENCE,
@@ -58,7 +58,7 @@ def command(state: str, *arguments: str) -> List[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_D14_a_job_goes_on_and_every_program_finds_it(
+def test_D14_a_job_continues_and_every_program_finds_it(
     server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
 ) -> None:
     gate = server.gate()
@@ -68,7 +68,7 @@ def test_D14_a_job_goes_on_and_every_program_finds_it(
         if job.done_bytes >= 400_000:
             break
 
-    # DC-E03: another process, and another language, has it with its progress.
+    # DC-E03: another process, in another language, finds the job and its progress.
     if os.path.exists(COMMAND):
         (told,) = command(state, "list")
         assert (told["job"], told["state"], told["tag"]) == (number, "running", "one")
@@ -116,7 +116,7 @@ def test_DC_E01_a_job_outlives_the_program_that_started_it(
     assert os.path.getsize(tmp_path / "a") == SIZE
 
 
-def test_DC_E04_E05_what_one_started_others_pause_resume_and_cancel(
+def test_DC_E04_E05_other_programs_pause_resume_and_cancel_a_job(
     server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
 ) -> None:
     gate = server.gate()
@@ -142,7 +142,7 @@ def test_DC_E04_E05_what_one_started_others_pause_resume_and_cancel(
     assert os.listdir(files) == []
 
 
-def test_DC_E11_DC_E12_what_goes_wrong_is_told(
+def test_DC_E11_DC_E12_failures_are_reported(
     server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
 ) -> None:
     job = session.wait(session.download(server.url("/status/404"), tmp_path / "a"), PATIENCE)
@@ -176,7 +176,7 @@ def test_DC_E11_DC_E12_what_goes_wrong_is_told(
 
 @pytest.mark.parametrize("resume", [True, False])
 @pytest.mark.parametrize("background", [True, False])
-def test_D2_resumable_or_not_in_the_background_or_not(
+def test_D2_background_downloads_can_be_resumable_or_not(
     server: Server, session: wherry.BackgroundSession, tmp_path: Any, background: bool, resume: bool
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", cut=400_000, times=1)
@@ -192,18 +192,18 @@ def test_D2_resumable_or_not_in_the_background_or_not(
 
 
 def kill_agent(state: str) -> None:
-    """kill -9, and waits until it is dead."""
+    """kill -9, and waits until the process is dead."""
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(os.path.join(state, "agent.sock"))
         peer = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     agent = int.from_bytes(peer[:4], "little")
     os.kill(agent, signal.SIGKILL)
     with open(os.path.join(state, "agent.lock"), "r+b") as lock:
-        # Its lock is free when it is dead.
+        # The kernel releases its lock when it is dead.
         fcntl.lockf(lock, fcntl.LOCK_EX)
 
 
-def test_D14_DR15_a_job_that_was_put_off_keeps_its_time(
+def test_D14_DR15_a_deferred_job_keeps_its_start_time(
     server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", status_first=503, status_times=1, retry_after=3600)
@@ -216,7 +216,7 @@ def test_D14_DR15_a_job_that_was_put_off_keeps_its_time(
     (after,) = session.jobs()
 
     assert (after.state, after.retry_at, len(server.log())) == ("waiting", before.retry_at, 1)
-    session.resume(number)  # told to, it asks at once
+    session.resume(number)  # retries at once when requested
     assert session.wait(number, PATIENCE).state == "done"
     assert os.path.getsize(tmp_path / "a") == SIZE
 
@@ -244,7 +244,7 @@ def test_U17_an_upload_outlives_the_program_that_started_it(
         env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(wherry.__file__))},
     )  # fmt: skip
     assert child.returncode == -signal.SIGKILL
-    picture.unlink()  # It was read before.
+    picture.unlink()  # The file was read earlier.
     number = child.stdout.decode().strip()
     server.wait(requests=1)
     (job,) = session.jobs()
@@ -261,7 +261,7 @@ def test_U17_an_upload_outlives_the_program_that_started_it(
     assert os.listdir(os.path.join(state, "jobs")) == [number + ".job"]
 
 
-def test_U17_an_upload_is_paused_and_sent_from_its_start(
+def test_U17_a_paused_upload_restarts_from_its_beginning(
     server: Server, session: wherry.BackgroundSession, state: str
 ) -> None:
     from test_uploads import png
@@ -275,7 +275,7 @@ def test_U17_an_upload_is_paused_and_sent_from_its_start(
     server.wait(requests=2)
     server.open_gate(gate)
     assert session.wait(number, PATIENCE).state == "done"
-    # And one that is cancelled leaves nothing.
+    # A cancelled upload leaves no files.
     other = session.upload(server.url("/sink", gate="never"), png(4, 4))
     session.cancel(other)
     assert session.wait(other, PATIENCE).state == "cancelled"
@@ -284,7 +284,9 @@ def test_U17_an_upload_is_paused_and_sent_from_its_start(
     )
 
 
-def test_D14_the_same_with_asyncio(server: Server, state: str, tmp_path: Any) -> None:
+def test_D14_asyncio_supports_background_jobs_too(
+    server: Server, state: str, tmp_path: Any,
+) -> None:
     from test_uploads import png
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-# Wherry: background sessions in Python on damaged files, with wrong ids, and for many jobs
+# Wherry: background sessions in Python with damaged files, wrong ids, and many jobs
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not os.path.exists(AGENT), reason=f"{AGENT} is n
 
 
 def kill_agent(folder: str) -> None:
-    """kill -9 of the agent that began last; returns when it is dead."""
+    """kill -9 of the most recent agent; returns when it is dead."""
     with open(os.path.join(folder, "log"), encoding="utf-8") as log:
         lines = [line for line in log if line.rstrip().endswith("begins")]
     number = int(lines[-1].split("[")[1].split("]")[0])
@@ -43,7 +43,7 @@ def keys(server: Server) -> List[Any]:
 
 
 def within(seconds: float, work: Callable[[], Any]) -> Any:
-    """What the work gives; it may not take longer: the issue is the wait."""
+    """The result of `work`, which must not take longer: the bug was the wait."""
     start = time.perf_counter()
     try:
         return work()
@@ -53,7 +53,7 @@ def within(seconds: float, work: Callable[[], Any]) -> Any:
 
 # Each of these calls waited for 30 s.
 @pytest.mark.parametrize("number", ["", "x", "../x", "F" * 32, "0" * 32])
-def test_D14_an_id_that_no_job_has_is_not_found_at_once(
+def test_D14_an_unknown_job_id_fails_at_once(
     session: wherry.BackgroundSession, number: str  # noqa: F811
 ) -> None:
     for verb in (session.pause, session.resume, session.cancel, session.acknowledge):
@@ -66,7 +66,7 @@ def test_D14_an_id_that_no_job_has_is_not_found_at_once(
     assert session.job(number) is None
 
 
-def test_D14_an_id_that_no_job_has_is_not_found_at_once_with_an_agent_too(
+def test_D14_an_unknown_job_id_fails_at_once_with_an_agent_too(
     server: Server, session: wherry.BackgroundSession, tmp_path: Any  # noqa: F811
 ) -> None:
     session.download(server.url("/bytes/10", gate="never"), tmp_path / "a")
@@ -76,7 +76,7 @@ def test_D14_an_id_that_no_job_has_is_not_found_at_once_with_an_agent_too(
         assert caught.value.reason == "not_found"
 
 
-# The losers waited 2 s for a lock that the winner keeps for its life.
+# The losing programs waited 2 s for a lock that the winner keeps for its lifetime.
 def test_D14_programs_that_start_an_agent_together_do_not_wait_for_each_other(
     server: Server, state: str, tmp_path: Any  # noqa: F811
 ) -> None:
@@ -95,7 +95,7 @@ def test_D14_programs_that_start_an_agent_together_do_not_wait_for_each_other(
         thread.start()
     for thread in threads:
         thread.join()
-    # Each took 2.05 s; a machine that is busy needs some time all the same.
+    # Each took 2.05 s. The limit leaves room for a busy machine.
     assert len(times) == 4 and max(times) < 1.5
 
 
@@ -122,7 +122,7 @@ def test_U17_a_stored_body_that_has_changed_is_not_sent(server: Server, state: s
         own.acknowledge(job)
 
 
-def test_D14_a_record_that_cannot_be_read_is_listed_and_acknowledging_deletes_it(
+def test_D14_an_unreadable_record_is_listed_and_acknowledging_deletes_it(
     server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any  # noqa: F811
 ) -> None:
     number = session.download(server.url("/bytes/10", gate="never"), tmp_path / "a")
@@ -137,12 +137,12 @@ def test_D14_a_record_that_cannot_be_read_is_listed_and_acknowledging_deletes_it
     assert isinstance(job.error, wherry.FileError) and job.error.reason == "damaged_job"
     assert path in str(job.error) and f"jobs clean {number}" in str(job.error)
     assert "damaged_job" in job.describe()
-    session.cancel(number)  # Of a job that is over nothing changes.
+    session.cancel(number)  # A finished job never changes.
     session.acknowledge(job)
     assert session.jobs() == [] and os.listdir(os.path.join(state, "jobs")) == []
 
 
-def test_U17_each_attempt_has_the_job_as_its_idempotency_key(
+def test_U17_each_attempt_sends_the_job_id_as_its_idempotency_key(
     server: Server, session: wherry.BackgroundSession, state: str  # noqa: F811
 ) -> None:
     from test_uploads import png
@@ -151,7 +151,7 @@ def test_U17_each_attempt_has_the_job_as_its_idempotency_key(
     number = session.upload(server.url("/sink", stall=1, gate=gate), png(64, 64))
     server.wait(requests=1)
     kill_agent(state)
-    assert session.job(number) is not None  # Whoever looks starts the next agent.
+    assert session.job(number) is not None  # Any look at the jobs starts the next agent.
     server.wait(requests=2)
     server.open_gate(gate)
     assert session.wait(number, PATIENCE).state == "done"
@@ -162,7 +162,7 @@ def test_U17_each_attempt_has_the_job_as_its_idempotency_key(
     assert keys(server)[2:] == ["mine"]
 
 
-def test_D14_verbs_reach_all_jobs_or_those_of_a_url_a_tag_or_a_path(
+def test_D14_commands_apply_to_all_jobs_or_to_those_of_a_URL_a_tag_or_a_path(
     server: Server, session: wherry.BackgroundSession, tmp_path: Any  # noqa: F811
 ) -> None:
     one = server.url("/bytes/1000", hold=1, gate="never")

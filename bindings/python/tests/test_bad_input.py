@@ -1,4 +1,4 @@
-# Wherry: what a caller, a disk or a server may do wrong: it is answered, and never more than that
+# Wherry: mistakes by callers, disks, and servers are errors, and never worse
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SIZE, CUT, LIMIT = 2_000_000, 400_000, 1_024_000
 
 @pytest.fixture
 def open_folder() -> Iterator[str]:
-    """A folder that any user may walk into; pytest's own are closed."""
+    """A folder that any user may enter; pytest's own folders are private."""
     with tempfile.TemporaryDirectory(prefix="wherry-test-") as folder:
         os.chmod(folder, 0o755)
         yield folder
 
 
 def as_nobody(code: str) -> Dict[str, Any]:
-    """Runs a program that stops being root, if it was, and what it put into `told`."""
+    """Runs a program without root rights and returns what it put into `told`."""
     full = f"""
 import json, os, wherry
 def failure(function, *arguments, **options):
@@ -56,7 +56,7 @@ print(json.dumps(told))
 
 
 @pytest.mark.parametrize("query", ["", "&chunked=1"])
-def test_DC_C09_a_disk_that_takes_no_more_is_an_error_and_leaves_no_file(
+def test_DC_C09_a_full_disk_is_an_error_and_leaves_no_file(
     server: Server, tmp_path: Any, query: str
 ) -> None:
     code = f"""
@@ -74,7 +74,7 @@ with wherry.Client(max_retries=0) as client:
     assert not (tmp_path / "file").exists()
 
 
-def test_DC_C09_a_full_disk_keeps_what_came_and_it_goes_on_with_space(
+def test_DC_C09_a_full_disk_keeps_the_partial_file_and_the_download_resumes_with_space(
     server: Server, tmp_path: Any
 ) -> None:
     path = str(tmp_path / "file")
@@ -112,7 +112,7 @@ with wherry.Client(max_retries=0) as client:
 @pytest.mark.parametrize(
     ("mode", "path", "reason"), [(0o555, "a", "read_only"), (0o444, "x/a", "no_permission")]
 )
-def test_DC_C10_a_folder_that_cannot_be_written_is_an_error_before_any_traffic(
+def test_DC_C10_a_read_only_folder_is_an_error_before_any_traffic(
     server: Server, open_folder: str, mode: int, path: str, reason: str
 ) -> None:
     os.mkdir(os.path.join(open_folder, "closed"))
@@ -136,7 +136,7 @@ told["count"] = client.count()
     ("path", "reason"),
     [("none/x", "no_file"), ("plain/x", "bad_directory"), ("", "is_directory")],
 )
-def test_S11_a_target_that_cannot_be_is_an_error_before_any_traffic(
+def test_S11_an_impossible_target_is_an_error_before_any_traffic(
     server: Server, client: wherry.Client, tmp_path: Any, path: str, reason: str
 ) -> None:
     (tmp_path / "plain").write_text("mine")
@@ -148,7 +148,7 @@ def test_S11_a_target_that_cannot_be_is_an_error_before_any_traffic(
     assert server.log() == [] and (tmp_path / "plain").read_text() == "mine"
 
 
-def test_C12_a_storage_folder_that_cannot_be_made_is_an_error(open_folder: str) -> None:
+def test_C12_a_storage_folder_that_cannot_be_created_is_an_error(open_folder: str) -> None:
     os.mkdir(os.path.join(open_folder, "closed"), 0o555)
     storage = os.path.join(open_folder, "closed", "storage")
 
@@ -161,7 +161,7 @@ told["storage"] = failure(wherry.Client, storage_directory={storage!r})
     assert os.listdir(os.path.join(open_folder, "closed")) == []
 
 
-# Servers that lie
+# Servers that send wrong data
 
 
 @pytest.mark.parametrize(
@@ -178,17 +178,17 @@ told["storage"] = failure(wherry.Client, storage_directory={storage!r})
         ("/loop", wherry.HTTPStatusError, "too_many_redirects"),
     ],
 )
-def test_S11_a_lying_server_ends_in_an_error(
+def test_S11_a_malformed_response_is_an_error(
     server: Server, client: wherry.Client, path: str, kind: Any, reason: str
 ) -> None:
     with pytest.raises(kind) as caught:
         client.get(server.url(path))
 
     assert caught.value.reason == reason and caught.value.message
-    assert client.get(server.url("/echo")).ok  # It is none the worse for it.
+    assert client.get(server.url("/echo")).ok  # The client still works.
 
 
-def test_S11_more_bytes_than_were_announced_belong_to_nobody(
+def test_S11_bytes_beyond_the_announced_length_are_discarded(
     server: Server, client: wherry.Client
 ) -> None:
     assert len(client.get(server.url("/bytes/1000?more=100")).content) == 1000
@@ -205,7 +205,7 @@ def test_S11_more_bytes_than_were_announced_belong_to_nobody(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )  # fmt: skip
-def test_S11_what_no_http_server_would_say_is_a_network_error(
+def test_S11_a_response_that_is_not_HTTP_is_a_network_error(
     server: Server, client: wherry.Client, answer: str
 ) -> None:
     script = {"raw": [{"raw": [["send", answer], ["fin"]]}]}
@@ -228,7 +228,7 @@ HANDLES = (
 
 @pytest.fixture
 def objects(mock: wherry.MockTransport) -> Iterator[Dict[str, int]]:
-    """An object of each kind; what a test has not freed is freed at the end."""
+    """Creates an object of each kind; frees the rest at the end of the test."""
     mock.add(None, "*", text="x")
     found: Dict[str, int] = {"config": made(lib.wherry_config_new)}
     assert lib.wherry_config_set_stub(found["config"], mock._handle) == codes.OK
@@ -266,7 +266,7 @@ def test_S11_every_handle_is_freed_once(objects: Dict[str, int]) -> None:
         assert is_bad_handle(free(handle)), kind
 
 
-def test_S11_a_handle_of_another_kind_is_answered_and_stays_good(
+def test_S11_a_handle_of_the_wrong_kind_is_an_error_and_stays_valid(
     objects: Dict[str, int],
 ) -> None:
     for kind in objects:
@@ -278,7 +278,7 @@ def test_S11_a_handle_of_another_kind_is_answered_and_stays_good(
 
 
 def calls() -> List[Tuple[str, str, List[str]]]:
-    """Name, result and parameters of each function whose first parameter is a handle."""
+    """Name, result, and parameters of each function whose first parameter is a handle."""
     lines = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
     found = []
     for line in filter(None, lines):
@@ -290,7 +290,7 @@ def calls() -> List[Tuple[str, str, List[str]]]:
     return found
 
 
-def test_S11_every_function_answers_null_and_freed_and_foreign_handles(
+def test_S11_every_function_rejects_null_freed_and_foreign_handles(
     objects: Dict[str, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Any,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -298,7 +298,7 @@ def test_S11_every_function_answers_null_and_freed_and_foreign_handles(
     place = ctypes.addressof(memory)
 
     def value(parameter: str) -> Any:
-        """Something that would do, so that the handle is what is wrong."""
+        """A valid value, so that the handle is the only error."""
         if re.search(r"\*(\w+)$", parameter) is None:
             return 0.0 if parameter.startswith("double") else int(parameter.endswith(" capacity"))
         return b"a" if parameter.startswith("const char *") and "**" not in parameter else place
@@ -311,7 +311,7 @@ def test_S11_every_function_answers_null_and_freed_and_foreign_handles(
         other = made(lib.wherry_json_new if kind != "json" else lib.wherry_config_new)
         for wrong in (0, objects[kind], other, 1 << 40):
             ctypes.memset(memory, 0, ctypes.sizeof(memory))
-            memory[0] = 256  # The size that structs want to hear.
+            memory[0] = 256  # The size that structs require.
             answer = getattr(lib, name)(wrong, *map(value, rest))
             if name == "wherry_client_new" and wrong == 0:  # NULL is the default config.
                 assert (answer, lib.wherry_client_free(memory[0])) == (codes.OK, codes.OK)
@@ -326,7 +326,7 @@ def test_S11_every_function_answers_null_and_freed_and_foreign_handles(
         ) == codes.OK
 
 
-def test_S11_what_was_closed_says_so_and_is_closed_again(
+def test_S11_a_closed_object_says_so_and_can_be_closed_again(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     handle = client.start_download(server.url("/bytes/10"), tmp_path / "file")
@@ -367,7 +367,7 @@ def test_S11_what_was_closed_says_so_and_is_closed_again(
         assert refused.value.reason == "closed"
 
 
-# Numbers and words that do not exist
+# Unknown numbers and names
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_S11_what_was_closed_says_so_and_is_closed_again(
     ],
     ids=str,
 )  # fmt: skip
-def test_S11_a_setting_that_does_not_exist_is_refused_and_changes_nothing(
+def test_S11_an_unknown_setting_is_refused_and_changes_nothing(
     server: Server, client: wherry.Client, setting: Any
 ) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
@@ -396,7 +396,7 @@ def test_S11_a_setting_that_does_not_exist_is_refused_and_changes_nothing(
     assert echo["query"][1:] == [["a[]", "1"]]
 
 
-def test_S11_numbers_that_are_not_in_the_header_are_refused(objects: Dict[str, int]) -> None:
+def test_S11_numbers_that_the_header_does_not_define_are_refused(objects: Dict[str, int]) -> None:
     client, request = objects["client"], objects["request"]
     for status in (
         lib.wherry_client_set_option(client, 9999, 1),
@@ -422,10 +422,10 @@ def test_S11_numbers_that_are_not_in_the_header_are_refused(objects: Dict[str, i
             wherry.Compression(**wrong)
 
 
-# Pictures that cannot be read
+# Unreadable images
 
 
-def test_U11_pictures_that_cannot_be_read_are_named_and_nothing_is_sent(
+def test_U11_unreadable_images_are_named_and_nothing_is_sent(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     (tmp_path / "words.png").write_text("no picture")
@@ -443,12 +443,12 @@ def test_U11_pictures_that_cannot_be_read_are_named_and_nothing_is_sent(
             client.upload(server.url("/sink"), [png(4, 4), picture], compression=small)
         assert type(caught.value) is kind and caught.value.reason == reason
         failed = [(f.index, f.reason) for f in caught.value.failed_images if f.reason == reason]
-        # A file that cannot be opened is refused when it is added, so there is no list yet.
+        # A file that cannot be opened is refused when it is added, before the list exists.
         assert failed == ([] if reason == "no_file" else [(1, reason)])
     assert server.log() == []
 
 
-def test_U11_a_picture_of_somebody_else_is_no_permission(
+def test_U11_an_image_owned_by_another_user_is_a_permission_error(
     server: Server, open_folder: str
 ) -> None:
     path = os.path.join(open_folder, "secret.png")

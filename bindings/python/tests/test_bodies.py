@@ -1,4 +1,4 @@
-# Wherry: bodies of requests, from memory, files and iterators
+# Wherry: request bodies from memory, files, and iterators
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import wherry
 from wherry._body import Source
 
 
-def test_R9_bytes_text_and_files_are_bodies(
+def test_R9_bytes_text_and_files_are_valid_bodies(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     path = tmp_path / "body.bin"
@@ -32,8 +32,8 @@ def test_R9_bytes_text_and_files_are_bodies(
         assert body(client.post(url, data=file).json()) == b"0123456789"
     with open(path, "rb") as file:
         file.seek(4)
-        told = client.post(url, data=file).json()
-        assert (body(told), told["chunked"]) == (b"456789", False)
+        report = client.post(url, data=file).json()
+        assert (body(report), report["chunked"]) == (b"456789", False)
 
 
 def test_R9_a_missing_file_fails_before_connecting(
@@ -49,13 +49,13 @@ def test_R9_a_generator_is_streamed(server: Server, client: wherry.Client) -> No
         for number in range(300):
             yield b"%08d" % number * 1000
 
-    told = client.post(server.url("/sink"), data=pieces()).json()
+    report = client.post(server.url("/sink"), data=pieces()).json()
 
-    assert told["bytes"] == 300 * 8000
+    assert report["bytes"] == 300 * 8000
     assert server.log()[0]["headers"]
 
 
-def test_R9_what_a_generator_raises_is_raised_and_cancels(
+def test_R9_an_exception_in_a_generator_is_raised_and_cancels(
     server: Server, client: wherry.Client
 ) -> None:
     def pieces() -> Iterator[bytes]:
@@ -82,16 +82,16 @@ client.put(url, data=pathlib.Path(wherry.__file__))
     held = most_memory(before, "client.put(url, data=large.read_bytes())")
 
     assert used < 8 << 20
-    assert held > 100 << 20  # What is held is seen.
+    assert held > 100 << 20  # Memory use is measured.
 
 
-def test_files_make_a_multipart_form(
+def test_files_create_a_multipart_form(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     path = tmp_path / "note.txt"
     path.write_bytes(b"on disk")
     with open(path, "rb") as file:
-        told = client.post(
+        report = client.post(
             server.url("/echo"),
             data={"title": "Ferien"},
             files={
@@ -101,7 +101,7 @@ def test_files_make_a_multipart_form(
             },
         ).json()
 
-    parts = {part["name"]: part for part in told["parts"]}
+    parts = {part["name"]: part for part in report["parts"]}
     assert list(parts) == ["title", "a", "b", "c"]
     assert parts["a"]["filename"] == "note.txt" and parts["b"]["type"] == "application/x-b"
     assert parts["title"]["text"] == "Ferien"
@@ -109,7 +109,9 @@ def test_files_make_a_multipart_form(
         assert parts[name]["sha256"] == hashlib.sha256(content).hexdigest()
 
 
-def test_R9_buffers_are_bodies_and_numbers_are_not(server: Server, client: wherry.Client) -> None:
+def test_R9_buffers_are_valid_bodies_and_numbers_are_not(
+    server: Server, client: wherry.Client,
+) -> None:
     words = array.array("B", b"abc")
     text = ctypes.create_string_buffer(b"abc", 3)
     for buffer in (words, text, memoryview(b"abc"), bytearray(b"abc")):
@@ -123,14 +125,14 @@ def test_R9_buffers_are_bodies_and_numbers_are_not(server: Server, client: wherr
         client.post(server.url("/echo"), content=7)
 
 
-def test_R9_a_file_that_grows_while_it_is_sent_is_an_error_with_both_counts(
+def test_R9_a_file_that_grows_during_the_upload_is_an_error_with_both_counts(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     path = tmp_path / "growing"
     path.write_bytes(b"x" * 600_001)
 
     class Growing:
-        """A file that somebody appends to once, after its size was announced."""
+        """A file that grows once, after its size was announced."""
 
         def __init__(self, file: BinaryIO) -> None:
             self._file = file
@@ -155,10 +157,10 @@ def test_R9_a_file_that_grows_while_it_is_sent_is_an_error_with_both_counts(
             client.post(server.url("/sink"), data=Growing(file))
 
 
-def test_R9_what_the_library_says_of_a_body_is_not_taken_for_its_end(
+def test_R9_a_library_error_in_a_body_is_not_taken_for_its_end(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
-    """A transfer without a streamed body takes no bytes, and runs on."""
+    """A transfer without a streamed body takes no bytes and keeps running."""
     with client.start_download(
         server.url("/bytes/2000000", hold=1000000, gate=server.gate()), tmp_path / "file"
     ) as handle:
@@ -172,7 +174,7 @@ def test_R9_what_the_library_says_of_a_body_is_not_taken_for_its_end(
         Source(iter([b"x"])).give(handle._exchange.transfer)
 
 
-def test_paths_are_bytes(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+def test_paths_may_be_bytes(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
 
     client.download(server.url("/bytes/100"), path)

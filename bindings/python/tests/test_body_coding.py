@@ -1,4 +1,4 @@
-# Wherry: bodies of requests that are sent as gzip or deflate
+# Wherry: request bodies compressed with gzip or deflate
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINES = b"".join(b'{"line": %d, "text": "as before"}\n' % number for number in r
 
 
 def check(told: Any, data: bytes) -> None:
-    """The server could inflate what came, and that was `data`."""
+    """The server decompressed the body, and it equals `data`."""
     assert told["whole"] is True
     assert told["inflated"] == len(data)
     assert told["inflated_sha256"] == hashlib.sha256(data).hexdigest()
@@ -25,7 +25,7 @@ def check(told: Any, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_R37_bodies_go_out_compressed_and_the_server_inflates_them(
+def test_R37_bodies_are_sent_compressed_and_the_server_decompresses_them(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, coding: str
 ) -> None:
     path = tmp_path / "lines"
@@ -49,7 +49,7 @@ def test_R37_bodies_go_out_compressed_and_the_server_inflates_them(
     check(told, b"a=" + b"b" * 5000)
 
 
-def test_R37_the_client_decides_unless_the_request_does(server: Server) -> None:
+def test_R37_the_client_setting_applies_unless_the_request_sets_its_own(server: Server) -> None:
     url = server.url("/echo")
     with wherry.Client(body_coding="gzip") as client:
         told = client.post(url, content=LINES).json()
@@ -65,7 +65,7 @@ def test_R37_the_client_decides_unless_the_request_does(server: Server) -> None:
         assert field(told, "Content-Encoding") == []
 
 
-def test_R37_of_what_is_coded_already_a_setting_decides(
+def test_R37_a_setting_decides_about_bodies_that_are_already_compressed(
     server: Server, client: wherry.Client
 ) -> None:
     url = server.url("/echo")

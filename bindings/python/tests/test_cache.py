@@ -16,7 +16,7 @@ URL = "http://nowhere.invalid/items"
 
 @pytest.fixture
 def stored(mock: wherry.MockTransport, tmp_path: Any) -> Iterator[wherry.Client]:
-    """A client with a storage of its own, whose time stands still."""
+    """A client with its own storage and a clock that stands still."""
     mock.add(None, "http://nowhere.invalid/bad", 404)
     mock.add(None, "*", json={"a": None, "b": "ä"}, headers={"Set-Cookie": "a=planted"})
     mock.advance(0)
@@ -24,7 +24,7 @@ def stored(mock: wherry.MockTransport, tmp_path: Any) -> Iterator[wherry.Client]
         yield client
 
 
-def test_K1_K2_a_stored_answer_serves_while_it_is_good(
+def test_K1_K2_a_cache_entry_is_served_while_it_is_fresh(
     stored: wherry.Client, mock: wherry.MockTransport
 ) -> None:
     for seconds in (0, -1, 0.0005):
@@ -48,7 +48,7 @@ def test_K1_K2_a_stored_answer_serves_while_it_is_good(
     assert stored.get(URL, cache=0).from_cache
 
 
-def test_K5_C11_another_app_version_and_cache_version_miss(
+def test_K5_C11_a_change_of_app_version_or_cache_version_misses(
     stored: wherry.Client, mock: wherry.MockTransport
 ) -> None:
     def reason(**options: Any) -> str:
@@ -65,14 +65,16 @@ def test_K5_C11_another_app_version_and_cache_version_miss(
     assert reason() == "missing"
 
 
-def test_K7_a_refusal_is_not_stored(stored: wherry.Client, mock: wherry.MockTransport) -> None:
+def test_K7_an_error_response_is_not_stored(
+    stored: wherry.Client, mock: wherry.MockTransport,
+) -> None:
     for _ in range(2):
         assert stored.get("http://nowhere.invalid/bad", cache=60).status_code == 404
     stored.post(URL, files={"a": b"1"}, cache=60)
     assert stored.cache.usage().entries == 0 and len(mock.requests) == 3
 
 
-def test_K8_K9_K10_reading_listing_and_clearing(
+def test_K8_K9_K10_entries_are_read_listed_and_cleared(
     stored: wherry.Client, mock: wherry.MockTransport, tmp_path: Any
 ) -> None:
     stored.get(URL, cache=60)
@@ -113,7 +115,7 @@ def test_K8_K9_K10_reading_listing_and_clearing(
     assert len(mock.requests) == asked + 2
 
 
-def test_K11_an_answer_of_the_programs_own(
+def test_K11_a_program_stores_its_own_response(
     stored: wherry.Client, mock: wherry.MockTransport
 ) -> None:
     stored.cache.write("GET", URL, b"[1]", 60, "application/json")
@@ -130,7 +132,7 @@ def test_K11_an_answer_of_the_programs_own(
         stored.get(URL, cache=float("nan"))
 
 
-def test_K16_the_stored_answer_first_and_then_the_fresh_one(
+def test_K16_the_cached_response_is_returned_first_and_then_the_fresh_one(
     server: Server, tmp_path: Any
 ) -> None:
     url = server.url("/cache")
@@ -154,7 +156,7 @@ def test_K16_the_stored_answer_first_and_then_the_fresh_one(
             client.get(same, cache=86400, on_cached=fail)
 
 
-def test_K16_another_policy_is_refused(stored: wherry.Client, mock: wherry.MockTransport) -> None:
+def test_K16_other_policies_are_refused(stored: wherry.Client, mock: wherry.MockTransport) -> None:
     def note(_: wherry.Response) -> None:
         raise AssertionError("nothing is stored")
 
@@ -169,7 +171,7 @@ def test_K16_another_policy_is_refused(stored: wherry.Client, mock: wherry.MockT
     assert len(mock.requests) == 1
 
 
-def test_K19_who_sends_other_credentials_never_gets_the_answer(
+def test_K19_requests_with_other_credentials_never_get_the_response(
     stored: wherry.Client, mock: wherry.MockTransport
 ) -> None:
     cases: List[Any] = [
@@ -185,7 +187,7 @@ def test_K19_who_sends_other_credentials_never_gets_the_answer(
         assert found.from_cache
 
 
-def test_K19_users_are_kept_apart(stored: wherry.Client, tmp_path: Any) -> None:
+def test_K19_users_have_separate_entries(stored: wherry.Client, tmp_path: Any) -> None:
     def is_cached(**options: Any) -> bool:
         return stored.get(URL, cache=60, **options).from_cache
 
@@ -215,13 +217,13 @@ def test_K14_limits_are_settings(stored: wherry.Client) -> None:
         stored.cache.read("GET", URL + "/2")
 
 
-def test_C12_where_nothing_can_be_stored_requests_work(
+def test_C12_requests_succeed_without_usable_storage(
     mock: wherry.MockTransport, tmp_path: Any
 ) -> None:
     path = tmp_path / "taken"
     mock.add(None, "*", text="yes")
     with wherry.Client(transport=mock, storage_directory=str(path)) as client:
-        path.write_text("mine")  # after the client was made: else that would be the error
+        path.write_text("mine")  # after the client exists: otherwise creating it would fail
         for _ in range(2):
             assert client.get(URL, cache=60).text == "yes"
         with pytest.raises(wherry.FileError) as caught:
@@ -229,7 +231,7 @@ def test_C12_where_nothing_can_be_stored_requests_work(
         assert caught.value.reason == "bad_storage"
 
 
-def test_K2_K8_K9_K16_with_asyncio(mock: wherry.MockTransport, tmp_path: Any) -> None:
+def test_K2_K8_K9_K16_asyncio_uses_the_cache_too(mock: wherry.MockTransport, tmp_path: Any) -> None:
     mock.add(None, "*", text="yes")
     mock.advance(0)
 

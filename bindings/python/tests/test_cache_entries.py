@@ -21,7 +21,7 @@ def way(tmp_path: pathlib.Path) -> Iterator[wherry.Client]:
 
 
 def place(server: Server, path: str) -> str:
-    """A URL without `key=` in its query, which is the name of a secret."""
+    """A URL without a `key=` query parameter, because that is a secret name."""
     return f"{server.base}/@{server.key}{path}"
 
 
@@ -32,10 +32,10 @@ def planted(folder: pathlib.Path) -> List[pathlib.Path]:
 
 
 @pytest.mark.parametrize("options", [{}, {"cache": 3600}])
-def test_SEC_C10_secrets_in_a_query_are_digests_in_entries(
+def test_SEC_C10_entries_store_secrets_of_a_query_as_digests(
     server: Server, way: wherry.Client, tmp_path: pathlib.Path, options: Any
 ) -> None:
-    # The file of an entry had ?token=, ?password= and ?access_token= in clear text.
+    # The file of an entry had ?token=, ?password= and ?access_token= in plain text.
     url = place(server, "/cache?control=max-age=3600&page=1")
     bodies = {}
     for name in ("token", "password", "access_token"):
@@ -48,7 +48,7 @@ def test_SEC_C10_secrets_in_a_query_are_digests_in_entries(
     assert planted(tmp_path / "store") == []
     entries = way.cache.entries()
     assert entries and not [entry for entry in entries if "planted" in entry.url]
-    # A listed URL, and the entry itself, find their response again, and no other.
+    # A listed URL, and the entry itself, find their own response and no other.
     for entry in entries:
         assert [one.id for one in way.cache.entries(entry.url, stores=entry.store)] == [entry.id]
         assert way.cache.open(entry).content in bodies.values()
@@ -58,7 +58,7 @@ def test_SEC_C10_secrets_in_a_query_are_digests_in_entries(
         way.cache.open(entries[-1])
 
 
-def test_SEC_C10_secret_names_of_the_program_count_too(
+def test_SEC_C10_secret_names_set_by_the_program_are_hidden_too(
     server: Server, tmp_path: pathlib.Path
 ) -> None:
     store = tmp_path / "store"
@@ -70,10 +70,10 @@ def test_SEC_C10_secret_names_of_the_program_count_too(
 
 
 @pytest.mark.parametrize("options", [{}, {"cache": 3600}])
-def test_K19_SEC_C2_cookies_that_the_program_gave_keep_users_apart(
+def test_K19_SEC_C2_cookies_set_by_the_program_separate_users(
     server: Server, tmp_path: pathlib.Path, options: Any
 ) -> None:
-    # Two programs with the cookie files of two users were given each other's pages.
+    # Two programs with the cookie files of two users got each other's pages.
     url = place(server, "/cache?control=max-age=3600")
     bodies = []
     for user in ("anna", "berta", None, "anna"):
@@ -84,7 +84,9 @@ def test_K19_SEC_C2_cookies_that_the_program_gave_keep_users_apart(
     assert bodies[0] == bodies[3] and len(set(bodies)) == 3 == len(server.log())
 
 
-def test_K13_cookies_of_a_server_do_not_split_the_cache(server: Server, way: wherry.Client) -> None:
+def test_K13_cookies_set_by_a_server_do_not_split_the_cache(
+    server: Server, way: wherry.Client,
+) -> None:
     url = place(server, "/cache?control=max-age=3600")
     first = way.get(url)
     way.get(place(server, "/cookies/set?a=1&attributes=Path%3D/"))
@@ -92,10 +94,10 @@ def test_K13_cookies_of_a_server_do_not_split_the_cache(server: Server, way: whe
     assert way.get(url).from_cache and way.get(url).content == first.content
 
 
-def test_K10_a_deleted_folder_is_made_anew(
+def test_K10_a_deleted_folder_is_created_again(
     server: Server, way: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
-    # A program whose folder was deleted stored nothing for the rest of its life.
+    # A program whose folder was deleted stored nothing until it ended.
     url = place(server, "/cache?control=max-age=3600")
     way.get(url + "&page=1")
     shutil.rmtree(tmp_path / "store")
@@ -105,7 +107,7 @@ def test_K10_a_deleted_folder_is_made_anew(
     assert answer.from_cache and way.cache.usage().entries >= 1
 
 
-def test_L3_reads_of_the_cache_are_in_the_log(server: Server, way: wherry.Client) -> None:
+def test_L3_the_log_shows_cache_reads(server: Server, way: wherry.Client) -> None:
     url = place(server, "/cache?control=max-age=3600")
     with way.log("debug") as log:
         with pytest.raises(wherry.CacheMissError):

@@ -1,6 +1,6 @@
 # Wherry: row R35 of features.md
 # SPDX-License-Identifier: Apache-2.0
-"""Chains of requests, blocking and for asyncio."""
+"""Chains of requests, blocking and with asyncio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
 
 
 def chain_of(way: Any, function: Callable[[Any, Any], None], **options: Any) -> Any:
-    """A chain whose function is a coroutine function where the test is about these."""
+    """A chain whose function is a coroutine function if the test needs one."""
     if not way.is_coroutine:
         return way.client.chain(function, **options)
 
@@ -44,7 +44,7 @@ def asked(server: Server) -> List[str]:
     return [told["path"] for told in server.log()]
 
 
-def test_R35_login_profile_bind(way: Way, server: Server) -> None:
+def test_R35_a_chain_runs_login_then_profile_then_bind(way: Way, server: Server) -> None:
     told: List[Tuple[int, int]] = []
 
     def steps(chain: Any, previous: Any) -> None:
@@ -68,7 +68,7 @@ def test_R35_login_profile_bind(way: Way, server: Server) -> None:
         way.done(chain.run())
 
 
-def test_R35_a_branch_and_what_was_added_before(way: Way, server: Server) -> None:
+def test_R35_a_branch_runs_in_addition_to_earlier_steps(way: Way, server: Server) -> None:
     def steps(chain: Any, previous: Any) -> None:
         if previous is not None and previous.status_code == 204:
             chain.get(server.url("/text/old"))
@@ -81,7 +81,7 @@ def test_R35_a_branch_and_what_was_added_before(way: Way, server: Server) -> Non
         assert asked(server)[before:] == expected
 
 
-def test_R35_stop_leaves_out_what_was_added(way: Way, server: Server) -> None:
+def test_R35_stop_skips_the_remaining_steps(way: Way, server: Server) -> None:
     def steps(chain: Any, previous: Any) -> None:
         if previous is not None:
             chain.stop()
@@ -93,7 +93,7 @@ def test_R35_stop_leaves_out_what_was_added(way: Way, server: Server) -> None:
     assert asked(server) == ["/text/a"]
 
 
-def test_R35_a_failure_ends_it_and_names_the_step(way: Way, server: Server) -> None:
+def test_R35_a_failure_ends_the_chain_and_names_the_step(way: Way, server: Server) -> None:
     chain = chain_of(way, lambda chain, previous: None)
     for path in ("/text/a", "/status/503", "/text/c"):
         chain.get(server.url(path))
@@ -105,7 +105,7 @@ def test_R35_a_failure_ends_it_and_names_the_step(way: Way, server: Server) -> N
     assert asked(server) == ["/text/a", "/status/503"]
 
 
-def test_R35_groups_in_a_chain_and_chains_in_a_group(way: Way, server: Server) -> None:
+def test_R35_chains_contain_groups_and_groups_contain_chains(way: Way, server: Server) -> None:
     def batched(chain: Any, previous: Any) -> None:
         if previous is None:
             batch = way.client.group(all_settled=True)
@@ -135,7 +135,7 @@ def test_R35_groups_in_a_chain_and_chains_in_a_group(way: Way, server: Server) -
         way.done(group.run())
 
 
-def test_R35_what_the_function_raises_ends_the_chain(way: Way, server: Server) -> None:
+def test_R35_an_exception_in_the_function_ends_the_chain(way: Way, server: Server) -> None:
     def broken(chain: Any, previous: Any) -> None:
         if previous is not None:
             raise LookupError("mine")
@@ -157,7 +157,9 @@ def test_R35_a_coroutine_function_needs_an_async_client(server: Server) -> None:
     assert server.log() == []
 
 
-def test_R35_another_thread_cancels_all_of_it(client: wherry.Client, server: Server) -> None:
+def test_R35_another_thread_cancels_the_complete_chain(
+    client: wherry.Client, server: Server,
+) -> None:
     chain = client.chain(lambda chain, previous: None)
     chain.get(server.url("/text/a", gate=server.gate()))
     chain.get(server.url("/text/b"))
@@ -200,7 +202,9 @@ def test_R35_cancelling_the_task_cancels_the_function_too(server: Server) -> Non
     assert server.log() == []
 
 
-def test_R35_an_exception_ends_its_chain_alone_where_all_settle(way: Way, server: Server) -> None:
+def test_R35_an_exception_ends_only_its_chain_in_an_all_settled_group(
+    way: Way, server: Server,
+) -> None:
     def broken(chain: Any, previous: Any) -> None:
         if previous is not None:
             raise RuntimeError("no")

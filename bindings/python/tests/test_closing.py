@@ -1,4 +1,4 @@
-# Wherry: clients that are closed while others use them
+# Wherry: clients that are closed while other threads use them
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from conftest import PATIENCE
 import wherry
 
 
-def test_M12_a_client_that_is_closed_while_threads_use_it_says_so(
+def test_M12_a_client_closed_during_use_reports_that_it_is_closed(
     mock: wherry.MockTransport, threads: ThreadPoolExecutor, tmp_path: Any
 ) -> None:
-    # What had looked at the client before it was closed called its handle a bad one.
+    # A call that had checked the client before it was closed reported a bad handle.
     url = "http://test/file"
     mock.add(None, url, content=b"x")
 

@@ -1,4 +1,4 @@
-# Wherry: configuration, row by row
+# Wherry: configuration, by row
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wherry import _codes as codes
 from wherry._bridge import lib
 
 
-def test_C1_a_changed_time_limit_counts_from_the_next_request(server: Server) -> None:
+def test_C1_a_changed_timeout_applies_from_the_next_request(server: Server) -> None:
     with wherry.Client(timeout=600) as client:
         assert client.get(server.url("/json")).status_code == 200
 
@@ -30,7 +30,7 @@ def test_C1_a_changed_time_limit_counts_from_the_next_request(server: Server) ->
         assert isinstance(caught.value, TimeoutError)
 
 
-def test_C1_the_module_has_a_client_of_its_own(server: Server) -> None:
+def test_C1_the_module_has_a_default_client(server: Server) -> None:
     assert wherry.get(server.url("/json")).json()["code"] == 0
     assert wherry.client() is wherry.client()
     assert wherry.post(server.url("/echo"), json=[1]).json()["json"] == [1]
@@ -46,7 +46,7 @@ def test_C1_the_module_has_a_client_of_its_own(server: Server) -> None:
         ("http://h.test/v1", "foo?a=b", "http://h.test/v1/foo?a=b"),
     ],
 )
-def test_C2_one_rule_joins_base_and_url(
+def test_C2_one_rule_joins_base_and_URL(
     mock: wherry.MockTransport, base: str, url: str, joined: str
 ) -> None:
     mock.add(None, "*")
@@ -57,7 +57,7 @@ def test_C2_one_rule_joins_base_and_url(
     assert answer.url == joined
 
 
-def test_C2_a_relative_url_without_a_base_is_refused_before_sending(client: wherry.Client) -> None:
+def test_C2_a_relative_URL_without_a_base_is_refused_before_sending(client: wherry.Client) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
         client.get("foo")
     assert caught.value.reason == "bad_url"
@@ -77,7 +77,7 @@ def test_C3_ignore_base_changes_the_identifier_too(client: wherry.Client) -> Non
     assert without.startswith(nobody + "_")
 
 
-def test_C3_ignore_base_takes_a_whole_url_for_a_download_and_an_upload_too(
+def test_C3_downloads_and_uploads_can_ignore_the_base_URL_too(
     server: Server, tmp_path: Any
 ) -> None:
     with wherry.Client(base_url="http://127.0.0.1:1/elsewhere/") as client:
@@ -97,7 +97,7 @@ def test_C3_ignore_base_takes_a_whole_url_for_a_download_and_an_upload_too(
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_C4_bases_are_taken_by_name_and_an_unknown_one_sends_nothing(server: Server) -> None:
+def test_C4_a_base_is_selected_by_name_and_an_unknown_name_sends_nothing(server: Server) -> None:
     bases = {"upload": server.base + "/echo/up", "cdn": server.base + "/echo/cdn/"}
     with wherry.Client(base_url=server.base, bases=bases) as client:
         for base, path in ((None, "/echo/x"), ("upload", "/echo/up/x"), ("cdn", "/echo/cdn/x")):
@@ -116,7 +116,7 @@ def test_C4_bases_are_taken_by_name_and_an_unknown_one_sends_nothing(server: Ser
         assert client.get("x", base="upload").url == server.base + "/echo/up/x"
 
 
-def test_C4_three_servers_are_reached_by_name(server: Server) -> None:
+def test_C4_a_client_reaches_three_servers_by_name(server: Server) -> None:
     servers = [start_server() for _ in range(2)]
     try:
         ports = [next(one)["port"] for one in servers]
@@ -133,10 +133,10 @@ def test_C4_three_servers_are_reached_by_name(server: Server) -> None:
         assert found == [["/echo"], ["/echo", "/sink"], ["/echo", "/echo"]]
     finally:
         for running in servers:
-            next(running, None)  # Ends it.
+            next(running, None)  # Ends the connection.
 
 
-def test_C4_the_next_base_is_tried_where_one_cannot_be_reached(server: Server) -> None:
+def test_C4_the_client_tries_the_next_base_if_one_is_unreachable(server: Server) -> None:
     mine = server.url("/echo/mine").partition("?")[0]
     bases = {"down": "http://127.0.0.1:1/", "up": mine}
     params = {"key": server.key}
@@ -158,7 +158,7 @@ def test_C4_the_next_base_is_tried_where_one_cannot_be_reached(server: Server) -
     assert asyncio.run(main()).startswith(mine + "/x")
 
 
-def test_C5_default_parameters_lie_beneath_the_requests_own(server: Server) -> None:
+def test_C5_the_parameters_of_a_request_override_default_parameters(server: Server) -> None:
     with wherry.Client(parameters={"app": "demo", "page": 1}) as client:
         query = client.get(server.url("/echo"), parameters={"page": 2}).json()["query"]
         body = client.post(server.url("/echo"), parameters={"page": 2}).json()["json"]
@@ -170,17 +170,17 @@ def test_C5_default_parameters_lie_beneath_the_requests_own(server: Server) -> N
     assert ["app", "demo"] in query and ["page", "2"] in query and ["page", "1"] not in query
     assert body["app"] == "demo" and body["page"] == 2
     assert given["json"] == [1, 2]
-    assert ["app", "demo"] in given["query"] and ["page", "1"] in given["query"]  # They vanished.
+    assert ["app", "demo"] in given["query"] and ["page", "1"] in given["query"]  # The parameters were lost.
     assert [name for name, _ in bare] == ["key"]
     assert ["app", "demo"] not in later and ["page", "1"] in later
 
 
-def test_C6_an_idle_limit_starts_again_with_every_byte(server: Server) -> None:
+def test_C6_every_byte_restarts_the_idle_timeout(server: Server) -> None:
     with wherry.Client(timeout=wherry.Timeout(idle=1)) as client:
         with pytest.raises(wherry.TimeoutError):
             client.get(server.url("/bytes/1000", stall=10, seconds=600))
 
-    # A machine that stands still for the limit is silent too: then all is tried twice as slowly.
+    # If the machine stalls for as long as the timeout, the test runs again with doubled timeouts.
     limit = 1
     while True:
         with wherry.Client(timeout=wherry.Timeout(idle=limit)) as client:
@@ -195,14 +195,16 @@ def test_C6_an_idle_limit_starts_again_with_every_byte(server: Server) -> None:
     assert whole.elapsed.total_seconds() > limit
 
 
-def test_C6_a_total_limit_covers_everything(server: Server, client: wherry.Client) -> None:
+def test_C6_a_total_timeout_covers_the_complete_request(
+    server: Server, client: wherry.Client,
+) -> None:
     with pytest.raises(wherry.TimeoutError):
         client.get(
             server.url("/drip", bytes=1000, interval_ms=50), timeout=wherry.Timeout(total=0.3)
         )
 
 
-def test_C7_debug_is_a_live_switch_and_off_is_silent(server: Server) -> None:
+def test_C7_debug_can_change_at_any_time_and_prints_nothing_while_off(server: Server) -> None:
     code = (
         "import sys, wherry\n"
         "url = sys.argv[1] if len(sys.argv) > 1 else %r\n"
@@ -219,7 +221,7 @@ def test_C7_debug_is_a_live_switch_and_off_is_silent(server: Server) -> None:
     assert "/json" in loud.stderr
 
 
-def test_C8_header_fields_are_added_replaced_removed_and_cleared(server: Server) -> None:
+def test_C8_headers_are_added_replaced_removed_and_cleared(server: Server) -> None:
     def sent(client: wherry.Client, name: str) -> List[str]:
         fields = client.get(server.url("/echo")).json()["headers"]
         return [value for field, value in fields if field.lower() == name]
@@ -236,11 +238,11 @@ def test_C8_header_fields_are_added_replaced_removed_and_cleared(server: Server)
         assert sent(client, "a-1") == [] and len(client.headers) == 0
 
 
-def test_C8_a_field_is_sent_by_all_three_kinds_until_it_is_removed(
+def test_C8_requests_uploads_and_downloads_send_a_header_until_it_is_removed(
     server: Server, tmp_path: Any
 ) -> None:
     def sent(name: str) -> List[List[str]]:
-        """What each kind sends of that field."""
+        """The values of that header in each kind of transfer."""
         before = len(server.log())
         client.get(server.url("/echo"))
         client.upload(server.url("/echo"), png(2, 2))
@@ -260,7 +262,7 @@ def test_C8_a_field_is_sent_by_all_three_kinds_until_it_is_removed(
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
-def test_C8_line_ends_and_nul_in_a_field_are_refused(client: wherry.Client, value: str) -> None:
+def test_C8_line_breaks_and_NUL_in_a_header_are_refused(client: wherry.Client, value: str) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
         client.headers["X-Token"] = value
     assert caught.value.reason == "bad_header"
@@ -269,7 +271,7 @@ def test_C8_line_ends_and_nul_in_a_field_are_refused(client: wherry.Client, valu
     assert len(client.headers) == 0
 
 
-def test_C9_a_requests_field_wins_and_none_leaves_it_out(server: Server) -> None:
+def test_C9_a_header_of_the_request_wins_and_None_removes_it(server: Server) -> None:
     with wherry.Client(headers={"X-Level": "client", "Accept": "a/b"}) as client:
         own = client.get(server.url("/echo"), headers={"x-level": "request"}).json()["headers"]
         none = client.get(server.url("/echo"), headers={"X-Level": None}).json()["headers"]
@@ -280,7 +282,9 @@ def test_C9_a_requests_field_wins_and_none_leaves_it_out(server: Server) -> None
 
 
 @pytest.mark.parametrize("name", ["User-Agent", "Accept"])
-def test_C9_of_a_name_at_three_levels_the_requests_is_sent_once(server: Server, name: str) -> None:
+def test_C9_a_header_set_at_three_levels_is_sent_once_with_the_value_of_the_request(
+    server: Server, name: str,
+) -> None:
     def sent(client: wherry.Client, **headers: Optional[str]) -> List[str]:
         fields = {key.replace("_", "-"): value for key, value in headers.items()}
         return field(client.get(server.url("/echo"), headers=fields).json(), name.lower())
@@ -298,7 +302,7 @@ def test_C9_of_a_name_at_three_levels_the_requests_is_sent_once(server: Server, 
         assert sent(client) == [built_in]
 
 
-def test_C11_the_app_version_can_be_set_and_goes_with_the_client(client: wherry.Client) -> None:
+def test_C11_the_app_version_can_be_set_on_a_client(client: wherry.Client) -> None:
     client.configure(app_version="2.1")
     with pickle.loads(pickle.dumps(client)) as copy:
         again = pickle.loads(pickle.dumps(copy))
@@ -318,7 +322,7 @@ def test_C15_a_host_never_sees_more_connections_than_allowed(server: Server) -> 
     assert stats["connections"] <= 4
 
 
-def test_C16_progress_runs_in_the_thread_that_waits(server: Server, client: wherry.Client) -> None:
+def test_C16_progress_runs_in_the_waiting_thread(server: Server, client: wherry.Client) -> None:
     threads = set()
 
     client.get(
@@ -329,7 +333,7 @@ def test_C16_progress_runs_in_the_thread_that_waits(server: Server, client: wher
     assert threads == {threading.get_ident()}
 
 
-def test_C18_settings_change_while_requests_fly(server: Server, client: wherry.Client) -> None:
+def test_C18_settings_can_change_during_requests(server: Server, client: wherry.Client) -> None:
     url = server.url("/json")
     over = threading.Event()
 
@@ -371,12 +375,12 @@ def test_a_client_pickles_as_its_configuration(server: Server) -> None:
         assert sorted(map(tuple, told["query"])) == [("d", "4"), ("p", "q")]
 
 
-def test_a_setting_that_is_not_known_is_a_type_error() -> None:
+def test_an_unknown_setting_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="no setting 'colour'"):
         wherry.Client(colour="red")  # type: ignore[call-arg]
 
 
-def test_a_closed_client_says_so() -> None:
+def test_a_closed_client_reports_that_it_is_closed() -> None:
     client = wherry.Client()
     client.close()
     client.close()
@@ -393,7 +397,7 @@ def test_an_unclosed_client_warns() -> None:
         del client
 
 
-def test_a_client_that_lives_to_the_end_of_the_program_ends_quietly(server: Server) -> None:
+def test_a_client_that_is_open_at_program_exit_prints_nothing(server: Server) -> None:
     code = f"""
 import builtins, wherry
 builtins.kept = wherry.Client()
@@ -418,7 +422,7 @@ def test_R3_default_params_may_repeat_a_name(server: Server) -> None:
         assert sorted(query) == [["a", "9"], ["b", "3"], ["b", "4"], ["c", "9"]]
 
 
-def test_R3_wrong_params_leave_no_request_behind(
+def test_R3_invalid_params_leave_no_request_behind(
     client: wherry.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: List[int] = []
@@ -452,7 +456,7 @@ def test_R3_wrong_params_leave_no_request_behind(
     assert made == freed and freed
 
 
-def test_the_answer_knows_the_query_of_parameters(server: Server) -> None:
+def test_the_response_URL_includes_the_query_of_the_parameters(server: Server) -> None:
     with wherry.Client(parameters={"page": 2}) as client:
         assert client.get(server.url("/json")).url.endswith("&page=2")
         client.configure(base_url="")
@@ -462,7 +466,7 @@ def test_the_answer_knows_the_query_of_parameters(server: Server) -> None:
     assert wherry.get(server.url("/json"), params={"page": 2}).url.endswith("&page=2")
 
 
-def test_the_http_version_can_be_given_back(server: Server, client: wherry.Client) -> None:
+def test_the_HTTP_version_can_be_read_back(server: Server, client: wherry.Client) -> None:
     option = codes.OPTION_HTTP_VERSION
     client.configure(http_version="1.1")
     assert lib.wherry_client_get_option(client._handle, option) == 11

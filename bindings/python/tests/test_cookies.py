@@ -16,7 +16,7 @@ def sent(answer: wherry.Response) -> List[str]:
     return field(answer.json(), "cookie")
 
 
-def test_C14_a_cookie_comes_back_unless_cookies_are_off(make: Make, server: Server) -> None:
+def test_C14_a_cookie_is_sent_back_unless_cookies_are_off(make: Make, server: Server) -> None:
     way, echo = make(), server.url("/echo")
     way.get(server.url("/cookies/set", a="1", attributes="Path=/"))
     assert sent(way.get(echo)) == ["a=1"]
@@ -29,14 +29,16 @@ def test_C14_a_cookie_comes_back_unless_cookies_are_off(make: Make, server: Serv
         way.get(echo, cookies={"a": "1; b=2"})
 
 
-def test_C14_redirects_have_cookies_of_their_own_host(client: wherry.Client, server: Server) -> None:
+def test_C14_each_redirect_gets_the_cookies_of_its_host(
+    client: wherry.Client, server: Server,
+) -> None:
     away = server.url("/echo").replace("127.0.0.1", "localhost")
     assert sent(client.get(server.url("/redirect-to", url=away, cookie="a=1; Path=/"))) == []
     home = server.url("/redirect-to", url=server.url("/echo"), cookie="b=2; Path=/")
     assert sent(client.get(home)) == ["a=1; b=2"]
 
 
-def test_C14_cookies_are_listed_added_cleared_and_kept(
+def test_C14_cookies_are_listed_added_cleared_and_saved(
     client: wherry.Client, server: Server, tmp_path: Any
 ) -> None:
     client.cookies.set("a", "1", server.url("/"))
@@ -63,7 +65,7 @@ def test_C14_cookies_are_listed_added_cleared_and_kept(
         client.cookies.load(tmp_path / "none")
 
 
-def test_SEC_U8_what_a_host_may_not_set_is_refused(client: wherry.Client) -> None:
+def test_SEC_U8_a_cookie_that_a_host_may_not_set_is_refused(client: wherry.Client) -> None:
     for url, attributes in [
         ("http://a.co.uk/", "Domain=co.uk"), ("http://a.org/", "Domain=b.org"),
         ("http://a.org./", "Path=/"), ("http://a.org/", "Secure"),

@@ -1,4 +1,4 @@
-# Wherry: very many downloads and clients with few descriptors
+# Wherry: thousands of downloads and clients with few file descriptors
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from conftest import PATIENCE, Server
 
 import wherry
 
-#: With WHERRY_LOOPS=full as many as hard use has shown, else a tenth.
+#: WHERRY_LOOPS=full runs as many as heavy use has needed; otherwise a tenth.
 FULL = os.environ.get("WHERRY_LOOPS") == "full"
 
-#: Lowers the limit of open files, and takes every descriptor that is left.
+#: Lowers the open file limit and uses up every remaining descriptor.
 PROLOGUE = """
 import os, resource, sys, threading
 import wherry
@@ -41,9 +41,9 @@ def run(source: str, *arguments: Any) -> str:
     return done.stdout
 
 
-# Each download that waited held its directory and its part: with 1,024 descriptors, 2,809 of 3,000
-# downloads failed.
-def test_DR18_far_more_downloads_than_descriptors_succeed(server: Server, tmp_path: Any) -> None:
+# Each waiting download held its directory and its partial file open: with 1,024 descriptors, 2,809
+# of 3,000 downloads failed.
+def test_DR18_more_downloads_than_descriptors_succeed(server: Server, tmp_path: Any) -> None:
     count, files = (3000, 1024) if FULL else (300, 100)
     run(
         """
@@ -67,7 +67,7 @@ assert not failures, (len(failures), failures[:3])
     assert {os.path.getsize(tmp_path / name) for name in os.listdir(tmp_path)} == {2000}
 
 
-def test_DR18_many_clients_with_few_descriptors_name_the_limit(server: Server) -> None:
+def test_DR18_many_clients_with_few_descriptors_report_the_limit(server: Server) -> None:
     run(
         """
 url, count, files = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -123,7 +123,7 @@ with wherry.Client(timeout=wherry.Timeout(connect=60)) as client:
     assert os.path.getsize(tmp_path / "a") == 1000
 
 
-def test_DR18_a_download_that_gets_no_descriptor_names_the_limit(
+def test_DR18_a_download_that_gets_no_descriptor_reports_the_limit(
     server: Server, tmp_path: Any
 ) -> None:
     run(

@@ -1,4 +1,4 @@
-# Wherry: downloads, row by row
+# Wherry: downloads, by row
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import wherry
 
 
 def digest(server: Server, size: int, algorithm: str = "sha256") -> str:
-    """What the server's file of that size must have."""
+    """The expected content of the server's file of that size."""
     return wherry.get(server.url(f"/digest/{size}", algorithm=algorithm)).text
 
 
@@ -31,7 +31,7 @@ def litter(folder: Any) -> List[str]:
     return sorted(name for name in os.listdir(folder) if name.startswith("."))
 
 
-def test_D1_a_download_is_a_get_without_default_parameters(
+def test_D1_a_download_is_a_GET_without_default_parameters(
     server: Server, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -64,7 +64,7 @@ def test_D3_an_existing_target_is_an_error_before_any_traffic(
     assert renamed == str(tmp_path / "file (1)")
 
 
-def test_D3_a_failure_leaves_the_old_file(
+def test_D3_a_failed_download_keeps_the_old_file(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -76,7 +76,7 @@ def test_D3_a_failure_leaves_the_old_file(
     assert target.read_text() == "old"
 
 
-def test_D3_a_directory_is_an_error_unless_it_is_called_one(
+def test_D3_a_directory_target_is_an_error_unless_it_is_declared_as_one(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     with pytest.raises(wherry.FileError) as caught:
@@ -94,7 +94,7 @@ def test_D3_a_directory_is_an_error_unless_it_is_called_one(
         client.download(server.url("/bytes/10"), tmp_path / "a", directory=tmp_path)
 
 
-def test_D4_memory_stays_flat(server: Server, tmp_path: Any) -> None:
+def test_D4_memory_use_stays_constant(server: Server, tmp_path: Any) -> None:
     size = 200 << 20
     before = f"""
 client = wherry.Client()
@@ -109,7 +109,7 @@ client.download({server.url("/bytes/1000000")!r}, {str(tmp_path / "small")!r})
 
 
 def cut(server: Server, client: wherry.Client, target: Any, size: int, at: int) -> str:
-    """Downloads until the cut and returns the partial's path."""
+    """Downloads until the cut and returns the path of the partial file."""
     url = server.url(f"/bytes/{size}", cut_at=at, times=1)
     with pytest.raises(wherry.NetworkError) as caught:
         client.download(url, target, max_retries=0)
@@ -118,7 +118,7 @@ def cut(server: Server, client: wherry.Client, target: Any, size: int, at: int) 
     return caught.value.partial_path
 
 
-def test_D6_a_cut_download_goes_on_where_it_stopped(
+def test_D6_an_interrupted_download_resumes_at_its_last_byte(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -149,7 +149,7 @@ def test_D7_any_other_status_fails_and_keeps_its_body(
     assert not target.exists()
 
 
-def test_D8_without_resume_a_leftover_is_not_used(
+def test_D8_without_resume_a_leftover_partial_file_is_not_used(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -162,7 +162,7 @@ def test_D8_without_resume_a_leftover_is_not_used(
     assert sha256(target) == digest(server, 500000)
 
 
-def test_D9_progress_after_a_resume_counts_what_was_there(
+def test_D9_progress_after_a_resume_includes_the_partial_file(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -178,13 +178,14 @@ def test_D9_progress_after_a_resume_counts_what_was_there(
     assert seen[-1].fraction == 1.0
 
 
-def test_D10_an_unknown_length_is_none(
+def test_D10_an_unknown_length_is_None(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     early: List[wherry.Progress] = []
 
     def tell(progress: wherry.Progress) -> None:
-        # Only the newest is told: the rest is held back until one has been.
+        # Only the newest progress is reported: the test holds the rest back until one report
+        # arrives.
         if not early:
             early.append(progress)
             server.open_gate(server.gate())
@@ -197,7 +198,7 @@ def test_D10_an_unknown_length_is_none(
     assert early[0].total_bytes is None and early[0].fraction is None
 
 
-def test_D11_a_failure_tells_where_the_part_lies(
+def test_D11_a_failure_reports_the_path_of_the_partial_file(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     partial = cut(server, client, tmp_path / "file", 500000, 250000)
@@ -205,7 +206,7 @@ def test_D11_a_failure_tells_where_the_part_lies(
     assert os.path.getsize(partial) >= 250000
 
 
-def test_D12_every_verb_may_be_repeated(
+def test_D12_every_operation_may_be_repeated(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     url = server.url("/bytes/1000000", hold=500000, gate=server.gate())
@@ -222,7 +223,7 @@ def test_D12_every_verb_may_be_repeated(
         assert handle.state == "done" and handle.wait() == str(tmp_path / "file")
 
 
-def test_D12_a_cancelled_download_keeps_its_part_and_discard_deletes_it(
+def test_D12_a_cancelled_download_keeps_its_partial_file_and_discard_deletes_it(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -242,7 +243,7 @@ def test_D12_a_cancelled_download_keeps_its_part_and_discard_deletes_it(
     assert litter(tmp_path) == [] and not target.exists()
 
 
-def test_D12_waiting_for_a_download_has_a_limit(
+def test_D12_waiting_for_a_download_has_a_timeout(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     url = server.url("/bytes/400000", hold=200000, gate=server.gate())
@@ -270,7 +271,7 @@ def test_D12_several_threads_wait_for_one_download(
     assert paths == [str(tmp_path / "file")] * 4
 
 
-def test_D15_a_download_that_was_let_go_of_may_follow_at_once(
+def test_D15_a_released_download_can_be_started_again_at_once(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     gate = server.gate()
@@ -291,7 +292,7 @@ def test_D15_a_download_that_was_let_go_of_may_follow_at_once(
     assert sha256(tmp_path / "file") == digest(server, 400000) and litter(tmp_path) == []
 
 
-def test_D15_the_same_download_twice_is_busy(
+def test_D15_a_second_download_of_the_same_file_is_busy(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     url = server.url("/bytes/400000", hold=200000, gate=server.gate())
@@ -301,7 +302,7 @@ def test_D15_the_same_download_twice_is_busy(
         assert caught.value.reason == "already_running"
 
 
-def test_D16_what_is_left_can_be_asked_for_without_running(
+def test_D16_partial_files_can_be_inspected_without_a_download(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -317,10 +318,10 @@ def test_D16_what_is_left_can_be_asked_for_without_running(
     assert wherry.partials(tmp_path) == [] and litter(tmp_path) == []
 
 
-def test_D17_kill_9_costs_at_most_what_came_after_the_last_checkpoint(
+def test_D17_kill_9_loses_at_most_the_bytes_after_the_last_checkpoint(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
-    # So slow that there is time to look, and never at the end while it lives.
+    # Slow enough to inspect the download, and never complete while the program lives.
     gate = server.gate()
     url = server.url("/bytes/8000000", rate=50_000, hold_at=4_000_000, gate=gate)
     program = "import sys, wherry; wherry.Client(timeout=None).download(*sys.argv[1:])"
@@ -347,7 +348,7 @@ def test_D17_kill_9_costs_at_most_what_came_after_the_last_checkpoint(
     assert litter(tmp_path) == []
 
 
-def test_D18_the_answer_decides_the_name_and_where_it_goes_on_is_told_before(
+def test_D18_response_headers_decide_the_name_and_the_resume_offset_is_reported_first(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     url = server.url(
@@ -363,7 +364,7 @@ def test_D18_the_answer_decides_the_name_and_where_it_goes_on_is_told_before(
     assert (told[0].resumed_at_bytes, told[0].total_bytes) == (300000, 500000)
 
 
-def test_D21_what_is_unfinished_has_a_path_and_what_a_download_brings_is_in_no_cache(
+def test_D21_an_unfinished_download_has_a_path_and_a_finished_one_is_not_cached(
     server: Server, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -372,7 +373,7 @@ def test_D21_what_is_unfinished_has_a_path_and_what_a_download_brings_is_in_no_c
         partial = cut(server, client, target, 500000, 250000)
         assert os.path.exists(partial)
         client.download(url, target)
-        # As a request it would be answered without the network, if any of it were stored.
+        # A cached copy would let a request succeed without the network.
         assert not client.get(url).from_cache and client.get(url).from_cache
         os.unlink(target)
         before = len(server.log())
@@ -389,7 +390,7 @@ def test_D21_what_is_unfinished_has_a_path_and_what_a_download_brings_is_in_no_c
         ("attachment", "1000"),
     ],
 )
-def test_D19_the_name_in_a_directory_comes_from_the_answer(
+def test_D19_the_file_name_in_a_directory_comes_from_the_response(
     server: Server, client: wherry.Client, tmp_path: Any, disposition: str, name: str
 ) -> None:
     path = client.download(
@@ -401,7 +402,7 @@ def test_D19_the_name_in_a_directory_comes_from_the_answer(
 
 
 @pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256", "sha512"])
-def test_D20_the_right_digest_publishes_the_file(
+def test_D20_a_matching_digest_publishes_the_file(
     server: Server, client: wherry.Client, tmp_path: Any, algorithm: str
 ) -> None:
     expected = digest(server, 100000, algorithm)
@@ -414,7 +415,7 @@ def test_D20_the_right_digest_publishes_the_file(
     assert target.exists()
 
 
-def test_D20_the_wrong_digest_does_not(
+def test_D20_a_wrong_digest_does_not_publish_the_file(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -428,7 +429,7 @@ def test_D20_the_wrong_digest_does_not(
         client.download(server.url("/bytes/10"), target, sha256="xyz")
 
 
-def test_what_a_progress_function_raises_is_raised_and_cancels(
+def test_an_exception_in_a_progress_function_is_raised_and_cancels(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     def stop(_: wherry.Progress) -> None:

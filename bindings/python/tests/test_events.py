@@ -1,6 +1,6 @@
 # Wherry: row R36 of features.md: server-sent events
 # SPDX-License-Identifier: Apache-2.0
-"""Events out of streams, however their bytes are cut."""
+"""Events from streams, for any chunk boundaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def expected(case: Dict[str, Any]) -> List[wherry.ServerEvent]:
 
 
 @pytest.mark.parametrize("case", cases("server-events.json"), ids=lambda case: repr(case["text"]))
-def test_R36_the_events_of_the_table_however_the_bytes_are_cut(case: Dict[str, Any]) -> None:
+def test_R36_events_match_the_table_for_any_chunk_boundaries(case: Dict[str, Any]) -> None:
     text = case["text"].encode()
     for cut in range(len(text) + 1):
         parser = ServerEvents(1 << 20)
@@ -32,7 +32,7 @@ def test_R36_the_events_of_the_table_however_the_bytes_are_cut(case: Dict[str, A
     assert found == expected(case)
 
 
-def test_R36_5000_events_cut_at_every_offset() -> None:
+def test_R36_5000_events_are_parsed_for_a_cut_at_every_offset() -> None:
     whole = [wherry.ServerEvent(f"number {n}\nthrée 天", "tick", str(n)) for n in range(5000)]
     text = "".join(
         f"event: tick\r\nid: {n}\r\ndata: number {n}\ndata: thrée 天\n\n" for n in range(5000)
@@ -56,7 +56,7 @@ def test_R36_an_event_over_the_limit_is_an_error() -> None:
             ServerEvents(limit)
 
 
-def test_R36_what_comes_before_an_event_over_the_limit_is_told_however_it_is_cut() -> None:
+def test_R36_events_before_an_oversized_one_are_delivered_for_any_chunk_boundaries() -> None:
     text = b"data: one\n\ndata: two\n\ndata: " + b"x" * 200
     for size in (1, 10, len(text)):
         parser = ServerEvents(100)
@@ -68,13 +68,13 @@ def test_R36_what_comes_before_an_event_over_the_limit_is_told_however_it_is_cut
         assert found == [wherry.ServerEvent("one"), wherry.ServerEvent("two")], size
 
 
-def test_R36_a_time_to_wait_that_no_number_holds_is_none() -> None:
+def test_R36_a_retry_time_that_overflows_is_ignored() -> None:
     parser = ServerEvents(1 << 20)
     assert list(parser.feed(b"retry: " + b"9" * 5000 + b"\ndata: a\n\n")) == [wherry.ServerEvent("a")]
     assert parser.retry is None
 
 
-def test_R36_events_of_a_stream(server: Server, client: wherry.Client) -> None:
+def test_R36_a_stream_yields_events(server: Server, client: wherry.Client) -> None:
     text = "data: one\n\nevent: tick\nid: 1\ndata: thrée\n\n".encode()
     halves = [text[:31], text[31:]]
     server.script(

@@ -44,11 +44,11 @@ def album(tmp_path: Any) -> Any:
     return folder
 
 
-def test_U22_a_folder_is_uploaded_and_what_failed_for_a_moment_goes_again(
+def test_U22_a_folder_is_uploaded_and_transient_failures_are_retried(
     server: Server, album: Any
 ) -> None:
     gate = server.gate()
-    # The first attempt of all is answered with 503; then no more than two run at once.
+    # The very first attempt gets a 503; after it, no more than two run at a time.
     url = server.url("/faulty-echo", status_first=503, status_times=1, gate=gate)
     arguments = (url, album, "--parallel", 2, "--max-side", 30, "--album", "Skye")
     with subprocess.Popen(
@@ -66,7 +66,7 @@ def test_U22_a_folder_is_uploaded_and_what_failed_for_a_moment_goes_again(
     assert len(server.log()) == 6 and server.ask("/_stats")["peak_requests"] == 2
 
 
-def test_U22_each_picture_that_fails_is_named(server: Server, album: Any) -> None:
+def test_U22_each_failed_image_is_named(server: Server, album: Any) -> None:
     (album / "p1.png").write_bytes(b"no picture")
     server.script("album", [{"json": {}}, {"status": 413}, {"json": {}}, {"json": {}}])
 
@@ -79,7 +79,7 @@ def test_U22_each_picture_that_fails_is_named(server: Server, album: Any) -> Non
     assert all(" bytes, sent as " in told[number] for number in (0, 3, 4))
 
 
-def test_U2_a_folder_without_pictures_sends_nothing(server: Server, tmp_path: Any) -> None:
+def test_U2_a_folder_without_images_sends_nothing(server: Server, tmp_path: Any) -> None:
     empty = run("upload_images.py", server.url("/echo"), tmp_path)
     missing = run("upload_images.py", server.url("/echo"), tmp_path / "none")
 
@@ -88,7 +88,7 @@ def test_U2_a_folder_without_pictures_sends_nothing(server: Server, tmp_path: An
     assert server.log() == []
 
 
-def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
+def test_D23_D27_a_model_is_downloaded_over_several_connections_and_from_a_mirror(
     server: Server, tmp_path: Any
 ) -> None:
     target, right = tmp_path / "new" / "model.bin", digest(server, SIZE)
@@ -112,7 +112,7 @@ def test_D23_D27_a_model_comes_over_several_connections_and_from_a_mirror(
     assert (again.returncode, again.stdout) == (0, f"{target} already exists\n")
 
 
-def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
+def test_D6_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
     server: Server, tmp_path: Any
 ) -> None:
     target, right, half = tmp_path / "model.bin", digest(server, SIZE), SIZE // 2
@@ -142,7 +142,7 @@ def test_D6_ctrl_c_keeps_what_has_come_and_the_same_command_goes_on(
     assert [field(one, "Range") for one in server.log()[1:]] == [[], [f"bytes={kept[1]}-"]]
 
 
-def test_D5_a_file_with_another_digest_gets_no_name(server: Server, tmp_path: Any) -> None:
+def test_D5_a_file_with_a_wrong_digest_is_not_published(server: Server, tmp_path: Any) -> None:
     done = run("fetch_model.py", server.url("/bytes/1000"), tmp_path / "a", "--sha256", "0" * 64)
 
     assert done.returncode == 1 and "checksum: " in done.stderr
@@ -150,7 +150,7 @@ def test_D5_a_file_with_another_digest_gets_no_name(server: Server, tmp_path: An
 
 
 def library(server: Server) -> str:
-    """The base URL of an interface whose first token has expired."""
+    """The base URL of an API whose first token has expired."""
     kept = [["Cache-Control", "max-age=3600"]]
     refusal = {"status": 401, "headers": [["WWW-Authenticate", "Bearer"]]}
     server.script("me", [refusal, {"json": {"name": "Skye"}, "headers": kept}])
@@ -167,7 +167,7 @@ def library(server: Server) -> str:
 BOOKS = "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: , by unknown\n"
 
 
-def test_R32_K12_O19_one_new_token_a_cached_answer_and_books_in_pages(
+def test_R32_K12_O19_one_token_refresh_a_cached_response_and_books_in_pages(
     server: Server, tmp_path: Any
 ) -> None:
     token, base = tmp_path / "token", library(server)
@@ -191,7 +191,7 @@ def test_R32_K12_O19_one_new_token_a_cached_answer_and_books_in_pages(
     assert all(field(one, "Authorization") == ["Bearer fresh"] for one in log[2:])
 
 
-def test_R32_the_first_run_of_all_signs_in(server: Server, tmp_path: Any) -> None:
+def test_R32_the_first_run_signs_in(server: Server, tmp_path: Any) -> None:
     token, base = tmp_path / "token", library(server)
     settings = {"API_ID": "me", "API_SECRET": "s3cret", "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
@@ -202,7 +202,9 @@ def test_R32_the_first_run_of_all_signs_in(server: Server, tmp_path: Any) -> Non
     assert field(server.log()[0], "Authorization") == []
 
 
-def test_R32_without_a_new_token_the_refusal_is_told(server: Server, tmp_path: Any) -> None:
+def test_R32_the_error_is_reported_if_no_new_token_is_available(
+    server: Server, tmp_path: Any,
+) -> None:
     server.script("me", [{"status": 401}] * 2)
     server.script("token", [{"status": 400}])
     base = f"{server.base}/@{server.key}/s"

@@ -1,4 +1,4 @@
-# Wherry: the programs in Examples/python do what they say
+# Wherry: the programs in Examples/python work as described
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
 
 
-def test_get(server: Server) -> None:
+def test_the_get_example_works(server: Server) -> None:
     good = run("get.py", server.url("/bytes/100"))
     bad = run("get.py", "http://127.0.0.1:1/")
 
@@ -29,7 +29,7 @@ def test_get(server: Server) -> None:
     assert bad.returncode == 1 and bad.stderr.startswith("connect: ")
 
 
-def test_post_json(server: Server) -> None:
+def test_the_post_json_example_works(server: Server) -> None:
     good = run("post_json.py", server.base, "echo")
     bad = run("post_json.py", server.base, "status/422?body=no")
 
@@ -37,13 +37,13 @@ def test_post_json(server: Server) -> None:
     assert (bad.returncode, bad.stderr) == (1, "refused with 422: no\n")
 
 
-def test_many(server: Server) -> None:
+def test_the_many_example_works(server: Server) -> None:
     done = run("many.py", server.base, "50")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "50 of 50\n", "")
 
 
-def test_album(server: Server, tmp_path: Any) -> None:
+def test_the_album_example_works(server: Server, tmp_path: Any) -> None:
     for number in (1, 2):
         (tmp_path / f"{number}.png").write_bytes(png(40, 30, number))
     done = run(
@@ -54,7 +54,7 @@ def test_album(server: Server, tmp_path: Any) -> None:
     assert done.stdout.endswith("\n200 2 images\n")
 
 
-def test_album_tells_what_went_wrong(server: Server, tmp_path: Any) -> None:
+def test_the_album_example_reports_failures(server: Server, tmp_path: Any) -> None:
     (tmp_path / "good.png").write_bytes(png(40, 30, 1))
     (tmp_path / "bad.png").write_bytes(b"no picture")
     pictures = [str(tmp_path / "good.png"), str(tmp_path / "bad.png")]
@@ -67,7 +67,7 @@ def test_album_tells_what_went_wrong(server: Server, tmp_path: Any) -> None:
     assert (refused.returncode, refused.stderr) == (1, "refused with 500: overloaded\n")
 
 
-def test_download(server: Server, tmp_path: Any) -> None:
+def test_the_download_example_works(server: Server, tmp_path: Any) -> None:
     digest = wherry.get(server.url("/digest/100000")).text
     target = tmp_path / "file"
     good = run("download.py", server.url("/bytes/100000"), str(target), digest)

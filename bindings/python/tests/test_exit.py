@@ -1,4 +1,4 @@
-# Wherry: a program may end while TLS handshakes run
+# Wherry: a program may end during TLS handshakes
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator
 import pytest
 from conftest import PATIENCE, ROOT, start_server
 
-#: How often each program runs; 1,000 times in scripts/test-exit.
+#: Runs of each program; scripts/test-exit uses 1,000.
 RUNS = int(os.environ.get("WHERRY_EXIT_RUNS", "3"))
 #: Generous, for a busy machine. scripts/test-exit also limits the median.
 LONGEST = 2.0
@@ -49,7 +49,7 @@ time.sleep({delay})
 print(time.monotonic_ns(), flush=True)
 {end}
 """
-#: With `ssl` imported, OpenSSL has an exit handler before the library is loaded.
+#: With `ssl` imported, OpenSSL registers its exit handler before the library is loaded.
 FIRSTS = {"": "", "ssl": "import ssl; ssl.create_default_context()"}
 ENDS = {"end": "", "sys.exit": "sys.exit()", "atexit": "import atexit; atexit.register(client.close)", "thread": """
 def leave():
@@ -71,7 +71,7 @@ def secure() -> Iterator[Dict[str, Any]]:
 def test_SEC_Y4_a_program_may_end_while_daemon_threads_work(
     secure: Dict[str, Any], tmp_path: pathlib.Path, work: str, end: str, first: str
 ) -> None:
-    # OpenSSL's exit handler frees what a thread in a handshake still uses: SIGSEGV.
+    # OpenSSL's exit handler frees memory that a thread in a handshake still uses: SIGSEGV.
     source = os.path.join(ROOT, "bindings", "python", "src")
     env = {**os.environ, "PYTHONPATH": source}
     times = []

@@ -1,4 +1,4 @@
-# Wherry: file objects as bodies: what read() returns is sent, whatever else the object says
+# Wherry: file objects as bodies: the client sends what read() returns
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import wherry
 PLAIN = bytes(range(256)) * 300
 
 class Wrapper:
-    """Hands everything on but `read`, as encrypting and counting wrappers do."""
+    """Forwards everything except `read`, as encrypting and counting wrappers do."""
 
     def __init__(self, file: Any, change: Callable[[bytes], bytes]) -> None:
         self._file = file
@@ -33,13 +33,13 @@ class Wrapper:
         return getattr(self._file, name)
 
 class Mirrored(io.FileIO):
-    """A file whose subclass changes what it reads."""
+    """A file subclass that changes the bytes it reads."""
 
     def read(self, size: Optional[int] = -1) -> bytes:
         return (super().read(-1 if size is None else size) or b"").swapcase()
 
 class RawMirror(io.RawIOBase):
-    """Has the descriptor of a file and other bytes, below a buffer."""
+    """Has a file's descriptor but other bytes, under a buffer."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self._file = open(path, "rb", buffering=0)
@@ -68,8 +68,8 @@ def compressed(path: pathlib.Path) -> Any:
     path.write_bytes(gzip.compress(path.read_bytes()))
     return gzip.open(path)
 
-# A body used to be the file behind `fileno`, `name`, and `mode`: the compressed bytes of
-# `gzip.open(path)`, the plain text of an encrypting wrapper, and no progress of `tqdm.wrapattr`.
+# The body was the file behind `fileno`, `name`, and `mode`: the compressed bytes of
+# `gzip.open(path)`, the plain text of an encrypting wrapper, and no progress with `tqdm.wrapattr`.
 OPENED: Dict[str, Any] = {
     "gzip": (compressed, PLAIN),
     "encrypting": (lambda path: Wrapper(open(path, "rb"), bytes.swapcase), PLAIN.swapcase()),
@@ -81,7 +81,7 @@ OPENED: Dict[str, Any] = {
 }
 
 @pytest.mark.parametrize("name", OPENED)
-def test_a_file_object_is_sent_as_it_reads(
+def test_a_file_object_sends_the_bytes_that_read_returns(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, name: str
 ) -> None:
     opened, expected = OPENED[name]
@@ -148,10 +148,10 @@ class Reader:
         self._at = self._end + offset if whence == os.SEEK_END else offset
         self._data.seek(min(self._at, len(self._data.getvalue())))
 
-def test_a_seek_that_returns_nothing_measures_all_the_same(
+def test_a_file_whose_seek_returns_None_is_still_measured(
     server: Server, client: wherry.Client
 ) -> None:
-    # The size was taken from what seek() returned, and the position stayed at the end: an empty body.
+    # The size came from the result of seek(), and the position stayed at the end: an empty body.
     answer = client.post(server.url("/echo"), data=Reader(PLAIN)).json()
 
     assert body(answer) == PLAIN and answer["chunked"] is False
@@ -162,7 +162,7 @@ def test_a_seek_that_returns_nothing_measures_all_the_same(
     ("announced", "counts"),
     [(7, "7 bytes were announced, but it has only 5"), (3, "3 bytes were announced, but it has at least 5")],
 )
-def test_a_reader_that_keeps_no_size_is_an_error_with_both_counts(
+def test_a_reader_with_a_wrong_size_is_an_error_with_both_counts(
     server: Server, client: wherry.Client, announced: int, counts: str
 ) -> None:
     with pytest.raises(wherry.ArgumentError, match=counts) as caught:
@@ -180,7 +180,7 @@ def test_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.C
     assert body(answer) == PLAIN[100:] and answer["chunked"] is False
 
 class Announced:
-    """Hands everything on but `read`, as `tqdm.wrapattr` does, and counts what is read."""
+    """Forwards everything except `read`, as `tqdm.wrapattr` does, and counts the bytes read."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -194,10 +194,10 @@ class Announced:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
-def test_a_wrapper_that_counts_is_sent_with_its_size(
+def test_a_counting_wrapper_is_sent_with_its_size(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
-    # The size was looked for on the class of the wrapper, and the body was sent in chunks.
+    # The size was read from the class of the wrapper, and the body was sent in chunks.
     path = tmp_path / "file.bin"
     path.write_bytes(PLAIN)
     with open(path, "rb") as file:
@@ -205,7 +205,7 @@ def test_a_wrapper_that_counts_is_sent_with_its_size(
     assert answer["chunked"] is False and field(answer, "Content-Length") == [str(len(PLAIN))]
     assert body(answer) == PLAIN
 
-def test_tqdm_shows_what_is_sent_and_the_size_is_announced(
+def test_tqdm_shows_the_sent_bytes_and_the_size_is_announced(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     tqdm = pytest.importorskip("tqdm").tqdm
@@ -220,10 +220,10 @@ def test_tqdm_shows_what_is_sent_and_the_size_is_announced(
         assert field(answer, "Content-Length") == [str(len(PLAIN))] and body(answer) == PLAIN
         assert "100%" in shown.getvalue()
 
-def test_a_large_reader_of_a_form_is_streamed(
+def test_a_large_reader_in_a_form_is_streamed(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
-    # Readers in files= were read whole before the request began.
+    # Readers in files= were read completely before the request began.
     path = tmp_path / "file.bin"
     path.write_bytes(PLAIN * 20)
     with open(path, "rb") as file:

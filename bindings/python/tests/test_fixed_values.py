@@ -1,4 +1,4 @@
-# Wherry: values that a client has read cannot be changed behind its back
+# Wherry: values read from a client are immutable or apply to it
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("value", "name", "way"), VALUES, ids=lambda one: type(one).__name__)
-def test_a_setting_that_cannot_change_says_how_to_use_another(value: Any, name: str, way: str) -> None:
-    # `client.timeout.idle = 1` did nothing to that client, and changed the defaults of later ones.
+def test_changing_a_fixed_setting_suggests_how_to_use_another(
+    value: Any, name: str, way: str,
+) -> None:
+    # `client.timeout.idle = 1` had no effect on that client, and changed the defaults of later
+    # ones.
     before = getattr(value, name)
     with pytest.raises(AttributeError) as caught:
         setattr(value, name, 9)
@@ -44,7 +47,7 @@ def test_the_timeout_of_a_client_is_not_changed_in_place(client: wherry.Client) 
         assert later.timeout == wherry.Timeout()
 
 
-def test_assigning_the_timeout_changes_what_happens_on_the_wire(server: Server) -> None:
+def test_assigning_the_timeout_applies_to_later_requests(server: Server) -> None:
     with wherry.Client(timeout=None) as client:
         url = server.url("/bytes/10", gate=server.gate())
         client.timeout = wherry.Timeout(total=0.05)
@@ -56,14 +59,14 @@ def test_assigning_the_timeout_changes_what_happens_on_the_wire(server: Server) 
         assert client.get(url).status_code == 200
 
 
-def test_assigning_the_auth_changes_what_is_sent(server: Server, client: wherry.Client) -> None:
+def test_assigning_auth_applies_to_later_requests(server: Server, client: wherry.Client) -> None:
     client.auth = wherry.Bearer("one")
     client.auth = wherry.Bearer("two")
     assert field(client.get(server.url("/echo")).json(), "Authorization") == ["Bearer two"]
 
 
 def test_the_bases_of_a_client_are_read_only(client: wherry.Client) -> None:
-    # `client.bases["b"] = ...` changed a copy, and said nothing.
+    # `client.bases["b"] = ...` changed a copy without an error.
     client.configure(bases={"a": "http://h/"})
     bases: Any = client.bases
     with pytest.raises(TypeError):

@@ -1,7 +1,8 @@
-# Wherry: tests of clients that were made before a fork
+# Wherry: clients created before a fork
 # SPDX-License-Identifier: Apache-2.0
-"""A client made before a fork works in the child. It used to raise ForkedError until the child
-called ``wherry.restart()``, which gunicorn, multiprocessing, and Celery give no place for."""
+"""A client created before a fork works in the child. It used to raise ForkedError until the child
+called ``wherry.restart()``, but gunicorn, multiprocessing, and Celery give no place for that call.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def forked(code: str) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-def test_M12_a_client_made_before_a_fork_works_in_the_child(server: Server) -> None:
+def test_M12_a_client_created_before_a_fork_works_in_the_child(server: Server) -> None:
     forked(f"""
 import wherry
 url = {server.url("/json")!r}
@@ -61,7 +62,7 @@ client.close()
 """)
 
 
-def test_M12_an_asyncio_client_made_before_a_fork_works_in_the_child(server: Server) -> None:
+def test_M12_an_asyncio_client_created_before_a_fork_works_in_the_child(server: Server) -> None:
     forked(f"""
 import asyncio, wherry
 url = {server.url("/json")!r}
@@ -120,7 +121,7 @@ client.close()
     assert first == third != second
 
 
-def test_M12_a_mock_transport_made_before_a_fork_answers_in_the_child() -> None:
+def test_M12_a_mock_transport_created_before_a_fork_works_in_the_child() -> None:
     forked("""
 import wherry
 transport = wherry.MockTransport()
@@ -141,7 +142,7 @@ client.close()
 """)
 
 
-def test_M12_logging_goes_on_in_the_child(server: Server, tmp_path: Any) -> None:
+def test_M12_logging_continues_in_the_child(server: Server, tmp_path: Any) -> None:
     forked(f"""
 import logging, wherry
 url = {server.url("/json")!r}
@@ -163,7 +164,7 @@ client.close()
     assert b"/json" in (tmp_path / "log").read_bytes()
 
 
-def test_M12_a_rebuilding_that_fails_is_tried_again(server: Server, tmp_path: Any) -> None:
+def test_M12_a_failed_rebuild_is_retried(server: Server, tmp_path: Any) -> None:
     settings = tmp_path / "settings.json"
     settings.write_text("{}")
     forked(f"""
@@ -184,8 +185,8 @@ client.close()
 """)
 
 
-def test_M12_a_busy_process_can_fork_again_and_again(server: Server) -> None:
-    # Threads in the middle of requests exist in the parent only; the child must not wait for them.
+def test_M12_a_busy_process_can_fork_repeatedly(server: Server) -> None:
+    # Threads in the middle of requests exist only in the parent; the child must not wait for them.
     forked(f"""
 import threading, wherry
 url = {server.url("/json")!r}
@@ -206,7 +207,7 @@ client.close()
 """)
 
 
-def test_M12_restart_is_still_there_and_changes_nothing_after_os_fork(server: Server) -> None:
+def test_M12_restart_still_exists_and_has_no_effect_after_os_fork(server: Server) -> None:
     forked(f"""
 import wherry
 client = wherry.Client()
@@ -224,7 +225,7 @@ client.close()
 
 
 def run_program(folder: Any, code: str, **env: str) -> str:
-    """Runs a program from a file, which multiprocessing needs."""
+    """Runs a program from a file, as multiprocessing requires."""
     path = folder / "program.py"
     path.write_text(code)
     full = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{folder}", **env}
@@ -238,10 +239,10 @@ def run_program(folder: Any, code: str, **env: str) -> str:
     "multiprocessing.get_context('fork').Pool(2)",
     "concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('fork'))",
 ])
-def test_M12_pools_of_processes_use_the_client_of_the_module(
+def test_M12_process_pools_use_the_default_client_of_the_module(
     server: Server, tmp_path: Any, pool: str
 ) -> None:
-    told = run_program(tmp_path, f"""
+    report = run_program(tmp_path, f"""
 import concurrent.futures, multiprocessing, warnings
 import wherry
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -256,12 +257,12 @@ if __name__ == "__main__":
     client.close()
 """)
 
-    assert told == str([(200, 200)] * 6) + "\n"
+    assert report == str([(200, 200)] * 6) + "\n"
 
 
 @pytest.fixture
 def processes() -> Iterator[List[subprocess.Popen[str]]]:
-    """Programs that are ended with the test."""
+    """Starts programs that end with the test."""
     running: List[subprocess.Popen[str]] = []
     yield running
     for process in running:
@@ -277,7 +278,7 @@ def processes() -> Iterator[List[subprocess.Popen[str]]]:
                 stream.close()
 
 
-def test_M12_gunicorn_workers_use_a_client_that_was_made_at_preload(
+def test_M12_gunicorn_workers_use_a_client_created_at_preload(
     server: Server, tmp_path: Any, processes: List[subprocess.Popen[str]]
 ) -> None:
     pytest.importorskip("gunicorn")
@@ -299,14 +300,14 @@ def application(environ, start_response):
     processes.append(process)
     assert process.stderr is not None
     address = None
-    told = []
+    report = []
     for line in process.stderr:
-        told.append(line)
+        report.append(line)
         if "Listening at:" in line:
             address = line.split("Listening at: ")[1].split()[0]
         if "Booting worker" in line:
             break
-    assert address is not None, told
+    assert address is not None, report
 
     answers = {urllib.request.urlopen(address, timeout=PATIENCE).read() for _ in range(20)}
 
@@ -314,7 +315,7 @@ def application(environ, start_response):
     assert int(next(iter(answers)).split()[1]) != process.pid
 
 
-def test_M12_celery_prefork_tasks_use_a_client_of_the_module(
+def test_M12_celery_prefork_tasks_use_the_default_client_of_the_module(
     server: Server, tmp_path: Any, processes: List[subprocess.Popen[str]]
 ) -> None:
     pytest.importorskip("celery")
@@ -365,4 +366,4 @@ fork(child)
 client.close()
 used.close()
 """)
-    assert [field(told, "Cookie") for told in server.log()] == [["b=2"], ["a=1"], ["b=2; jar=3"]]
+    assert [field(report, "Cookie") for report in server.log()] == [["b=2"], ["a=1"], ["b=2; jar=3"]]

@@ -1,4 +1,4 @@
-# Wherry: row R13 of features.md, from Python: what a body can be read as
+# Wherry: row R13 of features.md, from Python: conversions of a body
 # SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def answer_of(server: Server, client: wherry.Client, kind: str, body: bytes) -> 
 
 
 @pytest.mark.parametrize("case", cases("charsets.json"), ids=lambda case: str(case["type"]))
-def test_R13_text_has_the_charset_of_its_type_as_the_table_says(
+def test_R13_text_uses_the_charset_that_the_table_expects(
     server: Server, client: wherry.Client, case: Dict[str, Any]
 ) -> None:
     body = base64.b64decode(case["base64"])
@@ -31,14 +31,14 @@ def test_R13_text_has_the_charset_of_its_type_as_the_table_says(
 
 
 @pytest.mark.parametrize("case", cases("picture-colours.json"), ids=lambda case: str(case["name"]))
-def test_R13_a_picture_has_the_pixels_that_another_program_sees(
+def test_R13_an_image_has_the_same_pixels_as_in_another_program(
     server: Server, client: wherry.Client, case: Dict[str, Any]
 ) -> None:
     image = answer_of(server, client, "image/any", base64.b64decode(case["file"])).image()
     wanted = base64.b64decode(case["rgba"])
     moving = {"animated": case["animated"]} if "animated" in case else {}
     width, height = case["size"]
-    if case["format"] == "jpeg":  # Its alpha goes.
+    if case["format"] == "jpeg":  # Its alpha channel is dropped.
         ground = {"background": case["background"]} if "background" in case else {}
         found = image.pixels("rgb", **ground)
         assert found.shape == (height, width, 3)
@@ -50,11 +50,11 @@ def test_R13_a_picture_has_the_pixels_that_another_program_sees(
     worst = max(abs(a - b) for a, b in zip(found.tobytes(), wanted))
     assert worst <= case["tolerance"]
     channels = {1: (), 3: (3,), 4: (4,)}[case["components"]]
-    if case["format"] == "png":  # Else the table tells of the picture without alpha.
+    if case["format"] == "png":  # Otherwise the table describes the image without alpha.
         assert image.pixels(**moving).shape == (height, width, *channels)
 
 
-def test_R13_pixels_are_upright_in_any_order_and_a_picture_again() -> None:
+def test_R13_pixels_are_upright_in_any_order_and_convert_back_to_an_image() -> None:
     raw: Any = memoryview(bytes(range(24))).cast("B", (2, 4, 3))
     png = wherry.Image(raw).compress(format="png")
     rgb: Any = png.pixels()
@@ -74,7 +74,7 @@ def test_R13_pixels_are_upright_in_any_order_and_a_picture_again() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"no picture", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"])
-def test_R13_what_is_no_picture_is_an_image_error(
+def test_R13_an_invalid_image_is_an_image_error(
     server: Server, client: wherry.Client, body: bytes
 ) -> None:
     image = answer_of(server, client, "image/png", body).image("a.png")
@@ -86,7 +86,9 @@ def xml(answer: wherry.Response) -> Any:
     return ElementTree.fromstring(answer.content).tag
 
 
-def test_R13_a_compound_tries_its_ways_in_order(server: Server, client: wherry.Client) -> None:
+def test_R13_a_compound_format_tries_its_formats_in_order(
+    server: Server, client: wherry.Client,
+) -> None:
     tried: List[str] = []
 
     def json(answer: wherry.Response) -> Any:
@@ -115,7 +117,7 @@ def test_R13_a_compound_tries_its_ways_in_order(server: Server, client: wherry.C
         answer_of(server, client, "text/plain", b"nothing").first_of(wherry.Response.json)
 
 
-def test_bytes_of_a_form_or_query_are_sent_as_they_are(server: Server, client: wherry.Client) -> None:
+def test_bytes_of_a_form_or_query_are_sent_unchanged(server: Server, client: wherry.Client) -> None:
     # They were decoded, and bytes that are not UTF-8 were a UnicodeDecodeError.
     odd: Any = {"k": b"\xff\x00 &", "t": "a b", b"n\xfe": b"ok"}
     answer = client.post(server.url("/echo"), data=odd)

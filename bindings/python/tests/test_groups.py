@@ -1,6 +1,6 @@
 # Wherry: row R34 of features.md
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of requests, blocking and for asyncio."""
+"""Groups of requests, blocking and with asyncio."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def way(request: pytest.FixtureRequest) -> Any:
         loop.close()
 
 
-def test_R34_a_group_answers_in_the_order_of_adding(way: Way, server: Server) -> None:
+def test_R34_a_group_returns_responses_in_the_order_of_adding(way: Way, server: Server) -> None:
     told: List[Tuple[int, int]] = []
     group = way.client.group(progress=lambda p: told.append((p.ended, p.count)))
     for number in range(5):
@@ -51,13 +51,13 @@ def test_R34_a_group_answers_in_the_order_of_adding(way: Way, server: Server) ->
     assert way.client.count() == 0
 
 
-def test_R34_fail_fast_names_the_one_that_failed_and_cancels_the_others(
+def test_R34_fail_fast_names_the_failed_request_and_cancels_the_others(
     way: Way, server: Server
 ) -> None:
     gate = server.gate()
     group = way.client.group()
     for path in FIVE:
-        # The others wait for a gate that nobody opens.
+        # The others wait for a gate that never opens.
         group.get(server.url(path) if "500" in path else server.url(path, gate=gate))
 
     with pytest.raises(wherry.HTTPStatusError) as caught:
@@ -72,7 +72,7 @@ def test_R34_fail_fast_names_the_one_that_failed_and_cancels_the_others(
     assert way.client.count() == 0
 
 
-def test_R34_all_settled_goes_on_with_the_others(way: Way, server: Server) -> None:
+def test_R34_all_settled_continues_with_the_others(way: Way, server: Server) -> None:
     group = filled(way.client.group(all_settled=True), server, *FIVE)
     group.get("http://127.0.0.1:1/")
 
@@ -97,7 +97,7 @@ def test_R34_starting_twice_is_an_error_that_says_so(way: Way, server: Server) -
     assert len(server.log()) == 1
 
 
-def test_R34_a_member_that_cannot_be_sent_sends_none(way: Way, server: Server) -> None:
+def test_R34_an_invalid_member_prevents_all_from_being_sent(way: Way, server: Server) -> None:
     group = filled(way.client.group(), server, "/text/a")
     group.get("ftp://nowhere/")
     with pytest.raises(wherry.ArgumentError, match="Request 2 of 2 cannot be sent") as caught:
@@ -107,7 +107,7 @@ def test_R34_a_member_that_cannot_be_sent_sends_none(way: Way, server: Server) -
     assert way.done(filled(way.client.group(), server).run()) == []
 
 
-def test_R34_groups_in_a_group_end_by_their_own_rules(way: Way, server: Server) -> None:
+def test_R34_nested_groups_end_by_their_own_policies(way: Way, server: Server) -> None:
     inner = filled(way.client.group(all_settled=True), server, "/status/404", "/text/b")
     group = filled(way.client.group(), server, "/text/a")
     group.add(inner)
@@ -124,7 +124,7 @@ def test_R34_groups_in_a_group_end_by_their_own_rules(way: Way, server: Server) 
     assert str(caught.value).startswith("Group 1 of 1 failed: Request 2 of 2, GET ")
 
 
-def test_R34_all_from_the_cache_is_told(make: Make, server: Server) -> None:
+def test_R34_a_response_reports_that_all_results_are_cached(make: Make, server: Server) -> None:
     way = make(cache=False)
 
     def run(*paths: str) -> Any:
@@ -140,7 +140,7 @@ def test_R34_all_from_the_cache_is_told(make: Make, server: Server) -> None:
     assert len(server.log()) == 3
 
 
-def test_R34_what_a_function_of_the_caller_raises_ends_the_group(
+def test_R34_an_exception_in_a_function_of_the_caller_ends_the_group(
     way: Way, server: Server
 ) -> None:
     def broken(_: Any) -> None:
@@ -157,8 +157,9 @@ def test_R34_what_a_function_of_the_caller_raises_ends_the_group(
 
 
 class TestRaisedAfterTheEnd:
-    """A stub answers as a group begins: when what it tells of a member is read, that has ended.
-    What a function raised then was once a value among the answers, and the group a success."""
+    """A stub responds as soon as a group begins, so a member has ended when its events are read. An
+    exception raised there once became a value among the responses, and the group succeeded.
+    """
 
     @pytest.fixture
     def late(self, make: Make, mock: wherry.MockTransport) -> Way:
@@ -174,7 +175,7 @@ class TestRaisedAfterTheEnd:
 
         group.get("http://h/now", tag="one", progress=broken)
 
-    def test_R34_it_ends_the_group_and_those_on_their_way(self, late: Way) -> None:
+    def test_R34_an_exception_ends_the_group_and_the_members_in_flight(self, late: Way) -> None:
         mine = wherry.StateError("mine", "wrong_state")
         for error in (LookupError("mine"), mine):
             group = late.client.group()
@@ -185,7 +186,7 @@ class TestRaisedAfterTheEnd:
             assert group.failed == 1
             assert late.client.count() == 0
 
-    def test_R34_it_ends_the_group_where_all_have_ended(self, late: Way) -> None:
+    def test_R34_an_exception_ends_the_group_after_all_members_have_ended(self, late: Way) -> None:
         group = late.client.group()
         group.get("http://h/now")
         self.member(late, group, LookupError("mine"))
@@ -193,7 +194,7 @@ class TestRaisedAfterTheEnd:
             late.done(group.run())
         assert group.failed == 1
 
-    def test_R34_it_is_a_value_where_all_settle(self, late: Way) -> None:
+    def test_R34_an_exception_is_a_value_in_an_all_settled_group(self, late: Way) -> None:
         inner = late.client.group()
         self.member(late, inner, LookupError("inner"))
         steps = late.client.chain(lambda chain, previous: None)
@@ -207,7 +208,9 @@ class TestRaisedAfterTheEnd:
         assert [str(error) for error in errors] == ["member", "inner", "step"]
         assert answer.status_code == 200 and group.failed == 2
 
-    def test_R34_groups_that_settle_keep_theirs_and_others_hand_it_on(self, late: Way) -> None:
+    def test_R34_all_settled_groups_keep_exceptions_and_other_groups_propagate_them(
+        self, late: Way,
+    ) -> None:
         settled = late.client.group(all_settled=True)
         self.member(late, settled, LookupError("kept"))
         outer = late.client.group()
@@ -229,14 +232,14 @@ class TestRaisedAfterTheEnd:
         assert outer.failed == 1 and late.client.count() == 0
 
 
-def test_R34_bodies_that_are_written_as_they_go(way: Way, server: Server) -> None:
+def test_R34_members_can_have_streamed_bodies(way: Way, server: Server) -> None:
     group = way.client.group()
     for number in range(3):
         group.post(server.url("/sink"), content=iter([b"x" * 1000] * (number + 1)))
     assert [one.json()["bytes"] for one in way.done(group.run())] == [1000, 2000, 3000]
 
 
-def test_R34_a_group_is_no_member_of_itself(client: wherry.Client) -> None:
+def test_R34_a_group_cannot_be_a_member_of_itself(client: wherry.Client) -> None:
     outer, inner = client.group(), client.group()
     outer.add(inner)
     for group, member in ((outer, outer), (inner, outer)):
@@ -244,7 +247,9 @@ def test_R34_a_group_is_no_member_of_itself(client: wherry.Client) -> None:
             group.add(member)
 
 
-def test_R34_another_thread_cancels_all_of_it(client: wherry.Client, server: Server) -> None:
+def test_R34_another_thread_cancels_the_complete_group(
+    client: wherry.Client, server: Server,
+) -> None:
     group = client.group(all_settled=True)
     for _ in range(3):
         group.get(server.url("/text/a", gate=server.gate()))
@@ -261,7 +266,7 @@ def test_R34_another_thread_cancels_all_of_it(client: wherry.Client, server: Ser
     assert client.count() == 0
 
 
-def test_R34_cancelling_the_task_cancels_all_of_it(server: Server) -> None:
+def test_R34_cancelling_the_task_cancels_the_complete_group(server: Server) -> None:
     async def main() -> None:
         async with wherry.AsyncClient(**PATIENT) as client:
             group = filled(client.group(), server)
@@ -278,7 +283,7 @@ def test_R34_cancelling_the_task_cancels_all_of_it(server: Server) -> None:
     asyncio.run(main())
 
 
-def test_R34_a_closed_client_ends_its_groups(server: Server) -> None:
+def test_R34_closing_the_client_ends_its_groups(server: Server) -> None:
     async def main() -> None:
         client = wherry.AsyncClient(**PATIENT)
         group = client.group()

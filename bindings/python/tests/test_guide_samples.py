@@ -1,4 +1,4 @@
-# Wherry: what the guides show in Python does what they say
+# Wherry: the Python samples in the guides work as described
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def scripted(server: Server, **steps: List[Dict[str, Any]]) -> str:
     return f"{server.base}/@{server.key}/s"
 
 
-def test_K2_K16_K17_the_caching_guide(server: Server, tmp_path: Any) -> None:
+def test_K2_K16_K17_the_caching_guide_works(server: Server, tmp_path: Any) -> None:
     feed = {"json": {"n": 7}, "headers": {"Cache-Control": "max-age=0", "ETag": '"a"'}}
     base = scripted(
         server,
@@ -39,7 +39,7 @@ def test_K2_K16_K17_the_caching_guide(server: Server, tmp_path: Any) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists(AGENT), reason=f"{AGENT} is not built")
-def test_D14_the_background_guide(server: Server, tmp_path: Any) -> None:
+def test_D14_the_background_guide_works(server: Server, tmp_path: Any) -> None:
     gate, target = server.gate(), tmp_path / "big.iso"
     settings = {"WHERRY_AGENT": AGENT, "XDG_STATE_HOME": str(tmp_path / "state")}
     url = server.url("/bytes/300000", hold=100_000, gate=gate)
@@ -60,7 +60,7 @@ def test_D14_the_background_guide(server: Server, tmp_path: Any) -> None:
     assert run("background.py", "stop", **settings).returncode == 2
 
 
-def test_R1_R4_the_guide_from_requests(server: Server, tmp_path: Any) -> None:
+def test_R1_R4_the_guide_for_users_of_requests_works(server: Server, tmp_path: Any) -> None:
     (tmp_path / "notes.txt").write_text("a note")
     base = scripted(
         server, search=[{"status": 503, "headers": {"Retry-After": "0"}}, *[{"json": {"n": 1}}] * 5],
@@ -102,7 +102,7 @@ def test_R1_R4_the_guide_from_requests(server: Server, tmp_path: Any) -> None:
     assert field(log[7], "Content-Type")[0].startswith("multipart/form-data")
 
 
-def test_the_guide_from_httpx() -> None:
+def test_the_guide_for_users_of_httpx_works() -> None:
     done = run("from_httpx.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [

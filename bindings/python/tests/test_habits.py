@@ -1,4 +1,4 @@
-# Wherry: responses and errors have what users of requests and httpx look for
+# Wherry: responses and errors have what users of requests and httpx expect
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import wherry
 
 
 def both(server: Server, method: str, path: str, **options: Any) -> List[wherry.Response]:
-    """The responses of a blocking and of an asyncio client with the same settings."""
+    """The responses of a blocking and an asyncio client with the same settings."""
     settings: Dict[str, Any] = {"headers": {"X-Client": "1"}, "auth": ("me", "secret")}
 
     async def main() -> wherry.Response:
@@ -42,7 +42,7 @@ def test_a_response_knows_its_request(server: Server) -> None:
             assert client.post(server.url("/echo"), data=data).request.content == content
 
 
-def test_history_is_of_responses_with_their_heads_and_requests(server: Server) -> None:
+def test_history_has_responses_with_their_headers_and_requests(server: Server) -> None:
     for answer in both(server, "POST", "/redirect/2", data={"a": "b"}):
         first, second = answer.history
         assert first.status_code == 302 and first.is_redirect and first.headers["Location"]
@@ -55,7 +55,7 @@ def test_history_is_of_responses_with_their_heads_and_requests(server: Server) -
         assert answer.request.method == "POST" and answer.request.content == b"a=b"
 
 
-def test_a_redirect_that_is_not_followed_has_its_next_request(
+def test_an_unfollowed_redirect_has_its_next_request(
     server: Server, client: wherry.Client
 ) -> None:
     answer = client.post(
@@ -131,7 +131,7 @@ def test_a_response_is_true_if_it_is_ok(server: Server, client: wherry.Client) -
         wherry.Response().request
 
 
-def test_cookies_and_links_are_those_of_the_response(
+def test_cookies_and_links_belong_to_the_response(
     server: Server, client: wherry.Client
 ) -> None:
     fields = [
@@ -161,7 +161,7 @@ def test_a_response_has_a_version_and_a_reason(server: Server, client: wherry.Cl
     assert client.get(server.url("/s/old"), tag="t").http_version == "HTTP/1.0"
 
 
-def test_pieces_are_named_as_in_requests(server: Server, client: wherry.Client) -> None:
+def test_chunk_iterators_are_named_as_in_requests(server: Server, client: wherry.Client) -> None:
     server.script("text", [{"headers": [["Content-Type", "text/plain; charset=utf-8"]], "body": "aäö€z"}] * 2)
     answer = client.get(server.url("/s/text"))
     expected = "aäö€z".encode()
@@ -199,7 +199,7 @@ def test_a_response_can_be_closed(server: Server, client: wherry.Client) -> None
 
 
 @pytest.mark.parametrize("auth", [("me", "secret"), wherry.Bearer("t"), wherry.DigestAuth("me", "s")])
-def test_auth_none_sends_no_credentials_of_the_client(server: Server, auth: Any) -> None:
+def test_auth_None_sends_no_client_credentials(server: Server, auth: Any) -> None:
     url = server.url("/echo")
     with wherry.Client(auth=auth) as client:
         assert field(client.get(url, auth=None).json(), "Authorization") == []
@@ -216,7 +216,7 @@ def test_auth_none_sends_no_credentials_of_the_client(server: Server, auth: Any)
     assert field(asyncio.run(main()), "Authorization") == []
 
 
-def test_the_module_has_names_of_requests(server: Server) -> None:
+def test_the_module_has_the_names_that_requests_has(server: Server) -> None:
     assert wherry.options(server.url("/echo")).status_code == 200
     assert server.log()[-1]["method"] == "OPTIONS"
     with wherry.Session() as session:
@@ -231,7 +231,7 @@ def test_the_module_has_names_of_requests(server: Server) -> None:
         wherry.codes["nothing"]
 
 
-#: What requests 2.32 and httpx 0.28 name beside the names of `http.HTTPStatus`.
+#: The names in requests 2.32 and httpx 0.28 in addition to those of `http.HTTPStatus`.
 NAMES = {
     "checkpoint": 103, "okay": 200, "\\o/": 200, "✓": 200, "non_authoritative_info": 203, "reset": 205,
     "partial": 206, "multi_stati": 207, "multiple_stati": 207, "multiple_status": 207, "\\o-": 301,
@@ -262,7 +262,7 @@ def test_codes_has_the_names_of_requests_and_httpx() -> None:
         wherry.codes(799)
 
 
-def test_a_response_judges_its_status_as_httpx_does() -> None:
+def test_a_response_classifies_its_status_as_httpx_does() -> None:
     for status in (102, 204, 301, 404, 500, 799):
         made = wherry.Response(status, headers={"Location": "/"})
         told = (made.is_informational, made.is_success, made.is_client_error, made.is_server_error)
@@ -273,14 +273,16 @@ def test_a_response_judges_its_status_as_httpx_does() -> None:
     assert not wherry.Response(301).is_redirect
 
 
-def test_history_and_cookies_have_the_types_of_requests(server: Server, client: wherry.Client) -> None:
+def test_history_and_cookies_have_the_types_of_requests(
+    server: Server, client: wherry.Client,
+) -> None:
     answer = client.get(server.url("/cookies/set?a=1"))
     assert answer.history == [] and isinstance(answer.history, list)
     assert answer.cookies.get_dict() == {"a": "1"} and list(answer.cookies.items()) == [("a", "1")]
     assert answer.cookies.get("a") == "1" and answer.cookies.get("b") is None
 
 
-def test_a_response_survives_a_pickle(server: Server, client: wherry.Client) -> None:
+def test_a_response_survives_pickling(server: Server, client: wherry.Client) -> None:
     answer = client.post(server.url("/redirect/1"), json=1, progress=lambda _: None)
     again = pickle.loads(pickle.dumps(answer))
     assert again.request.method == "GET" and again.history[0].request.content == b"1"

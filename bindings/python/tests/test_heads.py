@@ -1,4 +1,4 @@
-# Wherry: rows R21 and R19 of features.md, from Python: functions about heads and redirects
+# Wherry: rows R21 and R19 of features.md, from Python: functions for response headers and redirects
 # SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def client() -> Any:
         yield client
 
 
-def test_R21_the_head_of_an_answer_turns_a_request_into_a_file(
+def test_R21_a_headers_function_turns_a_request_into_a_file(
     client: Any, server: Server, tmp_path: Path
 ) -> None:
     asked: List[Any] = []
@@ -52,7 +52,7 @@ def test_R25_the_functions_of_a_request_are_called_in_the_order_of_its_steps(
     assert steps == ["adapt", "redirect", "adapt", "head"]
 
 
-def test_R21_an_answer_goes_on_or_ends_as_the_function_of_the_client_says(server: Server) -> None:
+def test_R21_the_client_function_continues_or_ends_the_response(server: Server) -> None:
     def judge(head: wherry.Response) -> Optional[bool]:
         return None if head.headers["Content-Type"].startswith("application/json") else False
 
@@ -66,7 +66,7 @@ def test_R21_an_answer_goes_on_or_ends_as_the_function_of_the_client_says(server
         assert len(client.get(server.url("/bytes/1000"), on_head=None).content) == 1000
 
 
-def test_R21_a_file_that_exists_is_kept_replaced_or_left_beside(
+def test_R21_an_existing_file_is_kept_replaced_or_joined_by_a_second_one(
     client: Any, server: Server, tmp_path: Path
 ) -> None:
     target = tmp_path / "a.bin"
@@ -92,7 +92,9 @@ def test_R21_a_path_may_be_any_bytes(client: Any, server: Server, tmp_path: Path
     assert os.fsencode(answer.saved_path) == target and os.listdir(os.fsencode(tmp_path)) == [b"\xff"]
 
 
-def test_R21_a_stream_becomes_a_file(client: Any, server: Server, tmp_path: Path) -> None:
+def test_R21_a_streamed_response_becomes_a_file(
+    client: Any, server: Server, tmp_path: Path,
+) -> None:
     url = server.url("/bytes/300000")
     with client.stream("GET", url, on_head=lambda head: tmp_path / "a") as answer:
         assert answer.status_code == 200
@@ -104,12 +106,12 @@ def test_R21_a_stream_becomes_a_file(client: Any, server: Server, tmp_path: Path
 
 
 @pytest.mark.parametrize("answer", [5, b"a\0b", "a\0b"])
-def test_R21_what_is_no_answer_ends_the_request(client: Any, server: Server, answer: Any) -> None:
+def test_R21_an_invalid_decision_ends_the_request(client: Any, server: Server, answer: Any) -> None:
     with pytest.raises((TypeError, wherry.WherryError)):
         client.get(server.url("/bytes/10"), on_head=lambda head: answer)
 
 
-def test_R21_what_a_function_raises_ends_the_request_and_is_raised(
+def test_R21_an_exception_in_the_function_ends_the_request_and_is_raised(
     client: Any, server: Server
 ) -> None:
     def fail(head: wherry.Response) -> None:
@@ -119,14 +121,14 @@ def test_R21_what_a_function_raises_ends_the_request_and_is_raised(
         client.get(server.url("/bytes/10"), on_head=fail)
 
 
-def test_R21_a_coroutine_function_decides_and_others_go_on_meanwhile(
+def test_R21_a_coroutine_function_decides_while_other_requests_continue(
     server: Server, tmp_path: Path
 ) -> None:
     async def main() -> None:
         async with wherry.AsyncClient(trust_env=False, **PATIENT) as client:
 
             async def save(head: wherry.Response) -> Path:
-                # Another request of the same client, while the first one's body waits.
+                # Another request of the same client, while the body of the first waits.
                 name = (await client.get(server.url("/text/name"))).status_code
                 return tmp_path / str(name)
 
@@ -142,14 +144,16 @@ def test_R21_a_coroutine_function_decides_and_others_go_on_meanwhile(
     assert (tmp_path / "200").stat().st_size == 200000
 
 
-def test_R21_R19_downloads_ask_nothing(client: Any, server: Server, tmp_path: Path) -> None:
+def test_R21_R19_downloads_do_not_call_the_functions(
+    client: Any, server: Server, tmp_path: Path,
+) -> None:
     for name in ("on_head", "on_redirect"):
         options: Any = {name: lambda *_: None}
         with pytest.raises(TypeError, match=name):
             client.download(server.url("/bytes/10"), tmp_path / "a", **options)
 
 
-def test_R19_a_redirect_is_followed_or_the_answer_as_the_function_says(
+def test_R19_the_function_follows_a_redirect_or_returns_it(
     client: Any, server: Server
 ) -> None:
     asked: List[Any] = []
@@ -168,7 +172,7 @@ def test_R19_a_redirect_is_followed_or_the_answer_as_the_function_says(
             client.get(server.url("/redirect/1"), on_redirect=lambda *_, answer=answer: answer)
 
 
-def test_R19_a_redirect_is_rewritten_by_the_function(server: Server) -> None:
+def test_R19_the_function_rewrites_a_redirect(server: Server) -> None:
     kept: List[wherry.Request] = []
 
     def rewrite(answer: wherry.Response, request: wherry.Request) -> wherry.Request:
@@ -189,7 +193,7 @@ def test_R19_a_redirect_is_rewritten_by_the_function(server: Server) -> None:
         kept[0].url = "/late"
 
 
-def test_R19_a_rewritten_redirect_keeps_to_the_rules(client: Any, server: Server) -> None:
+def test_R19_a_rewritten_redirect_obeys_the_rules(client: Any, server: Server) -> None:
     away = server.url("/echo").replace("127.0.0.1", "localhost")
 
     def leading(url: str, why: Optional[str] = None) -> Any:

@@ -1,4 +1,4 @@
-# Wherry: functions that are called with each request and response
+# Wherry: functions called with each request and response
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_request_hooks_edit_every_attempt(make: Make, server: Server) -> None:
     assert answer.request.headers["X-Attempt"] == "4"
 
 
-def test_request_hooks_come_after_adapt(make: Make, server: Server) -> None:
+def test_request_hooks_run_after_adapt(make: Make, server: Server) -> None:
     order: List[str] = []
 
     def adapt(request: Any) -> Any:
@@ -77,7 +77,7 @@ def test_a_response_hook_may_replace_the_response(make: Make, server: Server) ->
     assert way.get(server.url("/echo")) is other
 
 
-def test_hooks_are_live(make: Make, server: Server) -> None:
+def test_hooks_can_be_changed_at_any_time(make: Make, server: Server) -> None:
     seen: List[int] = []
     way = make(cache=False)
     way.get(server.url("/echo"))
@@ -90,7 +90,7 @@ def test_hooks_are_live(make: Make, server: Server) -> None:
     assert seen == [200, 404, -1] and way.client.event_hooks == {"request": [], "response": []}
 
 
-def test_hooks_see_the_head_of_a_stream(server: Server) -> None:
+def test_hooks_see_the_headers_of_a_stream(server: Server) -> None:
     seen: List[Any] = []
 
     def note(response: Any) -> None:
@@ -145,7 +145,7 @@ def test_hooks_of_an_async_client_may_be_coroutine_functions(server: Server) -> 
                 client.get(server.url("/echo"))
 
 
-def test_what_a_request_hook_raises_ends_the_request(make: Make, server: Server) -> None:
+def test_an_exception_in_a_request_hook_ends_the_request(make: Make, server: Server) -> None:
     def refuse(request: Any) -> None:
         raise KeyError("mine")
 
@@ -156,14 +156,14 @@ def test_what_a_request_hook_raises_ends_the_request(make: Make, server: Server)
 
 
 @pytest.mark.parametrize("hooks", [5, {"other": []}, {"request": [5]}, {"response": 5}])
-def test_what_is_no_hook_is_refused(server: Server, hooks: Any) -> None:
+def test_an_invalid_hook_is_refused(server: Server, hooks: Any) -> None:
     with pytest.raises(TypeError):
         wherry.Client(event_hooks=hooks)
     with wherry.Client() as client, pytest.raises(TypeError):
         client.get(server.url("/echo"), hooks=hooks)
 
 
-def test_groups_and_pages_run_the_request_hooks_alone(make: Make, server: Server) -> None:
+def test_groups_and_pages_run_only_the_request_hooks(make: Make, server: Server) -> None:
     seen: List[str] = []
     hooks = {"request": [lambda request: seen.append("request")], "response": [lambda response: seen.append("response")]}
     way = make(event_hooks=hooks, cache=False)
@@ -177,7 +177,7 @@ def test_groups_and_pages_run_the_request_hooks_alone(make: Make, server: Server
         way.client.group().get("/", hooks=hooks)
 
 
-def test_a_download_takes_no_hooks(server: Server, tmp_path: Any) -> None:
+def test_a_download_refuses_hooks(server: Server, tmp_path: Any) -> None:
     seen: List[Any] = []
     with wherry.Client(event_hooks={"request": [seen.append], "response": [seen.append]}) as client:
         client.download(server.url("/bytes/10"), tmp_path / "a")

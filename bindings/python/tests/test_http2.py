@@ -42,12 +42,12 @@ def trusting(nginx: Dict[str, Any]) -> Iterator[wherry.Client]:
 
 
 def via(secure: str, server: Server, path: str, **query: Any) -> str:
-    """The test server's path through nginx: what it cuts is a stream that is reset."""
+    """The test server's path through nginx: a cut response becomes a stream reset."""
     url = urlsplit(server.url(path, **query))
     return f"{secure}/via/{url.port}{url.path}?{url.query}"
 
 
-def test_HTTP2_is_spoken_over_tls_where_it_is_offered_and_not_forbidden(
+def test_HTTP2_is_used_over_TLS_if_the_server_offers_it_and_the_client_allows_it(
     nginx: Dict[str, Any], secure: str, trusting: wherry.Client
 ) -> None:
     for options, text, version in (
@@ -61,13 +61,13 @@ def test_HTTP2_is_spoken_over_tls_where_it_is_offered_and_not_forbidden(
     assert trusting.get(f"http://127.0.0.1:{nginx['port']}/protocol").text == "HTTP/1.1"
 
 
-def test_C19_over_tls_a_download_speaks_1_1_and_2_where_that_is_asked_for(
+def test_C19_a_download_over_TLS_uses_1_1_and_2_on_request(
     nginx: Dict[str, Any], secure: str, tmp_path: Any
 ) -> None:
     url = secure + "/protocol"
     for version, text in ((None, "HTTP/1.1"), ("2", "HTTP/2.0"), ("1.1", "HTTP/1.1")):
         path = tmp_path / f"{version}"
-        # A client of its own: one kept connection of HTTP/1.1 would do for HTTP/2 too.
+        # A separate client: a kept HTTP/1.1 connection would be used for HTTP/2 too.
         with wherry.Client(verify=nginx["ca"]) as client:
             client.download(url, path, http_version=version)
         assert path.read_text() == text
@@ -76,7 +76,9 @@ def test_C19_over_tls_a_download_speaks_1_1_and_2_where_that_is_asked_for(
     assert (tmp_path / "configured").read_text() == "HTTP/2.0"
 
 
-def test_HTTP2_is_the_version_of_every_kind_of_response(secure: str, trusting: wherry.Client) -> None:
+def test_HTTP2_is_the_version_of_every_kind_of_response(
+    secure: str, trusting: wherry.Client,
+) -> None:
     url = secure + "/protocol"
     told = [trusting.get(url), trusting.get(url, tag="a"), trusting.get(url, progress=lambda _: None)]
     with trusting.stream("GET", url) as stream:
@@ -84,7 +86,7 @@ def test_HTTP2_is_the_version_of_every_kind_of_response(secure: str, trusting: w
         assert [answer.http_version for answer in told] == ["HTTP/2"] * 4
 
 
-def test_HTTP2_carries_many_requests_at_a_time_each_with_its_own_answer(
+def test_HTTP2_carries_many_concurrent_requests_each_with_its_own_response(
     nginx: Dict[str, Any], secure: str, server: Server
 ) -> None:
     async def main() -> List[Any]:
@@ -94,7 +96,7 @@ def test_HTTP2_carries_many_requests_at_a_time_each_with_its_own_answer(
             gate = via(secure, server, "/json", gate=server.gate())
             held = [asyncio.ensure_future(client.get(gate)) for _ in range(20)]
             wait = asyncio.get_running_loop().run_in_executor
-            # More than there may be connections: they are streams.
+            # More than the connection limit: they are streams.
             await wait(None, lambda: server.wait(requests=20))
             url = via(secure, server, "/echo")
             answers = await asyncio.gather(
@@ -108,7 +110,7 @@ def test_HTTP2_carries_many_requests_at_a_time_each_with_its_own_answer(
     assert asyncio.run(main()) == [(["n", str(n)], [n]) for n in range(100)]
 
 
-def test_HTTP2_a_cut_answer_is_an_error_and_the_connection_goes_on(
+def test_HTTP2_a_cut_response_is_an_error_and_the_connection_stays_open(
     secure: str, server: Server, trusting: wherry.Client
 ) -> None:
     for query in ({"cut": 5000}, {"reset": 5000}, {"chunked": 1, "cut": 5000}):
@@ -121,7 +123,7 @@ def test_HTTP2_a_cut_answer_is_an_error_and_the_connection_goes_on(
         assert answer.metrics is not None and answer.metrics.is_reused
 
 
-def test_HTTP2_a_download_whose_stream_is_reset_goes_on(
+def test_HTTP2_a_download_resumes_after_a_stream_reset(
     secure: str, server: Server, trusting: wherry.Client, tmp_path: Any
 ) -> None:
     url = via(secure, server, f"/bytes/{SIZE}", cut=CUT, times=1)
@@ -160,17 +162,17 @@ def test_HTTP2_bodies_stream_in_both_directions(
 
 
 def answered(stream: ssl.SSLSocket, frames: BinaryIO) -> int:
-    """Answers one request over HTTP/2 with 200; the weight in its HEADERS frame, 16 without one."""
+    """Answers one request over HTTP/2 with 200; returns the weight in its HEADERS frame, or 16."""
     assert frames.read(24) == b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     stream.sendall(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))  # SETTINGS
     head, content = asked(frames)
-    # HEADERS with ":status: 200", and the end of stream and fields.
+    # HEADERS with ":status: 200", END_STREAM, and END_HEADERS.
     stream.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
     return content[4] + 1 if head[4] & 0x20 else 16
 
 
 def asked(frames: BinaryIO) -> Tuple[bytes, bytes]:
-    """The next HEADERS frame: its head, which ends in the number of the stream, and its content."""
+    """The next HEADERS frame: its frame header, which ends in the stream id, and its payload."""
     while True:
         head = frames.read(9)
         content = frames.read(int.from_bytes(head[:3], "big"))
@@ -182,12 +184,12 @@ def weight_of(listener: socket.socket, tls: ssl.SSLContext) -> int:
     peer, _ = listener.accept()
     with tls.wrap_socket(peer, server_side=True) as stream, stream.makefile("rb") as frames:
         weight = answered(stream, frames)
-        while frames.read(9):  # Until the client goes.
+        while frames.read(9):  # Until the client disconnects.
             pass
         return weight
 
 
-def test_C19_what_comes_over_the_connection_a_download_has_left_is_no_answer(
+def test_C19_stray_bytes_on_the_connection_of_a_finished_download_are_not_a_response(
     certificate: str, tmp_path: Any
 ) -> None:
     cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
@@ -205,7 +207,7 @@ def test_C19_what_comes_over_the_connection_a_download_has_left_is_no_answer(
         with ExitStack() as stack:
             first, frames = accepted(listener, stack)
             answered(first, frames)
-            first.shutdown(socket.SHUT_WR)  # It is not used again.
+            first.shutdown(socket.SHUT_WR)  # The connection is not used again.
             second, lines = accepted(listener, stack)
             assert second.selected_alpn_protocol() == "http/1.1"
             while lines.readline() != b"\r\n":
@@ -216,11 +218,11 @@ def test_C19_what_comes_over_the_connection_a_download_has_left_is_no_answer(
             is_soiled.set()
             third, frames = accepted(listener, stack)
             answered(third, frames)
-            while frames.read(9):  # Until the client goes.
+            while frames.read(9):  # Until the client disconnects.
                 pass
             try:
                 return lines.read()
-            except OSError:  # It was closed with the stray answer unread.
+            except OSError:  # The client closed it without reading the stray response.
                 return b""
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
@@ -237,7 +239,7 @@ def test_C19_what_comes_over_the_connection_a_download_has_left_is_no_answer(
     assert (tmp_path / "file").read_bytes() == b"good"
 
 
-def test_R28_the_priority_is_the_streams_weight(certificate: str) -> None:
+def test_R28_the_request_priority_is_the_stream_weight(certificate: str) -> None:
     cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(cert, key)
@@ -256,7 +258,7 @@ def test_R28_the_priority_is_the_streams_weight(certificate: str) -> None:
 @pytest.mark.parametrize(
     ("word", "goes_again"),
     [
-        # GOAWAY: the last stream that it has looked at, and no error.
+        # GOAWAY: the last processed stream, and no error.
         (bytes((0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0)), True),
         (bytes((0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0)), False),
         # RST_STREAM of the third stream: CANCEL.
@@ -265,7 +267,7 @@ def test_R28_the_priority_is_the_streams_weight(certificate: str) -> None:
     ],
     ids=["goaway before", "goaway after", "cancelled", "cut"],
 )
-def test_R29_over_HTTP2_a_post_goes_again_only_if_the_host_says_that_it_has_not_looked_at_it(
+def test_R29_over_HTTP2_a_POST_is_retried_only_if_the_server_did_not_process_it(
     certificate: str, word: bytes, goes_again: bool
 ) -> None:
     cert, key = os.path.join(certificate, "cert.pem"), os.path.join(certificate, "key.pem")
@@ -281,7 +283,7 @@ def test_R29_over_HTTP2_a_post_goes_again_only_if_the_host_says_that_it_has_not_
             head, _ = asked(frames)
             assert head[5:] == bytes((0, 0, 0, 3))
             first.sendall(word)
-            if word[3:4] == b"\x03":  # The connection goes on.
+            if word[3:4] == b"\x03":  # The connection stays open.
                 head, _ = asked(frames)
                 first.sendall(bytes((0, 0, 1, 1, 5)) + head[5:] + b"\x88")
                 return
@@ -291,11 +293,11 @@ def test_R29_over_HTTP2_a_post_goes_again_only_if_the_host_says_that_it_has_not_
                 stream = tls.wrap_socket(peer, server_side=True)
                 with stream, stream.makefile("rb") as frames:
                     answered(stream, frames)
-                    while frames.read(9):  # Until the client goes.
+                    while frames.read(9):  # Until the client disconnects.
                         pass
                     return
             except (OSError, AssertionError, IndexError):
-                pass  # It was given up before anything was asked over it.
+                pass  # The client dropped it before it sent a request on it.
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
         url = f"https://127.0.0.1:{listener.getsockname()[1]}/"

@@ -59,7 +59,7 @@ def test_K12_four_policies(server: Server, make: Make, policy: str, stored: str)
         assert way.get(server.url(name), cache_policy="any_age_only").text == answer.text
 
 
-def test_K12_the_cache_is_a_setting_that_can_be_changed(server: Server, make: Make) -> None:
+def test_K12_the_cache_setting_can_be_changed(server: Server, make: Make) -> None:
     url = server.url("/cache", **FRESH)
     way = make(cache=False)
     assert [marks(way.get(url)) for _ in range(2)] == ["", ""]
@@ -85,7 +85,7 @@ def test_K12_the_setting_survives_pickling(tmp_path: Any) -> None:
             assert copy.__getstate__()["cache"] is True
 
 
-def test_K12_every_way_of_asking_is_served_alike(server: Server, make: Make) -> None:
+def test_K12_every_kind_of_request_uses_the_cache_alike(server: Server, make: Make) -> None:
     url = server.url("/cache", **FRESH)
     way = make()
     first = way.get(url)
@@ -103,7 +103,7 @@ def test_K12_every_way_of_asking_is_served_alike(server: Server, make: Make) -> 
     assert len(server.log()) == 1
 
 
-def test_K12_a_redirect_is_stored_hop_by_hop(server: Server, make: Make) -> None:
+def test_K12_each_step_of_a_redirect_is_stored_separately(server: Server, make: Make) -> None:
     end = server.url("/cache", **FRESH)
     script(server, old=[{
         "status": 301, "headers": {"Location": end, "Cache-Control": "max-age=60"},
@@ -115,7 +115,7 @@ def test_K12_a_redirect_is_stored_hop_by_hop(server: Server, make: Make) -> None
     assert len(server.log()) == 2
 
 
-def test_K12_a_method_that_changes_something_makes_what_is_stored_invalid(
+def test_K12_an_unsafe_method_invalidates_the_cache_entry(
     server: Server, make: Make
 ) -> None:
     url = server.url("/cache", **FRESH)
@@ -126,12 +126,14 @@ def test_K12_a_method_that_changes_something_makes_what_is_stored_invalid(
     assert [one["method"] for one in server.log()] == ["GET", "POST", "GET"]
 
 
-def test_K12_only_if_cached_is_answered_504(server: Server, make: Make) -> None:
+def test_K12_only_if_cached_returns_504_on_a_miss(server: Server, make: Make) -> None:
     answer = make().get(server.url("/cache"), headers={"Cache-Control": "only-if-cached"})
     assert answer.status_code == 504 and not server.log()
 
 
-def test_K12_the_two_caches_do_not_answer_for_each_other(server: Server, make: Make) -> None:
+def test_K12_the_HTTP_cache_and_the_timed_cache_do_not_share_entries(
+    server: Server, make: Make,
+) -> None:
     url = server.url("/cache", **FRESH)
     way = make(cache=False)
     http = way.get(url, cache_policy="protocol")
@@ -143,12 +145,12 @@ def test_K12_the_two_caches_do_not_answer_for_each_other(server: Server, make: M
     assert len(server.log()) == 2
 
 
-def test_K8_K9_K10_listing_reading_and_clearing(server: Server, make: Make) -> None:
+def test_K8_K9_K10_entries_are_listed_read_and_cleared(server: Server, make: Make) -> None:
     way = make()
     cache = way.client.cache
 
     def url(path: str, **query: Any) -> str:
-        """The query has no `key`, which lists would show as a digest."""
+        """The query has no `key` parameter, which lists would show as a digest."""
         return f"{server.base}/@{server.key}{path}?{urllib.parse.urlencode(query)}"
 
     page, other = (url("/cache/a", page=n, **FRESH) for n in (1, 2))
@@ -197,7 +199,7 @@ def test_K8_K9_K10_listing_reading_and_clearing(server: Server, make: Make) -> N
     assert len(server.log()) == asked
 
 
-def test_K13_the_program_says_what_is_stored(server: Server, make: Make) -> None:
+def test_K13_the_program_decides_what_is_stored(server: Server, make: Make) -> None:
     way = make()
     asked: List[wherry.Response] = []
 
@@ -230,7 +232,7 @@ def test_K13_the_program_says_what_is_stored(server: Server, make: Make) -> None
     assert len(asked) == 4, "nor what may not be stored"
 
 
-def test_K13_what_it_raises_ends_the_request_and_nothing_is_stored(
+def test_K13_an_exception_in_the_function_ends_the_request_and_stores_nothing(
     server: Server, make: Make
 ) -> None:
     way = make()
@@ -251,7 +253,7 @@ def test_K13_what_it_raises_ends_the_request_and_nothing_is_stored(
     assert marks(way.get(url)) == "" and marks(way.get(url)) == "from_cache"
 
 
-def test_K13_what_is_not_wanted_takes_the_old_answer_away(server: Server, make: Make) -> None:
+def test_K13_a_rejected_response_removes_the_old_cache_entry(server: Server, make: Make) -> None:
     way = make()
     url = server.url("/cache", **FRESH)
     way.get(url)
@@ -259,7 +261,7 @@ def test_K13_what_is_not_wanted_takes_the_old_answer_away(server: Server, make: 
     assert miss(way, url, cache_policy="any_age_only") == "missing"
 
 
-def test_K13_the_timed_cache_asks_too(mock: wherry.MockTransport, make: Make) -> None:
+def test_K13_the_timed_cache_calls_the_function_too(mock: wherry.MockTransport, make: Make) -> None:
     mock.add(None, "*", text="yes", headers={"X-Trace": "1", "Cache-Control": "max-age=60"})
     way = make(transport=mock)
     asked: List[str] = []
@@ -277,7 +279,7 @@ def test_K13_the_timed_cache_asks_too(mock: wherry.MockTransport, make: Make) ->
     assert way.entries() == [] and len(mock.requests) == 2
 
 
-def test_K14_what_is_held_in_memory_has_a_limit(server: Server, make: Make) -> None:
+def test_K14_the_memory_cache_has_a_size_limit(server: Server, make: Make) -> None:
     way = make()
 
     def memory() -> int:
@@ -293,10 +295,11 @@ def test_K14_what_is_held_in_memory_has_a_limit(server: Server, make: Make) -> N
     assert len(server.log()) == 1
 
 
-def test_K1_a_stream_of_any_length_passes_the_cache_and_a_small_one_is_stored(
+def test_K1_a_stream_of_any_length_bypasses_the_cache_and_a_small_one_is_stored(
     server: Server, tmp_path: Any
 ) -> None:
-    # A body of more than 64 MiB was an error if the cache was on; and only C could cache a stream.
+    # A body of more than 64 MiB was an error with the cache enabled; and only C could cache a
+    # stream.
     size = 70_000_000
     with wherry.Client(storage_directory=str(tmp_path / "store"), cache=True, **PATIENT) as client:
         url = server.url(f"/bytes/{size}", cache="max-age=60")
@@ -309,7 +312,7 @@ def test_K1_a_stream_of_any_length_passes_the_cache_and_a_small_one_is_stored(
                 assert len(response.read()) == 3_000_000
         assert client.cache.usage().entries == 1
         assert client.get(small).from_cache
-        # Without the keyword a stream takes no part.
+        # Without the keyword a stream does not use the cache.
         with client.stream("GET", small) as response:
             assert len(response.read()) == 3_000_000
     assert len(server.log()) == 3

@@ -1,6 +1,8 @@
 # Wherry: rows K15 to K20, SEC-C2 and SEC-C3 with the HTTP cache
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing waits for time: what is to be stale says so by ``Age``, or a mock's clock is moved."""
+"""No test waits for time to pass: stale responses have an ``Age``, or the test moves a mock's
+clock.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ import wherry
 URL = "http://nowhere.invalid/items"
 
 
-def test_K15_304_brings_the_stored_body(server: Server, make: Make) -> None:
+def test_K15_a_304_returns_the_stored_body(server: Server, make: Make) -> None:
     way = make()
     date = "Mon, 01 Jan 2024 00:00:00 GMT"
     old = {"Cache-Control": "max-age=60", "Age": "100", "ETag": 'W/"a"', "Last-Modified": date}
@@ -38,7 +40,7 @@ def test_K15_304_brings_the_stored_body(server: Server, make: Make) -> None:
     assert field(log[1], "if-modified-since") == [date]
 
 
-def test_K15_another_answer_takes_the_place(server: Server, make: Make) -> None:
+def test_K15_another_response_replaces_the_cache_entry(server: Server, make: Make) -> None:
     way = make()
     url = server.url("/cache", etag_next="b", **STALE)
     first, second = way.get(url), way.get(url)
@@ -47,7 +49,7 @@ def test_K15_another_answer_takes_the_place(server: Server, make: Make) -> None:
     assert [one["status"] for one in server.log()] == [200, 200]
 
 
-def test_K15_who_asks_conditionally_gets_the_304(server: Server, make: Make) -> None:
+def test_K15_a_conditional_request_of_the_caller_gets_the_304(server: Server, make: Make) -> None:
     way = make()
     url = server.url("/cache", **FRESH)
     way.get(url)
@@ -56,7 +58,9 @@ def test_K15_who_asks_conditionally_gets_the_304(server: Server, make: Make) -> 
     assert len(server.log()) == 1
 
 
-def test_K16_the_stored_answer_first_and_then_the_fresh_one(server: Server, make: Make) -> None:
+def test_K16_the_cached_response_is_returned_first_and_then_the_fresh_one(
+    server: Server, make: Make,
+) -> None:
     way = make()
     told: List[wherry.Response] = []
     for query, body, end in (
@@ -76,7 +80,9 @@ def test_K16_the_stored_answer_first_and_then_the_fresh_one(server: Server, make
     assert len(server.log()) == 6
 
 
-def test_K16_stale_while_revalidate_asks_once_behind(server: Server, make: Make) -> None:
+def test_K16_stale_while_revalidate_sends_one_background_request(
+    server: Server, make: Make,
+) -> None:
     control = "max-age=60, stale-while-revalidate=1000"
     answer = {"Cache-Control": control, "ETag": '"a"'}
     script(server, a=[
@@ -92,12 +98,12 @@ def test_K16_stale_while_revalidate_asks_once_behind(server: Server, make: Make)
     server.wait(requests=2)
     server.open_gate(server.gate())
     server.wait(ended=2)
-    # What has come is stored a moment later; reading what is stored asks nobody.
+    # The response is stored a moment later; reading the cache sends no request.
     until(lambda: way.get(url, cache_policy="any_age_only").text == "new")
     assert marks(way.get(url)) == "from_cache" and len(server.log()) == 2
 
 
-def test_K17_a_stale_answer_serves_where_the_server_is_gone(make: Make) -> None:
+def test_K17_a_stale_response_is_served_if_the_server_is_unreachable(make: Make) -> None:
     way = make()
     for told in start_server():
         server = Server(f"http://127.0.0.1:{told['port']}", "gone")
@@ -124,7 +130,7 @@ def test_K17_a_stale_answer_serves_where_the_server_is_gone(make: Make) -> None:
         way.get(url, stale_if_error=float("nan"))
 
 
-def test_K17_a_server_that_fails_counts_as_gone(server: Server, make: Make) -> None:
+def test_K17_a_server_error_counts_as_unreachable(server: Server, make: Make) -> None:
     way = make()
     failures: List[Dict[str, Any]] = [{"status": status} for status in (500, 502, 503, 504)]
     cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"
@@ -140,7 +146,7 @@ def test_K17_a_server_that_fails_counts_as_gone(server: Server, make: Make) -> N
     assert way.get(server.url("/s/b"), stale_if_error=3600).status_code == 404
 
 
-def test_K17_time_makes_an_answer_stale(mock: wherry.MockTransport, make: Make) -> None:
+def test_K17_a_response_becomes_stale_with_time(mock: wherry.MockTransport, make: Make) -> None:
     mock.add("GET", URL, text="yes", headers={"Cache-Control": "max-age=60"}, times=1)
     mock.fail("GET", URL, "connect")
     mock.advance(0)
@@ -155,7 +161,9 @@ def test_K17_time_makes_an_answer_stale(mock: wherry.MockTransport, make: Make) 
         way.get(URL, stale_if_error=30)
 
 
-def test_K18_the_longest_unused_goes_first(mock: wherry.MockTransport, make: Make) -> None:
+def test_K18_the_least_recently_used_entry_is_evicted_first(
+    mock: wherry.MockTransport, make: Make,
+) -> None:
     mock.add("GET", URL + "*", content=b"x" * 5000, headers={"Cache-Control": "max-age=3600"})
     mock.add("GET", "*", content=b"x" * 20000, headers={"Cache-Control": "max-age=3600"})
     way = make(transport=mock, cache_max_bytes=100_000, cache_memory_bytes=0)
@@ -170,14 +178,16 @@ def test_K18_the_longest_unused_goes_first(mock: wherry.MockTransport, make: Mak
     assert 10 <= usage().entries < 20 and len(way.entries(stores="http")) == usage().entries
     assert miss(way, URL + "/0", cache_policy="any_age_only") == "missing"
     assert way.get(URL + "/39", cache_policy="any_age_only").from_cache
-    large = "http://nowhere.invalid/large"  # More than an eighth of it all.
+    large = "http://nowhere.invalid/large"  # More than an eighth of the limit.
     way.get(large)
     assert miss(way, large, cache_policy="any_age_only") == "missing"
     way.client.configure(cache_max_bytes=6000)
     until(lambda: usage().entry_bytes <= 6000)
 
 
-def test_K19_SEC_C2_two_tokens_never_share(server: Server, make: Make, tmp_path: Any) -> None:
+def test_K19_SEC_C2_two_tokens_never_share_an_entry(
+    server: Server, make: Make, tmp_path: Any,
+) -> None:
     way = make()
     url = server.url("/cache", **FRESH)
     cases: List[Dict[str, Any]] = [
@@ -202,7 +212,7 @@ def test_K19_SEC_C2_two_tokens_never_share(server: Server, make: Make, tmp_path:
     assert other.get(url).content == bodies[0] and len(server.log()) == len(cases)
 
 
-def test_K19_what_an_answer_varies_by_keeps_answers_apart(server: Server, make: Make) -> None:
+def test_K19_vary_headers_separate_responses(server: Server, make: Make) -> None:
     way = make()
     url = server.url("/cache", vary="Accept-Language", **FRESH)
     bodies = {}
@@ -216,7 +226,7 @@ def test_K19_what_an_answer_varies_by_keeps_answers_apart(server: Server, make: 
     assert len(server.log()) == 2
 
 
-def test_K19_parameters_that_do_not_count(server: Server, make: Make) -> None:
+def test_K19_ignored_parameters_do_not_change_the_cache_key(server: Server, make: Make) -> None:
     way = make()
     for sign in (1, 2):
         url = server.url("/cache", **FRESH)
@@ -266,7 +276,7 @@ with wherry.Client(cache=True, storage_directory={folder!r}) as client:
     assert len(server.log()) == 3
 
 
-def test_K20_four_processes_read_nothing_torn(threads: Any, tmp_path: Any) -> None:
+def test_K20_four_processes_never_read_a_torn_entry(threads: Any, tmp_path: Any) -> None:
     def run(mine: int) -> Any:
         head = f"mine, folder = {mine}, {str(tmp_path / 'own')!r}\n"
         return run_python(head + ONE_OF_FOUR)
@@ -275,7 +285,7 @@ def test_K20_four_processes_read_nothing_torn(threads: Any, tmp_path: Any) -> No
         assert (done.stdout, done.stderr) == ("20\n", "")
 
 
-def test_SEC_C3_what_nobody_vouches_for_is_not_stored(
+def test_SEC_C3_an_unauthenticated_response_is_not_stored(
     tls_base: str, certificate: str, make: Make
 ) -> None:
     server = Server(tls_base, f"c3-{id(make)}")
@@ -298,7 +308,7 @@ def test_SEC_C3_what_nobody_vouches_for_is_not_stored(
     assert miss(checked, bare, cache_policy="any_age_only") == "missing"
 
 
-def test_SEC_C3_a_body_that_was_cut_is_not_stored(server: Server, make: Make) -> None:
+def test_SEC_C3_a_cut_body_is_not_stored(server: Server, make: Make) -> None:
     way = make()
     for name, fault in (
         ("cut", {"cut": 500}), ("reset", {"reset": 500}), ("long", {"length": 2000, "close": 1}),
@@ -315,7 +325,7 @@ def test_SEC_C3_a_body_that_was_cut_is_not_stored(server: Server, make: Make) ->
     assert [marks(way.get(good)) for _ in range(2)] == ["", "from_cache"]
 
 
-def test_SEC_C3_a_cut_answer_leaves_what_is_stored(server: Server, make: Make) -> None:
+def test_SEC_C3_a_cut_response_keeps_the_cache_entry(server: Server, make: Make) -> None:
     way = make()
     cut = "HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nContent-Length: 9\r\n\r\nbad"
     script(server, a=[
@@ -329,7 +339,7 @@ def test_SEC_C3_a_cut_answer_leaves_what_is_stored(server: Server, make: Make) -
     assert way.get(url).text == "good" and len(server.log()) == 2
 
 
-def test_C12_where_nothing_can_be_stored_the_client_is_refused(
+def test_C12_creating_a_client_without_usable_storage_fails(
     mock: wherry.MockTransport, make: Make, tmp_path: Any
 ) -> None:
     path = tmp_path / "taken"

@@ -1,4 +1,4 @@
-# Wherry: pictures looked at and made smaller without an upload
+# Wherry: images inspected and compressed without an upload
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pillow = pytest.importorskip("PIL.Image")
 
 
 def recipe(width: int, height: int, channels: int) -> memoryview:
-    """The raw picture of pictures.json."""
+    """The raw image of pictures.json."""
     raw = bytes(
         3 * x + 5 * y + 40 * c + (x * y >> 4) & 255
         for y in range(height) for x in range(width) for c in range(channels)
@@ -65,15 +65,15 @@ def test_U8_equal_options_give_equal_bytes_in_every_language(case: Dict[str, Any
 
 
 @pytest.mark.parametrize("case", cases("bad-pictures.json"), ids=lambda case: str(case["name"]))
-def test_SEC_R8_SEC_R9_bad_pictures_are_refused_each_for_its_reason(case: Dict[str, Any]) -> None:
+def test_SEC_R8_SEC_R9_each_bad_image_is_refused_with_its_reason(case: Dict[str, Any]) -> None:
     with pytest.raises(wherry.ImageError) as caught:
         wherry.Image(bytes_of(case)).compress(0.5, format="jpeg")
 
     assert caught.value.reason == case["reason"]
 
 
-def test_SEC_R8_bad_pictures_cost_no_memory_and_print_nothing() -> None:
-    """Each in a process that can have 16 MiB more than it had when all was loaded."""
+def test_SEC_R8_bad_images_cost_no_memory_and_print_nothing() -> None:
+    """Each runs in a process that may use 16 MiB more than after loading."""
     program = """
 import resource, sys
 sys.path[:0] = sys.argv[1:]
@@ -97,7 +97,7 @@ for case in cases("bad-pictures.json"):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_U18_a_picture_tells_what_it_is(tmp_path: Any) -> None:
+def test_U18_an_image_reports_its_properties(tmp_path: Any) -> None:
     data = jpeg(progressive=True, comment=b"hello")
     info = wherry.Image(data).info
 
@@ -116,7 +116,7 @@ def test_U18_a_picture_tells_what_it_is(tmp_path: Any) -> None:
         wherry.Image(tmp_path / "missing.jpg")
 
 
-def test_U19_a_picture_is_made_smaller_and_tells_how(tmp_path: Any) -> None:
+def test_U19_an_image_is_compressed_and_reports_how(tmp_path: Any) -> None:
     image = wherry.Image(jpeg(640, 480))
 
     half = image.compress(0.5)
@@ -135,7 +135,7 @@ def test_U19_a_picture_is_made_smaller_and_tells_how(tmp_path: Any) -> None:
         image.compress(0.5, max_width=-1)
 
 
-def test_U7_what_compress_gives_is_what_an_upload_sends(
+def test_U7_compress_produces_the_same_bytes_as_an_upload(
     server: Server, client: wherry.Client
 ) -> None:
     image = wherry.Image(jpeg(300, 200), name="beach.jpg")
@@ -148,12 +148,12 @@ def test_U7_what_compress_gives_is_what_an_upload_sends(
     assert {part["sha256"] for part in parts} == {hashlib.sha256(made.content).hexdigest()}
 
 
-def test_U8_arrays_are_read_where_they_lie() -> None:
+def test_U8_arrays_are_read_in_place() -> None:
     numpy = pytest.importorskip("numpy")
     array = numpy.asarray(recipe(40, 30, 3)).copy()
     image = wherry.Image(array)
     before = image.compress(1, format="png").content
-    array[:] = 255 - array  # A copy would not see this.
+    array[:] = 255 - array  # A copy would not see this change.
 
     after = image.compress(1, format="png").content
 
@@ -161,7 +161,7 @@ def test_U8_arrays_are_read_where_they_lie() -> None:
     assert numpy.array_equal(numpy.asarray(opened(before)), 255 - array)
 
 
-def test_U8_slices_and_flipped_arrays_are_the_pictures_they_show() -> None:
+def test_U8_slices_and_flipped_arrays_are_read_as_the_images_they_show() -> None:
     numpy = pytest.importorskip("numpy")
     array = numpy.asarray(recipe(40, 30, 3))
     for part in (
@@ -172,7 +172,7 @@ def test_U8_slices_and_flipped_arrays_are_the_pictures_they_show() -> None:
         assert numpy.array_equal(made, part.squeeze())
 
 
-def test_U8_a_lent_array_is_let_go_of_with_its_image() -> None:
+def test_U8_a_borrowed_array_is_released_with_its_image() -> None:
     data = bytearray(40 * 30 * 3)
     view = memoryview(data).cast("B", (30, 40, 3))
     image = wherry.Image(view)
@@ -186,7 +186,7 @@ def test_U8_a_lent_array_is_let_go_of_with_its_image() -> None:
     data.append(1)
 
 
-def test_U8_threads_compress_at_once_and_agree() -> None:
+def test_U8_threads_compress_at_the_same_time_with_equal_results() -> None:
     image = wherry.Image(jpeg(640, 480))
     found: List[bytes] = []
     threads = [
@@ -202,7 +202,7 @@ def test_U8_threads_compress_at_once_and_agree() -> None:
 
 
 @pytest.mark.parametrize("case", cases("picture-colours.json"), ids=lambda case: str(case["name"]))
-def test_U8_SEC_R10_every_kind_of_picture_has_the_colours_that_another_program_sees(
+def test_U8_SEC_R10_every_kind_of_image_has_the_same_colors_as_in_another_program(
     case: Dict[str, Any],
 ) -> None:
     options = {name: case[name] for name in ("format", "background", "animated") if name in case}
@@ -220,7 +220,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def test_U20_SEC_R12_a_colour_profile_stays_and_places_go() -> None:
+def test_U20_SEC_R12_a_color_profile_is_kept_and_locations_are_removed() -> None:
     from PIL import ImageCms
 
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -242,7 +242,7 @@ def test_U20_SEC_R12_a_colour_profile_stays_and_places_go() -> None:
     assert not wherry.Image(data).compress(0.5, metadata="none").info.has_icc
 
 
-def test_SEC_R10_a_text_that_inflates_to_gigabytes_is_not_inflated() -> None:
+def test_SEC_R10_a_text_that_decompresses_to_gigabytes_is_not_decompressed() -> None:
     bomb = zlib.compressobj(9)
     text = b"".join(bomb.compress(bytes(1 << 20)) for _ in range(64)) + bomb.flush()
     file = io.BytesIO()
@@ -256,7 +256,7 @@ def test_SEC_R10_a_text_that_inflates_to_gigabytes_is_not_inflated() -> None:
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_U20_SEC_R12_every_orientation_ends_upright(orientation: int) -> None:
+def test_U20_SEC_R12_every_orientation_becomes_upright(orientation: int) -> None:
     from PIL import ImageOps
 
     exif = Pillow.Exif()
@@ -274,7 +274,7 @@ def test_U20_SEC_R12_every_orientation_ends_upright(orientation: int) -> None:
         assert worst <= (4 if quality == 1 else 16)
 
 
-def test_U19_a_photograph_of_12_megapixels_fits_into_200_kb_and_1280_pixels() -> None:
+def test_U19_a_12_megapixel_photo_is_compressed_to_200_KB_and_1280_pixels() -> None:
     noise = Pillow.effect_noise((400, 300), 40).convert("RGB").resize((4000, 3000))
     file = io.BytesIO()
     noise.save(file, "JPEG", quality=95)
@@ -285,7 +285,7 @@ def test_U19_a_photograph_of_12_megapixels_fits_into_200_kb_and_1280_pixels() ->
     assert len(made.content) <= 200_000 and opened(made.content).size == (1280, 960)
 
 
-def test_U21_SEC_R9_a_jpeg_of_100_megapixels_takes_a_few_rows_of_memory_and_no_more_time(
+def test_U21_SEC_R9_a_100_megapixel_JPEG_takes_a_few_rows_of_memory_and_no_extra_time(
     tmp_path: Any,
 ) -> None:
     path = tmp_path / "large.jpg"
@@ -303,8 +303,8 @@ def test_U21_SEC_R9_a_jpeg_of_100_megapixels_takes_a_few_rows_of_memory_and_no_m
     assert caught.value.reason == "image_too_large"
 
 
-def test_SEC_R11_bytes_changed_at_random_are_a_picture_or_an_error() -> None:
-    """libjpeg and libpng leave a failure by longjmp, which must not cross a frame of Swift."""
+def test_SEC_R11_randomly_changed_bytes_give_an_image_or_an_error() -> None:
+    """libjpeg and libpng report errors with longjmp, which must not cross a Swift frame."""
     file = io.BytesIO()
     opened(jpeg(24, 17)).save(file, "PNG")
     sources = [jpeg(24, 17), jpeg(24, 17, progressive=True), file.getvalue()]

@@ -1,4 +1,4 @@
-# Wherry: informational responses, connections that are not kept, and messages of a bounded length
+# Wherry: informational responses, unkept connections, and the length of messages
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def hints(server: Server) -> str:
 
 
 def test_R16_informational_responses_are_visible(server: Server, client: wherry.Client) -> None:
-    # They were read and thrown away.
+    # They were read and discarded.
     answer = client.get(hints(server))
     assert [one.status_code for one in answer.informational] == [102, 103]
     assert answer.informational[0].headers.get("link") is None
@@ -52,8 +52,8 @@ def test_C15_keep_alive_false_closes_each_connection(server: Server, of_client: 
     assert closing == ["close"] * 3
 
 
-def test_E3_a_message_cuts_a_long_url(client: wherry.Client) -> None:
-    # A message repeated a URL of 80 MB.
+def test_E3_a_message_truncates_a_long_URL(client: wherry.Client) -> None:
+    # A message repeated an 80 MB URL.
     for url in ("http://[" + "a" * 5_000_000, "ftp://example.org/" + "b" * 5_000_000):
         with pytest.raises(wherry.WherryError) as caught:
             client.get(url)

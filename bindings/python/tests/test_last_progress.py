@@ -1,4 +1,4 @@
-# Wherry: the last progress of uploads and downloads
+# Wherry: the final progress report of uploads and downloads
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from test_uploads import png
 import wherry
 
 
-# The last report came twice: with the last byte, and at the end or with the response.
+# The final report was sent twice: with the last byte, and at the end or with the response.
 @pytest.mark.parametrize("rate", [None, 4_000_000])
-def test_D9_a_complete_download_is_reported_once_and_the_time_left_with_the_speed(
+def test_D9_a_complete_download_is_reported_once_and_time_left_matches_the_speed(
     server: Server, client: wherry.Client, tmp_path: Any, rate: Any
 ) -> None:
     told: List[wherry.Progress] = []

@@ -1,6 +1,6 @@
-# Wherry: tests of a Python program's life: exceptions, garbage, signals, forks and its end
+# Wherry: the life of a Python program: exceptions, garbage collection, signals, forks, and exit
 # SPDX-License-Identifier: Apache-2.0
-"""Cases SEC-Y1 to SEC-Y9, but for SEC-Y8: there is no other interpreter here to try."""
+"""Cases SEC-Y1 to SEC-Y9 except SEC-Y8: no other interpreter is available here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wherry import _native
 from wherry._bridge import lib
 from wherry._exchange import SLICE_MS
 
-#: How often a loop runs: in full with WHERRY_LOOPS=full, else a tenth.
+#: How often a loop runs: in full with WHERRY_LOOPS=full, otherwise a tenth.
 FULL = os.environ.get("WHERRY_LOOPS") == "full"
 
 
@@ -43,7 +43,7 @@ def pieces(kind: Type[BaseException]) -> Iterator[bytes]:
 
 
 def uses(server: Server, folder: pathlib.Path, kind: Type[BaseException]) -> Dict[str, Dict[str, Any]]:
-    """Ways in which a program's own functions run within a call."""
+    """The ways in which a program's own functions run during a call."""
     return {
         "progress": {"url": server.url("/bytes/100000"), "progress": raising(kind)},
         "body": {"url": server.url("/sink"), "method": "POST", "data": pieces(kind)},
@@ -54,7 +54,7 @@ def uses(server: Server, folder: pathlib.Path, kind: Type[BaseException]) -> Dic
 
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("name", ["progress", "body", "store", "on_cached"])
-def test_SEC_Y1_an_exception_in_a_function_is_raised_by_the_call(
+def test_SEC_Y1_the_call_raises_an_exception_from_a_function(
     server: Server, tmp_path: pathlib.Path, capfd: Any, name: str, kind: Type[BaseException]
 ) -> None:
     options = dict(uses(server, tmp_path, kind)[name])
@@ -66,13 +66,13 @@ def test_SEC_Y1_an_exception_in_a_function_is_raised_by_the_call(
             client.request(method, url, **options)
         client.wait(timeout=PATIENCE)
         assert client.get(server.url("/json")).ok
-    # Never printed and lost, as ctypes does with what a callback raises.
+    # The exception is never printed and lost, as ctypes does with callback exceptions.
     assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("kind", [ValueError, SystemExit])
 @pytest.mark.parametrize("name", ["progress", "body", "store", "on_cached"])
-def test_SEC_Y1_an_exception_in_a_function_is_raised_in_asyncio(
+def test_SEC_Y1_asyncio_raises_an_exception_from_a_function(
     server: Server, tmp_path: pathlib.Path, name: str, kind: Type[BaseException]
 ) -> None:
     options = dict(uses(server, tmp_path, kind)[name])
@@ -89,7 +89,9 @@ def test_SEC_Y1_an_exception_in_a_function_is_raised_in_asyncio(
         asyncio.run(talk())
 
 
-def test_SEC_Y2_a_buffer_may_go_while_it_is_sent(server: Server, patient: wherry.Client) -> None:
+def test_SEC_Y2_a_buffer_may_be_freed_while_it_is_sent(
+    server: Server, patient: wherry.Client,
+) -> None:
     async def talk() -> Dict[str, Any]:
         async with wherry.AsyncClient(timeout=None) as client:
             body = bytearray(os.urandom(3_000_000))
@@ -107,7 +109,7 @@ def test_SEC_Y2_a_buffer_may_go_while_it_is_sent(server: Server, patient: wherry
     assert asyncio.run(talk()) == {"same": True, "bytes": 3_000_000}
 
 
-def test_SEC_Y3_what_is_garbage_in_flight_is_cancelled_and_told(
+def test_SEC_Y3_a_collected_handle_in_flight_is_cancelled_with_a_warning(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     heard: List[object] = []
@@ -122,14 +124,14 @@ def test_SEC_Y3_what_is_garbage_in_flight_is_cancelled_and_told(
     with pytest.warns(ResourceWarning, match="unclosed <Stream"):
         del stream
         gc.collect()
-    # The server sees both go, though its gate was never opened.
+    # The server sees both connections close, although its gate never opened.
     server.wait(ended=2)
     assert heard == []
     client.wait(timeout=PATIENCE)
     assert client.count() == 0 and not (tmp_path / "file").exists()
 
 
-#: Programs that end in the middle of something, each in a way of its own.
+#: Programs that end in the middle of an operation, each in a different way.
 ENDS = {
     "thread": "threading.Thread(target=lambda: client.get(url), daemon=True).start(); wait()",
     "download": "held = client.start_download(url, sys.argv[2]); wait()",
@@ -160,12 +162,12 @@ client = wherry.Client(timeout=None)
 
 
 @pytest.mark.parametrize("way", ENDS)
-def test_SEC_Y4_a_program_may_end_in_the_middle_of_anything(
+def test_SEC_Y4_a_program_may_end_at_any_point(
     server: Server, tmp_path: pathlib.Path, way: str
 ) -> None:
     source = os.path.join(ROOT, "bindings", "python", "src")
     env = {**os.environ, "PYTHONPATH": source, "PYTHONFAULTHANDLER": "1"}
-    # 200 ends in full, a tenth of that else.
+    # 200 program ends in the full loop, a tenth otherwise.
     for number in range(25 if FULL else 3):
         key = f"{server.key}-{way}-{number}"
         mine = Server(server.base, key)
@@ -184,7 +186,7 @@ def test_SEC_Y4_a_program_may_end_in_the_middle_of_anything(
 
 
 def blocking(client: wherry.Client, server: Server, folder: pathlib.Path) -> Dict[str, Callable[[], Any]]:
-    """Calls that block until a gate is opened."""
+    """Calls that block until a gate opens."""
     held = server.url("/bytes/4000000", hold=2_000_000, gate=server.gate())
 
     def stream() -> bytes:
@@ -206,11 +208,11 @@ CALLS = ["get", "events", "download", "stream", "upload"]
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_SEC_Y5_ctrl_c_ends_every_call_that_blocks_and_its_request(
+def test_SEC_Y5_ctrl_c_ends_every_blocking_call_and_its_request(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, name: str
 ) -> None:
-    # A wait is never longer than this, so a signal is seen within it; that it is seen at all is
-    # proved by order: the gate that would end the call is never opened.
+    # A wait is never longer than this, so a signal is seen within it. Order proves that it is seen
+    # at all: the gate that would end the call never opens.
     assert SLICE_MS <= 200
 
     def interrupt() -> None:
@@ -224,7 +226,7 @@ def test_SEC_Y5_ctrl_c_ends_every_call_that_blocks_and_its_request(
     thread.join()
     client.wait(timeout=PATIENCE)
     assert client.count() == 0
-    if name == "upload":  # Its server reads nothing, and so does not see it go.
+    if name == "upload":  # Its server reads nothing, so it does not see the disconnect.
         server.open_gate(server.gate())
     server.wait(ended=1)
 
@@ -251,7 +253,7 @@ def test_SEC_Y6_other_threads_run_while_a_call_blocks(
 ) -> None:
     def release() -> None:
         server.wait(requests=1)
-        # Were the interpreter held by the call, nobody could open its gate.
+        # If the call held the interpreter, no thread could open its gate.
         server.open_gate(server.gate())
 
     thread = threading.Thread(target=release)
@@ -260,7 +262,7 @@ def test_SEC_Y6_other_threads_run_while_a_call_blocks(
     thread.join()
 
 
-def test_SEC_Y6_calls_that_may_take_a_while_let_go_of_the_interpreter() -> None:
+def test_SEC_Y6_calls_that_may_block_release_the_interpreter() -> None:
     loaded = _native.load()
     slow = [
         "wherry_client_perform", "wherry_client_perform_for", "wherry_transfer_wait",
@@ -268,17 +270,17 @@ def test_SEC_Y6_calls_that_may_take_a_while_let_go_of_the_interpreter() -> None:
         "wherry_client_free", "wherry_client_set_log_file", "wherry_transfer_pause",
     ]  # fmt: skip
     for name in slow:
-        # ctypes keeps the interpreter for the functions of a PyDLL alone.
+        # ctypes keeps the interpreter lock only for functions of a PyDLL.
         kept = getattr(loaded, name)._flags_ & 4  # FUNCFLAG_PYTHONAPI
         assert not kept, name
 
 
-def test_SEC_Y7_a_spawned_child_is_its_own(server: Server) -> None:
+def test_SEC_Y7_a_spawned_child_has_separate_state(server: Server) -> None:
     again = run_python(f"import wherry\nwith wherry.Client() as c: c.get({server.url('/json')!r})")
     assert (again.returncode, again.stderr) == (0, "")
 
 
-def test_M12_objects_of_the_parent_can_be_closed_in_a_child(server: Server) -> None:
+def test_M12_a_child_can_close_objects_of_its_parent(server: Server) -> None:
     code = f"""
 import asyncio, gc, os, sys, wherry
 url = {server.base + "/json"!r}
@@ -311,7 +313,7 @@ del image
     assert (done.stderr, done.stdout) == ("", "7\n")
 
 
-def test_SEC_Y9_every_function_knows_its_types_and_refuses_others() -> None:
+def test_SEC_Y9_every_function_checks_its_argument_types() -> None:
     declared = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
     names = [_native.declared_name(line) for line in declared if line]
     assert len(names) > 150
@@ -324,8 +326,8 @@ def test_SEC_Y9_every_function_knows_its_types_and_refuses_others() -> None:
         assert (function.restype is None) == (result == "void"), name
         for place in range(count):
             if function.argtypes[place] is ctypes.c_bool:
-                continue  # Whatever it is, it is true or false.
-            # Refused before anything is called.
+                continue  # Any value is either true or false.
+            # Refused before any library call.
             given: List[Any] = [None if t is ctypes.c_char_p else 0 for t in function.argtypes]
             given[place] = object()
             with pytest.raises(ctypes.ArgumentError):

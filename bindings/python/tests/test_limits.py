@@ -1,4 +1,4 @@
-# Wherry: what a server may cost: sizes, ratios, heads, time, lies about length
+# Wherry: limits on what a server can cost: sizes, ratios, headers, time, and false lengths
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import wherry
 
 
 def ending(client: wherry.Client, url: str) -> str:
-    """How a GET ends: "" where it succeeds, else the reason."""
+    """The result of a GET: "" on success, otherwise the reason."""
     try:
         client.get(url)
     except wherry.WherryError as error:
@@ -20,7 +20,7 @@ def ending(client: wherry.Client, url: str) -> str:
     return ""
 
 
-def test_SEC_R1_SEC_R2_a_body_is_bounded_by_its_decoded_size_and_by_its_ratio(
+def test_SEC_R1_SEC_R2_limits_apply_to_the_decoded_size_of_a_body_and_to_its_ratio(
     server: Server, client: wherry.Client
 ) -> None:
     with wherry.Client(max_body_bytes=1_000_000) as small:
@@ -38,7 +38,7 @@ def test_SEC_R1_SEC_R2_a_body_is_bounded_by_its_decoded_size_and_by_its_ratio(
     assert ending(client, server.url("/gzip?header=Content-Encoding:gzip")) == "bad_encoding"
 
 
-def test_SEC_R3_a_gzip_body_that_is_cut_anywhere_is_an_error(
+def test_SEC_R3_a_gzip_body_cut_at_any_byte_is_an_error(
     server: Server, client: wherry.Client
 ) -> None:
     count = int(client.get(server.url("/gzip")).headers["content-length"])
@@ -56,7 +56,7 @@ def test_SEC_R4_a_body_that_ends_early_is_an_error(
     ):  # fmt: skip
         assert ending(client, server.url(path)) == "truncated", path
     for told in start_server("--tls-make", "good"):
-        # No length and no farewell: a download cannot know whether that was all.
+        # Without a length and close_notify, a download cannot know whether the file is complete.
         url = f"https://localhost:{told['tls_port']}/bytes/1000?no_length=1&cut=400&unclean=1"
         with wherry.Client(verify=told["ca"], max_retries=0) as secure:
             cut = secure.get(url)
@@ -64,13 +64,13 @@ def test_SEC_R4_a_body_that_ends_early_is_an_error(
             with pytest.raises(wherry.NetworkError) as refused:
                 secure.get(url, require_verified_length=True)
             assert refused.value.reason == "length_unverified"
-            # close_notify proves that the server ended the body: nothing is missing.
+            # close_notify proves that the server ended the body: no byte is missing.
             ended = secure.get(url.split("&cut")[0], require_verified_length=True)
             assert len(ended.content) == 1000 and not ended.is_length_unverified
             secure.download(url.split("&cut")[0], tmp_path / "ended")
             with pytest.raises(wherry.NetworkError) as caught:
                 secure.download(url, tmp_path / "file")
-            # A body that a function of heads saved got its final name.
+            # A body saved by a headers function got its final name.
             for strict in (False, True):
                 saving: Any = {"on_head": lambda head: tmp_path / "file"}
                 with pytest.raises(wherry.NetworkError) as unsaved:
@@ -82,7 +82,7 @@ def test_SEC_R4_a_body_that_ends_early_is_an_error(
     assert not (tmp_path / "file").exists()
 
 
-def test_SEC_R5_a_head_is_bounded_in_fields_in_a_line_and_in_all(
+def test_SEC_R5_response_headers_have_limits_for_count_line_and_total_size(
     server: Server, client: wherry.Client
 ) -> None:
     for count, size, reason in (
@@ -94,7 +94,7 @@ def test_SEC_R5_a_head_is_bounded_in_fields_in_a_line_and_in_all(
         assert ending(narrow, server.url("/headers?count=10&size=300")) == "header_too_large"
 
 
-def test_SEC_R6_what_drips_for_ever_ends_at_the_total_time(
+def test_SEC_R6_an_endless_slow_response_ends_at_the_total_timeout(
     server: Server, client: wherry.Client
 ) -> None:
     for path in ("/slow-head?drip=1&interval_ms=50", "/drip?bytes=1000&interval_ms=50"):
@@ -103,7 +103,7 @@ def test_SEC_R6_what_drips_for_ever_ends_at_the_total_time(
         assert caught.value.reason == "total_timeout"
 
 
-def test_SEC_R7_what_contradicts_itself_never_becomes_an_answer(
+def test_SEC_R7_contradictory_headers_never_become_a_response(
     server: Server, client: wherry.Client
 ) -> None:
     ok = "HTTP/1.1 200 OK\r\n"
@@ -119,8 +119,8 @@ def test_SEC_R7_what_contradicts_itself_never_becomes_an_answer(
             client.get(server.url(f"/s/{name}"))
 
 
-def test_SEC_T12_a_handshake_that_stands_still_ends_in_time(server: Server) -> None:
-    """A server that takes connections and never says a word of TLS."""
+def test_SEC_T12_a_stalled_handshake_ends_at_its_timeout(server: Server) -> None:
+    """A server that accepts connections and never sends TLS data."""
     import socket
 
     with socket.socket() as listener:
@@ -133,7 +133,7 @@ def test_SEC_T12_a_handshake_that_stands_still_ends_in_time(server: Server) -> N
     assert caught.value.reason == "connect_timeout"
 
 
-def test_R28_with_one_slot_high_jumps_the_queue(server: Server) -> None:
+def test_R28_high_priority_is_first_in_the_queue_for_one_slot(server: Server) -> None:
     line = {"a": 0, "low": -100, "b": 0, "high": 5, "c": 0, "highest": 100, "high2": 5}
 
     async def main() -> None:
@@ -145,7 +145,7 @@ def test_R28_with_one_slot_high_jumps_the_queue(server: Server) -> None:
                 asyncio.ensure_future(client.get(server.url(f"/text/{name}"), priority=priority))
                 for name, priority in line.items()
             ]
-            # Another host has a slot of its own: when it has answered, all of them wait.
+            # Another host has a separate slot: after its response, all of them are waiting.
             await client.get(server.url("/text/other").replace("127.0.0.1", "localhost"))
             await loop.run_in_executor(None, lambda: server.open_gate(server.gate()))
             await asyncio.gather(first, *others)

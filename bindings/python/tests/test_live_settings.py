@@ -1,4 +1,4 @@
-# Wherry: settings of a client that are attributes are live, and others are refused
+# Wherry: client attributes that are settings apply at once, and other attributes are refused
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ import wherry
         ("adapt", "client.configure(adapt=...)"),
     ],
 )  # fmt: skip
-def test_an_attribute_that_does_nothing_is_refused_and_the_right_way_named(
+def test_setting_an_unknown_attribute_is_refused_and_names_the_supported_way(
     client: wherry.Client, name: str, way: str
 ) -> None:
-    # `client.verify = False` changed nothing, and said nothing.
+    # `client.verify = False` had no effect and no error.
     with pytest.raises(AttributeError) as caught:
         setattr(client, name, False)
     assert f"client.{name}" in str(caught.value) and way in str(caught.value)
@@ -34,7 +34,7 @@ def test_an_attribute_that_does_nothing_is_refused_and_the_right_way_named(
         setattr(other, name, False)
 
 
-def test_an_async_client_refuses_the_same() -> None:
+def test_an_async_client_refuses_the_same_attributes() -> None:
     async def main() -> None:
         async with wherry.AsyncClient() as client:
             with pytest.raises(AttributeError, match="give verify= to a new client"):
@@ -43,7 +43,7 @@ def test_an_async_client_refuses_the_same() -> None:
     asyncio.run(main())
 
 
-def test_a_subclass_has_attributes_of_its_own_and_tests_replace_methods() -> None:
+def test_a_subclass_may_add_attributes_and_tests_may_replace_methods() -> None:
     class Mine(wherry.Client):
         def __init__(self) -> None:
             super().__init__()
@@ -57,7 +57,7 @@ def test_a_subclass_has_attributes_of_its_own_and_tests_replace_methods() -> Non
             client.verify = False  # type: ignore[attr-defined]
 
 
-def test_headers_params_auth_and_base_are_live(server: Server, client: wherry.Client) -> None:
+def test_headers_params_auth_and_base_apply_at_once(server: Server, client: wherry.Client) -> None:
     def told() -> Dict[str, Any]:
         answer: Dict[str, Any] = client.get("echo", params={"key": server.key}).json()
         return answer
@@ -97,7 +97,7 @@ def cookies(client: wherry.Client, server: Server, url: Optional[str] = None) ->
     return ", ".join(field(client.get(url or server.url("/echo")).json(), "Cookie"))
 
 
-def test_cookies_of_a_client_are_live(server: Server, client: wherry.Client) -> None:
+def test_cookies_of_a_client_apply_at_once(server: Server, client: wherry.Client) -> None:
     client.cookies["a"] = "1"
     assert cookies(client, server) == "a=1"
     client.cookies.update({"b": "2"})
@@ -109,7 +109,7 @@ def test_cookies_of_a_client_are_live(server: Server, client: wherry.Client) -> 
     other = server.url("/echo").replace("127.0.0.1", "localhost")
     assert cookies(client, server, other) == "a=1; b=2"
 
-    # What the server sets goes before what the program has set before.
+    # Cookies set by the server take precedence over earlier ones set by the program.
     client.get(server.url("/cookies/set?a=new"))
     assert "a=new" in cookies(client, server) and client.cookies["a"] == "new"
     del client.cookies["a"]
@@ -122,7 +122,7 @@ def test_cookies_of_a_client_are_live(server: Server, client: wherry.Client) -> 
         del client.cookies["z"]
 
 
-def test_a_new_client_takes_cookies_and_keeps_them_in_a_pickle(server: Server) -> None:
+def test_a_new_client_takes_cookies_and_pickles_them(server: Server) -> None:
     with wherry.Client(cookies={"a": "1"}, base_url=server.base) as client:
         assert cookies(client, server) == "a=1"
         assert cookies(client, server, "echo") == "a=1"
@@ -137,7 +137,7 @@ def test_a_new_client_takes_cookies_and_keeps_them_in_a_pickle(server: Server) -
         assert sorted(cookies(client, server).split("; ")) == ["of_1=1", "of_any=1"]
 
 
-def test_an_async_client_has_live_cookies_too(server: Server) -> None:
+def test_cookies_of_an_async_client_apply_at_once(server: Server) -> None:
     async def main() -> str:
         async with wherry.AsyncClient() as client:
             client.cookies["a"] = "1"
@@ -146,7 +146,7 @@ def test_an_async_client_has_live_cookies_too(server: Server) -> None:
     assert asyncio.run(main()) == "a=1"
 
 
-def test_own_cookies_do_not_follow_a_redirect_to_another_host(
+def test_request_cookies_do_not_follow_a_redirect_to_another_host(
     server: Server, client: wherry.Client
 ) -> None:
     client.cookies["a"] = "1"
@@ -156,7 +156,7 @@ def test_own_cookies_do_not_follow_a_redirect_to_another_host(
 
 
 @pytest.mark.parametrize("pair", [("a=", "b"), ("a", "b;c"), ("", "b"), ("a", "b\n")])
-def test_what_is_no_cookie_is_refused(client: wherry.Client, pair: Any) -> None:
+def test_an_invalid_cookie_is_refused(client: wherry.Client, pair: Any) -> None:
     with pytest.raises(wherry.ArgumentError):
         client.cookies[pair[0]] = pair[1]
     number: Any = 5

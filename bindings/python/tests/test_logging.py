@@ -1,6 +1,6 @@
-# Wherry: tests of what a client tells of itself
+# Wherry: client logs
 # SPDX-License-Identifier: Apache-2.0
-"""Rows L1 to L12 and SEC-S1 from Python: logs, the bridge to `logging`, curl's command, counters."""
+"""Rows L1 to L12 and SEC-S1 from Python: logs, the bridge to `logging`, curl commands, counters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLANTED = "pl4nted"
 
 
 def read_all(reader: wherry.LogReader) -> List[wherry.LogRecord]:
-    """What has been told by now."""
+    """The records reported so far."""
     reader.end()
     return list(reader)
 
@@ -32,7 +32,7 @@ def events(records: List[wherry.LogRecord], *left_out: str) -> List[str]:
     return [record.event for record in records if record.event not in left_out]
 
 
-def test_L1_the_environment_asks_for_a_log(server: Server, tmp_path: pathlib.Path) -> None:
+def test_L1_environment_variables_enable_a_log(server: Server, tmp_path: pathlib.Path) -> None:
     url = server.url("/echo", page=2)
     code = f"import wherry\nwith wherry.Client() as client: client.get({url!r})"
 
@@ -45,7 +45,7 @@ def test_L1_the_environment_asks_for_a_log(server: Server, tmp_path: pathlib.Pat
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody with more rights")
-def test_L1_SEC_S4_a_program_with_more_rights_does_not_look_at_the_environment(
+def test_L1_SEC_S4_a_privileged_program_ignores_the_environment(
     server: Server, tmp_path: pathlib.Path
 ) -> None:
     program = os.path.join(ROOT, ".build", "debug", "wherry-cli")
@@ -70,7 +70,7 @@ def test_L1_SEC_S4_a_program_with_more_rights_does_not_look_at_the_environment(
     assert "Start requesting" in plain.stderr and privileged.stderr == ""
 
 
-def test_L2_L3_the_lines_of_a_request(server: Server, client: wherry.Client, capfd: Any) -> None:
+def test_L2_L3_a_request_logs_its_lines(server: Server, client: wherry.Client, capfd: Any) -> None:
     url = server.url("/echo")
     with client.log("debug") as log:
         client.configure(debug=True)
@@ -108,12 +108,12 @@ def test_L4_a_download_describes_itself(
     text = re.sub(r"requestIdentifier:\w+", "requestIdentifier:IDENTIFIER", text)
     text = text.replace(f": {download.id}>", ": 1>").replace(str(tmp_path), "FOLDER")
     text = text.replace(server.base + f"/@{server.key}", "http://host")
-    # Here the page is in the query, and there among the parameters.
+    # The page is in the query here, and among the parameters there.
     text = text.replace("?page=2", "").replace("(null)", '{"page":2}')
     assert text == golden.rstrip("\n")
 
 
-def test_L5_header_fields_a_download_its_verbs_and_what_is_refused_are_told(
+def test_L5_headers_downloads_operations_and_refusals_are_logged(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     target = tmp_path / "file"
@@ -146,7 +146,7 @@ def test_L5_header_fields_a_download_its_verbs_and_what_is_refused_are_told(
     assert any(text.startswith("start downloading:\nurl:") for text in texts)
 
 
-def test_L6_L10_a_redirect_and_a_retry_are_events_in_order(
+def test_L6_L10_a_redirect_and_a_retry_are_logged_in_order(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     target = server.url("/bytes/300000", cut=100000, times=1)
@@ -190,7 +190,7 @@ def test_L7_each_step_of_a_request_is_measured(server: Server, client: wherry.Cl
     assert record.metrics is not None and record.metrics["total"] > 0
 
 
-def test_L8_SEC_S1_no_secret_is_in_a_log(server: Server, tmp_path: pathlib.Path) -> None:
+def test_L8_SEC_S1_a_log_contains_no_secret(server: Server, tmp_path: pathlib.Path) -> None:
     with wherry.Client(
         auth=("user", PLANTED), headers={"Cookie": f"id={PLANTED}"}, secret_names=["X-Shop"], **PATIENT
     ) as client:
@@ -218,7 +218,7 @@ def test_L8_SEC_S1_no_secret_is_in_a_log(server: Server, tmp_path: pathlib.Path)
     assert PLANTED in whole and "***" not in whole
 
 
-def test_L8_SEC_S1_nor_is_the_password_of_a_digest_or_a_key_or_a_cookie(
+def test_L8_SEC_S1_a_log_contains_no_digest_password_key_or_cookie(
     server: Server, authority: Authority, key: str
 ) -> None:
     url = authority.url("good", key, port="client_port")
@@ -256,7 +256,7 @@ def test_L8_SEC_S1_nor_is_the_password_of_a_digest_or_a_key_or_a_cookie(
 
 
 @pytest.mark.parametrize("kind", ["get", "json", "form", "bytes", "files"])
-def test_L9_the_command_sends_the_same_request(
+def test_L9_the_curl_command_sends_the_same_request(
     server: Server, client: wherry.Client, kind: str
 ) -> None:
     kinds: Dict[str, Dict[str, Any]] = {
@@ -284,7 +284,7 @@ def test_L9_the_command_sends_the_same_request(
     assert pasted == ours, command
 
 
-def test_L11_the_bridge_hands_records_to_logging(server: Server, client: wherry.Client) -> None:
+def test_L11_the_bridge_passes_records_to_logging(server: Server, client: wherry.Client) -> None:
     logger = logging.getLogger("wherry")
     taken: List[logging.LogRecord] = []
     handler = logging.Handler()
@@ -323,7 +323,9 @@ two.get("URL")
     assert "wherry INFO Client closed" in done.stderr and "wherry INFO Request succeed!" in done.stderr
 
 
-def test_L11_levels_and_files(server: Server, client: wherry.Client, tmp_path: pathlib.Path) -> None:
+def test_L11_a_log_has_levels_and_can_write_a_file(
+    server: Server, client: wherry.Client, tmp_path: pathlib.Path,
+) -> None:
     path = tmp_path / "log"
     client.set_log_file(path, "info", max_bytes=2000)
     for _ in range(12):
@@ -344,7 +346,7 @@ def test_L11_levels_and_files(server: Server, client: wherry.Client, tmp_path: p
         client.set_log_file(tmp_path / "none" / "log")
 
 
-def test_L11_a_log_ends_with_its_client_and_with_another_one(server: Server) -> None:
+def test_L11_a_log_ends_with_its_client_and_when_another_one_starts(server: Server) -> None:
     client = wherry.Client(**PATIENT)
     first = client.log()
     client.get(server.url("/echo"))
@@ -380,7 +382,7 @@ def test_L11_async_for_reads_a_log(server: Server) -> None:
     assert asyncio.run(talk()) == ["started", "succeeded", "closed"]
 
 
-def test_L12_the_counters_are_those_of_the_server(
+def test_L12_the_counters_match_the_server(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     client.get(server.url("/redirect/2"))

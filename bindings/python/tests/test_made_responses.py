@@ -1,4 +1,4 @@
-# Wherry: responses that a program makes itself
+# Wherry: responses created by a program
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def pieces() -> AsyncIterator[bytes]:
     ],
     ids=lambda one: ",".join(one) if isinstance(one, dict) else "",
 )  # fmt: skip
-def test_a_response_is_made_from_keywords_as_in_httpx(
+def test_a_response_is_created_from_keywords_as_in_httpx(
     options: Dict[str, Any], body: bytes, kind: Any
 ) -> None:
     made = wherry.Response(201, **options)
@@ -40,7 +40,7 @@ def test_a_response_is_made_from_keywords_as_in_httpx(
     assert (made.url, made.history, made.ok) == ("", [], True)
 
 
-def test_the_headers_of_a_made_response_go_before_what_follows_from_its_body() -> None:
+def test_explicit_headers_of_a_created_response_override_those_derived_from_its_body() -> None:
     made = wherry.Response(200, headers={"content-type": "text/x"}, text="abc")
     assert made.headers.multi_items() == [("content-type", "text/x"), ("Content-Length", "3")]
     twice = wherry.Response(headers=[("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
@@ -51,7 +51,7 @@ def test_the_headers_of_a_made_response_go_before_what_follows_from_its_body() -
         again.raise_for_status()
 
 
-def test_asynchronous_pieces_need_a_coroutine() -> None:
+def test_asynchronous_chunks_need_a_coroutine() -> None:
     made = wherry.Response(200, content=pieces())
     with pytest.raises(wherry.StateError, match="aread"):
         made.content
@@ -67,6 +67,6 @@ def test_asynchronous_pieces_need_a_coroutine() -> None:
     ],
     ids=lambda one: ",".join(one) if isinstance(one, dict) else "",
 )  # fmt: skip
-def test_what_is_no_response_is_refused(options: Dict[str, Any], kind: Any) -> None:
+def test_an_invalid_response_is_refused(options: Dict[str, Any], kind: Any) -> None:
     with pytest.raises(kind):
         wherry.Response(200, **options)

@@ -1,4 +1,4 @@
-# Wherry: the management of running transfers, row by row
+# Wherry: management of running transfers, by row
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def held(
     return futures
 
 
-def test_M1_every_transfer_has_a_number_and_leaves_at_its_end(
+def test_M1_every_transfer_has_a_number_and_leaves_the_list_at_its_end(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     futures = held(server, client, threads, 5)
@@ -39,7 +39,7 @@ def test_M1_every_transfer_has_a_number_and_leaves_at_its_end(
     assert client.count() == 0 and client.transfers() == []
 
 
-def test_M2_a_listing_tells_what_runs(
+def test_M2_the_list_shows_running_transfers(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     futures = held(server, client, threads, 2, tag="screen")
@@ -55,7 +55,7 @@ def test_M2_a_listing_tells_what_runs(
     assert all(future.result(120).ok for future in futures)
 
 
-def test_M2_a_listing_tells_of_every_kind_how_far_it_is(
+def test_M2_the_list_shows_the_progress_of_every_kind(
     server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any
 ) -> None:
     size, there = 100_000, 40_000
@@ -89,7 +89,7 @@ def test_M2_a_listing_tells_of_every_kind_how_far_it_is(
     assert patient.transfers() == []
 
 
-def test_M3_cancelling_by_address_leaves_the_others_running(
+def test_M3_cancelling_by_address_leaves_other_transfers_running(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     kept = held(server, client, threads, 2)
@@ -123,8 +123,8 @@ def test_M3_cancelling_by_identifier_is_exact(
 
 
 def test_M4_each_cancelled_request_ends_exactly_once(server: Server) -> None:
-    # The first six, which have all connections, are held: before that the whole thousand was done
-    # at times, and nothing was left to be cancelled.
+    # The gate holds the first six, which use all connections. Without it, all thousand sometimes
+    # finished before the cancel.
     url = server.url("/json", gate=server.gate(), gate_times=6)
 
     async def main() -> List[str]:
@@ -155,14 +155,14 @@ def test_M4_each_cancelled_request_ends_exactly_once(server: Server) -> None:
     assert ends.count("cancelled") >= 142 and ends.count("done") >= 143
 
 
-def test_M5_states_are_words(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+def test_M5_states_have_names(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     with client.start_download(server.url("/bytes/1000"), tmp_path / "file") as handle:
         assert handle.state in ("queued", "running", "verifying", "done")
         handle.wait()
         assert handle.state == "done"
 
 
-def test_M6_an_ordinary_request_can_be_paused(
+def test_M6_a_request_can_be_paused(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     futures = held(server, client, threads, 1)
@@ -175,7 +175,7 @@ def test_M6_an_ordinary_request_can_be_paused(
 
 
 @pytest.mark.parametrize("kind", ["bytes", "file", "pieces"])
-def test_M6_a_paused_upload_sends_no_byte_and_goes_on_where_it_was(
+def test_M6_a_paused_upload_sends_nothing_and_resumes_at_the_same_byte(
     server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any, kind: str
 ) -> None:
     size = 64 << 20  # More than the buffers of any socket.
@@ -187,13 +187,13 @@ def test_M6_a_paused_upload_sends_no_byte_and_goes_on_where_it_was(
         data = bytes(size)
     elif kind == "pieces":
         data = (bytes(1 << 20) for _ in range(size >> 20))
-    # The server takes nothing yet: what goes out stays in the buffers of the sockets.
+    # The server reads nothing yet: sent bytes stay in the socket buffers.
     url = server.url("/sink", stall=1, gate=server.gate())
     begun = Arrival()
     upload = threads.submit(patient.post, url, data=data, tag="up", progress=begun)
     begun.wait()
     assert patient.pause(tag="up") == 1
-    for _ in range(2):  # Round trips through the loop: the pause has arrived.
+    for _ in range(2):  # Round trips through the loop: the pause has taken effect.
         patient.get(server.url("/json"))
     sent = patient.progress(tag="up").done_bytes
     assert 0 < sent < size
@@ -209,7 +209,7 @@ def test_M6_a_paused_upload_sends_no_byte_and_goes_on_where_it_was(
     assert upload.result(PATIENCE).json()["bytes"] == size
 
 
-def test_M7_a_thousand_clients_leave_nothing_behind(server: Server) -> None:
+def test_M7_a_thousand_clients_leak_nothing(server: Server) -> None:
     code = f"""
 import os, threading, wherry
 def use(count):
@@ -238,7 +238,7 @@ print(after[0] <= before[0], after[1] <= before[1], after[2] - before[2] < 4 << 
     assert done.stdout.startswith("True True True "), done.stdout
 
 
-def test_M7_closing_cancels_and_draining_waits(
+def test_M7_closing_cancels_transfers_and_draining_waits_for_them(
     server: Server, threads: ThreadPoolExecutor
 ) -> None:
     client = wherry.Client(**PATIENT)
@@ -261,13 +261,13 @@ def test_M7_closing_cancels_and_draining_waits(
             future.result(120)
 
 
-def test_M8_equal_requests_are_all_sent(server: Server, client: wherry.Client) -> None:
+def test_M8_equal_requests_are_each_sent(server: Server, client: wherry.Client) -> None:
     for _ in range(3):
         client.get(server.url("/json"))
     assert server.ask("/_stats")["requests"] == 3
 
 
-def test_M9_a_failed_request_may_be_sent_again_from_where_it_failed(
+def test_M9_a_failed_request_may_be_sent_again_from_its_callback(
     server: Server, client: wherry.Client
 ) -> None:
     async def main() -> int:
@@ -285,7 +285,7 @@ def test_M9_a_failed_request_may_be_sent_again_from_where_it_failed(
     assert asyncio.run(main()) == 100
 
 
-def test_M10_a_tag_names_a_group(
+def test_M10_a_tag_names_a_group_of_transfers(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     mine = held(server, client, threads, 2, tag="mine")
@@ -300,7 +300,7 @@ def test_M10_a_tag_names_a_group(
     assert all(future.result(120).ok for future in others)
 
 
-def test_M10_a_group_is_paused_resumed_and_waited_for_alone(
+def test_M10_a_tag_pauses_resumes_and_awaits_only_its_transfers(
     server: Server, patient: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     mine = held(server, patient, threads, 2, tag="mine")
@@ -321,7 +321,7 @@ def test_M10_a_group_is_paused_resumed_and_waited_for_alone(
     assert all(future.result(PATIENCE).ok for future in mine)
 
 
-def test_M11_waiting_has_a_limit(
+def test_M11_waiting_has_a_timeout(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     futures = held(server, client, threads, 2, tag="mine")
@@ -340,13 +340,13 @@ def _in_child(url: str) -> int:
         return client.get(url).status_code
 
 
-def test_M12_spawned_processes_are_their_own(server: Server, client: wherry.Client) -> None:
+def test_M12_spawned_processes_have_separate_clients(server: Server, client: wherry.Client) -> None:
     assert client.get(server.url("/json")).ok
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.map(_in_child, [server.url("/json")] * 4) == [200] * 4
 
 
-def test_only_one_way_to_find_transfers_at_a_time(client: wherry.Client) -> None:
+def test_a_call_accepts_only_one_way_to_select_transfers(client: wherry.Client) -> None:
     with pytest.raises(wherry.ArgumentError):
         client.cancel(url="http://h/", tag="t")
     with pytest.raises(TypeError):
@@ -376,7 +376,7 @@ with wherry.Client(timeout=None) as client:
 
 
 
-def test_M4_none_names_no_transfer(server: Server, client: wherry.Client, tmp_path: Any) -> None:
+def test_M4_None_selects_no_transfer(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     url = server.url("/bytes/2000000", hold=1000000, gate=server.gate())
     with client.start_download(url, tmp_path / "kept") as handle:
         nothing: Any = None

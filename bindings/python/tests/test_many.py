@@ -1,4 +1,4 @@
-# Wherry: very many transfers of every kind at a time
+# Wherry: thousands of concurrent transfers of every kind
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from test_uploads import png
 import wherry
 
 
-def test_M1_a_thousand_mixed_transfers_have_numbers_of_their_own_and_each_ends_once(
+def test_M1_a_thousand_mixed_transfers_have_unique_numbers_and_each_ends_once(
     server: Server, tmp_path: Any
 ) -> None:
     picture = png(4, 4)
@@ -32,7 +32,7 @@ def test_M1_a_thousand_mixed_transfers_have_numbers_of_their_own_and_each_ends_o
             async def body(call: Coroutine[Any, Any, wherry.Response]) -> int:
                 return len((await call).raise_for_status().content)
 
-            # Nobody else gets a connection, so that all stand in the list at a time.
+            # No other transfer gets a connection, so all are in the list at the same time.
             blocks = [asyncio.ensure_future(client.get(gate, tag="block")) for _ in range(8)]
             wait = asyncio.get_running_loop().run_in_executor
             await wait(None, lambda: server.wait(requests=8))

@@ -1,4 +1,4 @@
-# Wherry: calls that are mistakes are refused, with the word and the name of what was wrong
+# Wherry: invalid calls are refused, with the name and value of the invalid argument
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mock() -> Iterator[wherry.MockTransport]:
     ],
     ids=str,
 )  # fmt: skip
-def test_a_value_that_an_option_does_not_take_is_bad_value(
+def test_an_unsupported_option_value_is_bad_value(
     mock: wherry.MockTransport, options: Dict[str, Any]
 ) -> None:
     with wherry.Client(transport=mock) as client:
@@ -54,7 +54,7 @@ def test_a_value_that_an_option_does_not_take_is_bad_value(
         lambda: wherry.Compression(deadline=0),
     ],
 )  # fmt: skip
-def test_a_compression_that_does_not_exist_is_bad_value(call: Callable[[], object]) -> None:
+def test_an_unknown_compression_is_bad_value(call: Callable[[], object]) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
         call()
     assert caught.value.reason == "bad_value"
@@ -64,7 +64,7 @@ KINDS = ("RequestOptions", "StreamOptions", "PageOptions", "UploadOptions", "Dow
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_help_and_the_manual_tell_of_every_keyword(name: str) -> None:
+def test_help_and_the_manual_list_every_keyword(name: str) -> None:
     kind = getattr(wherry, name)
     told = re.findall(r"^``(\w+)`` \(default [^)]*\): .", inspect.getdoc(kind) or "", re.M)
     with open(os.path.join(ROOT, "bindings", "python", "README.md"), encoding="utf-8") as file:
@@ -74,7 +74,7 @@ def test_help_and_the_manual_tell_of_every_keyword(name: str) -> None:
     assert manual >= set(told)
 
 
-def test_every_keyword_of_a_request_has_a_type_and_the_other_way_round() -> None:
+def test_keywords_of_requests_and_their_types_match() -> None:
     typed = set(_keywords.RequestOptions.__annotations__)
 
     assert typed - set(KEYWORDS) == {"follow_redirects", "hooks"} and set(KEYWORDS) <= typed
@@ -102,7 +102,7 @@ def test_a_type_error_names_the_argument(
         assert not mock.requests
 
 
-def test_a_url_or_ca_file_of_another_type_is_named() -> None:
+def test_a_URL_or_CA_file_of_a_wrong_type_is_named() -> None:
     nothing: Any = None
     with pytest.raises(TypeError, match="url"):
         wherry.get(nothing)
@@ -180,7 +180,7 @@ class Broken:
     ],
 )  # fmt: skip
 def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any], object]) -> None:
-    # TypeErrors, and errors with a list in them, repeated the whole value.
+    # TypeErrors, and errors that contain a list, repeated the complete value.
     with wherry.Client() as client, pytest.raises((TypeError, ValueError, AttributeError)) as caught:
         call(client)
     assert len(str(caught.value)) < 600
@@ -201,7 +201,7 @@ def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any
         ("paramz", {}, "did you mean params=?"),
     ],
 )  # fmt: skip
-def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
+def test_a_keyword_with_another_name_here_is_an_error_that_suggests_it(
     mock: wherry.MockTransport, name: str, value: Any, way: str
 ) -> None:
     options: Any = {name: value}
@@ -223,7 +223,7 @@ def test_a_keyword_with_another_name_here_is_an_error_that_names_ours(
         ("max_retrys", 3, "did you mean max_retries=?"),
     ],
 )  # fmt: skip
-def test_a_setting_with_another_name_here_is_an_error_that_names_ours(
+def test_a_setting_with_another_name_here_is_an_error_that_suggests_it(
     name: str, value: Any, way: str
 ) -> None:
     options: Any = {name: value}

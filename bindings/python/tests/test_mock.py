@@ -15,7 +15,7 @@ import pytest
 import wherry
 
 
-def test_R39_rules_answer_oldest_first_and_as_often_as_they_say(
+def test_R39_rules_match_oldest_first_and_for_their_count(
     mock: wherry.MockTransport,
 ) -> None:
     mock.add("GET", "http://api.test/items", json={"page": 1}, times=1)
@@ -31,7 +31,7 @@ def test_R39_rules_answer_oldest_first_and_as_often_as_they_say(
     assert other.headers["content-type"] == "text/plain; charset=utf-8"
 
 
-def test_R39_what_was_asked_is_remembered(mock: wherry.MockTransport) -> None:
+def test_R39_a_mock_records_its_requests(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
         client.post("http://api.test/x", params={"a": 1}, json={"b": 2}, headers={"X-C": "3"})
@@ -43,7 +43,9 @@ def test_R39_what_was_asked_is_remembered(mock: wherry.MockTransport) -> None:
     assert asked.headers["content-type"].startswith("application/json")
 
 
-def test_R39_nothing_leaves_the_process_without_a_rule(mock: wherry.MockTransport) -> None:
+def test_R39_a_request_without_a_matching_rule_never_leaves_the_process(
+    mock: wherry.MockTransport,
+) -> None:
     with wherry.Client(transport=mock) as client:
         with pytest.raises(wherry.NetworkError) as caught:
             client.get("http://api.test/")
@@ -59,7 +61,7 @@ def test_R39_nothing_leaves_the_process_without_a_rule(mock: wherry.MockTranspor
         ("idle_timeout", wherry.TimeoutError),
     ],
 )
-def test_R39_failures_are_those_of_the_real_thing(
+def test_R39_failures_look_like_real_ones(
     mock: wherry.MockTransport, reason: str, kind: Type[wherry.WherryError]
 ) -> None:
     mock.fail("GET", "*", reason)
@@ -69,7 +71,7 @@ def test_R39_failures_are_those_of_the_real_thing(
     assert caught.value.reason == reason
 
 
-def test_R39_time_is_moved_by_hand(mock: wherry.MockTransport) -> None:
+def test_R39_the_test_moves_the_clock(mock: wherry.MockTransport) -> None:
     mock.add("GET", "*", text="late", delay=3600)
     mock.advance(0)
     with wherry.Client(transport=mock, timeout=None) as client, ThreadPoolExecutor(1) as threads:
@@ -83,7 +85,7 @@ def test_R39_time_is_moved_by_hand(mock: wherry.MockTransport) -> None:
         assert waiting.result(120).text == "late"
 
 
-def test_R39_asyncio_and_streams_have_it_too(mock: wherry.MockTransport) -> None:
+def test_R39_asyncio_and_streams_work_with_mocks_too(mock: wherry.MockTransport) -> None:
     mock.add("GET", "*", content=b"x" * 100000)
 
     async def main() -> int:
@@ -95,7 +97,7 @@ def test_R39_asyncio_and_streams_have_it_too(mock: wherry.MockTransport) -> None
     assert asyncio.run(main()) == 200000
 
 
-def test_R39_everything_here_runs_where_there_is_no_network(request: pytest.FixtureRequest) -> None:
+def test_R39_all_tests_of_this_file_pass_without_a_network(request: pytest.FixtureRequest) -> None:
     alone = ["unshare", "-rn"]
     try:
         subprocess.run([*alone, "true"], check=True, capture_output=True)

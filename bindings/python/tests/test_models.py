@@ -1,6 +1,6 @@
 # Wherry: rows O1 to O9, O15 and O16 of features.md
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings onto dataclasses, endpoints, models and lists in sections."""
+"""Mappings onto dataclasses, endpoints, models, and lists in sections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MISSING = object()
 
 
 def hint(kind: Any) -> Any:
-    """The Python type of a type of the tables."""
+    """The Python type for a type of the tables."""
     words: Dict[str, Any] = {
         "value": Any, "text": str, "integer": int, "number": float, "bool": bool,
     }  # fmt: skip
@@ -44,7 +44,7 @@ def dataclass_of(fields: List[Any]) -> Any:
 
 
 def plain(item: Any) -> Any:
-    """An item as the tables write it."""
+    """An item in the notation of the tables."""
     if dataclasses.is_dataclass(item):
         found = {one.name: getattr(item, one.name) for one in dataclasses.fields(item)}
         return {name: plain(value) for name, value in found.items() if value is not MISSING}
@@ -52,7 +52,7 @@ def plain(item: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", cases("conversions.json"), ids=str)
-def test_O8_every_conversion_of_the_table(case: Dict[str, Any]) -> None:
+def test_O8_conversions_match_the_table(case: Dict[str, Any]) -> None:
     mapping: wherry.Mapping[Any] = wherry.Mapping(dataclass_of([["a", "a", case["type"]]]))
     item = mapping.read({"a": case["value"]})
     problems = mapping.problems({"a": case["value"]})
@@ -60,7 +60,7 @@ def test_O8_every_conversion_of_the_table(case: Dict[str, Any]) -> None:
         gives = float(case["gives"]) if case["type"] == "number" else case["gives"]
         assert plain(item) == {"a": gives}
         assert problems == []
-        if isinstance(case["gives"], int):  # Exact, and no float beside an int.
+        if isinstance(case["gives"], int):  # Exact; no float equals an int.
             assert type(item.a) is (float if case["type"] == "number" else type(case["gives"]))
     else:
         assert item.a is MISSING
@@ -72,7 +72,7 @@ def test_O8_every_conversion_of_the_table(case: Dict[str, Any]) -> None:
     [one for one in cases("item-mapping.json") if len({f[0] for f in one["fields"]}) == len(one["fields"])],
     ids=lambda case: case["about"],
 )
-def test_O7_every_table_of_fields_of_the_table(case: Dict[str, Any]) -> None:
+def test_O7_field_mappings_match_the_table(case: Dict[str, Any]) -> None:
     mapping: wherry.Mapping[Any] = wherry.Mapping(dataclass_of(case["fields"]))
     before = mapping._type(**case.get("before", {}))
     assert plain(mapping.update(before, case["json"])) == case["record"]
@@ -105,7 +105,7 @@ class Book(Named):
     rest: Dict[str, Any] = field(default_factory=dict)
 
 
-def test_O7_dataclasses_with_bases_lists_and_optional_ones() -> None:
+def test_O7_dataclasses_support_bases_lists_and_optional_fields() -> None:
     mapping = wherry.Mapping(Book)
     book = mapping.read(
         {
@@ -120,7 +120,7 @@ def test_O7_dataclasses_with_bases_lists_and_optional_ones() -> None:
     assert mapping.update(book, {"price": "1.5"}).title == "1984"
 
 
-def test_O7_a_field_without_a_default_that_is_left_out_is_told() -> None:
+def test_O7_a_missing_field_without_a_default_is_reported() -> None:
     mapping = wherry.Mapping(Book)
     with pytest.raises(wherry.DecodeError, match="title: missing"):
         mapping.read({})
@@ -135,7 +135,7 @@ class Tree:
     branches: List[Tree] = field(default_factory=list)
 
 
-def test_O7_types_that_JSON_does_not_have_are_refused() -> None:
+def test_O7_types_without_a_JSON_form_are_refused() -> None:
     @dataclass
     class Wrong:
         a: bytes = b""
@@ -149,7 +149,7 @@ def test_O7_types_that_JSON_does_not_have_are_refused() -> None:
 
 
 def base(server: Server) -> str:
-    """The part of the server that belongs to the test."""
+    """The test's own part of the server."""
     return f"{server.base}/@{server.key}/"
 
 
@@ -160,7 +160,7 @@ def endpoint(
 
 
 @pytest.mark.parametrize("case", cases("server-urls.json"), ids=str)
-def test_O1_every_spelling_of_a_server_of_the_table(case: Dict[str, Any]) -> None:
+def test_O1_server_URLs_match_the_table(case: Dict[str, Any]) -> None:
     mock = wherry.MockTransport()
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
@@ -174,7 +174,9 @@ def test_O1_every_spelling_of_a_server_of_the_table(case: Dict[str, Any]) -> Non
             assert mock.requests[0].url in (case["url"], case["url"] + "/")
 
 
-def test_O1_parameters_and_files_make_a_form(server: Server, client: wherry.Client) -> None:
+def test_O1_parameters_and_files_form_a_multipart_body(
+    server: Server, client: wherry.Client,
+) -> None:
     with wherry.Endpoint(client, base(server), "echo", files={"f": b"content"}) as one:
         told = one.access(a=1).json()
     assert {part["name"] for part in told["parts"]} == {"f", "a"}
@@ -183,7 +185,7 @@ def test_O1_parameters_and_files_make_a_form(server: Server, client: wherry.Clie
         assert one.refresh().json()["json"] == {"a": 1}
 
 
-def test_O2_a_new_access_ends_the_old_one_in_replaced(
+def test_O2_a_new_access_cancels_the_previous_one_with_reason_replaced(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     with endpoint(client, server, "faulty-echo?gate=g&gate_times=1") as one:
@@ -198,7 +200,7 @@ def test_O2_a_new_access_ends_the_old_one_in_replaced(
         assert one.response is not None and "n=2" in one.response.text
 
 
-def test_O2_cancel_and_a_refusal(
+def test_O2_an_access_can_be_cancelled_and_can_fail(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     with endpoint(client, server, "silent") as one:
@@ -218,7 +220,9 @@ def test_O2_cancel_and_a_refusal(
         one.access()
 
 
-def test_O3_O4_one_body_three_views_and_its_times(server: Server, client: wherry.Client) -> None:
+def test_O3_O4_one_body_has_three_views_and_its_times(
+    server: Server, client: wherry.Client,
+) -> None:
     with endpoint(client, server, 'json?value={"a":[1]}&delay_ms=30') as one:
         with pytest.raises(wherry.StateError):
             one.json()
@@ -249,7 +253,7 @@ def test_O2_async_accesses_replace_each_other(server: Server) -> None:
     asyncio.run(work())
 
 
-def test_O5_two_loads_at_once_are_one_request(
+def test_O5_two_concurrent_loads_send_one_request(
     server: Server, client: wherry.Client, threads: ThreadPoolExecutor
 ) -> None:
     order: List[str] = []
@@ -263,11 +267,13 @@ def test_O5_two_loads_at_once_are_one_request(
         server.open_gate("g")
         assert first.result() == second.result() == Book("x") == model.value
         assert order[0] == "x"
-        # The second one may have come when the first had its answer.
+        # The second request may arrive after the first got its response.
         assert len(server.log()) == len(order)
 
 
-def test_O5_async_loads_are_one_request_and_a_failure_leaves_the_value(server: Server) -> None:
+def test_O5_concurrent_async_loads_send_one_request_and_a_failure_keeps_the_value(
+    server: Server,
+) -> None:
     server.script("book", [{"json": {"title": "x"}}, {"json": {}}, {"status": 500}])
 
     async def work() -> None:
@@ -287,20 +293,20 @@ def test_O5_async_loads_are_one_request_and_a_failure_leaves_the_value(server: S
     asyncio.run(work())
 
 
-def test_O3_a_model_may_leave_JSON_as_it_is(server: Server, client: wherry.Client) -> None:
+def test_O3_a_model_may_keep_raw_JSON(server: Server, client: wherry.Client) -> None:
     with endpoint(client, server, 'json?value={"a":[1,18446744073709551615]}') as one:
         model: wherry.Model[Any] = wherry.Model(one, at="a/1")
         assert model.load() == 18446744073709551615
 
 
-def test_O3_a_model_may_read_any_form_of_an_answer(
+def test_O3_a_model_may_read_any_form_of_a_response(
     server: Server, client: wherry.Client
 ) -> None:
     with endpoint(client, server, "bytes/1000") as one:
         assert wherry.Model(one, read=lambda answer: len(answer.content)).load() == 1000
 
 
-def test_O16_a_base_item_takes_what_is_there() -> None:
+def test_O16_a_base_item_ignores_missing_and_unknown_fields() -> None:
     @dataclass
     class Place(wherry.BaseItem):
         identifier: str = field(default="", metadata=wherry.at("id"))
@@ -313,7 +319,7 @@ def test_O16_a_base_item_takes_what_is_there() -> None:
 
 
 @pytest.mark.parametrize("case", cases("sections.json"), ids=lambda case: str(case["about"]))
-def test_O15_every_list_in_sections_of_the_table(case: Dict[str, Any]) -> None:
+def test_O15_sectioned_lists_match_the_table(case: Dict[str, Any]) -> None:
     def section(header: str, footer: str, items: List[Any]) -> wherry.Section[Any]:
         return wherry.Section(items, header, footer)
 
@@ -342,7 +348,7 @@ def test_O15_every_list_in_sections_of_the_table(case: Dict[str, Any]) -> None:
         assert (made.header(at), made.footer(at)) == (header or None, footer or None)
 
 
-def test_O15_a_place_out_of_range_is_answered() -> None:
+def test_O15_an_index_out_of_range_is_an_error() -> None:
     items = wherry.SectionedList([wherry.Section([1, 2], header="A"), wherry.Section(footer="end")])
     assert items.item(0, 1) == 2
     for section, row in [(0, 2), (0, -1), (1, 0), (2, 0), (-1, 0)]:
@@ -359,7 +365,7 @@ def test_O15_a_place_out_of_range_is_answered() -> None:
     assert items.insert_section(3, wherry.Section()) == items.remove_section(-1) == []
 
 
-def test_O15_the_sample_of_the_documentation(capsys: Any) -> None:
+def test_O15_the_sample_of_the_documentation_works(capsys: Any) -> None:
     # guide: begin sections
     islands = wherry.Section(["Skye", "Mull"], header="Islands")
     places = wherry.SectionedList([islands, wherry.Section(header="Towns")])
@@ -372,7 +378,7 @@ def test_O15_the_sample_of_the_documentation(capsys: Any) -> None:
     ]  # fmt: skip
 
 
-def test_O15_who_follows_the_changes_has_the_list() -> None:
+def test_O15_a_follower_of_the_changes_has_the_same_list() -> None:
     numbers = random.Random(42)
     items: wherry.SectionedList[int] = wherry.SectionedList()
     view: List[List[int]] = []

@@ -1,6 +1,6 @@
 # Wherry: rows O10 to O14, O18 and O19 of features.md
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that come in pages, blocking and for asyncio."""
+"""Lists in pages, blocking and with asyncio."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def asked(mock: wherry.MockTransport) -> List[str]:
 
 
 @pytest.mark.parametrize("case", cases("page-ends.json"), ids=lambda case: case["about"])
-def test_O10_O14_O18_every_kind_of_end_of_the_table(case: Dict[str, Any]) -> None:
+def test_O10_O14_O18_every_way_to_end_a_list_matches_the_table(case: Dict[str, Any]) -> None:
     mock = rules(case)
     with wherry.Client(transport=mock) as client:
         with client.pages("http://h/list", **options(case)) as pages:
@@ -62,11 +62,11 @@ def test_O10_O14_O18_every_kind_of_end_of_the_table(case: Dict[str, Any]) -> Non
 
 @pytest.mark.parametrize(
     "case",
-    # What was handed over is not taken back for a newer one.
+    # An item already delivered is not replaced by a newer one.
     [case for case in cases("page-ends.json") if not case.get("newest_wins")],
     ids=lambda case: case["about"],
 )
-def test_O19_iterating_finds_the_same(case: Dict[str, Any]) -> None:
+def test_O19_iterating_finds_the_same_items(case: Dict[str, Any]) -> None:
     mock = rules(case)
     with wherry.Client(transport=mock) as client:
         with client.pages("http://h/list", **options(case)) as pages:
@@ -84,7 +84,7 @@ def test_O19_iterating_finds_the_same(case: Dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("link-fields.json"), ids=str)
-def test_O18_every_link_field_of_the_table(case: Dict[str, Any]) -> None:
+def test_O18_link_headers_match_the_table(case: Dict[str, Any]) -> None:
     mock = wherry.MockTransport()
     head = "".join(f"Link: {value}\n" for value in case["fields"]).encode()
     first = b"http://h/list?page=1"
@@ -120,7 +120,7 @@ def numbers(server: Server) -> List[str]:
     return [one["target"].partition("?")[2].replace("nextPage=", "") for one in server.log()]
 
 
-def test_O11_O12_a_page_that_failed_is_asked_for_again(
+def test_O11_O12_a_failed_page_is_requested_again(
     server: Server, client: wherry.Client
 ) -> None:
     server.script(
@@ -167,13 +167,13 @@ def test_O11_O12_a_page_that_failed_is_asked_for_again(
 
 
 def unreadable(server: Server, name: str = "books") -> None:
-    """Three pages of two items, the second of which has at first one without its number."""
+    """Three pages of two items; the second page at first has one without its number."""
     pages: List[Any] = [[{"id": page * 2}, {"id": page * 2 + 1}] for page in range(3)]
     found = [pages[0], [{"id": 2}, {"title": "without"}], *pages[1:], [{"no": "id"}]]
     server.script(name, [{"json": {"list": one, "last": 2}} for one in found])
 
 
-def test_O11_a_page_whose_items_cannot_be_read_is_no_part_of_the_list(
+def test_O11_a_page_with_unreadable_items_is_not_added_to_the_list(
     server: Server, client: wherry.Client
 ) -> None:
     unreadable(server)
@@ -196,7 +196,7 @@ def test_O11_a_page_whose_items_cannot_be_read_is_no_part_of_the_list(
     assert numbers(server) == ["0", "1", "1", "2", "0"]
 
 
-def test_O19_an_iteration_ends_at_items_that_cannot_be_read_and_goes_on_there(
+def test_O19_an_iteration_stops_at_unreadable_items_and_continues_there(
     server: Server, client: wherry.Client
 ) -> None:
     unreadable(server)
@@ -220,7 +220,7 @@ def test_O19_an_iteration_ends_at_items_that_cannot_be_read_and_goes_on_there(
     assert asyncio.run(work()) == [Book(number) for number in range(2, 6)]
 
 
-def test_O11_previous_on_the_first_page_is_a_refresh(server: Server, client: wherry.Client) -> None:
+def test_O11_previous_on_the_first_page_refreshes(server: Server, client: wherry.Client) -> None:
     books(server, 4)
     told: List[str] = []
     with client.pages(
@@ -236,7 +236,7 @@ def test_O11_previous_on_the_first_page_is_a_refresh(server: Server, client: whe
     assert told == ["first_page", "will_load", "refreshed", "finished"]
 
 
-def test_O13_a_kept_page_costs_no_request(server: Server, client: wherry.Client) -> None:
+def test_O13_a_cached_page_sends_no_request(server: Server, client: wherry.Client) -> None:
     books(server)
     with client.pages(base(server) + "s/books", kept_pages=3, **PAGING) as pages:
         for page in (0, 5, 0, 5, 0):
@@ -247,7 +247,9 @@ def test_O13_a_kept_page_costs_no_request(server: Server, client: wherry.Client)
     assert numbers(server) == ["0", "5", "0"]
 
 
-def test_O19_ten_pages_two_of_them_loaded_ahead(server: Server, client: wherry.Client) -> None:
+def test_O19_ten_pages_are_read_with_two_loaded_ahead(
+    server: Server, client: wherry.Client,
+) -> None:
     books(server)
     found: List[List[Any]] = []
     with client.pages(base(server) + "s/books", prefetch=2, type=Book, **PAGING) as pages:
@@ -255,12 +257,12 @@ def test_O19_ten_pages_two_of_them_loaded_ahead(server: Server, client: wherry.C
             found.append(page)
             assert len(server.log()) <= len(found) + 2
             if len(found) == 1:
-                server.wait(requests=2)  # It is on its way while this one is worked on.
+                server.wait(requests=2)  # It loads while this page is processed.
     assert found == [[Book(page * 2), Book(page * 2 + 1)] for page in range(10)]
     assert numbers(server) == [str(page) for page in range(10)]
 
 
-def test_O19_without_prefetch_a_page_is_asked_for_when_it_is_wanted(
+def test_O19_without_prefetch_a_page_is_requested_on_demand(
     server: Server, client: wherry.Client
 ) -> None:
     books(server)
@@ -273,7 +275,7 @@ def test_O19_without_prefetch_a_page_is_asked_for_when_it_is_wanted(
                 break
 
 
-def test_O19_items_one_by_one_and_a_failure_ends_them(
+def test_O19_items_are_yielded_one_by_one_and_a_failure_ends_the_iteration(
     server: Server, client: wherry.Client
 ) -> None:
     server.script(
@@ -322,7 +324,7 @@ def test_O19_async_pages_are_loaded_ahead(server: Server) -> None:
     asyncio.run(work())
 
 
-def test_O19_an_async_iteration_that_is_left_ends_its_load(server: Server) -> None:
+def test_O19_leaving_an_async_iteration_ends_its_load(server: Server) -> None:
     server.script("books", [{"json": [1, 2]}, {"json": [3], "gate": "never"}])
 
     async def work() -> None:
@@ -339,7 +341,7 @@ def test_O19_an_async_iteration_that_is_left_ends_its_load(server: Server) -> No
     asyncio.run(work())
 
 
-def test_O18_what_does_not_go_together_is_refused(client: wherry.Client) -> None:
+def test_O18_conflicting_settings_are_refused(client: wherry.Client) -> None:
     with pytest.raises(ValueError, match="end="):
         client.pages("http://h/", end="never")
     for wrong in ({"size": 0}, {"by_items": True}, {"kept_pages": -1}, {"parameter": ""}):

@@ -1,9 +1,9 @@
-# Wherry: rows O11, O12 and O19 of features.md: lists whose page is on its way when it is left
+# Wherry: rows O11, O12 and O19 of features.md: lists abandoned while a page loads
 # SPDX-License-Identifier: Apache-2.0
-"""What follows an iteration that was left, or a task that was cancelled, with a page on its way.
+"""Abandoned iterations and cancelled tasks while a page is loading.
 
-All pages of a list have one queue and one key: the end of the page that nobody wants any more must
-not be taken for the end of the next one.
+All pages of a list share one queue and one key: the end of an unwanted page must not be taken for
+the end of the next one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import wherry
 
 
 def script(server: Server, second: dict[str, Any]) -> None:
-    """A first page, a second one as given, and two that are told apart from both."""
+    """A first page, the given second page, and two that differ from both."""
     server.script(
         "left", [{"json": [1, 2]}, {"json": [3, 4], **second}, {"json": [5, 6]}, {"json": [7, 8]}]
     )
@@ -31,7 +31,7 @@ def asked(server: Server) -> List[str]:
 
 @pytest.mark.parametrize("held", [True, False], ids=["on its way", "here already"])
 @pytest.mark.parametrize("left", [True, False], ids=["left", "still read"])
-def test_O19_a_refresh_brings_its_own_page_not_the_one_loaded_ahead(
+def test_O19_a_refresh_returns_its_page_and_not_the_one_loaded_ahead(
     server: Server, client: wherry.Client, held: bool, left: bool
 ) -> None:
     script(server, {"gate": server.gate()} if held else {})
@@ -50,7 +50,7 @@ def test_O19_a_refresh_brings_its_own_page_not_the_one_loaded_ahead(
     assert asked(server) == ["0", "1", "0", "1"]
 
 
-def test_O19_a_for_statement_that_is_left_gives_its_page_up(
+def test_O19_leaving_a_for_statement_cancels_its_page(
     server: Server, client: wherry.Client
 ) -> None:
     script(server, {"gate": server.gate()})
@@ -69,7 +69,7 @@ def test_O19_a_for_statement_that_is_left_gives_its_page_up(
         assert told == ["will_load", "loaded", "finished"]
 
 
-def test_O19_an_iteration_goes_on_after_another_call_gave_its_page_up(
+def test_O19_an_iteration_continues_after_another_call_cancelled_its_page(
     server: Server, client: wherry.Client
 ) -> None:
     script(server, {"gate": server.gate()})
@@ -82,7 +82,7 @@ def test_O19_an_iteration_goes_on_after_another_call_gave_its_page_up(
         assert pages.items == [5, 6, 7, 8]
 
 
-def test_O19_what_was_loaded_ahead_is_read_though_another_call_came_between(
+def test_O19_a_page_loaded_ahead_is_read_although_another_call_came_first(
     server: Server, client: wherry.Client
 ) -> None:
     script(server, {})
@@ -95,7 +95,7 @@ def test_O19_what_was_loaded_ahead_is_read_though_another_call_came_between(
         assert next(walk) == [3, 4]
 
 
-def test_O11_a_page_asked_for_while_one_is_read_is_refused(
+def test_O11_requesting_a_page_during_another_load_is_refused(
     server: Server, client: wherry.Client
 ) -> None:
     script(server, {})
@@ -114,7 +114,7 @@ def test_O11_a_page_asked_for_while_one_is_read_is_refused(
         assert pages.items == [1, 2]
 
 
-def test_O19_closing_gives_the_page_up(server: Server, client: wherry.Client) -> None:
+def test_O19_closing_cancels_the_page(server: Server, client: wherry.Client) -> None:
     script(server, {"gate": server.gate()})
     pages = client.pages(base(server) + "s/left", prefetch=1)
     walk = pages.pages()
@@ -145,7 +145,7 @@ async def requests(server: Server, count: int) -> None:
 
 
 @pytest.mark.parametrize("prefetch", [1, 2])
-def test_O19_async_for_is_left_while_a_page_is_on_its_way(server: Server, prefetch: int) -> None:
+def test_O19_leaving_async_for_while_a_page_loads_cancels_it(server: Server, prefetch: int) -> None:
     script(server, {"gate": server.gate()})
 
     async def work(pages: Lists) -> None:
@@ -153,7 +153,7 @@ def test_O19_async_for_is_left_while_a_page_is_on_its_way(server: Server, prefet
             assert item == 1
             await requests(server, 2)
             break
-        # The generator ends only when the loop comes to it.
+        # The generator ends only when the loop reaches it.
         await pages.refresh()
         assert pages.items == [5, 6] and pages.page == 0
         await asyncio.sleep(0)
@@ -165,7 +165,7 @@ def test_O19_async_for_is_left_while_a_page_is_on_its_way(server: Server, prefet
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["has ended", "does not know yet"])
-def test_O11_after_a_cancelled_task_the_next_page_is_the_one_asked_for(
+def test_O11_after_a_cancelled_task_the_next_page_is_the_requested_one(
     server: Server, knows: bool
 ) -> None:
     script(server, {"gate": server.gate()})
@@ -195,14 +195,14 @@ def test_O11_after_a_cancelled_task_the_next_page_is_the_one_asked_for(
     ]  # fmt: skip
 
 
-def test_O11_a_page_that_came_before_the_cancel_is_in_the_list(server: Server) -> None:
+def test_O11_a_page_that_arrived_before_the_cancel_is_in_the_list(server: Server) -> None:
     script(server, {"gate": server.gate()})
 
     async def work(pages: Lists) -> None:
         await pages.load_next()
         task = asyncio.ensure_future(pages.load_next())
         await requests(server, 2)
-        # The loop stands still here: the end of the page is there, and nobody has read it.
+        # The loop is blocked here: the page has finished, but its event is unread.
         server.open_gate(server.gate())
         until(lambda: len(pages) == 4)
         task.cancel()
@@ -213,7 +213,7 @@ def test_O11_a_page_that_came_before_the_cancel_is_in_the_list(server: Server) -
     assert asked(server) == ["0", "1", "0"]
 
 
-def test_O19_async_iterations_go_on_after_another_call(server: Server) -> None:
+def test_O19_an_async_iteration_continues_after_another_call(server: Server) -> None:
     script(server, {"gate": server.gate()})
 
     async def work(pages: Lists) -> None:

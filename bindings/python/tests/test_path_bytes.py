@@ -1,6 +1,6 @@
 # Wherry: paths whose bytes are not UTF-8, and host names that are not ASCII
 # SPDX-License-Identifier: Apache-2.0
-"""On Linux a path is bytes. The binding writes them as `os.fsdecode` does, and loses none."""
+"""On Linux a path is bytes. The binding writes them as `os.fsdecode` does and loses none."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from test_background import AGENT, COMMAND, OPTIONS
 
 import wherry
 
-#: Latin-1, a byte that UTF-8 never has, and the bytes of U+EFE9, which stands for a byte inside the
-#: library.
+#: Latin-1, a byte that never occurs in UTF-8, and the bytes of U+EFE9, which represents a byte
+#: inside the library.
 NAMES = [b"caf\xe9.bin", b"\xff\xfe", "\uefe9.bin".encode(), "\uefe9\u00e9".encode() + b"\xe9"]
 
 
@@ -40,7 +40,7 @@ def png() -> bytes:
 def test_two_names_that_differ_in_one_byte_become_two_files(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
-    # Both bytes became U+FFFD, so the second download replaced the first.
+    # Both bytes became U+FFFD, so the second download replaced the first file.
     for name in NAMES:
         target = os.path.join(os.fsencode(tmp_path), name)
         assert client.download(server.url("/bytes/1000"), os.fsdecode(target)) == os.fsdecode(target)
@@ -49,7 +49,7 @@ def test_two_names_that_differ_in_one_byte_become_two_files(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_download_into_a_folder_of_any_name_resumes(
+def test_a_download_into_a_folder_with_any_name_resumes(
     server: Server, client: wherry.Client, tmp_path: Any, name: bytes
 ) -> None:
     folder = os.path.join(os.fsencode(tmp_path), name)
@@ -70,7 +70,7 @@ def test_a_download_into_a_folder_of_any_name_resumes(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_files_and_pictures_of_any_name_are_sent_under_it(
+def test_files_and_images_with_any_name_are_sent_under_it(
     server: Server, client: wherry.Client, tmp_path: Any, name: bytes
 ) -> None:
     path = os.path.join(os.fsencode(tmp_path), name)
@@ -89,7 +89,7 @@ def test_files_and_pictures_of_any_name_are_sent_under_it(
     assert wherry.Image(os.fsdecode(path)).info.width == 1
 
 
-def test_cookie_jars_and_logs_of_any_name_are_written(server: Server, tmp_path: Any) -> None:
+def test_cookie_jars_and_logs_with_any_name_are_written(server: Server, tmp_path: Any) -> None:
     jar, log = (os.path.join(os.fsencode(tmp_path), name) for name in NAMES[:2])
     with wherry.Client() as client:
         client.set_log_file(os.fsdecode(log), "debug")
@@ -100,7 +100,7 @@ def test_cookie_jars_and_logs_of_any_name_are_written(server: Server, tmp_path: 
     assert listed(tmp_path) == sorted(NAMES[:2])
 
 
-def test_the_message_of_an_error_shows_the_byte(client: wherry.Client, tmp_path: Any) -> None:
+def test_an_error_message_shows_the_byte(client: wherry.Client, tmp_path: Any) -> None:
     with pytest.raises(wherry.FileError) as caught:
         missing = os.fsdecode(os.path.join(os.fsencode(tmp_path), b"caf\xe9.png"))
         client.upload("http://127.0.0.1:1/", missing)
@@ -131,7 +131,7 @@ def test_a_background_job_keeps_the_bytes_of_its_path(server: Server, tmp_path: 
 
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8", ""])
 def test_an_international_name_is_converted_in_every_locale(locale: str) -> None:
-    # libcurl reads such a name in the charset of the locale, and refuses it where none is set.
+    # libcurl reads such a name in the charset of the locale, and refuses it without one.
     program = (
         "import wherry\n"
         "with wherry.Client(resolve={'xn--bcher-kva.example:1': '127.0.0.1'}, max_retries=0) as c:\n"
@@ -147,7 +147,7 @@ def test_an_international_name_is_converted_in_every_locale(locale: str) -> None
     assert done.stdout.strip() == b"connect"
 
 
-def test_a_server_sees_the_ascii_form_of_an_international_name(server: Server) -> None:
+def test_a_server_sees_the_ASCII_form_of_an_international_name(server: Server) -> None:
     port = server.base.rsplit(":", 1)[1].split("/")[0]
     route = {f"xn--bcher-kva.example:{port}": "127.0.0.1"}
     with wherry.Client(resolve=route, trust_env=False) as client:

@@ -1,4 +1,4 @@
-# Wherry: how many requests may start in a span of time
+# Wherry: rate limits for starting requests
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 import wherry
 
 
-def test_R38_twenty_requests_at_five_a_second_take_three_seconds(
+def test_R38_twenty_requests_at_five_per_second_take_three_seconds(
     mock: wherry.MockTransport,
 ) -> None:
-    """Time is moved by hand: all that is due has happened when `advance` returns."""
+    """The test moves the clock: when `advance` returns, everything due has happened."""
     mock.advance(0)
     mock.add(None, "*", text="here")
 
@@ -25,7 +25,7 @@ def test_R38_twenty_requests_at_five_a_second_take_three_seconds(
                 asyncio.ensure_future(client.get(f"http://api.test/{number}"))
                 for number in range(20)
             ]
-            await asyncio.sleep(0)  # Each has been sent, as far as it may be.
+            await asyncio.sleep(0)  # Each request has been sent as far as the limit allows.
             mock.advance(0)
             started = 5
             for _ in range(15):
@@ -40,7 +40,7 @@ def test_R38_twenty_requests_at_five_a_second_take_three_seconds(
     asyncio.run(main())
 
 
-def test_R38_limits_are_settings_of_a_client_and_of_a_file(
+def test_R38_rate_limits_are_settings_of_a_client_and_of_a_file(
     mock: wherry.MockTransport, tmp_path: pathlib.Path
 ) -> None:
     path = tmp_path / "settings.json"
@@ -54,7 +54,7 @@ def test_R38_limits_are_settings_of_a_client_and_of_a_file(
             await asyncio.sleep(0)
             mock.advance(59)
             assert len(mock.requests) == 1
-            # It counts at once, also for those that wait.
+            # The new limit applies at once, also to waiting requests.
             client.configure(rate_limit=0)
             await asyncio.gather(*asked)
             assert len(mock.requests) == 6
@@ -72,7 +72,7 @@ def test_R38_limits_are_settings_of_a_client_and_of_a_file(
             await asyncio.gather(*asked)
 
     asyncio.run(main())
-    # The limits that help(wherry.Settings) tells.
+    # The limits that help(wherry.Settings) documents.
     most: Dict[str, Any] = {
         "rate_limit": 1_000_000, "host_rate_limit": 1_000_000, "rate_burst": 10_000,
         "rate_interval": 86_400,
@@ -87,7 +87,7 @@ def test_R38_limits_are_settings_of_a_client_and_of_a_file(
 
 
 @pytest.mark.parametrize("limit", [0.5, 1.5, float("inf"), float("nan"), "a few"])
-def test_R38_a_limit_that_is_no_whole_number_is_refused_and_named(limit: Any) -> None:
+def test_R38_a_rate_that_is_not_an_integer_is_refused_and_named(limit: Any) -> None:
     with pytest.raises(wherry.ArgumentError, match="rate_limit= is a whole number, not") as caught:
         wherry.Client(rate_limit=limit)
     assert caught.value.reason == "bad_value"

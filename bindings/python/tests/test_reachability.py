@@ -1,4 +1,4 @@
-# Wherry: rows N1-N13 from Python, in network namespaces of their own
+# Wherry: rows N1-N13 from Python, in separate network namespaces
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NONE, WWAN, WIFI = wherry.NOT_REACHABLE, wherry.REACHABLE_VIA_WWAN, wherry.REACH
 
 
 def apart(program: str) -> str:
-    """Runs a program where there is no network yet."""
+    """Runs a program in a namespace without a network."""
     source = PREFACE + textwrap.dedent(program)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -48,8 +48,9 @@ def apart(program: str) -> str:
     return done.stdout
 
 
-def test_N1_N8_numbers_and_words() -> None:
-    """N1 and N8: AFNetworking's numbers and words; Chinese, and a table to replace them."""
+def test_N1_N8_statuses_have_numbers_and_texts() -> None:
+    """N1 and N8: AFNetworking's numbers and texts; Chinese, and a table that overrides the texts.
+    """
     numbers = (wherry.UNKNOWN, wherry.NOT_REACHABLE, wherry.REACHABLE_VIA_WWAN, wherry.REACHABLE_VIA_WIFI)
     assert numbers == (-1, 0, 1, 2)
     assert [wherry.reach_text(n) for n in numbers] == [
@@ -63,15 +64,16 @@ def test_N1_N8_numbers_and_words() -> None:
 
 
 def test_N8_texts_name_the_interface() -> None:
-    """N8: a wired route reads Ethernet, not WiFi; Taiwan reads traditional Chinese."""
+    """N8: a wired route reads Ethernet, not WiFi; the locale of Taiwan reads traditional Chinese.
+    """
     assert wherry.reach_text(2, interface="wired") == "Reachable via Ethernet"
     assert wherry.reach_text(0, "zh_TW") == "無法連線"
     change = wherry.ReachabilityChange(None, 2, -1, "wired")
     assert str(change) == "Reachable via Ethernet"
 
 
-def test_N3_N4_N9_a_monitor_that_the_program_reports_to() -> None:
-    """N3, N4 and N9: a monitor that the program reports to; getters, old and new."""
+def test_N3_N4_N9_a_program_can_report_to_a_monitor() -> None:
+    """N3, N4 and N9: a monitor fed by the program; getters, old and new."""
     heard: List[wherry.ReachabilityChange] = []
     monitor = wherry.Reachability(reported=True, callback=heard.append)
     assert (monitor.status, monitor.is_reachable, monitor.interface) == (-1, False, "none")
@@ -95,15 +97,15 @@ def test_N3_N4_N9_a_monitor_that_the_program_reports_to() -> None:
 
 
 @pytest.mark.parametrize("target", ["http://example.org", "", "a b", "h:80"])
-def test_N3_what_cannot_be_watched_is_said_at_once(target: str) -> None:
-    """N3: what is neither a host nor an address is said at once."""
+def test_N3_an_invalid_target_fails_at_once(target: str) -> None:
+    """N3: a target that is neither a host nor an address fails at once."""
     with pytest.raises(wherry.ArgumentError) as caught:
         wherry.Reachability(target)
     assert caught.value.reason == "bad_value"
 
 
-def test_N5_the_status_is_known_when_the_start_returns() -> None:
-    """N5: this machine is reached over the loopback, known when the start returns."""
+def test_N5_the_status_is_known_when_start_returns() -> None:
+    """N5: this machine is reachable over loopback, which is known when start returns."""
     with wherry.Reachability("127.0.0.1", initial_sync=True) as monitor:
         assert monitor.is_reachable_via_wifi
         assert (monitor.interface, monitor.interface_name) == ("loopback", "lo")
@@ -112,8 +114,10 @@ def test_N5_the_status_is_known_when_the_start_returns() -> None:
         wherry.set_interface("", "wwan")
 
 
-def test_N12_behind_the_routes_a_server_has_to_answer(server: Any) -> None:
-    """N12: behind the routes a server has to answer; a redirect is somebody else's answer."""
+def test_N12_a_reachability_probe_requires_a_response_from_a_server(server: Any) -> None:
+    """N12: a route alone is not enough, a server must respond; a redirect comes from another
+    server.
+    """
     for probe, status in (
         (server.url("/echo"), 2), (server.url("/status/500"), 0),
         (server.url("/redirect/302?to=/echo"), 0),
@@ -124,8 +128,10 @@ def test_N12_behind_the_routes_a_server_has_to_answer(server: Any) -> None:
 
 
 @needs_namespace
-def test_N6_N7_N2_N5_changes_are_told_once_to_its_own_and_to_those_of_all() -> None:
-    """N2, N5, N6 and N7: changes are told once, to the monitor's own and to those of all."""
+def test_N6_N7_N2_N5_each_change_is_reported_once_to_its_monitor_and_to_observers_of_all() -> None:
+    """N2, N5, N6 and N7: each change is reported once, to the monitor and to observers of all
+    monitors.
+    """
     apart("""
         with wherry.ReachabilityObserver() as everything, wherry.Reachability() as monitor:
             assert (one(monitor).status, monitor.interface_name) == (NONE, "")
@@ -150,7 +156,7 @@ def test_N6_N7_N2_N5_changes_are_told_once_to_its_own_and_to_those_of_all() -> N
 
 
 @needs_namespace
-def test_N2_mobile_networks_by_name_and_by_rule() -> None:
+def test_N2_mobile_networks_are_detected_by_name_and_by_rule() -> None:
     """N2: mobile networks by name and by rule."""
     apart("""
         link("wwan0")
@@ -166,8 +172,8 @@ def test_N2_mobile_networks_by_name_and_by_rule() -> None:
 
 
 @needs_namespace
-def test_N13_N10_a_wait_ends_when_the_link_comes() -> None:
-    """N13 and N10: a wait ends when the link comes; the client has a monitor of its own."""
+def test_N13_N10_a_wait_ends_when_the_link_is_up() -> None:
+    """N13 and N10: a wait ends when the link is up; the client has a separate monitor."""
     apart("""
         client = wherry.Client()
         monitor = client.reachability
@@ -184,8 +190,8 @@ def test_N13_N10_a_wait_ends_when_the_link_comes() -> None:
 
 
 @needs_namespace
-def test_N6_N13_news_and_waits_in_the_event_loop() -> None:
-    """N6 and N13 with asyncio: news in the event loop, and a wait that blocks nobody."""
+def test_N6_N13_the_event_loop_gets_changes_and_can_wait() -> None:
+    """N6 and N13 with asyncio: changes in the event loop, and a wait that does not block it."""
     apart("""
         async def main():
             heard = []
@@ -207,7 +213,7 @@ def test_N6_N13_news_and_waits_in_the_event_loop() -> None:
 
 @needs_namespace
 def test_N11_names_are_looked_up(tmp_path: Any) -> None:
-    """N11: a name is looked up; where nobody answers, or has an address, it is not reachable."""
+    """N11: a name is looked up; without a DNS response or an address it is not reachable."""
     hosts, resolver = tmp_path / "hosts", tmp_path / "resolv.conf"
     hosts.write_text("10.9.0.2 known.test\n127.0.0.1 localhost\n")
     resolver.write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
@@ -235,7 +241,9 @@ def test_N11_names_are_looked_up(tmp_path: Any) -> None:
 
 @needs_namespace
 def test_R30_a_request_waits_for_the_network() -> None:
-    """R30: it is sent when there is a way; without the setting it fails at once, in vain it is offline."""
+    """R30: the request is sent when a route exists; without the setting it fails at once, and after
+    a wait in vain it is offline.
+    """
     apart("""
         import http.server
         server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), http.server.BaseHTTPRequestHandler)
@@ -258,7 +266,7 @@ def test_R30_a_request_waits_for_the_network() -> None:
 
 
 @needs_namespace
-def test_C13_mobile_networks_are_kept_from() -> None:
+def test_C13_metered_requests_avoid_mobile_networks() -> None:
     """C13: a request that may not use a mobile network fails without a connection."""
     apart("""
         link("wwan0")
@@ -274,8 +282,8 @@ def test_C13_mobile_networks_are_kept_from() -> None:
 
 
 @needs_namespace
-def test_D13_a_download_outlives_the_network(tmp_path: Any) -> None:
-    """D13: the link goes in the middle and comes back: one success, and nothing of it was lost."""
+def test_D13_a_download_survives_a_lost_network(tmp_path: Any) -> None:
+    """D13: the link goes down halfway and comes back: one success, without lost bytes."""
     apart(f"""
         import http.server, pathlib
         size, half = 1_000_000, threading.Event()
@@ -323,14 +331,14 @@ def test_D13_a_download_outlives_the_network(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["Reachability", "ReachabilityObserver"])
 @pytest.mark.parametrize("is_thread", [False, True])
-def test_N6_closing_ends_an_iteration_that_waits(kind: str, is_thread: bool) -> None:
+def test_N6_closing_ends_a_waiting_iteration(kind: str, is_thread: bool) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         monitor: Any = getattr(wherry, kind)(**{"reported": True} if kind == "Reachability" else {})
         if kind == "Reachability":
             monitor.start()
         reading = asyncio.ensure_future(monitor.__anext__())
-        # It is waiting once the loop has come round to this.
+        # The iteration is waiting once the loop has reached this line.
         await asyncio.sleep(0)
         assert monitor._queue._waits and not reading.done()
         if is_thread:

@@ -1,4 +1,4 @@
-# Wherry: what is told of transfers, and how they are found together
+# Wherry: transfer reports and selecting transfers
 # SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KINDS = ["md5", "sha1", "sha256", "sha512"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("expects", [False, True])
-def test_D20_a_digest_is_told(
+def test_D20_a_digest_is_reported(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, kind: str, expects: bool
 ) -> None:
     right = client.get(server.url(f"/digest/{SIZE}", algorithm=kind)).text
@@ -29,12 +29,12 @@ def test_D20_a_digest_is_told(
     with client.start_download(url, target, **asked) as download:
         assert download.digests == {}
         download.wait()
-        # Of two runs' bytes: the first one was cut.
+        # It covers bytes of two runs: the first was cut.
         assert download.digests == {kind: right}
     assert hashlib.new(kind, target.read_bytes()).hexdigest() == right
 
 
-def test_D20_an_announced_digest_is_told_and_none_where_nobody_wants_one(
+def test_D20_an_announced_digest_is_reported_and_none_if_not_requested(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
     right = client.get(server.url(f"/digest/{SIZE}")).text
@@ -58,7 +58,7 @@ def test_D20_an_announced_digest_is_told_and_none_where_nobody_wants_one(
     assert not (tmp_path / "d").exists()
 
 
-def test_D20_a_digest_is_told_to_asyncio(server: Server, tmp_path: pathlib.Path) -> None:
+def test_D20_asyncio_reports_a_digest(server: Server, tmp_path: pathlib.Path) -> None:
     async def body() -> None:
         async with wherry.AsyncClient() as client:
             right = (await client.get(server.url(f"/digest/{SIZE}"))).text
@@ -70,7 +70,7 @@ def test_D20_a_digest_is_told_to_asyncio(server: Server, tmp_path: pathlib.Path)
     asyncio.run(body())
 
 
-def test_R23_of_a_coded_answer_both_numbers_are_told(
+def test_R23_both_sizes_of_an_encoded_response_are_reported(
     server: Server, client: wherry.Client
 ) -> None:
     seen: List[wherry.Progress] = []
@@ -84,7 +84,7 @@ def test_R23_of_a_coded_answer_both_numbers_are_told(
     assert seen[-1].decoded_bytes == seen[-1].done_bytes == 1000
 
 
-def test_M3_transfers_of_several_urls_are_found_together(server: Server) -> None:
+def test_M3_several_URLs_select_their_transfers_together(server: Server) -> None:
     async def body() -> None:
         async with wherry.AsyncClient(timeout=None) as client:
             urls = [server.url("/silent", n=number) for number in range(4)]
@@ -97,7 +97,7 @@ def test_M3_transfers_of_several_urls_are_found_together(server: Server) -> None
             assert client.cancel(url=some) == 2
             ends = await asyncio.gather(tasks[0], tasks[2], return_exceptions=True)
             assert [type(end) for end in ends] == [wherry.CancelledError] * 2
-            # The others go on: a transfer counts until its end has been told.
+            # The others continue: a transfer counts until its end has been read.
             assert client.count() == 2
             assert not tasks[1].done() and not tasks[3].done()
             assert client.cancel(url=[urls[1], urls[3]]) == 2

@@ -1,4 +1,4 @@
-# Wherry: requests, row by row, blocking
+# Wherry: blocking requests, by row
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wherry._bridge import lib
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete", "options"])
-def test_R1_each_method_has_its_function(
+def test_R1_each_method_has_a_function(
     server: Server, client: wherry.Client, method: str
 ) -> None:
     told = getattr(client, method)(server.url("/echo"), params={"q": "1"}).json()
@@ -31,7 +31,7 @@ def test_R1_each_method_has_its_function(
     assert ["q", "1"] in told["query"]
 
 
-def test_R2_without_a_method_parameters_decide(server: Server, client: wherry.Client) -> None:
+def test_R2_without_a_method_the_parameters_decide(server: Server, client: wherry.Client) -> None:
     assert client.request(None, server.url("/echo")).json()["method"] == "GET"
 
     told = client.request(None, server.url("/echo"), parameters={"a": 1}).json()
@@ -39,14 +39,14 @@ def test_R2_without_a_method_parameters_decide(server: Server, client: wherry.Cl
     assert (told["method"], told["json"]) == ("POST", {"a": 1})
 
 
-def test_R3_head_has_fields_and_no_body(server: Server, client: wherry.Client) -> None:
+def test_R3_HEAD_has_headers_and_no_body(server: Server, client: wherry.Client) -> None:
     answer = client.head(server.url("/bytes/1000"))
 
     assert answer.headers["content-length"] == "1000"
     assert answer.content == b""
 
 
-def test_R3_any_token_is_a_method(server: Server, client: wherry.Client) -> None:
+def test_R3_any_token_is_a_valid_method(server: Server, client: wherry.Client) -> None:
     assert client.request("PURGE", server.url("/echo")).json()["method"] == "PURGE"
     with pytest.raises(wherry.ArgumentError):
         client.request("P URGE", server.url("/echo"))
@@ -56,7 +56,7 @@ def test_R3_any_token_is_a_method(server: Server, client: wherry.Client) -> None
     ("method", "where"),
     [("GET", "query"), ("DELETE", "query"), ("POST", "json"), ("PUT", "json"), ("PATCH", "json")],
 )
-def test_R4_parameters_go_where_the_method_wants_them(
+def test_R4_the_method_decides_where_parameters_are_sent(
     server: Server, client: wherry.Client, method: str, where: str
 ) -> None:
     told = client.request(method, server.url("/echo"), parameters={"a": "b"}).json()
@@ -70,7 +70,7 @@ def test_R4_parameters_go_where_the_method_wants_them(
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"])
 @pytest.mark.parametrize("kind", ["none", "json", "form", "bytes"])
-def test_R4_every_method_with_every_encoding(
+def test_R4_every_method_works_with_every_encoding(
     server: Server, client: wherry.Client, method: str, kind: str
 ) -> None:
     bodies: Dict[str, Dict[str, Any]] = {
@@ -90,7 +90,7 @@ def test_R4_every_method_with_every_encoding(
 
     (entry,) = server.log()
     rest = [["q", "2"], ["q", "3"]]
-    # Parameters go into the query where there is no form and no JSON of them.
+    # Parameters are sent in the query if they cannot be a form or JSON.
     p_in_query = in_query or kind in ("json", "bytes")
     assert entry["query"] == [["key", server.key], ["u", "0"]] + [["p", "1"]] * p_in_query + rest
     if method == "HEAD":
@@ -110,7 +110,7 @@ def test_R4_every_method_with_every_encoding(
         assert [value.partition(";")[0] for value in field(told, "content-type")] == kinds[kind]
 
 
-def test_R5_a_delete_may_carry_an_array_and_a_query(server: Server, client: wherry.Client) -> None:
+def test_R5_DELETE_may_have_an_array_and_a_query(server: Server, client: wherry.Client) -> None:
     told = client.request("DELETE", server.url("/echo"), json=[1, 2], params={"q": 3}).json()
 
     assert told["json"] == [1, 2]
@@ -135,7 +135,7 @@ def test_R5_a_delete_may_carry_an_array_and_a_query(server: Server, client: wher
         ("", ""),
     ],
 )
-def test_R6_params_follow_httpx_and_a_text_is_sent_as_written(
+def test_R6_params_follow_httpx_and_text_is_sent_as_written(
     server: Server, client: wherry.Client, params: Any, query: str
 ) -> None:
     told = client.get(server.url("/echo"), params=params).json()
@@ -151,7 +151,7 @@ def test_R6_params_follow_httpx_and_a_text_is_sent_as_written(
         ("index", "a[0]=1&a[1]=2"),
     ],
 )
-def test_R6_parameters_nest_by_rule(
+def test_R6_nested_parameters_follow_the_encoding_rule(
     server: Server, client: wherry.Client, style: str, query: str
 ) -> None:
     from urllib.parse import unquote
@@ -169,7 +169,7 @@ def test_R6_a_dictionary_as_data_is_a_form(server: Server, client: wherry.Client
 
 
 @pytest.mark.parametrize("value", [float("nan"), {"a": float("inf")}, {"a": object()}, {1, 2}])
-def test_R8_what_json_cannot_say_is_refused_unsent(
+def test_R8_a_value_that_JSON_cannot_represent_is_refused_before_sending(
     server: Server, client: wherry.Client, value: Any
 ) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
@@ -180,7 +180,7 @@ def test_R8_what_json_cannot_say_is_refused_unsent(
 
 
 @pytest.mark.parametrize("byte", [*range(9), *range(10, 32), 127])
-def test_SEC_U1_no_control_byte_gets_into_a_request(mock: wherry.MockTransport, byte: int) -> None:
+def test_SEC_U1_control_bytes_never_reach_a_request(mock: wherry.MockTransport, byte: int) -> None:
     text = f"a{chr(byte)}b"
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
@@ -205,8 +205,8 @@ def test_SEC_U1_no_control_byte_gets_into_a_request(mock: wherry.MockTransport, 
     assert mock.requests == []
 
 
-def test_R16_nobody_listening_is_a_network_error(client: wherry.Client) -> None:
-    with socket.socket() as deaf:  # it has the port, and does not listen
+def test_R16_a_closed_port_is_a_network_error(client: wherry.Client) -> None:
+    with socket.socket() as deaf:  # it owns the port and does not listen
         deaf.bind(("127.0.0.1", 0))
         with pytest.raises(wherry.NetworkError) as caught:
             client.get(f"http://127.0.0.1:{deaf.getsockname()[1]}/")
@@ -223,14 +223,14 @@ def test_R16_a_cut_body_is_a_network_error(server: Server, client: wherry.Client
     assert caught.value.reason == "truncated"
 
 
-def test_R16_a_bad_url_is_an_argument_error(client: wherry.Client) -> None:
+def test_R16_an_invalid_URL_is_an_argument_error(client: wherry.Client) -> None:
     for url in ("ftp://127.0.0.1/", "http://", "http://a b/", "http://h\0/", "\ud800"):
         with pytest.raises(wherry.ArgumentError) as caught:
             client.get(url)
         assert caught.value.reason == "bad_url", url
 
 
-def test_R16_a_body_beyond_its_limit_is_a_limit_error(
+def test_R16_a_body_over_its_limit_is_a_limit_error(
     server: Server, client: wherry.Client
 ) -> None:
     with pytest.raises(wherry.LimitError) as caught:
@@ -238,7 +238,9 @@ def test_R16_a_body_beyond_its_limit_is_a_limit_error(
     assert caught.value.reason == "too_large"
 
 
-def test_R16_a_cancelled_request_says_so(server: Server, client: wherry.Client) -> None:
+def test_R16_a_cancelled_request_reports_that_it_was_cancelled(
+    server: Server, client: wherry.Client,
+) -> None:
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(client.get, server.url("/silent"), tag="mine")
         server.wait(requests=1)
@@ -247,7 +249,7 @@ def test_R16_a_cancelled_request_says_so(server: Server, client: wherry.Client) 
             waiting.result(120)
 
 
-def test_R16_a_stranger_is_a_tls_error(tls_base: str, certificate: str) -> None:
+def test_R16_an_untrusted_certificate_is_a_TLS_error(tls_base: str, certificate: str) -> None:
     with wherry.Client() as wary:
         with pytest.raises(wherry.TLSError) as caught:
             wary.get(tls_base + "/json")
@@ -256,12 +258,12 @@ def test_R16_a_stranger_is_a_tls_error(tls_base: str, certificate: str) -> None:
         assert knowing.get(tls_base + "/json").ok
 
 
-def test_R16_verify_false_trusts_anybody(tls_base: str) -> None:
+def test_R16_verify_False_disables_certificate_checks(tls_base: str) -> None:
     with wherry.Client(verify=False) as trusting:
         assert trusting.get(tls_base + "/json").ok
 
 
-def test_R17_any_number_of_threads_may_block_on_one_client(
+def test_R17_any_number_of_threads_may_share_one_client(
     server: Server, client: wherry.Client
 ) -> None:
     with ThreadPoolExecutor(16) as threads:
@@ -289,7 +291,7 @@ def test_R17_a_request_may_be_sent_from_a_progress_function(
     assert inner and set(inner) == {200}
 
 
-def test_R18_a_download_goes_on_while_its_thread_does_something_else(
+def test_R18_a_download_continues_while_its_thread_does_other_work(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -299,7 +301,7 @@ def test_R18_a_download_goes_on_while_its_thread_does_something_else(
     assert target.stat().st_size == 300000
 
 
-def test_R20_a_pair_is_basic_and_a_bearer_is_a_bearer(
+def test_R20_a_pair_is_Basic_and_Bearer_is_Bearer(
     server: Server, client: wherry.Client
 ) -> None:
     basic = client.get(server.url("/echo"), auth=("user", "päss")).json()
@@ -310,12 +312,12 @@ def test_R20_a_pair_is_basic_and_a_bearer_is_a_bearer(
     assert field(bearer, "authorization") == ["Bearer t0ken"]
 
 
-def test_R27_the_tag_comes_back(server: Server, client: wherry.Client) -> None:
+def test_R27_the_tag_is_returned(server: Server, client: wherry.Client) -> None:
     assert client.get(server.url("/json"), tag="group").tag == "group"
     assert client.get(server.url("/json")).tag is None
 
 
-def test_ctrl_c_answers_at_once_and_cancels(server: Server, client: wherry.Client) -> None:
+def test_ctrl_c_returns_at_once_and_cancels(server: Server, client: wherry.Client) -> None:
     def interrupt() -> None:
         server.wait(requests=1)
         os.kill(os.getpid(), signal.SIGINT)
@@ -331,7 +333,7 @@ def test_ctrl_c_answers_at_once_and_cancels(server: Server, client: wherry.Clien
 
 
 @pytest.mark.parametrize("function", ["wherry_client_perform_for", "wherry_transfer_wait"])
-def test_ctrl_c_beside_the_answer_frees_it(
+def test_ctrl_c_at_the_moment_of_the_response_frees_it(
     server: Server, client: wherry.Client, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
     original, free = getattr(lib, function), lib.wherry_event_free
@@ -345,7 +347,7 @@ def test_ctrl_c_beside_the_answer_frees_it(
             server.open_gate(server.gate())
         return status
 
-    if function == "wherry_client_perform_for":  # the first slice brings the answer, however late
+    if function == "wherry_client_perform_for":  # the first time slice has the response, however late
         monkeypatch.setattr(_client, "SLICE_MS", 600_000)
     monkeypatch.setattr(lib, function, answered)
     monkeypatch.setattr(lib, "wherry_event_free", lambda event: freed.append(free(event)))
@@ -358,7 +360,7 @@ def test_ctrl_c_beside_the_answer_frees_it(
     assert client.get(server.url("/json")).ok
 
 
-def test_a_signal_handler_may_send_a_request_of_its_own(
+def test_a_signal_handler_may_send_a_request(
     server: Server, client: wherry.Client
 ) -> None:
     seen: List[int] = []
@@ -384,7 +386,7 @@ def test_a_signal_handler_may_send_a_request_of_its_own(
     assert seen == [204]
 
 
-def test_no_descriptor_or_handle_is_left(server: Server) -> None:
+def test_no_descriptor_or_handle_leaks(server: Server) -> None:
     def use() -> None:
         with wherry.Client() as client:
             client.get(server.url("/json"))

@@ -1,4 +1,4 @@
-# Wherry: downloads that break off, stand still or meet a server that changed, in both clients
+# Wherry: downloads interrupted, stalled, or resumed from a changed server, with both clients
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Load = Callable[..., str]
 
 @pytest.fixture(params=["blocking", "asyncio"])
 def load(request: pytest.FixtureRequest) -> Load:
-    """Downloads once, without trying again, and returns the path or raises."""
+    """Downloads once, without retries, and returns the path or raises."""
 
     def blocking(url: str, path: Any = None, **options: Any) -> str:
         with wherry.Client(max_retries=0) as client:
@@ -37,7 +37,7 @@ def load(request: pytest.FixtureRequest) -> Load:
 
 
 def digest(server: Server, size: int = SIZE, seed: int = 1, algorithm: str = "sha256") -> str:
-    """What the server's file of that size must have."""
+    """The expected content of the server's file of that size."""
     return wherry.get(server.url(f"/digest/{size}", seed=seed, algorithm=algorithm)).text
 
 
@@ -47,22 +47,22 @@ def sha256(path: Any) -> str:
 
 
 def asked(server: Server) -> List[List[str]]:
-    """The Range fields of the requests for the file, in order."""
+    """The Range headers of the requests for the file, in order."""
     return [field(told, "range") for told in server.log() if "/bytes/" in told["target"]]
 
 
 def cut(load: Load, url: str, path: Any, **options: Any) -> wherry.NetworkError:
-    """Downloads until the server breaks off."""
+    """Downloads until the server drops the connection."""
     with pytest.raises(wherry.NetworkError) as caught:
         load(url, path, **options)
     assert caught.value.reason == "truncated"
     return caught.value
 
 
-# D3, D6: what is there, and what the server has
+# D3, D6: existing files and server behavior
 
 
-def test_D3_an_existing_target_stays_unless_it_is_to_be_replaced(
+def test_D3_an_existing_target_is_kept_unless_it_is_to_be_replaced(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -84,16 +84,16 @@ def test_D3_an_existing_target_stays_unless_it_is_to_be_replaced(
 @pytest.mark.parametrize(
     ("query", "ranges"),
     [
-        ("", [[], [f"bytes={CUT}-"]]),  # an honest server
-        ("&ranges=0", [[], []]),  # one that ignores ranges, and said so
-        ("&ranges=0&accept_ranges=bytes", [[], [f"bytes={CUT}-"]]),  # one that lies about it
+        ("", [[], [f"bytes={CUT}-"]]),  # a correct server
+        ("&ranges=0", [[], []]),  # one that ignores ranges and announces it
+        ("&ranges=0&accept_ranges=bytes", [[], [f"bytes={CUT}-"]]),  # one that claims support but ignores ranges
         ("&no_validator=1", [[], []]),  # one without a validator
-        ("&weak=1", [[], []]),  # one that has a weak one only
+        ("&weak=1", [[], []]),  # one with only a weak validator
         ("&bad_range=gap&bad_times=1", [[], [f"bytes={CUT}-"], []]),  # a wrong Content-Range
-        ("&bad_range=early&shift=1000", [[], [f"bytes={CUT}-"]]),  # one that starts earlier
+        ("&bad_range=early&shift=1000", [[], [f"bytes={CUT}-"]]),  # one that starts too early
     ],
 )
-def test_D6_a_download_goes_on_where_it_stopped_or_starts_over_where_it_has_to(
+def test_D6_a_download_resumes_at_its_last_byte_or_restarts_if_necessary(
     server: Server, load: Load, tmp_path: Any, query: str, ranges: List[List[str]]
 ) -> None:
     url = server.url(f"/bytes/{SIZE}?cut={CUT}&times=1{query}")
@@ -107,7 +107,7 @@ def test_D6_a_download_goes_on_where_it_stopped_or_starts_over_where_it_has_to(
 
 
 @pytest.mark.parametrize("query", ["no_if_range=1", "ranges=0&accept_ranges=bytes"])
-def test_D6_DR6_a_server_that_answers_if_range_with_the_whole_is_asked_by_if_match(
+def test_D6_DR6_a_server_that_ignores_if_range_gets_if_match(
     server: Server, load: Load, tmp_path: Any, query: str
 ) -> None:
     url = server.url(f"/bytes/{SIZE}?cut=700000&times=1&{query}")
@@ -122,7 +122,7 @@ def test_D6_DR6_a_server_that_answers_if_range_with_the_whole_is_asked_by_if_mat
     assert [len(field(each, "if-match")) for each in told] == [0, 0, 1]
 
 
-def test_DR6_what_is_there_stays_when_another_url_brings_nothing_better(
+def test_DR6_the_partial_file_is_kept_if_another_URL_returns_nothing_better(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     url = server.url(f"/bytes/{SIZE}?cut={CUT}&times=1")
@@ -138,7 +138,7 @@ def test_DR6_what_is_there_stays_when_another_url_brings_nothing_better(
 
 
 @pytest.mark.parametrize("ignored", [0, 1])
-def test_D6_a_file_that_changed_meanwhile_is_fetched_anew(
+def test_D6_a_file_that_changed_meanwhile_is_downloaded_again(
     server: Server, load: Load, tmp_path: Any, ignored: int
 ) -> None:
     url = server.url(
@@ -155,11 +155,11 @@ def test_D6_a_file_that_changed_meanwhile_is_fetched_anew(
     assert field(second, "range") == [f"bytes={CUT}-"] and field(second, "if-range") != []
 
 
-# D7: refusals
+# D7: error statuses
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 416, 500, 503])
-def test_D7_any_other_status_fails_with_its_body_and_leaves_the_target(
+def test_D7_any_other_status_fails_with_its_body_and_keeps_the_target(
     server: Server, load: Load, tmp_path: Any, status: int
 ) -> None:
     target = tmp_path / "file"
@@ -175,7 +175,7 @@ def test_D7_any_other_status_fails_with_its_body_and_leaves_the_target(
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_D7_a_5xx_keeps_the_partial_and_the_next_run_goes_on(
+def test_D7_a_5xx_keeps_the_partial_file_and_the_next_run_resumes(
     server: Server, load: Load, tmp_path: Any, status: int
 ) -> None:
     target = tmp_path / "file"
@@ -199,7 +199,7 @@ def test_D7_a_5xx_keeps_the_partial_and_the_next_run_goes_on(
 
 
 @pytest.mark.parametrize("size", [300_000, CUT])
-def test_D7_a_416_of_a_file_that_has_shrunk_starts_over(
+def test_D7_a_416_for_a_truncated_file_restarts_the_download(
     server: Server, load: Load, tmp_path: Any, size: int
 ) -> None:
     url = server.url(
@@ -216,10 +216,10 @@ def test_D7_a_416_of_a_file_that_has_shrunk_starts_over(
     assert os.listdir(tmp_path) == ["file"]
 
 
-# D8 to D11: what is told, and what stays
+# D8 to D11: reports and remaining files
 
 
-def test_D8_without_resume_a_failure_leaves_nothing(
+def test_D8_without_resume_a_failure_leaves_no_file(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", cut=CUT, times=2)
@@ -231,7 +231,7 @@ def test_D8_without_resume_a_failure_leaves_nothing(
     assert asked(server) == [[], []]
 
 
-def test_D9_progress_has_a_speed_and_the_time_that_is_left(
+def test_D9_progress_has_the_speed_and_the_time_left(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     seen: List[wherry.Progress] = []
@@ -250,13 +250,14 @@ def test_D9_progress_has_a_speed_and_the_time_that_is_left(
 
 
 @pytest.mark.parametrize("framing", ["chunked", "no_length"])
-def test_D10_a_length_that_nobody_told_is_none_and_the_file_is_whole(
+def test_D10_an_unknown_length_is_None_and_the_file_is_complete(
     server: Server, load: Load, tmp_path: Any, framing: str
 ) -> None:
     seen: List[wherry.Progress] = []
 
     def tell(progress: wherry.Progress) -> None:
-        # Only the newest is told: the rest is held back until one has been.
+        # Only the newest progress is reported: the test holds the rest back until one report
+        # arrives.
         if not seen:
             server.open_gate(server.gate())
         seen.append(progress)
@@ -271,7 +272,7 @@ def test_D10_a_length_that_nobody_told_is_none_and_the_file_is_whole(
     assert sha256(tmp_path / "file") == digest(server)
 
 
-def test_D11_of_a_cut_file_exactly_what_came_is_told_and_kept(
+def test_D11_a_cut_download_reports_and_keeps_exactly_the_received_bytes(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     error = cut(load, server.url(f"/bytes/{SIZE}", cut=CUT), tmp_path / "file")
@@ -285,11 +286,11 @@ def test_D11_of_a_cut_file_exactly_what_came_is_told_and_kept(
         assert file.read(CUT) == whole[:CUT]
 
 
-# D12: verbs
+# D12: operations
 
 
 class Watched:
-    """A download that a thread waits for."""
+    """A download awaited by a thread."""
 
     def __init__(self, threads: ThreadPoolExecutor, handle: wherry.Download) -> None:
         self.handle = handle
@@ -299,7 +300,7 @@ class Watched:
 def begin(
     client: wherry.Client, threads: ThreadPoolExecutor, url: str, target: Any, **options: Any
 ) -> Watched:
-    """Starts a download, and returns when bytes of it have come, or it has ended."""
+    """Starts a download and returns when its first bytes arrive or it has ended."""
     begun = Arrival()
     handle = client.start_download(url, target, progress=begun, **options)
     watched = Watched(threads, handle)
@@ -308,7 +309,7 @@ def begin(
     return watched
 
 
-def test_D12_a_pause_outlives_the_servers_connection(
+def test_D12_a_pause_outlives_the_server_connection(
     server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any
 ) -> None:
     target = tmp_path / "file"
@@ -334,7 +335,7 @@ STATES = ("running", "paused", "done", "failed", "cancelled")
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "cancel", "discard"])
 @pytest.mark.parametrize("state", STATES)
-def test_D12_every_verb_in_every_state(
+def test_D12_every_operation_works_in_every_state(
     server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any,
     state: str, verb: str,
 ) -> None:  # fmt: skip
@@ -381,7 +382,7 @@ def test_D12_every_verb_in_every_state(
         assert state not in ("failed", "cancelled") or left.done_bytes == kept[0].done_bytes
 
 
-def test_D12_verbs_reach_one_many_and_all_downloads(
+def test_D12_operations_apply_to_one_many_and_all_downloads(
     server: Server, patient: wherry.Client, threads: ThreadPoolExecutor, tmp_path: Any
 ) -> None:
     urls = [server.url(f"/bytes/{SIZE}", hold=CUT, gate=server.gate(), n=n) for n in range(4)]
@@ -417,7 +418,7 @@ def test_D12_verbs_reach_one_many_and_all_downloads(
 
 
 @pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256", "sha512"])
-def test_D20_a_digest_counts_across_a_resume(
+def test_D20_a_digest_covers_all_bytes_across_a_resume(
     server: Server, load: Load, tmp_path: Any, algorithm: str
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", cut=CUT, times=1)
@@ -430,7 +431,7 @@ def test_D20_a_digest_counts_across_a_resume(
     assert asked(server) == [[], [f"bytes={CUT}-"]]
 
 
-def test_D20_a_wrong_digest_after_a_resume_tells_both_and_leaves_no_file(
+def test_D20_a_wrong_digest_after_a_resume_reports_both_and_leaves_no_file(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", cut=CUT, times=1)
@@ -446,7 +447,7 @@ def test_D20_a_wrong_digest_after_a_resume_tells_both_and_leaves_no_file(
     assert asked(server)[1] == [f"bytes={CUT}-"]
 
 
-def test_D20_with_a_digest_a_part_without_a_validator_is_used(
+def test_D20_with_a_digest_a_partial_file_without_a_validator_is_used(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", cut=CUT, times=1, no_validator=1)

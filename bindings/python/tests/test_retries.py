@@ -1,4 +1,4 @@
-# Wherry: rows R29 and R31 of features.md, from Python: attempts after the first one
+# Wherry: rows R29 and R31 of features.md, from Python: retries
 # SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from test_uploads import png
 import wherry
 
 
-def test_R29_requests_go_again_as_often_as_asked(mock: wherry.MockTransport) -> None:
+def test_R29_requests_are_retried_up_to_the_requested_number(mock: wherry.MockTransport) -> None:
     mock.add(None, "http://h/a", times=2, status=503, headers={"Retry-After": "0"})
     mock.add(None, "*", content=b"ok")
     mock.advance(0)
@@ -24,14 +24,14 @@ def test_R29_requests_go_again_as_often_as_asked(mock: wherry.MockTransport) -> 
         thread = threading.Thread(target=lambda: answers.append(client.get("http://h/a")))
         thread.start()
         while thread.is_alive():
-            # A second and a half is the most that both waits can take.
+            # Both waits together take a second and a half at most.
             mock.advance(0.5)
             thread.join(0.01)
         assert answers[0].content == b"ok"
         assert len(mock.requests) == 3
 
 
-def test_R29_nothing_goes_again_by_default_nor_a_post(mock: wherry.MockTransport) -> None:
+def test_R29_by_default_neither_a_GET_nor_a_POST_is_retried(mock: wherry.MockTransport) -> None:
     mock.add(None, "*", status=503)
     with wherry.Client(transport=mock) as client:
         assert client.get("http://h/").status_code == 503
@@ -40,7 +40,7 @@ def test_R29_nothing_goes_again_by_default_nor_a_post(mock: wherry.MockTransport
         assert len(mock.requests) == 2
 
 
-def test_R29_a_post_goes_again_where_it_is_allowed(mock: wherry.MockTransport) -> None:
+def test_R29_a_POST_is_retried_if_allowed(mock: wherry.MockTransport) -> None:
     mock.add(None, "*", times=1, status=500)
     mock.add(None, "*", content=b"ok")
     with wherry.Client(transport=mock) as client:
@@ -52,7 +52,7 @@ def test_R29_a_post_goes_again_where_it_is_allowed(mock: wherry.MockTransport) -
         assert answer.metrics is not None and answer.metrics.retries == 1
 
 
-def test_R29_a_post_does_not_go_again_where_a_kept_connection_breaks(
+def test_R29_a_POST_is_not_retried_after_a_kept_connection_drops(
     server: Server, client: wherry.Client
 ) -> None:
     # Each second request is read and dropped.
@@ -69,12 +69,12 @@ def test_R29_a_post_does_not_go_again_where_a_kept_connection_breaks(
         assert client.get(url).status_code == 200
 
 
-def test_R29_a_number_below_none_is_refused() -> None:
+def test_R29_a_negative_number_is_refused() -> None:
     with pytest.raises(wherry.ArgumentError):
         wherry.Client(max_retries=-2)
 
 
-def test_R29_a_refusal_that_stands_is_streamed_like_any_other(
+def test_R29_a_final_error_response_is_streamed_like_any_other(
     mock: wherry.MockTransport,
 ) -> None:
     mock.add(None, "*", status=503, content=b"no")
@@ -95,10 +95,10 @@ def test_R29_a_refusal_that_stands_is_streamed_like_any_other(
         assert len(mock.requests) == 2
 
 
-# R31: functions that decide about failures
+# R31: retry functions
 
 
-def test_R31_a_function_decides_again_later_or_not(make: Make, mock: wherry.MockTransport) -> None:
+def test_R31_a_function_retries_now_later_or_never(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "http://h/a", times=3, status=404, text="not yet")
     mock.add(None, "http://h/a", content=b"at last")
     mock.add(None, "http://h/b", status=500)
@@ -121,7 +121,7 @@ def test_R31_a_function_decides_again_later_or_not(make: Make, mock: wherry.Mock
     assert len(mock.requests) == 9
 
 
-def test_R31_nothing_said_is_what_max_retries_says(make: Make, mock: wherry.MockTransport) -> None:
+def test_R31_without_a_decision_max_retries_applies(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*", status=503, headers={"Retry-After": "0"})
     way = make(transport=mock, cache=False)
     seen: List[int] = []
@@ -138,7 +138,7 @@ def test_R31_nothing_said_is_what_max_retries_says(make: Make, mock: wherry.Mock
 @pytest.mark.parametrize(
     ("answer", "least"), [(40.5, 40.5), (True, 0.0)], ids=["40.5 s", "as usual"]
 )
-def test_R31_again_after_seconds_and_after_the_usual_wait(
+def test_R31_a_function_can_delay_by_seconds_or_by_the_usual_wait(
     mock: wherry.MockTransport, answer: Any, least: float
 ) -> None:
     mock.add(None, "*", times=1, status=404)
@@ -157,7 +157,7 @@ def test_R31_again_after_seconds_and_after_the_usual_wait(
         assert answers[0].content == b"ok" and passed >= least
 
 
-def test_R31_a_broken_connection_has_no_answer(make: Make, mock: wherry.MockTransport) -> None:
+def test_R31_a_dropped_connection_has_no_response(make: Make, mock: wherry.MockTransport) -> None:
     mock.fail(None, "*", "connection_reset", times=1)
     mock.add(None, "*", content=b"ok")
     seen: List[wherry.WherryError] = []
@@ -172,7 +172,7 @@ def test_R31_a_broken_connection_has_no_answer(make: Make, mock: wherry.MockTran
     assert [one.content for one in mock.requests] == [b"x", b"x"]
 
 
-def test_R31_what_the_function_raises_or_cannot_mean_ends_the_request(
+def test_R31_an_exception_or_an_invalid_result_ends_the_request(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*", status=500)
@@ -193,7 +193,7 @@ def test_R31_what_the_function_raises_or_cannot_mean_ends_the_request(
     assert len(mock.requests) == 5
 
 
-def test_R31_a_request_may_leave_the_function_of_its_client_out(
+def test_R31_a_request_may_disable_the_function_of_its_client(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*", status=500)
@@ -215,7 +215,7 @@ def test_R31_a_request_may_leave_the_function_of_its_client_out(
 
 @pytest.mark.parametrize("way", ["request", "stream", "pages", "endpoint", "upload"])
 @pytest.mark.parametrize("kind", ["sync", "async", "coroutine"])
-def test_R31_requests_of_every_kind_ask(
+def test_R31_requests_of_every_kind_call_the_function(
     mock: wherry.MockTransport, way: str, kind: str
 ) -> None:
     mock.add(None, "http://h/*", times=2, status=423)
@@ -286,7 +286,7 @@ def test_R31_a_coroutine_function_needs_an_async_client(mock: wherry.MockTranspo
     assert len(mock.requests) == 1
 
 
-def test_R31_an_answer_that_comes_too_late_counts_no_more(
+def test_R31_a_late_decision_is_ignored(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     mock.add(None, "*", status=500)
@@ -306,7 +306,7 @@ def test_R31_an_answer_that_comes_too_late_counts_no_more(
     assert len(mock.requests) == 5
 
 
-def test_R31_a_coroutine_that_nobody_waits_for_any_more_is_cancelled(
+def test_R31_an_abandoned_coroutine_is_cancelled(
     mock: wherry.MockTransport,
 ) -> None:
     mock.add(None, "*", status=500)
@@ -338,7 +338,7 @@ def test_R31_a_coroutine_that_nobody_waits_for_any_more_is_cancelled(
     assert len(mock.requests) == 1
 
 
-def test_R31_the_range_of_accepted_statuses_says_what_a_failure_is(
+def test_R31_the_range_of_accepted_statuses_defines_a_failure(
     make: Make, mock: wherry.MockTransport
 ) -> None:
     for status in (204, 304, 404, 500):

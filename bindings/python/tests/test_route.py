@@ -1,4 +1,4 @@
-# Wherry: the way that connections take, and settings out of a file: rows C10, C19, C20
+# Wherry: network routes, and settings from a file: rows C10, C19, C20
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def elsewhere(server: Server, host: str) -> str:
     return server.url("/echo").replace("127.0.0.1", host)
 
 
-def test_C19_a_host_whose_address_is_given_is_not_looked_up(server: Server) -> None:
+def test_C19_a_host_with_a_given_address_is_not_looked_up(server: Server) -> None:
     port = urllib.parse.urlsplit(server.base).port
     resolve = {f"a.example:{port}": "127.0.0.1", "b.example:80": ["127.0.0.1", "::1"]}
     with wherry.Client(resolve=resolve, proxy="") as client:
@@ -33,7 +33,7 @@ def test_C19_a_host_whose_address_is_given_is_not_looked_up(server: Server) -> N
     assert refused.value.reason == "bad_value"
 
 
-def test_C19_connections_go_out_by_the_interface_that_is_named(server: Server) -> None:
+def test_C19_connections_use_the_given_interface(server: Server) -> None:
     with wherry.Client(interface="lo", proxy="") as client:
         assert client.get(server.url("/echo")).status_code == 200
     with wherry.Client(interface="none0", proxy="") as client:
@@ -48,7 +48,7 @@ def socket_path() -> Iterator[str]:
         yield str(told["unix"])
 
 
-def test_C19_a_unix_socket_stands_for_every_host(socket_path: str) -> None:
+def test_C19_a_unix_socket_serves_every_host(socket_path: str) -> None:
     with wherry.Client(unix_socket=pathlib.Path(socket_path)) as client:
         assert field(client.get("http://container/echo").json(), "host") == ["container"]
 
@@ -59,7 +59,7 @@ def test_C19_a_unix_socket_stands_for_every_host(socket_path: str) -> None:
     assert field(asyncio.run(ask()), "host") == ["container"]
 
 
-def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(server: Server) -> None:
+def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(server: Server) -> None:
     basic = ["Basic bmFtZTpodW50ZXI6NA=="]
     with wherry.Client(proxy=server.base, proxy_auth=("name", "hunter:4")) as client:
         assert field(client.get(server.url("/echo")).json(), "proxy-authorization") == basic
@@ -75,7 +75,7 @@ def test_C19_SEC_U9_a_proxy_gets_its_credentials_and_nobody_else(server: Server)
         wherry.Client(proxy_auth="ab")  # type: ignore[arg-type]
 
 
-def test_C19_each_scheme_has_a_proxy_of_its_own(server: Server) -> None:
+def test_C19_each_scheme_has_its_own_proxy(server: Server) -> None:
     url = server.url("/echo")
     for proxies, is_proxied in (
         ({"http": server.base, "https": "http://127.0.0.1:1"}, True),
@@ -139,7 +139,7 @@ with wherry.Client(resolve={{{place!r}: "127.0.0.1"}}, proxy={"http://" + place!
     assert done.stdout.split() == [place.replace("b\u00fccher", "xn--bcher-kva"), "http://"], done.stderr
 
 
-def test_C19_a_proxy_that_can_be_none_is_refused_and_one_that_fails_is_named() -> None:
+def test_C19_an_invalid_proxy_is_refused_and_a_failing_one_is_named() -> None:
     with pytest.raises(wherry.ArgumentError, match="^proxy ") as refused:
         wherry.Client(proxy="ftp://h:1")
     assert refused.value.reason == "bad_value"
@@ -155,7 +155,7 @@ def configuration(folder: pathlib.Path, **settings: Any) -> pathlib.Path:
     return path
 
 
-def test_C20_a_file_of_settings_gives_the_same_requests_in_every_language(
+def test_C20_a_settings_file_gives_the_same_requests_in_every_language(
     server: Server, tmp_path: pathlib.Path
 ) -> None:
     path = configuration(
@@ -178,7 +178,9 @@ def test_C20_a_file_of_settings_gives_the_same_requests_in_every_language(
         assert client.get("delay/400").status_code == 200
 
 
-def test_C20_the_environment_may_name_the_file(server: Server, tmp_path: pathlib.Path) -> None:
+def test_C20_the_environment_may_name_the_settings_file(
+    server: Server, tmp_path: pathlib.Path,
+) -> None:
     path = configuration(tmp_path, headers={"X-A": "1"})
     source = f"""
 import wherry
@@ -190,13 +192,13 @@ for given in (True, None):
     assert done.stdout.split() == ["1", "None"], done.stderr
 
 
-def test_C20_what_makes_no_sense_is_named(tmp_path: pathlib.Path) -> None:
+def test_C20_an_invalid_entry_is_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
         wherry.Client(config=configuration(tmp_path, timeout=3))
     assert caught.value.reason == "bad_option" and "timeout" in str(caught.value)
 
 
-def test_C10_an_application_says_who_it_is_where_that_is_wanted(server: Server) -> None:
+def test_C10_an_application_identifies_itself_if_configured(server: Server) -> None:
     source = f"""
 import wherry
 with wherry.Client(app_name="Demo", send_languages=True) as client:
@@ -211,7 +213,7 @@ with wherry.Client(app_name="Demo", send_languages=True) as client:
         assert fields["User-Agent"] == f"Wherry/{wherry.__version__}"
 
 
-def test_C19_C20_a_pickled_client_goes_the_same_way(
+def test_C19_C20_a_pickled_client_uses_the_same_route(
     server: Server, socket_path: str, tmp_path: pathlib.Path
 ) -> None:
     with wherry.Client(unix_socket=socket_path, no_proxy=["a"], proxy_auth=("u", "p")) as client:

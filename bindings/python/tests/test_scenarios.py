@@ -1,6 +1,6 @@
-# Wherry: the tables that Swift and Python prove alike
+# Wherry: the tables shared by Swift and Python
 # SPDX-License-Identifier: Apache-2.0
-"""Each case lies in Tests/Scenarios, so that every language shows the same behaviour."""
+"""The cases are in Tests/Scenarios, so that every language shows the same behavior."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cases(name: str) -> List[Dict[str, Any]]:
 
 
 def ask(client: wherry.Client, kind: str, url: str, path: Any) -> Any:
-    """What /echo tells of a request, an upload or a download."""
+    """What /echo reports of a request, an upload, or a download."""
     if kind == "request":
         return client.get(url).json()
     if kind == "upload":
@@ -33,7 +33,7 @@ def ask(client: wherry.Client, kind: str, url: str, path: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["request", "upload", "download"])
 @pytest.mark.parametrize("case", cases("url-joins.json"), ids=str)
-def test_C2_one_rule_joins_urls_of_all_three_kinds(
+def test_C2_one_rule_joins_URLs_of_all_three_kinds(
     server: Server, tmp_path: Any, case: Dict[str, Any], kind: str
 ) -> None:
     there = server.base.replace("127.0.0.1", "localhost")
@@ -55,7 +55,7 @@ def test_C2_one_rule_joins_urls_of_all_three_kinds(
 
 
 @pytest.mark.parametrize("case", cases("query-encoding.json"), ids=str)
-def test_R6_R7_queries_are_byte_for_byte_the_tables(
+def test_R6_R7_queries_match_the_tables_byte_for_byte(
     server: Server, case: Dict[str, Any]
 ) -> None:
     styles: Dict[str, Any] = {
@@ -71,7 +71,7 @@ def test_R6_R7_queries_are_byte_for_byte_the_tables(
     assert joined["target"].partition("?")[2] == "&".join(["z=1", case["query"]]).rstrip("&")
 
 
-def test_SEC_U3_credentials_and_bodies_go_to_the_origin_they_were_given_for(
+def test_SEC_U3_credentials_and_bodies_go_only_to_their_origin(
     server: Server,
 ) -> None:
     other = start_server()

@@ -1,4 +1,4 @@
-# Wherry: what must not leave the program, or lead it elsewhere
+# Wherry: data that must not leave the program, and input that must not misdirect it
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTROLS = [chr(byte) for byte in (*range(9), *range(10, 32), 127)]
 
 @pytest.fixture
 def trusting(certificate: str) -> Iterator[wherry.Client]:
-    """A client that knows the certificate of the test server."""
+    """A client that trusts the certificate of the test server."""
     with wherry.Client(verify=os.path.join(certificate, "cert.pem")) as made:
         yield made
 
@@ -29,7 +29,7 @@ def trusting(certificate: str) -> Iterator[wherry.Client]:
 # SEC-U1: control bytes
 
 
-def test_SEC_U1_no_control_byte_gets_into_any_text(mock: wherry.MockTransport) -> None:
+def test_SEC_U1_control_bytes_never_reach_any_text(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     for control in CONTROLS:
         text = f"a{control}b"
@@ -75,17 +75,17 @@ def test_SEC_U1_no_control_byte_gets_into_any_text(mock: wherry.MockTransport) -
     mock.close()
 
 
-def test_SEC_U1_text_that_may_hold_anything_stays_out_of_the_head(
+def test_SEC_U1_text_of_any_content_stays_out_of_the_headers(
     server: Server, tmp_path: Any
 ) -> None:
-    """Names and values that are coded on the way, and texts that stay here."""
+    """Names and values that are encoded in requests, and texts that stay local."""
     evil = "a\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1"
     proxy = server.base.replace("http://", "http://u%0d%0aX-Evil:%201:p@")
     with wherry.Client(app_version=evil, parameters={evil: evil}, proxy=proxy) as client:
         told = client.get(server.url("/echo"), params={evil: evil}, tag=evil)
         assert [evil, evil] in told.json()["query"] and told.tag == evil
         form = client.post(server.url("/echo"), data={evil: evil}).json()
-        assert form["form"] == [[evil, evil], [evil, evil]]  # The client's parameter, and ours.
+        assert form["form"] == [[evil, evil], [evil, evil]]  # The client's parameter and the request's.
         parts = client.post(server.url("/echo"), files={evil: (evil, b"x")}).json()["parts"]
         assert len(parts) == 2 and parts[-1]["size"] == 1
         client.upload(server.url("/echo"), (evil, png(2, 2)), name=evil, fields={evil: evil})
@@ -110,7 +110,7 @@ def test_SEC_U1_text_that_may_hold_anything_stays_out_of_the_head(
         "file:///etc/passwd",
     ],
 )  # fmt: skip
-def test_SEC_U2_a_url_that_names_no_host_or_two_is_refused(
+def test_SEC_U2_a_URL_that_names_no_host_or_two_is_refused(
     mock: wherry.MockTransport, tmp_path: Any, url: str
 ) -> None:
     mock.add(None, "*")
@@ -140,7 +140,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-def test_SEC_U2_no_text_whatever_is_more_than_refused(mock: wherry.MockTransport) -> None:
+def test_SEC_U2_no_text_causes_worse_than_a_refusal(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     dice = random.Random()
     asked = 0
@@ -161,7 +161,7 @@ def test_SEC_U2_no_text_whatever_is_more_than_refused(mock: wherry.MockTransport
     assert 0 < asked < 3000
 
 
-def test_SEC_U2_an_answer_tells_the_url_that_was_sent(mock: wherry.MockTransport) -> None:
+def test_SEC_U2_a_response_reports_the_URL_that_was_sent(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     dice = random.Random()
     words = [*WORDS, "h.test", "/a", "x=1", "A", ".b", "'", "!", "*", "(", ")", "+", ",", "$", "_"]
@@ -185,7 +185,7 @@ def test_SEC_U2_an_answer_tells_the_url_that_was_sent(mock: wherry.MockTransport
     assert any(told == asked for asked, told in found.items())
 
 
-def test_SEC_U2_who_is_asked_is_who_was_judged(server: Server) -> None:
+def test_SEC_U2_the_request_goes_to_the_host_that_was_checked(server: Server) -> None:
     dice = random.Random()
     answered = 0
     with wherry.Client(headers={"X-Test-Key": server.key}, follow_redirects=False) as client:
@@ -198,7 +198,7 @@ def test_SEC_U2_who_is_asked_is_who_was_judged(server: Server) -> None:
                 continue
             answered += 1
             assert answer.url.startswith(server.base + "/"), repr(url)
-    # A path that begins with @ is of another key, and in another log.
+    # A path that begins with @ has another key, and is in another log.
     hosts = [field(told, "host") for told in server.log()]
     assert hosts and len(hosts) <= answered
     assert all(host == [server.base[len("http://") :]] for host in hosts)
@@ -207,7 +207,7 @@ def test_SEC_U2_who_is_asked_is_who_was_judged(server: Server) -> None:
 # SEC-U3 to SEC-U6: redirects
 
 
-def test_SEC_U3_credentials_of_the_client_stay_at_their_origin(server: Server) -> None:
+def test_SEC_U3_client_credentials_stay_with_their_origin(server: Server) -> None:
     there = server.base.replace("127.0.0.1", "localhost")
     secrets = {"Proxy-Authorization": "Basic s", "Cookie": "a=b", "X-Secret": "s"}
     for settings in ({"auth": wherry.Bearer("s")}, {"auth": ("u", "p")}):
@@ -224,12 +224,12 @@ def test_SEC_U3_credentials_of_the_client_stay_at_their_origin(server: Server) -
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_SEC_U4_https_never_leads_to_http(
+def test_SEC_U4_HTTPS_never_redirects_to_HTTP(
     server: Server, tls_base: str, trusting: wherry.Client, tmp_path: Any, status: int
 ) -> None:
     secure = Server(tls_base, server.key)
     url = secure.url("/redirect-to", url=server.url("/echo"), status=status)
-    # The same certificate, and the same way, but for the scheme.
+    # The same certificate and route; only the scheme differs.
     assert trusting.get(secure.url("/redirect-to", url=secure.url("/echo"), status=status)).ok
 
     for ask in (
@@ -246,7 +246,7 @@ def test_SEC_U4_https_never_leads_to_http(
 
 
 @pytest.mark.parametrize("status", [302, 307])
-def test_SEC_U5_no_redirect_leads_to_another_scheme_nor_opens_a_connection(
+def test_SEC_U5_no_redirect_changes_to_another_scheme_or_opens_a_connection(
     server: Server, client: wherry.Client, tmp_path: Any, status: int
 ) -> None:
     with socket.socket() as listener:
@@ -270,7 +270,7 @@ def test_SEC_U5_no_redirect_leads_to_another_scheme_nor_opens_a_connection(
     assert os.listdir(tmp_path) == []
 
 
-def test_SEC_U6_ten_redirects_are_followed_and_an_eleventh_is_not(
+def test_SEC_U6_ten_redirects_are_followed_and_the_eleventh_is_not(
     server: Server, client: wherry.Client
 ) -> None:
     assert len(client.get(server.url("/redirect/10")).history) == 10
@@ -284,7 +284,7 @@ def test_SEC_U6_ten_redirects_are_followed_and_an_eleventh_is_not(
 
 
 @pytest.mark.parametrize("status", [307, 308])
-def test_SEC_U6_a_body_that_cannot_be_sent_again_is_not(
+def test_SEC_U6_a_body_that_cannot_be_replayed_is_not_sent_again(
     server: Server, client: wherry.Client, tmp_path: Any, status: int
 ) -> None:
     url = server.url("/redirect/2", status=status)
@@ -310,7 +310,7 @@ def test_SEC_U6_a_body_that_cannot_be_sent_again_is_not(
     assert [told["path"] for told in server.log()].count("/echo") == 2
 
 
-def test_S11_no_secret_stands_in_an_error(server: Server, client: wherry.Client) -> None:
+def test_S11_errors_contain_no_secret(server: Server, client: wherry.Client) -> None:
     secret = "s3cr3t"
     failures: Dict[str, Callable[[], Any]] = {
         "userinfo": lambda: client.get(f"http://user:{secret}@h/"),
@@ -328,10 +328,10 @@ def test_S11_no_secret_stands_in_an_error(server: Server, client: wherry.Client)
         assert secret not in repr(shown)
 
 
-def test_SEC_U11_a_host_header_names_another_host_and_disables_cookies_and_caches(
+def test_SEC_U11_a_Host_header_selects_another_host_and_disables_cookies_and_caches(
     server: Server, tmp_path: pathlib.Path
 ) -> None:
-    """Host was refused, as the headers of the framing are."""
+    """Host was refused like the framing headers."""
     with wherry.Client(cache=True, storage_directory=str(tmp_path)) as client:
         client.cookies.set("a", "1", url=server.url("/"))
         url = server.url("/cache", control="max-age=3600")

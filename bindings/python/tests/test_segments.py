@@ -1,4 +1,4 @@
-# Wherry: several connections for one file, and what else a download can be told, in both clients
+# Wherry: several connections for one file, and other download settings, with both clients
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(request: pytest.FixtureRequest) -> Load:
     return blocking if request.param == "blocking" else asynchronous
 
 
-def test_D23_a_number_of_connections_brings_a_file(server: Server, tmp_path: Any) -> None:
+def test_D23_several_connections_download_a_file(server: Server, tmp_path: Any) -> None:
     gate = server.gate()
     with wherry.Client(max_per_host=2, **PATIENT) as client:
         url = server.url(f"/bytes/{SIZE}", hold=100_000, gate=gate)
@@ -57,7 +57,7 @@ def test_D23_a_number_of_connections_brings_a_file(server: Server, tmp_path: Any
     ],
     ids=str,
 )  # fmt: skip
-def test_D23_whatever_the_server_does_the_file_is_whole(
+def test_D23_the_file_is_complete_for_any_server_behavior(
     server: Server, load: Load, tmp_path: Any, query: Any
 ) -> None:
     path = load(server.url(f"/bytes/{SIZE}", **query), tmp_path / "a", segments=4)
@@ -66,7 +66,7 @@ def test_D23_whatever_the_server_does_the_file_is_whole(
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_D23_one_connection_and_as_many_as_help(
+def test_D23_downloads_use_one_connection_or_as_many_as_help(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     for count in (1, "auto"):
@@ -75,7 +75,7 @@ def test_D23_one_connection_and_as_many_as_help(
 
 
 @pytest.mark.parametrize("count", [0, 17, -1, "many", True, 2.0], ids=str)
-def test_D23_what_is_no_number_of_connections_is_refused(
+def test_D23_an_invalid_number_of_connections_is_refused(
     server: Server, client: wherry.Client, tmp_path: Any, count: Any
 ) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
@@ -85,7 +85,7 @@ def test_D23_what_is_no_number_of_connections_is_refused(
         wherry.Client(segments=count)
 
 
-def test_D26_a_fresh_link_goes_on_with_the_partial_of_one_that_has_expired(
+def test_D26_a_fresh_link_resumes_the_partial_file_of_an_expired_one(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     old = server.url(
@@ -122,7 +122,7 @@ def test_D26_a_fresh_link_resumes_by_default(server: Server, load: Load, tmp_pat
 def test_D26_a_fresh_link_into_a_directory_resumes_and_another_file_does_not(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
-    # The part was keyed by the whole URL, so that a fresh query always began at byte 0.
+    # The partial file was keyed by the whole URL, so that a fresh query always began at byte 0.
     def cut(**query: Any) -> str:
         with pytest.raises(wherry.WherryError) as caught:
             load(server.url(f"/bytes/{SIZE}", **query), None, directory=tmp_path, max_retries=0)
@@ -152,7 +152,7 @@ def test_D26_a_fresh_link_into_a_directory_resumes_and_another_file_does_not(
     assert os.path.getsize(path) == SIZE and len(os.listdir(tmp_path)) == 2
 
 
-def test_DR14_DR15_how_long_a_download_stands_still_or_waits(
+def test_DR14_DR15_stalls_and_waits_of_a_download_are_limited(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     with pytest.raises(wherry.WherryError) as caught:
@@ -170,7 +170,7 @@ def test_DR14_DR15_how_long_a_download_stands_still_or_waits(
     assert caught.value.retry_after == 5
 
 
-def test_D24_limits_are_changed_on_the_way(
+def test_D24_limits_can_change_during_a_download(
     server: Server, tmp_path: Any
 ) -> None:
     with wherry.Client(max_download_bytes_per_second=1, **PATIENT) as client:
@@ -191,7 +191,7 @@ def test_D24_limits_are_changed_on_the_way(
             assert sha256(running.wait()) == digest(server, SIZE)
 
 
-def test_D24_limits_are_changed_on_the_way_with_asyncio(
+def test_D24_limits_can_change_during_an_asyncio_download(
     server: Server, tmp_path: Any
 ) -> None:
     async def load() -> str:
@@ -205,7 +205,7 @@ def test_D24_limits_are_changed_on_the_way_with_asyncio(
     assert sha256(asyncio.run(load())) == digest(server, SIZE)
 
 
-def test_D27_when_one_place_fails_for_good_the_next_one_goes_on(
+def test_D27_the_next_mirror_continues_after_a_permanent_failure(
     server: Server, load: Load, tmp_path: Any
 ) -> None:
     url = server.url(f"/bytes/{SIZE}", cut_at=CUT)

@@ -1,4 +1,4 @@
-# Wherry: requests that are sent a second time, and what a response says of its request
+# Wherry: requests sent a second time, and the request of a response
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def fields(server: Server, name: str) -> List[List[str]]:
 
 
 def test_a_request_that_is_sent_again_has_the_params_of_its_client_once(server: Server) -> None:
-    # `send` added the params of the client to a URL that had them already.
+    # `send` added the params of the client to a URL that already had them.
     with wherry.Client(params={"key": server.key, "lang": "en"}, parameters={"p": 1}) as client:
         first = client.get(server.base + "/redirect/1", follow_redirects=False)
         again = client.send(first.request, follow_redirects=False)
@@ -37,7 +37,9 @@ def test_a_request_that_is_sent_again_has_the_params_of_its_client_once(server: 
 
 
 @pytest.mark.parametrize("of_request", [False, True])
-def test_a_request_that_is_sent_again_answers_a_digest_challenge(server: Server, of_request: bool) -> None:
+def test_a_request_that_is_sent_again_uses_digest_credentials(
+    server: Server, of_request: bool,
+) -> None:
     # `send` forced auth=None, so a client with DigestAuth got 401.
     digest = wherry.DigestAuth("skye", "p")
     options: Dict[str, Any] = {"auth": digest} if of_request else {}
@@ -47,7 +49,7 @@ def test_a_request_that_is_sent_again_answers_a_digest_challenge(server: Server,
             server.url("/redirect-to", url=to), follow_redirects=False, **options)
         assert first.next_request is not None
         assert client.send(first.next_request).status_code == 200
-        # Without credentials, or for another origin, there are none.
+        # Without credentials, or for another origin, none are sent.
         assert client.get(to, auth=None).request._auth is None
         assert client.send(client.get(to, auth=None).request).status_code == 401
         elsewhere = to.replace("127.0.0.1", "localhost")
@@ -56,11 +58,11 @@ def test_a_request_that_is_sent_again_answers_a_digest_challenge(server: Server,
         assert away.next_request is not None
         assert client.send(away.next_request).status_code == 401
         assert "Authorization" not in client.send(away.next_request).request.headers
-        # Keywords go before what the request has.
+        # Keywords override the values of the request.
         assert client.send(away.next_request, auth=digest).status_code == 200
 
 
-def test_credentials_of_the_client_go_with_requests_that_a_program_makes(server: Server) -> None:
+def test_client_credentials_are_sent_with_requests_created_by_a_program(server: Server) -> None:
     with wherry.Client(auth=("me", "secret"), headers={"X-A": "1"}) as client:
         told = client.send(wherry.SentRequest("PUT", server.url("/echo"), [("X-B", "2")], b"body")).json()
     assert told["method"] == "PUT" and told["body"] == "Ym9keQ=="
@@ -68,7 +70,7 @@ def test_credentials_of_the_client_go_with_requests_that_a_program_makes(server:
 
 
 @pytest.mark.parametrize("of_client", [False, True])
-def test_a_cookie_header_does_not_come_back_after_a_redirect_to_another_origin(
+def test_a_cookie_header_is_not_restored_after_a_redirect_to_another_origin(
     server: Server, of_client: bool
 ) -> None:
     cookie = {"Cookie": "a=1"}
@@ -120,10 +122,11 @@ def test_a_body_that_is_not_kept_is_not_sent_as_an_empty_one(
     assert see.next_request is not None and client.send(see.next_request).json()["method"] == "GET"
 
 
-def test_a_request_is_what_was_sent_whatever_is_changed_later(
+def test_later_changes_of_its_values_do_not_change_a_sent_request(
     server: Server, client: wherry.Client
 ) -> None:
-    # The request kept references: a changed dictionary changed what it said, and iterators were empty.
+    # The request kept references: a changed dictionary changed the request, and iterators were
+    # empty.
     document: Dict[str, Any] = {"a": 1}
     headers = {"X-A": "1"}
     form = {"f": ["1"]}
@@ -149,7 +152,7 @@ def test_a_request_is_what_was_sent_whatever_is_changed_later(
 
 
 def test_a_request_has_the_edits_of_adapt(server: Server) -> None:
-    # `response.request` never had what an adapt= function has changed.
+    # `response.request` never had the changes made by an adapt= function.
     def sign(request: wherry.Request) -> None:
         request.headers["X-Signed"] = f"{request.method} {len(request.content or b'')}"
         del request.headers["X-Client"]
@@ -199,7 +202,9 @@ def test_a_request_to_another_origin_has_the_headers_that_may_be_sent_there(
         assert [name in answer.request.headers for name in names] == sent
 
 
-def test_a_stream_says_at_its_end_what_its_response_is(tls_base: str, certificate: str) -> None:
+def test_a_stream_has_the_properties_of_its_response_at_its_end(
+    tls_base: str, certificate: str,
+) -> None:
     # `is_length_unverified` of a stream was always False.
     url = f"{tls_base}/bytes/1000?no_length=1&close=1&cut=400&unclean=1"
     with wherry.Client(verify=certificate + "/cert.pem") as client:
@@ -217,7 +222,7 @@ def test_a_stream_says_at_its_end_what_its_response_is(tls_base: str, certificat
     asyncio.run(main())
 
 
-def test_a_response_of_ours_has_a_request(server: Server) -> None:
+def test_a_mocked_response_has_a_request(server: Server) -> None:
     request = wherry.SentRequest("GET", "http://h/a")
     assert wherry.Response(200, request=request).request.url == "http://h/a"
     assert wherry.Response(200, request=request).url == "http://h/a"
@@ -246,7 +251,7 @@ def unseekable(data: bytes) -> Tuple[Any, List[int]]:
     return Reader(), calls
 
 
-def test_a_file_that_cannot_go_back_is_an_error_and_no_empty_body(
+def test_a_file_that_cannot_rewind_is_an_error_instead_of_an_empty_body(
     server: Server, client: wherry.Client
 ) -> None:
     # The failing seek was ignored, and the file was at its end: an empty body was sent.

@@ -1,4 +1,4 @@
-# Wherry: uploads with a request for each picture, and what else becomes of pictures
+# Wherry: uploads with one request per image, and other image handling
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def album(count: int) -> List[Any]:
     return [(f"p{n}.png", png(8, 8, n + 1)) for n in range(count)]
 
 
-def test_U22_two_of_nine_pictures_fail_and_the_others_answers_stand(
+def test_U22_two_of_nine_images_fail_and_the_other_responses_remain(
     server: Server, client: wherry.Client
 ) -> None:
     statuses = [200, 200, 413, 200, 200, 200, 200, 403, 201]
@@ -39,7 +39,7 @@ def test_U22_two_of_nine_pictures_fail_and_the_others_answers_stand(
     assert again.ok and [image.file_name for image in again.images] == ["p2.png", "p7.png"]
 
 
-def test_U22_asyncio_sends_one_by_one_and_again_what_failed(server: Server) -> None:
+def test_U22_asyncio_sends_images_one_by_one_and_retries_failed_ones(server: Server) -> None:
     async def main() -> wherry.Response:
         async with wherry.AsyncClient() as client:
             return await client.upload(
@@ -54,19 +54,19 @@ def test_U22_asyncio_sends_one_by_one_and_again_what_failed(server: Server) -> N
     assert [[part["name"] for part in form] for form in forms] == [["album", "image0"]] * 3
 
 
-def test_U22_progress_tells_of_every_picture(server: Server, client: wherry.Client) -> None:
+def test_U22_progress_covers_every_image(server: Server, client: wherry.Client) -> None:
     seen: List[wherry.Progress] = []
 
     answer = client.upload(server.url("/sink"), album(5), separate=2, progress=seen.append)
 
     assert answer.ok and seen[-1].fraction == 1
     assert [image.sent_bytes for image in seen[-1].images] == [i.sent_bytes for i in answer.images]
-    # Everything was sent; the servers' last answers may still be on their way.
+    # Everything was sent; the servers' last responses may still be in flight.
     assert sum(image.response is not None for image in seen[-1].images) >= 3
     assert all(image.response is not None for image in answer.images)
 
 
-def test_U22_a_broken_picture_fails_alone(server: Server, client: wherry.Client) -> None:
+def test_U22_only_a_broken_image_fails(server: Server, client: wherry.Client) -> None:
     pictures = [png(4, 4), ("text.jpg", b"no picture"), png(4, 4, 2)]
 
     with pytest.raises(wherry.ImageError) as caught:
@@ -78,7 +78,7 @@ def test_U22_a_broken_picture_fails_alone(server: Server, client: wherry.Client)
     assert sent == [200, 0, 200]
 
 
-def test_U11_broken_pictures_are_left_out_where_asked_and_told_of(
+def test_U11_broken_images_are_omitted_if_requested_and_reported(
     server: Server, client: wherry.Client
 ) -> None:
     pictures = [("text.jpg", b"no picture"), png(4, 4)]
@@ -92,7 +92,7 @@ def test_U11_broken_pictures_are_left_out_where_asked_and_told_of(
         client.upload(server.url("/echo"), pictures[:1], unreadable="skip")
 
 
-def test_U11_a_refusal_names_pictures_as_they_were_given(
+def test_U11_an_error_names_images_as_the_caller_gave_them(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     path = tmp_path / "beach.png"
@@ -105,7 +105,7 @@ def test_U11_a_refusal_names_pictures_as_they_were_given(
 
 
 @pytest.mark.parametrize("separate", [0, 2])
-def test_U13_a_redirect_gets_the_whole_body_again(
+def test_U13_a_redirect_gets_the_complete_body_again(
     server: Server, client: wherry.Client, separate: int
 ) -> None:
     url = server.url("/redirect-to", url=server.url("/echo"), status=307)
@@ -120,7 +120,7 @@ def test_U13_a_redirect_gets_the_whole_body_again(
     assert all(len(one.history) == 1 for one in answers) or separate
 
 
-def test_U15_no_more_is_sent_in_a_second_than_is_allowed(
+def test_U15_an_upload_stays_under_its_rate_limit(
     server: Server, client: wherry.Client
 ) -> None:
     data = ("a.bin", bytes(600_000))
@@ -129,5 +129,5 @@ def test_U15_no_more_is_sent_in_a_second_than_is_allowed(
         server.url("/sink"), files={"f": data}, max_send_bytes_per_second=400_000
     )
 
-    # Less would be a limit that is not kept; more is a busy machine.
+    # Less time would violate the limit; more is a busy machine.
     assert answer.json()["bytes"] > 600_000 and answer.elapsed.total_seconds() > 0.9

@@ -1,4 +1,4 @@
-# Wherry: the shape that an answer's JSON has to have
+# Wherry: JSON schemas of responses
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rows(name: str) -> List[Dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", rows("cases"), ids=str)
-def test_R26_good_and_bad_answers_of_the_table(
+def test_R26_responses_match_the_schema_table(
     mock: wherry.MockTransport, case: Dict[str, Any]
 ) -> None:
     mock.add("GET", "http://api.test/", text=json.dumps(case["json"]))
@@ -36,7 +36,7 @@ def test_R26_good_and_bad_answers_of_the_table(
     assert caught.value.response.json() == case["json"]
 
 
-def test_R26_a_shape_is_made_of_types(mock: wherry.MockTransport) -> None:
+def test_R26_a_schema_is_made_of_types(mock: wherry.MockTransport) -> None:
     mock.add("GET", "*", json={"name": "Skye", "age": 5, "friends": [{"id": 1.5}], "on": True})
     shape = {"name": str, "age": int, "friends": [{"id": float}], "on": bool}
     with wherry.Client(transport=mock) as client:
@@ -51,7 +51,7 @@ def test_R26_a_shape_is_made_of_types(mock: wherry.MockTransport) -> None:
         assert "friends/0/id is a number with a fraction, not an integer" in str(caught.value)
 
 
-def test_R26_what_is_no_shape_is_refused(mock: wherry.MockTransport) -> None:
+def test_R26_an_invalid_schema_is_refused(mock: wherry.MockTransport) -> None:
     with wherry.Client(transport=mock) as client:
         for case in rows("bad")[2:3]:
             with pytest.raises(wherry.ArgumentError) as caught:

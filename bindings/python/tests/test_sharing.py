@@ -1,6 +1,6 @@
 # Wherry: row R33 of features.md
 # SPDX-License-Identifier: Apache-2.0
-"""Equal requests that share an answer, blocking and for asyncio."""
+"""Equal requests that share a response, blocking and with asyncio."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import PATIENT, Server, until
 import wherry
 
 
-def test_R33_twenty_threads_and_one_request(server: Server) -> None:
+def test_R33_twenty_threads_share_one_request(server: Server) -> None:
     url = server.url("/text/a", gate=server.gate())
     with wherry.Client(**PATIENT) as client, ThreadPoolExecutor(20) as threads:
         calls = [
@@ -30,7 +30,7 @@ def test_R33_twenty_threads_and_one_request(server: Server) -> None:
     assert len(server.log()) == 1
 
 
-def test_R33_twenty_tasks_one_of_them_cancelled(server: Server) -> None:
+def test_R33_twenty_tasks_share_a_request_and_one_is_cancelled(server: Server) -> None:
     url = server.url("/text/a", gate=server.gate())
 
     async def main() -> None:
@@ -44,7 +44,7 @@ def test_R33_twenty_tasks_one_of_them_cancelled(server: Server) -> None:
             await loop.run_in_executor(None, lambda: server.open_gate(server.gate()))
             answers = await asyncio.gather(*tasks[1:])
             assert [answer.status_code for answer in answers] == [200] * 19
-            # The last one ends the request.
+            # The last cancel ends the request.
             last = [
                 asyncio.ensure_future(client.get(server.url("/silent"), coalesce=True))
                 for _ in range(2)
@@ -64,7 +64,7 @@ def test_R33_twenty_tasks_one_of_them_cancelled(server: Server) -> None:
      {"coalesce": False}, {"progress": print}],
     ids=str,
 )  # fmt: skip
-def test_R33_what_differs_is_sent_by_itself(server: Server, options: Any) -> None:
+def test_R33_different_requests_are_sent_separately(server: Server, options: Any) -> None:
     async def main() -> None:
         url = server.url("/faulty-echo", gate=server.gate())
         async with wherry.AsyncClient(**PATIENT) as client:

@@ -1,4 +1,4 @@
-# Wherry: downloads from a server of small ranges, killed again and again
+# Wherry: downloads from a server with small ranges, killed repeatedly
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECE = 256 << 10
 
 
 class Slices(http.server.BaseHTTPRequestHandler):
-    """Answers with 256 KiB at most, 2.5 MiB a second."""
+    """Responds with at most 256 KiB per request, at 2.5 MiB per second."""
 
     protocol_version = "HTTP/1.1"
 
@@ -39,7 +39,7 @@ class Slices(http.server.BaseHTTPRequestHandler):
         try:
             self.wfile.write(bytes(end - start))
             self.wfile.flush()
-            # As slow as a network is; nothing waits for it.
+            # As slow as a network; no test step waits for it.
             time.sleep(0.1)
         except OSError:
             pass
@@ -70,10 +70,10 @@ with wherry.Client(timeout=None) as client:
 """
 
 
-# The second until the next checkpoint began again with each response, so that nothing was ever kept:
-# of three lives of 21 MB each, none was.
+# Each response restarted the second until the next checkpoint, so that nothing was ever saved:
+# three lives of 21 MB each saved nothing.
 @pytest.mark.parametrize("segments", [1, 3])
-def test_DR20_every_life_of_a_download_keeps_its_bytes_although_ranges_are_small(
+def test_DR20_every_run_of_a_download_keeps_its_bytes_although_ranges_are_small(
     slices: str, tmp_path: Any, segments: int
 ) -> None:
     path = tmp_path / "file"

@@ -1,4 +1,4 @@
-# Wherry: the folder for what a client keeps
+# Wherry: the storage folder of a client
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conftest import Server, run_python
 import wherry
 
 
-def test_C12_storage_is_made_when_asked_for_and_is_ours_alone(
+def test_C12_storage_is_created_on_request_and_is_private(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = os.path.join(tmp_path, "own")
@@ -25,7 +25,7 @@ def test_C12_storage_is_made_when_asked_for_and_is_ours_alone(
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
-def test_C12_without_a_home_the_storage_is_a_clear_error(tmp_path: Any) -> None:
+def test_C12_without_a_home_folder_storage_is_a_clear_error(tmp_path: Any) -> None:
     code = f"""
 import os, wherry
 def storage(**settings):
@@ -61,7 +61,7 @@ print(storage(storage_name="one"))
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o700])
-def test_C12_a_folder_that_others_may_enter_is_refused_and_stays(tmp_path: Any, mode: int) -> None:
+def test_C12_a_folder_that_others_may_enter_is_refused_and_kept(tmp_path: Any, mode: int) -> None:
     folder = os.path.join(tmp_path, "shared")
     os.mkdir(folder)
     os.chmod(folder, mode)
@@ -79,7 +79,7 @@ def test_C12_a_folder_that_others_may_enter_is_refused_and_stays(tmp_path: Any, 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("name", ["present", "missing"])
-def test_C12_a_folder_on_a_read_only_disk_is_an_error_when_the_client_is_made(
+def test_C12_creating_a_client_with_storage_on_a_read_only_disk_is_an_error(
     tmp_path: Any, name: str
 ) -> None:
     # The cache stayed empty, and only the log said so.
@@ -107,7 +107,7 @@ exec "$@"
     assert done.stdout.split() == [str(errno.EROFS), "True"] * 2
 
 
-def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
+def test_C12_a_file_in_its_place_is_an_error_and_is_kept(tmp_path: Any) -> None:
     folder = os.path.join(tmp_path, "taken")
     with open(folder, "w") as file:
         file.write("mine")
@@ -119,8 +119,10 @@ def test_C12_a_file_in_its_place_is_an_error_and_stays(tmp_path: Any) -> None:
         assert file.read() == "mine"
 
 
-def test_a_program_outlives_a_truncated_counter_file_of_its_cache(server: Server, tmp_path: Any) -> None:
-    # The file was mapped into memory: the next cached request ended the program with SIGBUS.
+def test_a_program_outlives_a_truncated_counter_file_of_its_cache(
+    server: Server, tmp_path: Any,
+) -> None:
+    # The file was mapped into memory, so the next cached request ended the program with SIGBUS.
     folder = os.path.join(tmp_path, "own")
     code = f"""
 import os, pathlib, wherry

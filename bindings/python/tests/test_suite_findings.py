@@ -1,7 +1,8 @@
-# Wherry: what the tests of requests and httpx have found
+# Wherry: defects found by the tests of requests and httpx
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/test-suites runs the public tests of requests and httpx. These are our own tests of the
-defects that it found."""
+"""scripts/test-suites runs the public tests of requests and httpx. These tests cover the defects
+that it found.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def cookie(name: str, domain: str, path: str = "/", secure: bool = False) -> htt
     )  # fmt: skip
 
 
-# The body had a random boundary, whatever Content-Type said, so that no server could read the form.
+# The body had a random boundary, whatever the Content-Type, so that no server could parse the form.
 @pytest.mark.parametrize("kind", ['multipart/form-data; boundary=+++', 'multipart/form-data; boundary="+++" ;'])
 @pytest.mark.parametrize("is_of_client", [False, True])
 def test_U12_a_form_has_the_boundary_of_its_content_type(kind: str, is_of_client: bool) -> None:
@@ -54,7 +55,7 @@ def test_U12_a_form_has_the_boundary_of_its_content_type(kind: str, is_of_client
     assert request.content.startswith(b"--+++\r\n") and request.content.endswith(b"\r\n--+++--\r\n")
 
 
-def test_U12_a_boundary_that_cannot_be_sent_is_refused(server: Server, client: wherry.Client) -> None:
+def test_U12_an_invalid_boundary_is_refused(server: Server, client: wherry.Client) -> None:
     fields = {"Content-Type": 'multipart/form-data; boundary="a;b"'}
     with pytest.raises(wherry.ArgumentError) as caught:
         client.post(server.url("/echo"), files={"f": b"abc"}, headers=fields)
@@ -63,7 +64,7 @@ def test_U12_a_boundary_that_cannot_be_sent_is_refused(server: Server, client: w
 
 # requests and httpx raise json.JSONDecodeError, and programs catch it.
 @pytest.mark.parametrize("body", [b"{", b"\xff\xfe\x00", b"[" * 100_000])
-def test_R12_a_body_that_is_not_json_raises_the_error_of_json_too(body: bytes) -> None:
+def test_R12_an_invalid_JSON_body_raises_the_error_of_json_too(body: bytes) -> None:
     with pytest.raises(json.JSONDecodeError) as caught:
         wherry.Response(200, content=body).json()
     error = caught.value
@@ -73,7 +74,7 @@ def test_R12_a_body_that_is_not_json_raises_the_error_of_json_too(body: bytes) -
     assert type(again) is type(error) and again.doc == error.doc and str(again) == str(error)
 
 
-def test_R13_a_response_of_pieces_is_read_once() -> None:
+def test_R13_a_chunked_response_is_read_once() -> None:
     assert list(wherry.Response(200, content=pieces()).iter_bytes()) == [b"Hello, ", b"w\xc3", b"\xb6rld!"]
     assert list(wherry.Response(200, content=pieces()).iter_bytes(6)) == [b"Hello,", b" w\xc3\xb6rl", b"d!"]
     assert list(wherry.Response(200, content=pieces()).iter_text()) == ["Hello, ", "w", "örld!"]
@@ -95,7 +96,7 @@ def test_R13_a_response_of_pieces_is_read_once() -> None:
     assert list(response.iter_text(4)) == ["Hell", "o, w", "örld", "!"]
 
 
-def test_R13_asyncio_reads_any_response_in_pieces() -> None:
+def test_R13_asyncio_reads_any_response_in_chunks() -> None:
     async def run() -> None:
         async def all_of(items: Any) -> List[Any]:
             return [item async for item in items]
@@ -118,7 +119,7 @@ def test_R13_asyncio_reads_any_response_in_pieces() -> None:
     asyncio.run(run())
 
 
-def test_R13_a_stream_tells_whether_it_is_closed(server: Server, client: wherry.Client) -> None:
+def test_R13_a_stream_reports_whether_it_is_closed(server: Server, client: wherry.Client) -> None:
     with client.stream("GET", server.url("/echo")) as response:
         assert not response.is_closed and not response.is_stream_consumed
         assert "".join(response.iter_text(5)).startswith("{")
@@ -139,13 +140,13 @@ def test_R12_links_may_have_single_quotes() -> None:
     assert response.links == {"preload": {"url": "https://a.test", "rel": "preload"}}
 
 
-def test_a_response_can_be_given_its_request() -> None:
+def test_a_request_can_be_assigned_to_a_response() -> None:
     response = wherry.Response(200)
     response.request = wherry.SentRequest("GET", "http://a.test/")
     assert response.request.method == "GET" and response.url == "http://a.test/"
 
 
-# Authorization and cookies were printed wherever a program printed headers.
+# Authorization and cookies were printed whenever a program printed headers.
 def test_SEC_headers_do_not_print_secrets() -> None:
     headers = wherry.Headers({"Authorization": "s3kr3t", "Proxy-Authorization": "s3kr3t", "Cookie": "s3kr3t"})
     assert "s3kr3t" not in repr(headers) and "'Authorization': '[secure]'" in str(headers)
@@ -153,7 +154,7 @@ def test_SEC_headers_do_not_print_secrets() -> None:
     assert headers["authorization"] == "s3kr3t"
 
 
-def test_headers_are_made_of_mappings_and_pairs_of_str_or_bytes() -> None:
+def test_headers_are_created_from_mappings_and_pairs_of_str_or_bytes() -> None:
     assert not wherry.Headers() and not wherry.Headers(None)
     headers = wherry.Headers([(b"Vary", b"a, b"), ("vary", "c")])
     assert headers == wherry.Headers(headers) == headers.copy() == [("vary", "a, b"), ("VARY", "c")]
@@ -185,7 +186,7 @@ def test_K_cookies_are_found_and_removed_by_domain_and_path(client: wherry.Clien
     assert not cookies
 
 
-# The cookies of a jar that has keys() were sent to every host, whatever their domains were.
+# The cookies of a jar that has keys() were sent to every host, whatever their domains.
 def test_K_a_jar_keeps_the_domains_of_its_cookies() -> None:
     class Jar(http.cookiejar.CookieJar):  # As the jar of requests.
         def keys(self) -> List[str]:
@@ -209,7 +210,7 @@ def test_K_a_jar_keeps_the_domains_of_its_cookies() -> None:
 
 
 # A jar as cookies= of a request was a TypeError about unpacking.
-def test_K_a_request_sends_the_cookies_of_a_jar_that_belong_to_its_url() -> None:
+def test_K_a_request_sends_the_cookies_of_a_jar_that_belong_to_its_URL() -> None:
     jar = http.cookiejar.CookieJar()
     for each in (
         cookie("everywhere", ""), cookie("here", "a.test"), cookie("below", ".test"), cookie("there", "b.test"),
@@ -232,14 +233,14 @@ def test_K_a_request_sends_the_cookies_of_a_jar_that_belong_to_its_url() -> None
                 client.get("y", cookies=jar)
 
 
-def test_R11_a_bad_timeout_names_what_timeout_takes(client: wherry.Client) -> None:
+def test_R11_an_invalid_timeout_error_lists_the_valid_forms(client: wherry.Client) -> None:
     for bad in ((1, 2, 3), "foo"):
         with pytest.raises(TypeError, match=r"\(connect, idle\)"):
             client.get("http://127.0.0.1:1/", timeout=bad)  # type: ignore[arg-type]
 
 
 # The request was sent, and then a TypeError about patterns was raised.
-def test_R1_a_url_may_be_bytes(server: Server, client: wherry.Client) -> None:
+def test_R1_a_URL_may_be_bytes(server: Server, client: wherry.Client) -> None:
     url: Any = server.url("/echo").encode()
     response = client.get(url)
     assert response.url == url.decode() == response.request.url
@@ -257,8 +258,8 @@ def test_R1_a_url_may_be_bytes(server: Server, client: wherry.Client) -> None:
     asyncio.run(run())
 
 
-# A fragment was lost, so that a program could not tell which part of a page was meant.
-def test_R8_the_url_of_a_response_keeps_its_fragment(server: Server, client: wherry.Client) -> None:
+# A fragment was lost, so that a program did not know the referenced part of a page.
+def test_R8_the_URL_of_a_response_keeps_its_fragment(server: Server, client: wherry.Client) -> None:
     url = server.url("/echo")
     for response in (client.get(url + "#part"), client.post(url + "#part", data={"a": "1"})):
         assert response.url == response.request.url == url + "#part"
@@ -288,7 +289,7 @@ def test_R8_the_url_of_a_response_keeps_its_fragment(server: Server, client: whe
 
 
 # The names of the dictionary were sent as the body, and its values were dropped.
-def test_R6_a_dictionary_is_no_content(mock: wherry.MockTransport) -> None:
+def test_R6_a_dictionary_is_refused_as_content(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
         with pytest.raises(TypeError, match="data= takes a form"):
@@ -299,7 +300,9 @@ def test_R6_a_dictionary_is_no_content(mock: wherry.MockTransport) -> None:
 # The repr of the value was sent: "{'b': 1}", "<object object at 0x7fa3a0da4a60>".
 @pytest.mark.parametrize("value", [{"b": 1}, object(), [{"b": 1}]])
 @pytest.mark.parametrize("keyword", ["params", "data", "cookies"])
-def test_R6_a_value_without_text_is_refused(mock: wherry.MockTransport, keyword: str, value: Any) -> None:
+def test_R6_a_value_without_text_is_refused(
+    mock: wherry.MockTransport, keyword: str, value: Any,
+) -> None:
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
         if keyword != "cookies" or not isinstance(value, list):
@@ -390,12 +393,14 @@ def test_U12_the_type_of_a_part_may_be_among_its_headers(mock: wherry.MockTransp
     assert b"Content-Type: image/png\r\nExpires: 0\r\n" in mock.requests[0].content
 
 
-def test_U14_a_client_without_asyncio_refuses_asynchronous_pieces(server: Server, client: wherry.Client) -> None:
+def test_U14_a_client_without_asyncio_refuses_asynchronous_chunks(
+    server: Server, client: wherry.Client,
+) -> None:
     with pytest.raises(wherry.StateError, match="AsyncClient"):
         client.post(server.url("/echo"), content=async_pieces())
 
 
-def test_a_client_tells_whether_it_trusts_the_environment() -> None:
+def test_a_client_reports_whether_it_trusts_the_environment() -> None:
     with wherry.Client() as client, wherry.Client(trust_env=False) as other:
         assert client.trust_env and not other.trust_env
         with pytest.raises(AttributeError):

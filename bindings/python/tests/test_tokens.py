@@ -1,4 +1,4 @@
-# Wherry: row R32 of features.md, from Python: one new token for all that met a 401
+# Wherry: row R32 of features.md, from Python: one token refresh for all requests that got a 401
 # SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ def hits(server: Server, path: str) -> int:
     return sum(one["path"].endswith(path) for one in server.log())
 
 
-def test_R32_fifty_requests_meet_a_401_one_new_token_fifty_answers(server: Server) -> None:
+def test_R32_fifty_requests_get_a_401_one_new_token_and_fifty_responses(server: Server) -> None:
     asked: List[int] = []
 
     def refresh(response: wherry.Response) -> str:
         asked.append(response.status_code)
-        # Of the same client, whose requests ask this function.
+        # From the same client, whose requests call this function.
         token: str = client.post(server.url("/token")).json()["access_token"]
         return token
 
@@ -32,7 +32,7 @@ def test_R32_fifty_requests_meet_a_401_one_new_token_fifty_answers(server: Serve
         assert [one.status_code for one in pool.map(client.get, urls)] == [200] * 50
         assert asked == [401] and hits(server, "/token") == 1
         assert isinstance(client.auth, wherry.Bearer) and client.auth.token == "token-1"
-        # Later ones have it from the start.
+        # Later requests use the token from the start.
         before = hits(server, "/protected")
         assert client.get(urls[0]).status_code == 200
         assert hits(server, "/protected") == before + 1
@@ -53,7 +53,7 @@ def test_R32_an_attempt_with_a_new_token_counts_as_a_retry(server: Server) -> No
         assert answer.metrics is not None and answer.metrics.retries == 0
 
 
-def test_R29_every_attempt_after_the_first_one_of_a_url_counts_as_a_retry(server: Server) -> None:
+def test_R29_every_attempt_after_the_first_one_of_a_URL_counts_as_a_retry(server: Server) -> None:
     # Answers to a challenge and further base URLs were not counted.
     def retries(answer: wherry.Response) -> int:
         assert answer.status_code == 200 and answer.metrics is not None
@@ -71,7 +71,7 @@ def test_R29_every_attempt_after_the_first_one_of_a_url_counts_as_a_retry(server
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
-def test_R32_fifty_async_requests_meet_a_401_once(server: Server, kind: str) -> None:
+def test_R32_fifty_async_requests_share_one_token_refresh(server: Server, kind: str) -> None:
     asked: List[int] = []
 
     def tell(response: wherry.Response) -> str:
@@ -101,7 +101,7 @@ def test_R32_fifty_async_requests_meet_a_401_once(server: Server, kind: str) -> 
     assert asked == [401] and hits(server, "/token") == 1
 
 
-def test_R32_without_a_new_token_every_401_stands(server: Server) -> None:
+def test_R32_without_a_new_token_every_401_is_final(server: Server) -> None:
     asked: List[int] = []
 
     def nothing(response: wherry.Response) -> None:
@@ -115,7 +115,9 @@ def test_R32_without_a_new_token_every_401_stands(server: Server) -> None:
         assert isinstance(client.auth, wherry.Bearer) and client.auth.token == "stale"
 
 
-def test_R32_a_refresh_that_fails_is_told_to_who_asked(make: Make, server: Server) -> None:
+def test_R32_a_failed_refresh_is_reported_to_the_requests_that_wait(
+    make: Make, server: Server,
+) -> None:
     def fails(response: wherry.Response) -> None:
         raise KeyError("logged out")
 
@@ -130,7 +132,7 @@ def test_R32_a_refresh_that_fails_is_told_to_who_asked(make: Make, server: Serve
     assert hits(server, "/protected") == 3
 
 
-def test_R32_a_token_that_helps_nothing_is_replaced_once_more(make: Make, server: Server) -> None:
+def test_R32_a_rejected_token_is_replaced_once_more(make: Make, server: Server) -> None:
     asked: List[int] = []
 
     def useless(response: wherry.Response) -> str:
@@ -142,7 +144,9 @@ def test_R32_a_token_that_helps_nothing_is_replaced_once_more(make: Make, server
     assert len(asked) == 2 and hits(server, "/protected") == 3
 
 
-def test_R32_what_is_sent_meanwhile_does_not_wait_for_itself(make: Make, server: Server) -> None:
+def test_R32_a_request_inside_the_refresh_does_not_wait_for_itself(
+    make: Make, server: Server,
+) -> None:
     seen: List[int] = []
     with wherry.Client(auth=wherry.Bearer("stale")) as client:
 
@@ -154,7 +158,9 @@ def test_R32_what_is_sent_meanwhile_does_not_wait_for_itself(make: Make, server:
     assert seen == [401] and hits(server, "/protected") == 2
 
 
-def test_R32_an_authorization_of_its_own_is_not_asked_about(make: Make, server: Server) -> None:
+def test_R32_a_request_with_an_Authorization_header_does_not_call_the_function(
+    make: Make, server: Server,
+) -> None:
     asked: List[int] = []
 
     def refresh(response: wherry.Response) -> None:
@@ -168,7 +174,7 @@ def test_R32_an_authorization_of_its_own_is_not_asked_about(make: Make, server: 
     assert way.get(url).status_code == 401 and asked == [1]
 
 
-def test_R32_whoever_asks_and_is_cancelled_leaves_the_question_to_the_next(server: Server) -> None:
+def test_R32_after_a_cancelled_refresh_the_next_request_refreshes(server: Server) -> None:
     async def main() -> None:
         entered = asyncio.Event()
 
@@ -195,7 +201,7 @@ def test_R32_whoever_asks_and_is_cancelled_leaves_the_question_to_the_next(serve
     asyncio.run(main())
 
 
-def test_R32_a_client_goes_from_a_token_to_another_kind_of_credentials(
+def test_R32_a_client_can_change_from_a_token_to_other_credentials(
     client: wherry.Client, server: Server
 ) -> None:
     def sent() -> List[str]:

@@ -1,4 +1,4 @@
-# Wherry: transports of a program: mocks with a function, objects, and mounts
+# Wherry: custom transports: mocks with a function, objects, and mounts
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ here: contextvars.ContextVar[str] = contextvars.ContextVar("here", default="")
 
 
 def echo(request: wherry.SentRequest) -> wherry.Response:
-    """What the request was."""
+    """The properties of the request."""
     return wherry.Response(200, headers={"X-From": "mock"}, json={
         "method": request.method, "url": request.url, "headers": request.headers.multi_items(),
         "body": request.read().decode("latin-1"),
@@ -32,13 +32,13 @@ async def slow_echo(request: wherry.SentRequest) -> wherry.Response:
     return echo(request)
 
 
-def test_R39_a_function_answers_every_request(make: Make) -> None:
+def test_R39_a_function_responds_to_every_request(make: Make) -> None:
     mock = wherry.MockTransport(echo)
     way = make(transport=mock, cache=False, headers={"X-A": "1"}, auth=("me", "x"), params={"p": "1"})
     plain = way.get(URL)
-    told = plain.json()
-    assert told["method"] == "GET" and told["url"] == URL + "?p=1" and told["body"] == ""
-    fields = dict(told["headers"])
+    report = plain.json()
+    assert report["method"] == "GET" and report["url"] == URL + "?p=1" and report["body"] == ""
+    fields = dict(report["headers"])
     assert fields["X-A"] == "1" and fields["Authorization"].startswith("Basic ")
     assert plain.headers["x-from"] == "mock" and plain.request.url == plain.url == URL + "?p=1"
     posted = way.request("POST", URL, json={"a": 1}, tag="t").json()
@@ -47,7 +47,7 @@ def test_R39_a_function_answers_every_request(make: Make) -> None:
     assert mock.requests[1].json() == {"a": 1}
 
 
-def test_R39_a_coroutine_function_answers_an_async_client() -> None:
+def test_R39_a_coroutine_function_responds_for_an_async_client() -> None:
     async def main() -> Tuple[Any, ...]:
         mock = wherry.MockTransport(slow_echo)
         async with wherry.AsyncClient(transport=mock) as client:
@@ -63,7 +63,7 @@ def test_R39_a_coroutine_function_answers_an_async_client() -> None:
             client.get(URL)
 
 
-def test_R39_the_rules_of_a_mock_go_before_its_function(make: Make) -> None:
+def test_R39_the_rules_of_a_mock_precede_its_function(make: Make) -> None:
     mock = wherry.MockTransport(echo)
     mock.add("GET", "http://api.test/once", json=[1], times=1)
     mock.fail(None, "http://API.test/down*", "resolve")
@@ -81,7 +81,7 @@ def test_R39_the_rules_of_a_mock_go_before_its_function(make: Make) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyError("k"), wherry.NetworkError("mine", "connect"), wherry.TimeoutError("slow", "idle_timeout"), ConnectionResetError("reset"), wherry.NetworkError("mine", "")], ids=repr)  # fmt: skip
-def test_R39_what_a_function_raises_reaches_the_caller(make: Make, error: Exception) -> None:
+def test_R39_an_exception_in_a_function_reaches_the_caller(make: Make, error: Exception) -> None:
     def handle(request: wherry.SentRequest) -> wherry.Response:
         raise error
 
@@ -112,7 +112,7 @@ def test_R39_a_failure_of_a_function_is_retried(make: Make) -> None:
 
 
 @pytest.mark.parametrize("result", [None, 5, "text"])
-def test_what_is_no_response_is_a_type_error(make: Make, result: Any) -> None:
+def test_an_invalid_response_is_a_type_error(make: Make, result: Any) -> None:
     way = make(transport=wherry.MockTransport(lambda request: result), cache=False)
     with pytest.raises(TypeError, match="not a Response"):
         way.get(URL)
@@ -166,7 +166,7 @@ def test_bodies_of_every_kind_reach_a_function_complete(make: Make, tmp_path: pa
     assert [image.ok for image in separate.images] == [True, True]
 
 
-def test_downloads_take_the_bytes_of_a_function(make: Make, tmp_path: pathlib.Path) -> None:
+def test_downloads_receive_the_bytes_of_a_function(make: Make, tmp_path: pathlib.Path) -> None:
     data = bytes(range(256)) * 4000
 
     def handle(request: wherry.SentRequest) -> wherry.Response:
@@ -190,7 +190,7 @@ def test_downloads_take_the_bytes_of_a_function(make: Make, tmp_path: pathlib.Pa
         way.done(way.client.download("http://api.test/other", tmp_path / "other"))
 
 
-def test_streams_groups_and_pages_ask_a_function(make: Make) -> None:
+def test_streams_groups_and_pages_call_a_function(make: Make) -> None:
     def handle(request: wherry.SentRequest) -> wherry.Response:
         page = int(dict(p.split("=") for p in request.url.partition("?")[2].split("&") if p).get("nextPage", "0"))
         return wherry.Response(200, json=[page * 2, page * 2 + 1] if page < 2 else [])
@@ -213,14 +213,14 @@ def test_streams_groups_and_pages_ask_a_function(make: Make) -> None:
         assert way.done(main()) == [0, 1, 2, 3]
 
 
-def test_a_coded_body_of_a_function_is_decoded(make: Make) -> None:
+def test_an_encoded_body_of_a_function_is_decoded(make: Make) -> None:
     fields = {"Content-Encoding": "gzip"}
     way = make(cache=False, transport=wherry.MockTransport(
         lambda request: wherry.Response(200, headers=fields, content=gzip.compress(b"plain"))))
     assert way.get(URL).content == b"plain"
 
 
-def test_pieces_of_a_body_are_joined(make: Make) -> None:
+def test_chunks_of_a_body_are_joined(make: Make) -> None:
     async def later() -> AsyncIterator[bytes]:
         yield b"a"
         yield b"b"
@@ -333,7 +333,7 @@ mounted.close()
 
 
 class Counting(wherry.BaseTransport):
-    """Answers with its name, and counts."""
+    """Responds with its name, and counts."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -375,7 +375,7 @@ def test_an_object_with_handle_request_is_a_transport(make: Make) -> None:
     assert make(transport=Duck(), cache=False).get(URL).text == "duck"
 
 
-def test_an_async_transport_is_for_an_async_client() -> None:
+def test_an_async_transport_requires_an_async_client() -> None:
     later = Later()
 
     async def main() -> str:
@@ -392,7 +392,7 @@ def test_an_async_transport_is_for_an_async_client() -> None:
         wherry.MockTransport(5)  # type: ignore[arg-type]
 
 
-#: httpx's own table of patterns, and what is beside it.
+#: httpx's own table of patterns, and additional cases.
 MATCHES = [
     ("http://example.com", "http://example.com/", True), ("http://example.com", "https://example.com/", False),
     ("http://example.com", "http://other.com/", False), ("http://example.com:123", "http://example.com:123/", True),
@@ -415,7 +415,8 @@ def test_a_mount_matches_as_in_httpx(make: Make, pattern: str, url: str, matches
     mounted, other = Counting("mounted"), Counting("other")
     way = make(mounts={pattern: mounted}, transport=other, cache=False)
     assert way.get(url).text == ("mounted" if matches else "other")
-    # None is the network, which refuses such URLs here; the other one is asked where it does not match.
+    # None is the network, which refuses such URLs here; the other one is used for URLs that do not
+    # match.
     way = make(mounts={pattern: None, "all://": mounted}, cache=False, deny_addresses="loopback",
                resolve={f"{host}:{port}": "127.0.0.1" for host in ("example.com", "www.example.com", "h", "evil.test")
                         for port in (80, 443, 123, 8080)})
@@ -428,7 +429,7 @@ def test_a_mount_matches_as_in_httpx(make: Make, pattern: str, url: str, matches
             way.get(url)
 
 
-def test_the_most_specific_mount_answers(make: Make) -> None:
+def test_the_most_specific_mount_is_used(make: Make) -> None:
     names = ["all://", "http://", "all://*.test", "http://*.test", "http://api.test", "http://api.test:81", "all://*:81"]
     way = make(mounts={name: Counting(name) for name in names}, cache=False)
     expected = {
@@ -439,17 +440,17 @@ def test_the_most_specific_mount_answers(make: Make) -> None:
     assert {url: way.get(url).text for url in expected} == expected
 
 
-def test_what_is_not_mounted_goes_to_the_network(make: Make, server: Server) -> None:
+def test_an_unmounted_URL_uses_the_network(make: Make, server: Server) -> None:
     mounted = Counting("mounted")
     way = make(mounts={"all://api.test": mounted, "all://*.other.test": mounted}, cache=False, headers={"X-A": "1"})
     assert way.get(URL).text == "mounted"
-    told = way.request("POST", server.url("/echo"), json={"a": 1}).json()
-    assert told["json"] == {"a": 1} and ["X-A", "1"] in told["headers"]
+    report = way.request("POST", server.url("/echo"), json={"a": 1}).json()
+    assert report["json"] == {"a": 1} and ["X-A", "1"] in report["headers"]
     redirected = way.get(server.url("/redirect-to", url="http://api.test/y"))
     assert redirected.text == "mounted" and len(redirected.history) == 1
 
 
-def test_none_is_the_network_beside_a_transport(make: Make, server: Server) -> None:
+def test_None_selects_the_network_in_addition_to_a_transport(make: Make, server: Server) -> None:
     other = Counting("other")
     host = server.base.partition("://")[2]
     for pattern in (f"http://{host}", "http://*.0.0.1", "all://*0.0.1", "http://*:" + host.partition(":")[2]):
@@ -465,7 +466,7 @@ def test_none_is_the_network_beside_a_transport(make: Make, server: Server) -> N
 
 
 @pytest.mark.parametrize("pattern", ["", "h", "ftp://h", "http://h/path", "http://a.*.b", 5, "http://u@h"])
-def test_what_is_no_pattern_is_refused(pattern: Any) -> None:
+def test_an_invalid_pattern_is_refused(pattern: Any) -> None:
     with pytest.raises((wherry.ArgumentError, TypeError), match="mount"):
         wherry.Client(mounts={pattern: None})
 
@@ -483,7 +484,7 @@ def test_a_mock_can_be_mounted(make: Make, mock: wherry.MockTransport) -> None:
         make(mounts={"http://api.test": mock}, cache=False).get(URL)
 
 
-def test_only_clients_with_a_function_leave_the_fast_way(mock: wherry.MockTransport) -> None:
+def test_only_clients_with_a_function_leave_the_fast_path(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     with wherry.Client() as plain, wherry.Client(transport=mock) as ruled:
         assert not plain._extras and not ruled._extras

@@ -1,4 +1,4 @@
-# Wherry: whom a client trusts: certificates, pins, client certificates, addresses
+# Wherry: client trust: certificates, pins, client certificates, addresses
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Refusals = (wherry.TLSError, wherry.ArgumentError, wherry.NetworkError)
 
 
 def ending(url: str, **settings: Any) -> str:
-    """How a GET of a new client ends: "" where it succeeds, else the reason."""
+    """The result of a new client's GET: "" on success, otherwise the reason."""
     try:
         with wherry.Client(proxy="", **settings) as client:
             client.get(url)
@@ -32,7 +32,7 @@ def ending(url: str, **settings: Any) -> str:
 # Certificates
 
 
-def test_S1_SEC_T2_SEC_T4_SEC_T13_bad_certificates_are_refused_each_for_its_reason(
+def test_S1_SEC_T2_SEC_T4_SEC_T13_each_bad_certificate_is_refused_with_its_reason(
     authority: Authority, key: str
 ) -> None:
     good = [case["host"] for case in CASES if not case["reason"]]
@@ -46,16 +46,16 @@ def test_S1_SEC_T2_SEC_T4_SEC_T13_bad_certificates_are_refused_each_for_its_reas
             except wherry.TLSError as error:
                 reason = error.reason
             assert reason == case["reason"], case
-            # A pin that fits makes nothing better.
+            # A matching pin does not help.
             pins = {"*": authority.pins[kind]}
             assert ending(url, verify=authority.ca, pins=pins) == case["reason"], case
     assert len(authority.log(key)) == 2 * len(good)
 
 
-def test_SEC_T3_a_common_name_never_names_a_host_or_an_address(
+def test_SEC_T3_a_common_name_never_matches_a_host_or_an_address(
     authority: Authority, key: str
 ) -> None:
-    # libcurl compares the common name if there is no subjectAltName, for IP addresses too.
+    # libcurl compares the common name without a subjectAltName, for IP addresses too.
     by_address = f"https://127.0.0.1:{authority.told['address_port']}/@{key}/echo"
     for url in (authority.url("cn-only", key), authority.url("cn-email", key), by_address):
         with wherry.Client(verify=authority.ca, proxy="") as client:
@@ -63,12 +63,12 @@ def test_SEC_T3_a_common_name_never_names_a_host_or_an_address(
                 client.get(url)
         assert caught.value.reason == "wrong_name"
         assert "has no subjectAltName" in caught.value.message
-        # The name does not count where names are not checked.
+        # The name is ignored if names are not checked.
         with wherry.Client(verify=authority.ca, proxy="", check_name=False) as client:
             assert client.get(url).status_code == 200
 
 
-def test_S6_a_refusal_names_host_certificate_and_reason(authority: Authority, key: str) -> None:
+def test_S6_a_failure_names_host_certificate_and_reason(authority: Authority, key: str) -> None:
     async def main() -> str:
         async with wherry.AsyncClient(verify=authority.ca, proxy="") as client:
             with pytest.raises(wherry.TLSError) as caught:
@@ -83,7 +83,7 @@ def test_S6_a_refusal_names_host_certificate_and_reason(authority: Authority, ke
             assert words in message
 
 
-def test_S1_SEC_T1_nothing_of_the_environment_changes_whom_a_client_trusts(
+def test_S1_SEC_T1_the_environment_never_changes_trust(
     authority: Authority, key: str
 ) -> None:
     code = f"""
@@ -105,11 +105,11 @@ with wherry.Client(verify={authority.ca!r}) as client:
     ):
         done = run_python(code, environment)
         assert done.stdout.split() == ["untrusted", "200"], (environment, done.stderr)
-    # What docs/security.md says of it: SEC-T11.
+    # docs/security.md describes this: SEC-T11.
     assert os.path.getsize(keys) > 0
 
 
-def test_S1_insecure_is_told_once(authority: Authority, key: str) -> None:
+def test_S1_insecure_warns_once(authority: Authority, key: str) -> None:
     code = f"""
 import wherry
 for host in {[authority.url(host, key) for host in ("expired", "self-signed")]!r}:
@@ -150,7 +150,7 @@ def test_SEC_T2_old_versions_and_anonymous_ciphers_are_refused(
     assert ending(authority.url("good", key), verify=authority.ca, require_tls_1_3=True) == ""
 
 
-def test_S10_SEC_T9_revoked_certificates_by_list_and_by_staple(
+def test_S10_SEC_T9_certificates_are_revoked_by_list_and_by_staple(
     authority: Authority, key: str
 ) -> None:
     crl = {"verify": authority.ca, "crl_file": authority.path("crl.pem")}
@@ -167,7 +167,7 @@ def test_S10_SEC_T9_revoked_certificates_by_list_and_by_staple(
 # Client certificates
 
 
-def test_S7_SEC_T10_a_client_certificate_goes_to_its_origin_alone(
+def test_S7_SEC_T10_a_client_certificate_is_sent_only_to_its_origin(
     authority: Authority, key: str, capfd: Any
 ) -> None:
     url = authority.url("good", key, port="client_port")
@@ -192,7 +192,7 @@ def test_S7_SEC_T10_a_client_certificate_goes_to_its_origin_alone(
     assert ending(url, verify=authority.ca) == "client_certificate"
     assert ending(url, verify=authority.ca, cert={origin: alien}) == "client_certificate"
     assert ending(url, verify=authority.ca, cert={origin: (pem, alien[1])}) == "tls"
-    # Nobody is asked for the password that is missing.
+    # A missing password does not cause a prompt.
     locked = (pem, authority.path("client.locked.key"))
     assert ending(url, verify=authority.ca, cert={origin: locked}) == "tls"
     assert {told["path"] for told in authority.log(key)} == {"/echo", "/redirect-to"}
@@ -209,7 +209,7 @@ def test_S7_SEC_T10_a_client_certificate_goes_to_its_origin_alone(
     assert password not in "".join(capfd.readouterr())
 
 
-def test_SEC_C10_neither_password_nor_key_stand_on_disk_or_in_the_log(
+def test_SEC_C10_neither_password_nor_key_is_on_disk_or_in_the_log(
     authority: Authority, key: str, tmp_path: Any
 ) -> None:
     secret = "open sesame"
@@ -249,7 +249,7 @@ with wherry.Client(cert=(*cert, "shut" + {secret!r}), **settings) as client:
             assert planted.encode() not in text
 
 
-def test_S12_SEC_C5_what_is_stored_is_private_whatever_the_umask(
+def test_S12_SEC_C5_stored_files_are_private_whatever_the_umask(
     server: Server, tmp_path: Any
 ) -> None:
     for mask in (0, 0o077):
@@ -275,7 +275,9 @@ with wherry.Client(storage_directory={store!r}, cache=True) as client:
 
 
 @pytest.mark.parametrize("mode", ["keys", "certificates"])
-def test_S3_the_sixteen_cases(authority: Authority, key: str, mode: str) -> None:
+def test_S3_the_sixteen_pin_cases_have_the_expected_results(
+    authority: Authority, key: str, mode: str,
+) -> None:
     for number in range(16):
         allow, name, pinned, valid = (bool(number >> bit & 1) for bit in range(4))
         kind = "good" if valid else "self-signed"
@@ -290,7 +292,9 @@ def test_S3_the_sixteen_cases(authority: Authority, key: str, mode: str) -> None
             assert got == ("" if valid or allow else "untrusted"), number
 
 
-def test_S2_S4_S8_SEC_T5_what_a_pin_is(authority: Authority, key: str) -> None:
+def test_S2_S4_S8_SEC_T5_a_pin_matches_the_key_of_the_server(
+    authority: Authority, key: str,
+) -> None:
     with open(authority.path("good.der"), "rb") as file:
         der = file.read()
     good = authority.pins["good"]
@@ -307,14 +311,14 @@ def test_S2_S4_S8_SEC_T5_what_a_pin_is(authority: Authority, key: str) -> None:
         assert got("chained", pins) == "pin"
     assert got("rotated", good) == "pin"
     assert got("rotated", [good, authority.pins["rotated"]]) == ""
-    # The server's own key, not one that stands elsewhere in the chain.
+    # The server's own key, not another key in the chain.
     for kind in ("inter", "ca"):
         assert got("chained", authority.pins[kind]) == "pin"
         path = authority.path(f"{kind}.pem")
         assert got("chained", path) == "pin"
         assert got("chained", path, pin_mode="certificates") == ""
     assert got("good", authority.path("inter.pem"), pin_mode="certificates") == "pin"
-    # A chain that holds what is pinned and is not of it.
+    # A chain that contains the pinned certificate but is not issued by it.
     for mode in ("keys", "certificates"):
         stuffed = ending(
             authority.url("stuffed", key), verify=authority.path("stranger.pem"), pin_mode=mode,
@@ -323,7 +327,7 @@ def test_S2_S4_S8_SEC_T5_what_a_pin_is(authority: Authority, key: str) -> None:
         assert stuffed == "pin"
 
 
-def test_S9_SEC_T7_pins_are_by_host_and_checked_at_every_hop(
+def test_S9_SEC_T7_pins_apply_per_host_and_are_checked_at_every_redirect(
     authority: Authority, key: str
 ) -> None:
     pins = {"good.localhost": authority.pins["good"], "*.localhost": authority.pins["rotated"]}
@@ -343,13 +347,13 @@ def test_S9_SEC_T7_pins_are_by_host_and_checked_at_every_hop(
         local = f"https://localhost:{authority.told['tls_port']}/"
         assert client.get(local).status_code
     assert ending(local, require_pins=True, **{"verify": authority.ca, "pins": pins}) == "pin"
-    # Without TLS a pinned host proves nothing.
+    # Without TLS a pinned host is unverified.
     plain = authority.plain(key, host="good.localhost")
     assert ending(plain, verify=authority.ca, pins=pins) == "pin"
     assert [told["path"] for told in authority.log(key)] == ["/echo"] * 3 + ["/redirect-to"]
 
 
-def test_S5_SEC_T6_a_pin_that_is_none_is_an_error_at_once(authority: Authority) -> None:
+def test_S5_SEC_T6_an_invalid_pin_is_an_error_at_once(authority: Authority) -> None:
     good = authority.pins["good"]
     wrongs: List[Dict[str, Any]] = [
         {"pins": {"a": []}}, {"pins": {"a": ""}}, {"pins": {"a": "sha256/"}}, {"pins": {"a": good[:-1]}},
@@ -371,7 +375,7 @@ def test_S5_SEC_T6_a_pin_that_is_none_is_an_error_at_once(authority: Authority) 
             wherry.Client(**settings)  # type: ignore[arg-type]
 
 
-def test_S8_pins_report_or_end(authority: Authority, key: str) -> None:
+def test_S8_pins_report_or_fail(authority: Authority, key: str) -> None:
     code = f"""
 import wherry
 settings = {{"verify": {authority.ca!r}, "proxy": "", "pins": {{"*": {authority.pins["good"]!r}}}}}
@@ -392,10 +396,10 @@ with wherry.Client(report_pins=True, **settings) as client:
         assert ending(url, verify=authority.ca, pins=pins, pin_expiry={"*": end}) == reason
 
 
-# Addresses, and https alone
+# Addresses and https_only
 
 
-def test_S10_https_only_asks_nothing_else(authority: Authority, key: str, tmp_path: Any) -> None:
+def test_S10_https_only_refuses_other_URLs(authority: Authority, key: str, tmp_path: Any) -> None:
     with wherry.Client(verify=authority.ca, proxy="", https_only=True) as client:
         for ask in (client.get, lambda url: client.download(url, tmp_path / "file")):
             with pytest.raises(wherry.ArgumentError) as caught:
@@ -407,7 +411,7 @@ def test_S10_https_only_asks_nothing_else(authority: Authority, key: str, tmp_pa
         wherry.Client(base_url="http://a", https_only=True)
 
 
-def test_SEC_U7_denied_addresses_are_not_connected_to(authority: Authority, key: str) -> None:
+def test_SEC_U7_denied_addresses_get_no_connection(authority: Authority, key: str) -> None:
     for host in ("127.0.0.1", "127.1", "2130706433", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0"):
         assert ending(authority.plain(key, host=host), deny_addresses="not_public") == "address_denied"
     hop = authority.plain(key, "/redirect-to?url=http%3A%2F%2F169.254.169.254%2F")

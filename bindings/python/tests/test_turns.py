@@ -1,4 +1,4 @@
-# Wherry: downloads that wait for their turn, sums over groups and the server's time, in both clients
+# Wherry: queued downloads, group totals, and server times, with both clients
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SIZE = 1_060_921
 
 
 def order(server: Server) -> str:
-    """The names of the downloads in the order in which they were asked for."""
+    """The names of the downloads in request order."""
     return "".join(entry["target"].split("name=")[1][0] for entry in server.log())
 
 
-def test_D25_downloads_wait_for_their_turn_and_are_moved_there(
+def test_D25_downloads_wait_in_a_queue_and_can_be_moved(
     server: Server, tmp_path: Any
 ) -> None:
     with wherry.Client(max_downloads=1, **PATIENT) as client:
@@ -59,7 +59,7 @@ def test_D25_downloads_wait_for_their_turn_and_are_moved_there(
 
         assert order(server) == "aebc"
         assert server.ask("/_stats")["peak_requests"] == 1
-        # D29: those that have ended stay in the sum over their group.
+        # D29: finished downloads stay in the group total.
         client.wait(tag="all", timeout=PATIENCE)
         sum = client.progress(tag="all")
         assert (sum.done_bytes, sum.fraction) == (4 * SIZE, 1.0)
@@ -67,7 +67,7 @@ def test_D25_downloads_wait_for_their_turn_and_are_moved_there(
             each.close()
 
 
-def test_D25_the_limit_counts_at_once(server: Server, tmp_path: Any) -> None:
+def test_D25_the_limit_applies_at_once(server: Server, tmp_path: Any) -> None:
     with wherry.Client(**PATIENT) as client:
         client.configure(max_downloads=1)
         gate = server.gate()
@@ -87,7 +87,7 @@ def test_D25_the_limit_counts_at_once(server: Server, tmp_path: Any) -> None:
         wherry.Client(max_downloads=-1)
 
 
-def test_D25_D29_the_same_with_asyncio(server: Server, tmp_path: Any) -> None:
+def test_D25_D29_asyncio_has_queues_and_group_totals_too(server: Server, tmp_path: Any) -> None:
     async def load() -> None:
         async with wherry.AsyncClient(max_downloads=1, **PATIENT) as client:
             gate = server.gate()
@@ -112,7 +112,7 @@ def test_D25_D29_the_same_with_asyncio(server: Server, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("keeps", [False, True])
-def test_D28_a_file_has_the_servers_time_where_that_is_asked_for(
+def test_D28_a_file_gets_the_server_time_on_request(
     server: Server, tmp_path: Any, keeps: bool
 ) -> None:
     with wherry.Client(server_time=not keeps, **PATIENT) as client:

@@ -1,4 +1,4 @@
-# Wherry: uploads with pictures that cannot be read
+# Wherry: uploads with unreadable images
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(16)
 AVIF = b"\0\0\0\x18ftypavif\0\0\0\0mif1avif" + bytes(16)
 
 
-def test_U11_by_default_every_unreadable_picture_is_named_before_a_byte_is_sent(
+def test_U11_by_default_every_unreadable_image_is_named_before_a_byte_is_sent(
     server: Server, client: wherry.Client
 ) -> None:
-    # The message named the first one only.
+    # The message named only the first one.
     pictures = [("a.gif", GIF), png(4, 4), ("b.heic", HEIC), ("c.png", png(4, 4)[:50])]
 
     with pytest.raises(wherry.ImageError) as caught:
@@ -40,7 +40,7 @@ def test_U11_by_default_every_unreadable_picture_is_named_before_a_byte_is_sent(
     ids=["gif", "webp", "heic", "avif", "cut", "text"],
 )  # fmt: skip
 @pytest.mark.parametrize("separate", [0, 2])
-def test_U11_an_unreadable_picture_is_sent_untouched_where_asked(
+def test_U11_an_unreadable_image_is_sent_unchanged_on_request(
     server: Server, client: wherry.Client, data: bytes, ending: str, kind: str, separate: int
 ) -> None:
     answer = client.upload(
@@ -54,7 +54,7 @@ def test_U11_an_unreadable_picture_is_sent_untouched_where_asked(
     assert row.encoded_bytes == row.original_bytes == len(data) and row.reason == ""
 
 
-def test_U11_max_bytes_and_missing_files_still_count(
+def test_U11_max_bytes_and_missing_files_still_apply(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     limited = wherry.Compression(0.5, max_bytes=len(GIF) - 1)
@@ -70,10 +70,10 @@ def test_U11_max_bytes_and_missing_files_still_count(
     assert server.log() == []
 
 
-def test_U11_a_picture_has_the_same_name_in_success_and_failure(
+def test_U11_an_image_has_the_same_name_in_success_and_failure(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
-    # A success had the name in the form, made of the time; a failure had the path.
+    # A success had the form name, derived from the time; a failure had the path.
     path = tmp_path / "beach.png"
     path.write_bytes(png(4, 4))
     pictures: List[Any] = [path, ("mine.png", png(4, 4))]
@@ -90,7 +90,7 @@ def test_U11_a_picture_has_the_same_name_in_success_and_failure(
     assert [image.file_name for image in caught.value.failed_images] == names[:1]
 
 
-def test_a_word_that_unreadable_does_not_know_is_refused(client: wherry.Client) -> None:
+def test_an_unknown_value_of_unreadable_is_refused(client: wherry.Client) -> None:
     with pytest.raises(wherry.ArgumentError, match="fail, skip, send"):
         client.upload("http://localhost/", [GIF], unreadable="keep")
     old: Any = {"skip_broken": True}
@@ -98,7 +98,7 @@ def test_a_word_that_unreadable_does_not_know_is_refused(client: wherry.Client) 
         client.upload("http://localhost/", [GIF], **old)
 
 
-def test_U11_a_client_chooses_for_its_uploads(server: Server) -> None:
+def test_U11_the_client_sets_the_mode_for_its_uploads(server: Server) -> None:
     # Only an upload could choose.
     with wherry.Client(unreadable="send") as client:
         answer = client.upload(server.url("/echo"), [GIF])
@@ -114,7 +114,7 @@ def test_U11_a_client_chooses_for_its_uploads(server: Server) -> None:
         wherry.Client(**options)
 
 
-def test_U11_U22_of_separate_requests_only_the_unreadable_picture_fails(
+def test_U11_U22_of_separate_requests_only_the_unreadable_image_fails(
     server: Server, client: wherry.Client
 ) -> None:
     with pytest.raises(wherry.ImageError) as caught:

@@ -1,4 +1,4 @@
-# Wherry: what bodies and parts are made of, and how they are sent again
+# Wherry: sources of bodies and parts, and replaying them
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_U12_parts_have_header_fields_of_their_own_pictures_too(
+def test_U12_all_parts_have_headers_and_images_too(
     server: Server, client: wherry.Client
 ) -> None:
     files = {
@@ -66,7 +66,7 @@ def test_U12_parts_have_header_fields_of_their_own_pictures_too(
 @pytest.mark.parametrize(
     "headers", [{"X-A": "b\r\nX-C: d"}, {"X A": "b"}, {"": "b"}, {"content-type": "x/y"}]
 )
-def test_U12_a_parts_field_that_would_break_its_head_is_refused(
+def test_U12_a_part_header_that_would_break_the_form_is_refused(
     server: Server, client: wherry.Client, headers: Dict[str, str]
 ) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
@@ -117,7 +117,7 @@ def test_U12_asyncio_writes_parts_too(server: Server) -> None:
     assert [part["sha256"] for part in asyncio.run(main())] == [sha256(first), sha256(second)]
 
 
-def test_U12_a_written_part_costs_no_memory(server: Server) -> None:
+def test_U12_a_streamed_part_uses_no_memory(server: Server) -> None:
     before = f"""
 client = wherry.Client()
 def post(count):
@@ -132,7 +132,7 @@ post(10)
     assert used < 8 << 20
 
 
-def test_U12_a_size_that_is_not_kept_is_an_error_that_names_both_counts(
+def test_U12_a_wrong_size_is_an_error_that_names_both_counts(
     server: Server, client: wherry.Client
 ) -> None:
     url = server.url("/sink")
@@ -165,10 +165,10 @@ def test_U12_asyncio_checks_sizes_too(server: Server) -> None:
     asyncio.run(main())
 
 
-# The other half of U13, a body that is sent again after a Digest's 401, stands with the tests of
-# credentials; that of pictures in test_separate.py.
+# The other half of U13, a body replayed after a Digest 401, is in the tests of credentials; that of
+# images is in test_separate.py.
 @pytest.mark.parametrize("status", [307, 308])
-def test_U13_a_redirect_gets_the_whole_body_again_of_whatever_it_is_made(
+def test_U13_a_redirect_gets_the_complete_body_again_from_any_source(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, status: int
 ) -> None:
     data = some_bytes(300_000)
@@ -198,24 +198,24 @@ def test_U14_a_file_bytes_and_a_generator_arrive_byte_for_byte(
     with open(path, "rb") as file:
         bodies = [data, path, file, pieces(data), wherry.Sized(pieces(data), len(data))]
         for one in bodies:
-            told = client.request(method, url, content=one).json()
-            assert (told["bytes"], told["sha256"]) == (len(data), sha256(data))
+            report = client.request(method, url, content=one).json()
+            assert (report["bytes"], report["sha256"]) == (len(data), sha256(data))
 
 
 @pytest.mark.parametrize("by_client", [True, False])
-def test_U15_no_more_is_sent_in_a_second_than_is_allowed_by_client_or_request(
+def test_U15_client_and_request_rate_limits_are_kept(
     server: Server, by_client: bool
 ) -> None:
     limit: Any = {"max_send_bytes_per_second": 400_000}
     with wherry.Client(**limit if by_client else {}) as client:
         start = monotonic()
         client.put(server.url("/sink"), data=bytes(600_000), **{} if by_client else limit)
-        # Less would be a limit that is not kept; more is a busy machine.
+        # Less time would violate the limit; more is a busy machine.
         assert monotonic() - start > 0.9
 
 
 @pytest.mark.parametrize("extended", [False, True])
-def test_U24_hostile_names_are_those_of_one_part_and_come_again_where_asked(
+def test_U24_hostile_names_stay_in_one_part_and_are_returned_on_request(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, extended: bool
 ) -> None:
     (tmp_path / "x").write_bytes(b"1")
@@ -242,7 +242,7 @@ def digest(kind: str, data: bytes) -> str:
 
 
 @pytest.mark.parametrize("kind", ["md5", "sha256", "sha512"])
-def test_U24_digests_of_bodies_and_parts_go_before_them(
+def test_U24_digests_precede_bodies_and_parts(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path, kind: str
 ) -> None:
     name = "Content-MD5" if kind == "md5" else "Content-Digest"
@@ -252,11 +252,11 @@ def test_U24_digests_of_bodies_and_parts_go_before_them(
     url = server.url("/redirect/1", status=308)
 
     for content in (data, path):
-        told = client.put(url, content=content, body_digest=kind).json()
-        assert field(told, name) == [digest(kind, data)]
+        report = client.put(url, content=content, body_digest=kind).json()
+        assert field(report, name) == [digest(kind, data)]
     with wherry.Client(body_digest=kind) as other:
-        told = other.post(url, files={"f": path}).json()
-        assert field(told, name) == [digest(kind, body(told))]
+        report = other.post(url, files={"f": path}).json()
+        assert field(report, name) == [digest(kind, body(report))]
         assert field(other.post(url, data=b"1", body_digest="none").json(), name) == []
     plain, part = parts_of(
         client.post(url, data={"a": "1"}, files={"f": path}, part_digests=kind)
@@ -267,7 +267,7 @@ def test_U24_digests_of_bodies_and_parts_go_before_them(
         assert field(part, name) == [digest(kind, PNG)]
 
 
-def test_U24_what_is_written_while_it_is_sent_has_no_digest(
+def test_U24_streamed_data_has_no_digest(
     server: Server, client: wherry.Client
 ) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:

@@ -1,4 +1,4 @@
-# Wherry: uploads of pictures, row by row
+# Wherry: image uploads, by row
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wherry._bridge import check, lib, made
 
 
 def png(width: int, height: int, seed: int = 1) -> bytes:
-    """A picture of noise, which no coder makes small."""
+    """An image of noise, which does not compress."""
     rows, state = b"", seed
     for _ in range(height):
         row = bytearray(b"\0")
@@ -46,7 +46,7 @@ def pixels(width: int, height: int) -> bytes:
 
 
 def unpacked(data: bytes) -> Tuple[int, int, int, bytes]:
-    """Width, height, channels and pixels of a PNG with 8 bits a channel."""
+    """Width, height, channels, and pixels of a PNG with 8 bits per channel."""
     at, packed = 8, b""
     width = height = kind = 0
     while at < len(data):
@@ -74,7 +74,7 @@ def unpacked(data: bytes) -> Tuple[int, int, int, bytes]:
 
 
 def part(mock: wherry.MockTransport, picture: Any, **options: Any) -> Tuple[str, bytes]:
-    """Type and bytes of the one part in which that picture is sent."""
+    """The type and bytes of the single part that contains the image."""
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
         client.upload("http://h/", [picture], **options)
@@ -83,7 +83,7 @@ def part(mock: wherry.MockTransport, picture: Any, **options: Any) -> Tuple[str,
 
 
 def jpeg(mock: wherry.MockTransport, quality: float = 0.9) -> bytes:
-    """A picture as our own coder writes it."""
+    """An image as Wherry's own encoder writes it."""
     raw = memoryview(pixels(40, 30)).cast("B", (30, 40, 3))
     kind, data = part(mock, raw, compression=wherry.Compression(quality, type="jpg"))
     assert kind == "image/jpeg" and data.startswith(b"\xff\xd8\xff")
@@ -94,7 +94,7 @@ def sent(answer: wherry.Response) -> List[Dict[str, Any]]:
     return [part for part in answer.json()["parts"] if part["filename"] is not None]
 
 
-def test_U1_one_picture_or_many_make_one_form(server: Server, client: wherry.Client) -> None:
+def test_U1_one_image_or_many_make_one_form(server: Server, client: wherry.Client) -> None:
     one = sent(client.upload(server.url("/echo"), png(8, 8), name="color"))
     many = sent(client.upload(server.url("/echo"), [png(8, 8, n) for n in range(1, 4)]))
 
@@ -105,7 +105,7 @@ def test_U1_one_picture_or_many_make_one_form(server: Server, client: wherry.Cli
     assert entry["method"] == "POST" and kind.startswith("multipart/form-data; boundary=")
 
 
-def test_U2_no_pictures_is_an_error_at_once(server: Server, client: wherry.Client) -> None:
+def test_U2_no_images_is_an_error_at_once(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
         client.upload(server.url("/echo"), [])
     assert caught.value.reason == "no_images"
@@ -123,7 +123,9 @@ def test_U3_names_count_from_zero_in_order(server: Server, client: wherry.Client
     assert [part["name"] for part in repeated] == ["color"] * 4
 
 
-def test_U4_file_names_differ_or_are_the_callers(server: Server, client: wherry.Client) -> None:
+def test_U4_file_names_differ_or_are_set_by_the_caller(
+    server: Server, client: wherry.Client,
+) -> None:
     parts = sent(client.upload(server.url("/echo"), [png(2, 2)] * 50))
     named = sent(client.upload(server.url("/echo"), [("my own.png", png(2, 2))]))
     single = sent(client.upload(server.url("/echo"), ("single.png", png(2, 2))))
@@ -145,7 +147,7 @@ def test_U4_file_names_differ_or_are_the_callers(server: Server, client: wherry.
         ("bmp", "jpg", "image/jpeg"),
     ],
 )
-def test_U5_the_type_is_spelled_as_of_old(
+def test_U5_the_type_keeps_its_traditional_spelling(
     server: Server, client: wherry.Client, word: str, extension: str, kind: str
 ) -> None:
     small = wherry.Compression(type=word)
@@ -156,7 +158,7 @@ def test_U5_the_type_is_spelled_as_of_old(
 
 
 @pytest.mark.parametrize("kind", ["image/jpeg", "image/jpg"])
-def test_U5_old_servers_get_their_own_word_for_jpeg(
+def test_U5_old_servers_get_image_jpg_for_JPEG(
     server: Server, mock: wherry.MockTransport, kind: str
 ) -> None:
     picture = jpeg(mock)
@@ -170,7 +172,7 @@ def test_U5_old_servers_get_their_own_word_for_jpeg(
 
 
 @pytest.mark.parametrize("quality", [1, 0.99, 0.5, 0.01, 0, 7, -1])
-def test_U6_the_pixels_of_a_png_are_the_same_at_any_quality(
+def test_U6_PNG_pixels_are_the_same_at_any_quality(
     mock: wherry.MockTransport, quality: float
 ) -> None:
     raw = pixels(20, 10)
@@ -184,7 +186,7 @@ def test_U6_the_pixels_of_a_png_are_the_same_at_any_quality(
         assert kind == "image/png" and unpacked(data) == expected
 
 
-def test_U6_quality_makes_jpegs_smaller_and_odd_values_are_one(
+def test_U6_quality_makes_JPEGs_smaller_and_odd_values_become_one(
     server: Server, client: wherry.Client
 ) -> None:
     def size(quality: float) -> int:
@@ -197,7 +199,7 @@ def test_U6_quality_makes_jpegs_smaller_and_odd_values_are_one(
     assert size(7) == whole and size(-1) == whole
 
 
-def test_U7_an_original_that_fits_is_sent_untouched(
+def test_U7_an_original_that_fits_is_sent_unchanged(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     picture = png(16, 16)
@@ -209,7 +211,7 @@ def test_U7_an_original_that_fits_is_sent_untouched(
         assert told["sha256"] == hashlib.sha256(picture).hexdigest()
 
 
-def test_U7_a_jpeg_that_fits_is_sent_untouched_and_made_smaller_only_when_asked(
+def test_U7_a_JPEG_that_fits_is_sent_unchanged_and_compressed_only_on_request(
     mock: wherry.MockTransport, tmp_path: Any
 ) -> None:
     picture = jpeg(mock)
@@ -226,7 +228,7 @@ def test_U7_a_jpeg_that_fits_is_sent_untouched_and_made_smaller_only_when_asked(
 
 
 class Pillow:
-    """What the binding knows a Pillow image by."""
+    """The attributes by which the binding recognizes a Pillow image."""
 
     def __init__(self, mode: str, size: Tuple[int, int], data: bytes) -> None:
         self.mode, self.size, self._data = mode, size, data
@@ -240,7 +242,7 @@ class Pillow:
         return Pillow("RGB", self.size, pixels(*self.size))
 
 
-def test_U8_the_same_picture_by_any_road_is_the_same(
+def test_U8_an_image_is_the_same_from_every_source(
     server: Server, client: wherry.Client
 ) -> None:
     raw = pixels(20, 10)
@@ -266,7 +268,7 @@ def test_U8_the_same_picture_by_any_road_is_the_same(
     assert len(digests) == 1
 
 
-def test_U8_a_path_bytes_and_pixels_are_the_same_picture(
+def test_U8_a_path_bytes_and_pixels_give_the_same_image(
     mock: wherry.MockTransport, tmp_path: Any
 ) -> None:
     raw = pixels(20, 10)
@@ -284,7 +286,7 @@ def test_U8_a_path_bytes_and_pixels_are_the_same_picture(
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_U8_pixels_of_each_kind_arrive_as_they_are(
+def test_U8_pixels_of_each_format_arrive_unchanged(
     mock: wherry.MockTransport, channels: int
 ) -> None:
     width, height = 9, 5
@@ -298,8 +300,8 @@ def test_U8_pixels_of_each_kind_arrive_as_they_are(
 
 
 @pytest.mark.parametrize("form", [codes.PIXELS_GRAY8, codes.PIXELS_RGB8, codes.PIXELS_RGBA8, 4])
-def test_U8_rows_may_lie_apart_and_blue_may_come_first(form: int) -> None:
-    """What arrays cannot say is what the library is told."""
+def test_U8_rows_may_have_padding_and_BGR_order(form: int) -> None:
+    """What arrays cannot express is passed to the library."""
     channels = {codes.PIXELS_GRAY8: 1, codes.PIXELS_RGB8: 3}.get(form, 4)
     width, height, stride = 7, 4, 7 * channels + 5
     rows = [bytes((y * 50 + n * 11) & 255 for n in range(width * channels)) for y in range(height)]
@@ -329,7 +331,7 @@ def test_U8_rows_may_lie_apart_and_blue_may_come_first(form: int) -> None:
     assert unpacked(data[begin:end]) == (width, height, channels, expected)
 
 
-def test_U8_a_real_pillow_image_is_a_picture(server: Server, client: wherry.Client) -> None:
+def test_U8_a_real_pillow_image_is_accepted(server: Server, client: wherry.Client) -> None:
     images = pytest.importorskip("PIL.Image")
     raw = pixels(20, 10)
     as_png = wherry.Compression(type="png")
@@ -354,12 +356,12 @@ def test_U8_a_real_pillow_image_is_a_picture(server: Server, client: wherry.Clie
 @pytest.mark.parametrize(
     "picture", [memoryview(bytes(24)).cast("B", (2, 2, 2, 3)), memoryview(bytes(32)).cast("f")]
 )
-def test_U8_an_array_that_is_no_picture_is_refused(client: wherry.Client, picture: Any) -> None:
+def test_U8_an_invalid_array_is_refused(client: wherry.Client, picture: Any) -> None:
     with pytest.raises(wherry.ArgumentError):
         client.upload("http://127.0.0.1:1/", [picture])
 
 
-def test_U8_a_file_that_is_no_picture_fails_alone(
+def test_U8_only_a_file_that_is_not_an_image_fails(
     server: Server, client: wherry.Client
 ) -> None:
     small = wherry.Compression(0.5, type="jpg")
@@ -370,7 +372,7 @@ def test_U8_a_file_that_is_no_picture_fails_alone(
     assert 1 in [failed.index for failed in caught.value.failed_images]
 
 
-def test_U9_fields_lie_beside_the_pictures(server: Server) -> None:
+def test_U9_fields_accompany_the_images(server: Server) -> None:
     with wherry.Client(parameters={"app": "demo"}) as client:
         answer = client.upload(
             server.url("/echo"), png(4, 4),
@@ -382,7 +384,7 @@ def test_U9_fields_lie_beside_the_pictures(server: Server) -> None:
     assert plain["nested[a][]"] == "1" and plain["empty"] == "" and plain["raw"] == "\x01\x02"
 
 
-def test_U10_progress_ends_at_the_whole(server: Server, client: wherry.Client) -> None:
+def test_U10_progress_ends_at_the_total(server: Server, client: wherry.Client) -> None:
     seen: List[wherry.Progress] = []
 
     client.upload(server.url("/sink"), [png(60, 60, n) for n in (1, 2, 3)], progress=seen.append)
@@ -392,7 +394,7 @@ def test_U10_progress_ends_at_the_whole(server: Server, client: wherry.Client) -
     assert seen[-1].done_bytes == seen[-1].total_bytes and seen[-1].fraction == 1.0
 
 
-def test_U11_a_refused_upload_lists_every_picture(
+def test_U11_a_failed_upload_lists_every_image(
     server: Server, client: wherry.Client
 ) -> None:
     answer = client.upload(server.url("/sink", status=500), [png(4, 4), png(4, 4)])
@@ -405,7 +407,7 @@ def test_U11_a_refused_upload_lists_every_picture(
 
 
 @pytest.mark.parametrize("route", ["/sink?status=500", "/sink?reset_body=0"])
-def test_U11_asyncio_lists_every_picture_too(server: Server, route: str) -> None:
+def test_U11_asyncio_lists_every_image_too(server: Server, route: str) -> None:
     async def main() -> Any:
         async with wherry.AsyncClient() as client:
             try:
@@ -423,7 +425,7 @@ def test_U11_asyncio_lists_every_picture_too(server: Server, route: str) -> None
     assert isinstance(ended, wherry.NetworkError) == ("reset" in route)
 
 
-def test_U11_an_upload_that_fails_lists_every_picture(
+def test_U11_an_upload_with_a_network_failure_lists_every_image(
     server: Server, client: wherry.Client
 ) -> None:
     with pytest.raises(wherry.NetworkError) as caught:
@@ -435,7 +437,7 @@ def test_U12_a_file_part_is_read_while_it_is_sent(server: Server, tmp_path: Any)
     path = tmp_path / "large"
     size = 256 << 20
     with open(path, "wb") as file:
-        file.truncate(size)  # sparse: nothing of it is on the disk
+        file.truncate(size)  # sparse: it takes no space on the disk
     before = f"""
 import pathlib
 client = wherry.Client()
@@ -450,7 +452,7 @@ post(wherry.__file__)
     assert used < 8 << 20
 
 
-def test_U12_a_file_part_that_is_missing_fails_before_connecting(
+def test_U12_a_missing_file_part_fails_before_connecting(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
     with pytest.raises((wherry.FileError, FileNotFoundError)):
@@ -458,7 +460,7 @@ def test_U12_a_file_part_that_is_missing_fails_before_connecting(
     assert server.log() == []
 
 
-def test_uploads_from_asyncio(server: Server) -> None:
+def test_asyncio_uploads_images(server: Server) -> None:
     async def main() -> Tuple[int, List[float]]:
         seen: List[float] = []
         async with wherry.AsyncClient() as client:

@@ -1,4 +1,4 @@
-# Wherry: the parts that need no library
+# Wherry: the parts that do not need the library
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def header_text() -> str:
         return re.sub(r"/\*.*?\*/", " ", file.read(), flags=re.S)
 
 
-def test_every_number_is_the_headers() -> None:
+def test_every_number_matches_the_header() -> None:
     found = re.findall(r"WHERRY_(\w+) = (-?\d+)", header_text())
     known = {name: int(value) for name, value in found}
     ours = {n: v for n, v in vars(_codes).items() if n.isupper() and isinstance(v, int)}
@@ -41,7 +41,7 @@ def test_every_number_is_the_headers() -> None:
     assert {name: known.get(name) for name in ours} == ours
 
 
-def test_every_declaration_is_the_headers() -> None:
+def test_every_declaration_matches_the_header() -> None:
     known = " ".join(header_text().split()).replace(" )", ")")
     lines = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
     ours = [line.strip() for line in lines if line.strip()]
@@ -50,7 +50,7 @@ def test_every_declaration_is_the_headers() -> None:
     assert [line for line in ours if f" {line};" not in known] == []
 
 
-def test_prototypes_are_read_from_declarations() -> None:
+def test_prototypes_are_parsed_from_declarations() -> None:
     line = (
         "wherry_status wherry_client_perform_for(wherry_client *client, "
         "const wherry_request *request, int64_t timeout_ms, wherry_transfer **out_transfer, "
@@ -67,7 +67,7 @@ def test_prototypes_are_read_from_declarations() -> None:
     ]  # fmt: skip
 
 
-def test_each_error_class_stands_for_one_status() -> None:
+def test_each_error_class_represents_one_status() -> None:
     statuses = re.findall(r"WHERRY_(E_\w+) = (-\d+)", header_text())
 
     assert sorted(CLASSES) == sorted(int(value) for _, value in statuses)
@@ -89,7 +89,7 @@ def test_errors_survive_pickling() -> None:
     assert str(back) == "It broke. [truncated]"
 
 
-def test_header_fields_have_no_case_and_may_repeat() -> None:
+def test_headers_are_case_insensitive_and_may_repeat() -> None:
     fields = wherry.Headers.parse(b"Content-Type: text/plain\nset-cookie: a=1\nSet-Cookie: b=2\n")
 
     assert fields["CONTENT-type"] == "text/plain"
@@ -102,7 +102,7 @@ def test_header_fields_have_no_case_and_may_repeat() -> None:
     assert pickle.loads(pickle.dumps(fields)) == fields
 
 
-def test_header_bytes_that_are_not_utf8_are_latin1() -> None:
+def test_header_bytes_that_are_not_UTF8_are_latin1() -> None:
     assert wherry.Headers.parse(b"x: gr\xf6\xdfer\n")["x"] == "größer"
     assert wherry.Headers.parse("x: größer\n".encode())["x"] == "größer"
     mixed = wherry.Headers.parse(b"x: gr\xf6\xdfer\n" + "y: größer\n".encode())
@@ -110,7 +110,7 @@ def test_header_bytes_that_are_not_utf8_are_latin1() -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 12))
-def test_lines_are_the_same_wherever_the_stream_is_cut(cut: int) -> None:
+def test_lines_are_the_same_for_any_chunk_boundaries(cut: int) -> None:
     data = "eins\r\nzwei\rdrei\n\nvier größer\r\n\rfünf".encode()
     splitter = Lines("utf-8")
     lines = []
@@ -120,7 +120,7 @@ def test_lines_are_the_same_wherever_the_stream_is_cut(cut: int) -> None:
     assert lines + splitter.end() == ["eins", "zwei", "drei", "", "vier größer", "", "fünf"]
 
 
-def test_pieces_have_the_size_that_was_asked_for() -> None:
+def test_chunks_have_the_requested_size() -> None:
     pieces = Pieces(4)
     found = pieces.feed(b"abcde") + pieces.feed(b"fghij") + pieces.end()
 
@@ -142,11 +142,11 @@ def test_pieces_have_the_size_that_was_asked_for() -> None:
         ("text/plain; charset=", None),
     ],
 )
-def test_a_charset_python_does_not_know_counts_as_none(kind: str, expected: str) -> None:
+def test_a_charset_unknown_to_python_counts_as_None(kind: str, expected: str) -> None:
     assert charset(kind) == expected
 
 
-def test_R12_an_empty_body_or_one_space_is_none() -> None:
+def test_R12_an_empty_body_or_a_single_space_is_None() -> None:
     assert Response(204).json() is None
     assert Response(200, content=b" ").json() is None
     assert Response(200, content=b'{"a":null}').json() == {"a": None}
@@ -158,7 +158,7 @@ def test_R12_an_empty_body_or_one_space_is_none() -> None:
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, wherry.HTTPStatusError)
 
 
-def test_messages_never_show_a_query() -> None:
+def test_messages_never_contain_a_query() -> None:
     url = "http://h/x?api_key=SECRET"
     with pytest.raises(wherry.HTTPStatusError) as refused:
         Response(403, url=url).raise_for_status()
@@ -175,7 +175,7 @@ def test_messages_never_show_a_query() -> None:
     assert "http://h/x?..." in str(cut.value) and "http://h/x?..." in repr(running)
 
 
-def test_raise_for_status_lets_good_answers_pass() -> None:
+def test_raise_for_status_ignores_good_responses() -> None:
     good = Response(204)
 
     assert good.raise_for_status() is good
@@ -185,7 +185,7 @@ def test_raise_for_status_lets_good_answers_pass() -> None:
     assert caught.value.response is not None
 
 
-def test_timeouts_say_only_what_was_said() -> None:
+def test_timeouts_contain_only_the_given_values() -> None:
     assert list(wherry.Timeout(total=3).options()) == [(_codes.OPTION_TOTAL_TIMEOUT_MS, 3000)]
     assert dict(wherry.Timeout.of(None).options())[_codes.OPTION_IDLE_TIMEOUT_MS] == 0
     assert dict(wherry.Timeout.of((1, 2)).options()) == {
@@ -201,7 +201,7 @@ def test_timeouts_say_only_what_was_said() -> None:
     assert pickle.loads(pickle.dumps(limits)) == limits
 
 
-def test_lists_repeat_their_name_and_none_is_empty_as_in_httpx() -> None:
+def test_lists_repeat_their_name_and_None_is_empty_as_in_httpx() -> None:
     values = {"a": [1, 2.5], "b": None, "c": True, "d": "x"}
 
     assert list(flat(values)) == [
@@ -210,7 +210,7 @@ def test_lists_repeat_their_name_and_none_is_empty_as_in_httpx() -> None:
     assert list(flat([("a", 1), ("a", 2)])) == [("a", "1"), ("a", "2")]
 
 
-def test_a_plain_file_at_its_start_goes_by_its_path() -> None:
+def test_a_plain_file_at_its_start_is_passed_as_a_path() -> None:
     with tempfile.NamedTemporaryFile() as made:
         made.write(b"0123456789")
         made.flush()
@@ -232,7 +232,7 @@ def test_bodies_in_memory_are_bytes() -> None:
         _body.of_object(7)
 
 
-def test_files_are_named_as_requests_names_them() -> None:
+def test_files_are_named_as_in_requests() -> None:
     listed = {
         "plain": b"1",
         "named": ("n.txt", b"2"),
@@ -272,7 +272,7 @@ def test_a_client_imports_neither_asyncio_nor_typing() -> None:
     assert (done.stderr, done.stdout) == ("", "set()\n")
 
 
-def test_a_library_that_is_not_there_is_told_with_every_place() -> None:
+def test_a_missing_library_is_reported_with_every_searched_path() -> None:
     code = "import wherry; wherry.Client()"
     done = run_python(code, {"WHERRY_LIBRARY": "/nowhere/libwherry.so.0"})
 
@@ -290,7 +290,7 @@ def test_the_package_is_strictly_typed() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_type_checkers_know_the_names_of_the_module() -> None:
+def test_type_checkers_see_the_names_of_the_module() -> None:
     pytest.importorskip("mypy")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--cache-dir", os.devnull,
@@ -304,7 +304,7 @@ def test_type_checkers_know_the_names_of_the_module() -> None:
         getattr(wherry, "Clinet")
 
 
-def test_headers_have_each_name_once_whatever_its_case() -> None:
+def test_each_header_name_is_listed_once_whatever_its_case() -> None:
     headers = wherry.Headers([("Set-Cookie", "a"), ("X", "1"), ("set-cookie", "b")])
 
     assert list(headers) == ["Set-Cookie", "X"] and len(headers) == 2

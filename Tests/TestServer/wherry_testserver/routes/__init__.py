@@ -1,6 +1,6 @@
 # Wherry: the test server's table of routes
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the route by the first part of the path, after the knobs that every route has."""
+"""Finds the route by the first path segment, after the parameters common to all routes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ROUTES: Dict[str, Route] = {
 
 
 async def dispatch(exchange: Exchange) -> None:
-    """Answers the exchange."""
+    """Responds to the exchange."""
     request = exchange.request
     name = request.path.split("/", 2)[1] if "/" in request.path else ""
     route = ROUTES.get(name)
     if name == "echo":
-        request.q = {}  # Whatever a test sends as parameters comes back and does nothing.
+        request.q = {}  # Parameters of a test are echoed and have no effect.
     if request.method == "CONNECT":
         await control.tunnel(exchange)
         return
@@ -43,7 +43,7 @@ async def dispatch(exchange: Exchange) -> None:
 
 
 async def _knobs(exchange: Exchange) -> bool:
-    """The query parameters that every route understands; True when one of them has answered."""
+    """The query parameters that every route supports; True if one of them has responded."""
     request = exchange.request
     q = request.q
     attempt = exchange.entry.attempt

@@ -1,4 +1,4 @@
-# Wherry: routes of the test server that ask who is there
+# Wherry: routes of the test server that require authentication
 # SPDX-License-Identifier: Apache-2.0
 """Basic, Bearer and Digest."""
 
@@ -16,10 +16,10 @@ from ..exchange import Exchange
 async def auth(exchange: Exchange) -> None:
     """/auth/basic/USER/PASSWORD, /auth/bearer/TOKEN, /auth/digest/USER/PASSWORD[?algorithm=MD5].
 
-    Digest also takes ?qop= (auth-int covers the body; none: RFC 2069), ?opaque=, ?userhash=1,
+    Digest also accepts ?qop= (auth-int covers the body; none: RFC 2069), ?opaque=, ?userhash=1,
     ?charset=UTF-8, ?uses=N (a nonce is stale after N uses), ?next=1 (nextnonce with each success),
-    ?also=Basic (a second challenge), ?weaker=MD5 (another Digest challenge, which must not be answered),
-    and ?echo=1 (the body's SHA-256 and size in the response).
+    ?also=Basic (a second challenge), ?weaker=MD5 (another Digest challenge, which the client must
+    ignore), and ?echo=1 (the body's SHA-256 and size in the response).
     """
     segments = exchange.request.segments + ["", "", ""]
     kind, given = segments[0], exchange.request.header("authorization") or ""
@@ -56,7 +56,7 @@ async def auth(exchange: Exchange) -> None:
 def _digest(
     exchange: Exchange, segments: List[str], given: str, body: bytes
 ) -> Tuple[bool, str]:
-    """Whether the header is right, and the challenge for when it is not."""
+    """Whether the header is valid, and the challenge to send otherwise."""
     q = exchange.request.q
     name = q.get("algorithm", "SHA-256")
     hashes = {"MD5": "md5", "SHA-256": "sha256", "SHA-512-256": "sha512_256"}
@@ -125,7 +125,7 @@ def _digest(
 
 
 async def token(exchange: Exchange) -> None:
-    """/token?expires=N : the next token "token-K"; /protected accepts the newest one only."""
+    """/token?expires=N : the next token "token-K"; /protected accepts only the newest one."""
     store = exchange.server.store
     name = f"token\0{exchange.request.key or ''}"
     await exchange.body()

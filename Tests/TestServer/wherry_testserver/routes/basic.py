@@ -1,6 +1,6 @@
-# Wherry: small answers of the test server: echo, statuses, headers, redirects, cookies
+# Wherry: small responses of the test server: echo, statuses, headers, redirects, cookies
 # SPDX-License-Identifier: Apache-2.0
-"""Routes whose answers are small."""
+"""Routes with small responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def index(exchange: Exchange) -> None:
 
 
 async def echo(exchange: Exchange) -> None:
-    """All there is to know about the request, as JSON."""
+    """All properties of the request, as JSON."""
     request = exchange.request
     body = await exchange.body()
     kind = request.header("content-type") or ""
@@ -61,7 +61,7 @@ async def echo(exchange: Exchange) -> None:
 
 
 async def status(exchange: Exchange) -> None:
-    """/status/N?body=&type= ; a 1xx goes before the final 200."""
+    """/status/N?body=&type= ; a 1xx precedes the final 200."""
     request = exchange.request
     code = _whole(request.segments, 0, 200)
     headers: List[Tuple[str, str]] = []
@@ -79,7 +79,7 @@ async def status(exchange: Exchange) -> None:
 
 
 async def many_headers(exchange: Exchange) -> None:
-    """/headers?count=&size= : that many fields with values of that size."""
+    """/headers?count=&size= : that many headers with values of that size."""
     request = exchange.request
     value = "v" * request.integer("size", 16)
     fields = [(f"X-Field-{i}", value) for i in range(request.integer("count", 10))]
@@ -96,7 +96,7 @@ async def json_route(exchange: Exchange) -> None:
 
 
 async def text_route(exchange: Exchange) -> None:
-    """/text/... : the rest of the path; ?charset= says how it is coded."""
+    """/text/... : the rest of the path; ?charset= selects its encoding."""
     charset = exchange.request.q.get("charset", "utf-8")
     try:
         body = "/".join(exchange.request.segments).encode(charset)
@@ -114,7 +114,7 @@ async def space(exchange: Exchange) -> None:
 
 
 async def redirect(exchange: Exchange) -> None:
-    """/redirect/N : N redirects in all, then /echo; ?status= ?host= ?absolute=1."""
+    """/redirect/N : N redirects in total, then /echo; ?status= ?host= ?absolute=1."""
     request = exchange.request
     left = _whole(request.segments, 0, 1)
     await exchange.body()
@@ -128,7 +128,8 @@ async def redirect(exchange: Exchange) -> None:
 
 
 async def redirect_to(exchange: Exchange) -> None:
-    """/redirect-to?url=&status=&cookie= ; url_next= from attempt change_at= on; {n}: the attempt."""
+    """/redirect-to?url=&status=&cookie= ; url_next= from attempt change_at= on; {n}: the attempt.
+    """
     request = exchange.request
     await exchange.body()
     url = request.q.get("url", "/echo")
@@ -152,7 +153,8 @@ async def _redirect(exchange: Exchange, location: str) -> None:
 
 
 async def cookies(exchange: Exchange) -> None:
-    """/cookies : those that came, as JSON; /cookies/set?a=1&b=2&attributes=Path=/ sets some."""
+    """/cookies : the received cookies, as JSON; /cookies/set?a=1&b=2&attributes=Path=/ sets some.
+    """
     request = exchange.request
     if request.segments[:1] == ["set"]:
         tail = "; " + request.q.get("attributes", "Path=/")
@@ -166,7 +168,9 @@ async def cookies(exchange: Exchange) -> None:
 
 
 async def coded(exchange: Exchange) -> None:
-    """/gzip /deflate /br /zstd : JSON in that coding; ?size=N&seed=S gzips that many bytes."""
+    """/gzip /deflate /br /zstd : JSON in that encoding; ?size=N&seed=S compresses that many bytes
+    with gzip.
+    """
     request = exchange.request
     coding = request.path.split("/")[1]
     headers = [("Content-Type", "application/json"), ("Content-Encoding", coding)]
@@ -189,13 +193,13 @@ async def coded(exchange: Exchange) -> None:
 
 
 async def silent(exchange: Exchange) -> None:
-    """/silent : never answers; ?seconds= bounds it (600)."""
+    """/silent : never responds; ?seconds= limits it (600)."""
     await exchange.wire.sleep(exchange.request.number("seconds", 600))
     raise Hangup("fin")
 
 
 async def slow_head(exchange: Exchange) -> None:
-    """/slow-head?drip=K&interval_ms=M : the head comes K bytes at a time."""
+    """/slow-head?drip=K&interval_ms=M : sends the headers K bytes at a time."""
     request = exchange.request
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
     size = max(1, request.integer("drip", 1))
@@ -240,7 +244,7 @@ async def events(exchange: Exchange) -> None:
 
 
 async def sleep_route(exchange: Exchange) -> None:
-    """/delay/MS : answers after that many milliseconds."""
+    """/delay/MS : responds after that many milliseconds."""
     await exchange.wire.sleep(_whole(exchange.request.segments, 0, 0) / 1000)
     await exchange.text("late\n")
 

@@ -1,6 +1,6 @@
 # Wherry: routes of the test server for HTTP caching and resumable uploads
 # SPDX-License-Identifier: Apache-2.0
-"""Answers with chosen cache fields, and a small tus 1.0 server."""
+"""Responses with chosen cache headers, and a small tus 1.0 server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..request import BadRequest
 async def cache(exchange: Exchange) -> None:
     """/cache?control=&expires=&age=&vary=&etag=&lastmod=&body= : JSON with the number of the hit.
 
-    Conditional requests that match are answered with 304 and the same fields; ``etag_next`` from
-    attempt ``change_at`` (2) on changes the tag. ``date`` and ``expires`` are seconds from now.
+    Conditional requests that match get a 304 with the same headers; ``etag_next`` from attempt
+    ``change_at`` (2) on changes the tag. ``date`` and ``expires`` are seconds from now.
     """
     request = exchange.request
     q = request.q
@@ -54,7 +54,8 @@ async def cache(exchange: Exchange) -> None:
 
 
 async def tus(exchange: Exchange) -> None:
-    """/tus : POST creates, HEAD answers the offset, PATCH appends, GET gives length and digest."""
+    """/tus : POST creates, HEAD returns the offset, PATCH appends, GET returns length and digest.
+    """
     request = exchange.request
     store = exchange.server.store
     headers = [("Tus-Resumable", "1.0.0"), ("Cache-Control", "no-store")]

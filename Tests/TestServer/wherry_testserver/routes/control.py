@@ -1,6 +1,6 @@
 # Wherry: the test server's own routes, the log and the waits, and the CONNECT tunnel
 # SPDX-License-Identifier: Apache-2.0
-"""Routes beginning with an underscore steer the server; they are not logged."""
+"""Routes that begin with an underscore control the server; they are not logged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def stats(exchange: Exchange) -> None:
 
 
 async def reset(exchange: Exchange) -> None:
-    """/_reset?key= : forgets log and attempts; without a key everything."""
+    """/_reset?key= : clears log and attempts, without a key all of them."""
     key = exchange.request.key
     exchange.server.record.forget(key)
     if key is None:
@@ -43,7 +43,7 @@ async def reset(exchange: Exchange) -> None:
 
 
 async def wait(exchange: Exchange) -> None:
-    """/_wait?requests=N&ended=N&... : answers when every count of /_stats has reached its value.
+    """/_wait?requests=N&ended=N&... : responds when every count of /_stats has reached its value.
 
     ``active_most=N`` and ``open_most=N`` wait for falling counts. 408 after ``timeout=`` (600 s).
     """
@@ -73,13 +73,13 @@ async def wait(exchange: Exchange) -> None:
 
 
 async def signal(exchange: Exchange) -> None:
-    """/_signal?gate=NAME : opens a gate for all who wait at it now or later."""
+    """/_signal?gate=NAME : opens a gate for all present and later waiters."""
     waiting = exchange.server.gates.open(exchange.request.scoped("gate"))
     await exchange.json({"waiting": waiting})
 
 
 async def drop(exchange: Exchange) -> None:
-    """/_drop?key= : cuts the open connections that carried requests of that key (all without)."""
+    """/_drop?key= : drops the open connections that carried requests of that key (all without)."""
     own = exchange.entry.connection
     numbers = {e.connection for e in _selected(exchange)}
     cut = [n for n in numbers if n != own and n in exchange.server.wires]
@@ -89,7 +89,7 @@ async def drop(exchange: Exchange) -> None:
 
 
 async def tunnel(exchange: Exchange) -> None:
-    """CONNECT host:port : a proxy's tunnel, to loopback addresses only."""
+    """CONNECT host:port : a proxy's tunnel, only to loopback addresses."""
     host, _, port = exchange.request.target.rpartition(":")
     if host.strip("[]") not in ("127.0.0.1", "localhost", "::1") or not port.isdigit():
         await exchange.text("loopback only\n", 403)

@@ -1,6 +1,6 @@
-# Wherry: /bytes, the file that every download fault can befall
+# Wherry: /bytes, the file with every possible download fault
 # SPDX-License-Identifier: Apache-2.0
-"""A deterministic file of any size with validators, ranges and all their known misbehaviours."""
+"""A deterministic file of any size with validators, ranges, and all their known faults."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Version:
                 self.date = http_date(int(date))
 
     def stream(self, start: int, end: int) -> Iterator[bytes]:
-        """The bytes [start, end), with the flipped one if that was asked for."""
+        """The bytes [start, end), with one byte flipped on request."""
         position = start
         for piece in pattern.stream(self.seed, start, end):
             offset = self.flip - position
@@ -58,7 +58,7 @@ class Version:
             yield piece
 
     def matches(self, condition: str, strong: bool) -> bool:
-        """Whether an entity tag or list of them names this version."""
+        """Whether an entity tag or list of tags names this version."""
         if self.etag is None:
             return False
         if condition.strip() == "*":
@@ -142,7 +142,7 @@ def _later(a: str, b: str) -> bool:
 
 
 def _range(request: Request, version: Version) -> Optional[Tuple[int, int]]:
-    """The asked range as [start, end), None for the whole file."""
+    """The requested range as [start, end), None for the complete file."""
     text = request.header("range")
     if text is None or not text.startswith("bytes=") or "," in text:
         return None

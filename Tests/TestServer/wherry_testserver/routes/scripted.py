@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """``POST /_script`` stores steps under a name; each request of ``/s/name`` plays the next one.
 
-A step is an object: either a plain answer (``status``, ``headers``, ``body`` | ``body_base64`` |
+A step is an object: either a plain response (``status``, ``headers``, ``body`` | ``body_base64`` |
 ``json`` | ``bytes``: [n, seed, from], ``framing``: length|chunked|close, ``delay_ms``, ``gate``) or
-``raw``, a list of actions on the connection: ["send", text], ["send_base64", text],
-["bytes", n, seed, from], ["pause_ms", n], ["read_body"], ["gate", name], ["stall", seconds],
-["fin"], ["rst"], ["drop"]. The last step is played again when the script has run out.
+``raw``, a list of actions on the connection: ["send", text], ["send_base64", text], ["bytes", n,
+seed, from], ["pause_ms", n], ["read_body"], ["gate", name], ["stall", seconds], ["fin"], ["rst"],
+["drop"]. The last step is repeated after the end of the script.
 """
 
 from __future__ import annotations
