@@ -58,11 +58,13 @@ import WherrySystem
         for _ in 0..<loops(50) {
             try await withBackground { bench in
                 let urls = (0..<6).map { bench.url("n=\($0)", size: 1000) }
+                let state = bench.state
                 let ids = try await withThrowingTaskGroup(of: String.self) { group in
                     for (index, url) in urls.enumerated() {
+                        let path = bench.folder.file("\(index)")
                         group.addTask {
-                            let session = try BackgroundBench.open(bench.state)
-                            return try await session.download(url, to: bench.folder.file("\(index)"))
+                            let session = try BackgroundBench.open(state)
+                            return try await session.download(url, to: path)
                         }
                     }
                     return try await group.reduce(into: [String]()) { $0.append($1) }

@@ -227,7 +227,7 @@ import WherryTransport
 
     private func ask(_ url: String, _ type: String, _ body: SegmentedBody) throws -> Echo {
         var configuration = TransportConfiguration()
-        configuration.proxy = ""
+        configuration.proxies.all = ""
         let transport = try CurlTransport(configuration)
         defer { transport.close() }
         let receiver = Receiver()
