@@ -318,8 +318,7 @@ typedef enum wherry_option {
   /* BLR 0; 1: a response whose body may have been cut (wherry_response_is_length_unverified) fails with
    * `length_unverified`. Downloads always do. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
-  /* BLR 1; 0: each request uses its own connection, sends Connection: close instead of any other
-   * header of that name, and closes the connection */
+  /* BLR 1; 0: each request uses a connection of its own, sends Connection: close, and closes it */
   WHERRY_OPTION_KEEP_ALIVE = 130,
   /* R 0; 1: the caches also serve and store streamed responses. The pieces arrive as without a cache,
    * and a copy is stored at the end. A body above an eighth of CACHE_MAX_BYTES is not stored. */

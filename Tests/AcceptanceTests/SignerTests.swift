@@ -28,7 +28,7 @@ import WherrySystem
     private static func text(
         _ method: String, _ url: String, _ fields: [String?], _ body: [UInt8]
     ) -> String {
-        "\(method) \(url) \(fields.map { $0 ?? "-" }) \(String(decoding: body, as: UTF8.self))"
+        "\(method) \(url) \(fields.map { $0 ?? "-" }) <\(String(decoding: body, as: UTF8.self))>"
     }
 
     private static func sign(_ request: Request) -> Request {
@@ -173,7 +173,7 @@ import WherrySystem
     func cache() async throws {
         let folder = try TemporaryFolder()
         let client = try makeClient(scope) {
-            $0.storageDirectory = folder.path
+            $0.storageDirectory = folder.file("store")
             $0.parameters = ["token": "t"]
             $0.headers = ["X-Client": "c"]
         }

@@ -107,7 +107,8 @@ import Wherry
         request.headers["X-A"] = "1"
         request.body = .bytes(Bytes("hello"), contentType: "text/plain")
         let response = try await client.send(request)
-        #expect(response.status == 201 && response.text == "https://a.example.org/b 1")
+        #expect(response.status == 201)
+        #expect(response.text == "https://a.EXAMPLE.org/b 1")
         #expect(response.header("x-method") == "POST" && response.header("x-size") == "5")
         #expect(stub.requests.isEmpty)
     }

@@ -247,8 +247,8 @@ package enum RequestPlanner {
     ///   - given: fields of the request that are meant for that origin all the same.
     ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
     ///     (RFC 9110 section 15.4).
-    ///   - closes: the connection is closed after the response: `Connection: close` replaces every other
-    ///     header of that name. HTTP/2 has no such header; libcurl leaves it out there.
+    ///   - closes: whether to send `Connection: close`. HTTP/2 has no such header; libcurl leaves it
+    ///     out there.
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
@@ -265,10 +265,7 @@ package enum RequestPlanner {
             own.append((field.name, field.value))
         }
         if let coding { own.append(("Content-Encoding", coding.rawValue)) }
-        if closes {
-            own.removeAll { Headers.areEqual($0.name, "Connection") }
-            own.append(("Connection", "close"))
-        }
+        if closes { own.append(("Connection", "close")) }
         func has(_ name: String) -> Bool { own.contains { Headers.areEqual($0.name, name) } }
         if let token = request.bearerToken, !has("Authorization") {
             try TextOption.bearerToken.check(token, in: .request)

@@ -30,9 +30,11 @@ package enum FieldRules {
     ) -> FieldViolation? {
         if let violation = violation(name: name) { return violation }
         if isReserved(name) {
+            let isConnection = name.elementsEqual("connection".utf8, by: { $0 | 0x20 == $1 })
             return FieldViolation(
                 reason: "bad_header",
-                message: "The library itself writes the header field \(quoted(name)).")
+                message: "Only the library sets the header \(quoted(name)). "
+                    + (isConnection ? OptionAdvice.keepAlive.text : "Leave it out."))
         }
         if let violation = violation(value: value, of: "the header field \(quoted(name))") {
             return violation

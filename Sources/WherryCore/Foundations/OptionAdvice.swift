@@ -11,6 +11,7 @@ package enum OptionAdvice: CaseIterable, Sendable {
     case keepAuthAcrossHosts
     case codedBody
     case httpsOnly
+    case keepAlive
 
     /// The sentence for programs.
     package var text: String {
@@ -20,6 +21,8 @@ package enum OptionAdvice: CaseIterable, Sendable {
             "Set keep_auth_across_hosts (Swift: keepsAuthAcrossHosts) to allow it."
         case .codedBody: "Leave the field out, or set coded_body (Swift: codedBody)."
         case .httpsOnly: "Use an https URL, or turn https_only (Swift: trust.isHTTPSOnly) off."
+        case .keepAlive:
+            "Leave it out, or turn keep_alive (Swift: keepsAlive) off to close each connection."
         }
     }
 

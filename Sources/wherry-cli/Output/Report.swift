@@ -52,6 +52,7 @@ enum Report {
             case .keepAuthAcrossHosts: "If you trust that origin, send the request there."
             case .codedBody: "Leave out --body-coding or the Content-Encoding field."
             case .httpsOnly: "Use an https URL, or leave out --https-only."
+            case .keepAlive: "Leave it out."
             }
         }
     }

@@ -68,6 +68,12 @@ extension PartFile {
         }
         guard !isResting, !isGone else { return }
         if isKnown, let status = try? file.status() { resting = Resting(status) }
+        closeFiles()
+    }
+
+    /// Closes the files and the directory, which releases the lock.
+    func closeFiles() {
+        guard !isResting else { return }
         isResting = true
         Self.openParts.subtract(1, ordering: .relaxed)
         file = file.closed

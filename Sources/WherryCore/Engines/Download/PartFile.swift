@@ -357,14 +357,19 @@ package final class PartFile {
         return path == "/" ? "/" + name : path + "/" + name
     }
 
-    /// Lets go of the part.
+    /// Closes the part and releases its lock.
     ///
     /// - Parameter keeping: whether it may stay for a later run. It does only if a journal claims
     ///   something of it.
     /// - Returns: the part's path if it was kept.
     package func close(keeping: Bool) throws(DownloadError) -> String? {
         guard !isGone else { return nil }
-        defer { if isGone { resting = nil } }
+        defer {
+            if isGone {
+                closeFiles()
+                resting = nil
+            }
+        }
         let mayStay = keeping && !claimed.isEmpty
         // Nothing was written or reserved since: the files are as an earlier run left them.
         if isResting, mayStay, reservation != .held, written == claimed {
