@@ -104,7 +104,7 @@ public final class StubServer: Sendable {
     ///     }
     ///
     /// These requests are not in ``requests``. The timeouts of a request limit the wait for the
-    /// closure. If the closure throws a ``WherryError`` that a network can cause, the request fails
+    /// closure. If the closure throws a `WherryError` that a network can cause, the request fails
     /// with its reason; any other error becomes `refused`.
     ///
     /// - Parameters:
