@@ -109,7 +109,7 @@ static void sign(wherry_request *request) {
   const uint8_t *body = wherry_request_body(request, &count);
   char *text = check_format("%s %s", wherry_request_method(request), wherry_request_url(request));
   for (int i = 0; i < 3; i++) text = check_format("%s %s", text, shown_header(request, signed_names[i]));
-  text = check_format("%s %.*s", text, (int)count, body == NULL ? "" : (const char *)body);
+  text = check_format("%s <%.*s>", text, (int)count, body == NULL ? "" : (const char *)body);
   CHECK_OK(wherry_request_set_header(request, "X-Signature", text));
 }
 
@@ -151,7 +151,7 @@ TEST("R31 a signer sees the final request: absolute URL, default parameters, cli
       const char *value = echoed_header(&got, signed_names[j]);
       text = check_format("%s %s", text, value == NULL ? "-" : value);
     }
-    CHECK_TEXT(echoed_header(&got, "X-Signature"), check_format("%s %s", text, echoed_body(&got)));
+    CHECK_TEXT(echoed_header(&got, "X-Signature"), check_format("%s <%s>", text, echoed_body(&got)));
     /* Each default is sent once, and the client adds its credentials. */
     const char *whole = check_format("%s %s", target, echoed_body(&got));
     CHECK_HOLDS(whole, "token");

@@ -393,7 +393,7 @@ TEST("SEC-R4 R22 a stream reports at its end whether its body may be truncated")
         CHECK_STATUS(record.status, i == 0 ? WHERRY_OK : WHERRY_E_NETWORK);
         CHECK(record.flags & WHERRY_RECORD_LENGTH_UNVERIFIED);
         CHECK(wherry_response_is_length_unverified(wherry_event_response(record.event)));
-        CHECK_TEXT(wherry_error_reason(wherry_event_error(record.event)), i == 0 ? "" : "length_unverified");
+        CHECK_TEXT(wherry_error_reason(wherry_event_error(record.event)), i == 0 ? NULL : "length_unverified");
       }
       CHECK_OK(wherry_queue_release(queue, &record, count));
     }

@@ -198,7 +198,7 @@ def test_K9_K10_a_process_that_lists_keeps_the_record_of_a_download_in_another_o
         assert partials(cache) == 0 and not [path for path in folder.iterdir() if path.name.endswith(".journal")]
         assert len(records(cache)) == 1
         server.steer("/_signal?gate=go")
-        until(lambda: [path for path in folder.iterdir() if path.name.endswith(".journal")], command)
+        until(lambda: [path for path in folder.iterdir() if path.stat().st_size >= 2_000_000], command)
     finally:
         command.kill()
         command.communicate(timeout=GUARD)

@@ -361,7 +361,8 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             guard let word = ProxyExceptions(value).invalid.first else { return }
             throw WherryError(
                 .badValue,
-                "no_proxy cannot be set: the entry \"\(HTTPURL.redacted(word))\" is no host, address, or network. Write example.org, example.org:8080, 10.0.0.0/8, [::1], or *."
+                "\"\(HTTPURL.redacted(word))\", in the list of hosts without a proxy, is not a host, address, or "
+                    + "network. Write example.org, example.org:8080, 10.0.0.0/8, [::1], or *."
             )
         case .proxyCredentials:
             guard value.utf8.contains(0x3A), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })

@@ -63,9 +63,17 @@ def test_U12_all_parts_have_headers_and_images_too(
     assert field(picture, "X-Picture") == ["yes"]
 
 
-@pytest.mark.parametrize(
-    "headers", [{"X-A": "b\r\nX-C: d"}, {"X A": "b"}, {"": "b"}, {"content-type": "x/y"}]
-)
+def test_U12_a_content_type_among_the_headers_of_a_part_is_that_of_the_part(
+    server: Server, client: wherry.Client
+) -> None:
+    files = {"a": ("a", b"1", None, {"content-type": "x/y", "X-A": "b"})}
+    (part,) = client.post(server.url("/echo"), files=files).json()["parts"]
+    assert part["type"] == "x/y" and field(part, "X-A") == ["b"]
+    with pytest.raises(wherry.ArgumentError):
+        client.upload(server.url("/echo"), PNG, part_headers={"content-type": "x/y"})
+
+
+@pytest.mark.parametrize("headers", [{"X-A": "b\r\nX-C: d"}, {"X A": "b"}, {"": "b"}])
 def test_U12_a_part_header_that_would_break_the_form_is_refused(
     server: Server, client: wherry.Client, headers: Dict[str, str]
 ) -> None:

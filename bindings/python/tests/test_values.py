@@ -246,7 +246,7 @@ def test_files_are_named_as_in_requests() -> None:
         ("named", "n.txt", b"2", None, None),
         ("typed", "n.png", b"3", "image/png", None),
         ("nameless", None, b"4", None, None),
-        ("headed", "h", b"5", None, {"X-A": "b"}),
+        ("headed", "h", b"5", None, [("X-A", "b")]),
     ]
 
 
