@@ -40,6 +40,21 @@ static _Atomic(uintptr_t) stops[2];
 /* Created on first use; a forked child creates another one. */
 static atomic_int descriptor = -1;
 
+struct kept {
+  const void *memory;
+  struct kept *next;
+};
+static _Atomic(struct kept *) all_kept;
+
+void clinux_exit_keep(const void *memory) {
+  struct kept *one = malloc(sizeof *one);
+  if (one == NULL) return;
+  one->memory = memory;
+  one->next = atomic_load(&all_kept);
+  while (!atomic_compare_exchange_weak(&all_kept, &one->next, one)) {
+  }
+}
+
 void clinux_exit_block(int only_if_over) {
   if (only_if_over && !atomic_load(&is_over)) return;
   if (atomic_load(&leaver) == (uintptr_t)pthread_self()) return;

@@ -52,6 +52,10 @@ package enum ProcessExit {
         return body()
     }
 
+    /// Keeps memory of libcurl reachable that an exiting process can no longer free, so that
+    /// LeakSanitizer does not report it.
+    package static func keep(_ memory: UnsafeRawPointer) { clinux_exit_keep(memory) }
+
     /// Runs `body`, which calls `pass` many times on a program thread. Frees the thread's OpenSSL
     /// data once at the end. Also runs `body` if the process is exiting: `pass` does nothing then.
     package static func attached<Result>(_ body: () -> Result) -> Result {

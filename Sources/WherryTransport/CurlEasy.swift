@@ -76,8 +76,14 @@ final class CurlEasy {
     }
 
     deinit {
-        // In a forked child, libcurl would say goodbye on connections that are its parent's.
-        guard ForkGuard.current == forkGeneration, !ProcessExit.hasBegun else { return }
+        // In a forked child, libcurl would shut down TLS on connections of the parent.
+        guard ForkGuard.current == forkGeneration else { return }
+        guard !ProcessExit.hasBegun else {
+            ProcessExit.keep(handle)
+            ProcessExit.keep(UnsafeRawPointer(url))
+            ProcessExit.keep(errorText)
+            return
+        }
         curl_easy_cleanup(handle)
         curl_url_cleanup(url)
         errorText.deallocate()

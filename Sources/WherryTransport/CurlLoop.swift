@@ -209,10 +209,14 @@ final class CurlLoop: @unchecked Sendable {
     func tearDown() {
         guard !isTornDown else { return }
         isTornDown = true
-        _ = ProcessExit.pass {
+        let isFreed: Void? = ProcessExit.pass {
             pool.removeAll()
             curl_multi_cleanup(multi)
             curl_share_cleanup(share)
+        }
+        if isFreed == nil {
+            ProcessExit.keep(UnsafeRawPointer(multi))
+            ProcessExit.keep(UnsafeRawPointer(share))
         }
     }
 

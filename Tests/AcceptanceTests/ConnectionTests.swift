@@ -51,7 +51,7 @@ import WherrySystem
         #expect(Set(seen.suffix(2).map(\.connection)).count == 1)
     }
 
-    @Test("C15 SEC-U11 the error for a Connection header names the option", arguments: ["close", nil])
+    @Test("C15 the error for a Connection header names the option", arguments: ["close", nil])
     func connectionHeader(value: String?) async throws {
         var request = Request("echo", method: "GET")
         if let value { request.headers["connection"] = value } else {

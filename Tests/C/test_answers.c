@@ -90,6 +90,14 @@ TEST("C15 without keep-alive each request closes its connection") {
   }
 }
 
+TEST("C15 the error for a Connection header names the option") {
+  wherry_client *client = new_client(NULL);
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  CHECK_FAILS(wherry_request_set_header(request, "Connection", "close"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "keep_alive");
+  CHECK_FAILS(wherry_client_set_header(client, "connection", "close"), WHERRY_E_ARGUMENT, "bad_header");
+}
+
 TEST("R11 a rejected status takes precedence over a wrong type, which is its cause") {
   wherry_client *client = new_client(NULL);
   wherry_request *request =

@@ -33,6 +33,7 @@ def test_no_message_names_an_option_that_the_command_does_not_have(
     results: list[tuple[Result, str]] = [
         (wherry("post", elsewhere, "--data", "x"), f"localhost:{port}"),
         (wherry("get", server.url("/echo"), "--https-only"), "--https-only"),
+        (wherry("get", server.url("/echo"), "-H", "Connection: close"), "Leave it out"),
         (wherry("download", server.url("/echo"), "--https-only", "-o", tmp_path / "x"), "--https-only"),
         (wherry("download", server.url("/bytes/1"), "-o", missing), "--create-dirs"),
         (wherry("download", server.url("/bytes/1"), server.url("/bytes/2"), "-d", missing), "--create-dirs"),

@@ -190,6 +190,8 @@ int clinux_exit_has_begun(void);
 /* Blocks the calling thread for good; returns on the thread that runs the exit handlers. With
  * `only_if_over`, returns also while the exit handler still waits. */
 void clinux_exit_block(int only_if_over);
+/* Keeps memory reachable that an exiting process cannot free, so that leak checkers do not report it. */
+void clinux_exit_keep(const void *memory);
 /* A descriptor that is readable once the process is exiting, the same one for the whole process.
  * Never close it or read from it. -1 where none can be made. */
 int clinux_exit_descriptor(void);

@@ -30,16 +30,15 @@ package enum FieldRules {
     ) -> FieldViolation? {
         if let violation = violation(name: name) { return violation }
         if isReserved(name) {
-            let isConnection = name.elementsEqual("connection".utf8, by: { $0 | 0x20 == $1 })
             return FieldViolation(
                 reason: "bad_header",
                 message: "Only the library sets the header \(quoted(name)). "
-                    + (isConnection ? OptionAdvice.keepAlive.text : "Leave it out."))
+                    + (isNamed(name, "connection") ? OptionAdvice.keepAlive.text : "Leave it out."))
         }
         if let violation = violation(value: value, of: "the header field \(quoted(name))") {
             return violation
         }
-        return isHost(name) ? violation(host: value) : nil
+        return isNamed(name, "host") ? violation(host: value) : nil
     }
 
     /// Checks the value of `Host` (RFC 9110, section 7.2): a name, an IPv4 address, or an IPv6 address
@@ -85,8 +84,9 @@ package enum FieldRules {
         }
     }
 
-    private static func isHost(_ name: some Collection<UInt8>) -> Bool {
-        name.count == 4 && name.elementsEqual("host".utf8, by: { $0 | 0x20 == $1 })
+    /// Compares a valid header name with lower-case letters.
+    private static func isNamed(_ name: some Collection<UInt8>, _ letters: String) -> Bool {
+        name.count == letters.utf8.count && name.elementsEqual(letters.utf8) { $0 | 0x20 == $1 }
     }
 
     /// Checks a header name: one or more token characters.

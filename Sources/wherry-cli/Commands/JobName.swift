@@ -17,7 +17,7 @@ struct JobName: Sendable {
     private static let fewestDigits = 4
 
     let text: String
-    private let path: String
+    private let pathComponents: [[UInt8]]
 
     /// - Throws: `ValidationError` for a blank text, which names neither an id nor a file.
     init(_ text: String) throws {
@@ -25,12 +25,17 @@ struct JobName: Sendable {
             throw ValidationError("It is empty. Run 'wherry jobs list' for the ids.")
         }
         self.text = text
-        path = (try? Directory.absolute(text)) ?? text
+        pathComponents = Self.components((try? Directory.absolute(text)) ?? text)
     }
 
     /// Whether the job has this id or file.
     func matches(_ job: BackgroundJob) -> Bool {
-        job.path == path || (isBeginningOfID && job.id.hasPrefix(text))
+        job.path.map(Self.components) == pathComponents || (isBeginningOfID && job.id.hasPrefix(text))
+    }
+
+    /// The names in an absolute path, so that `./a` and `a` are the same file.
+    private static func components(_ path: String) -> [[UInt8]] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }.filter { $0 != [UInt8(ascii: ".")] }
     }
 
     private var isBeginningOfID: Bool {

@@ -52,6 +52,14 @@ def test_C15_keep_alive_false_closes_each_connection(server: Server, of_client: 
     assert closing == ["close"] * 3
 
 
+def test_C15_the_error_for_a_connection_header_names_the_option(
+    server: Server, client: wherry.Client
+) -> None:
+    with pytest.raises(wherry.ArgumentError, match="keep_alive") as caught:
+        client.get(server.url("/echo"), headers={"Connection": "close"})
+    assert caught.value.reason == "bad_header" and server.log() == []
+
+
 def test_E3_a_message_truncates_a_long_URL(client: wherry.Client) -> None:
     # A message repeated an 80 MB URL.
     for url in ("http://[" + "a" * 5_000_000, "ftp://example.org/" + "b" * 5_000_000):
