@@ -4,7 +4,7 @@
 import ArgumentParser
 import Wherry
 
-/// The exit statuses, as --help and docs/cli.md tell them.
+/// The exit statuses, documented in --help and docs/cli.md.
 enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case other = 1
@@ -22,18 +22,18 @@ enum ExitStatus: Int32, CaseIterable {
 
     var meaning: String {
         switch self {
-        case .success: "all went well"
-        case .other: "anything else"
-        case .usage: "the command line cannot be used"
-        case .http: "the server answered with an error status, or not with what was asked for"
-        case .network: "no connection, or a broken one"
-        case .tls: "the server's certificate or its TLS cannot be trusted"
-        case .timeout: "the time was over, or a download stalled"
-        case .file: "a local file or directory, or a checksum that does not match"
-        case .image: "a picture that cannot be read or encoded"
-        case .cacheMiss: "nothing usable is stored, and the network was not to be asked"
+        case .success: "success"
+        case .other: "any other failure"
+        case .usage: "invalid command line"
+        case .http: "the response has an error status, or is not what was requested"
+        case .network: "no connection, or a broken connection"
+        case .tls: "TLS failed, or the server's certificate is not trusted"
+        case .timeout: "a timeout, or a stalled download"
+        case .file: "a local file or directory failed, or a checksum does not match"
+        case .image: "a picture cannot be read or encoded"
+        case .cacheMiss: "no usable stored response, and the policy does not allow the network"
         case .interrupted: "Ctrl-C"
-        case .brokenPipe: "the reader of standard output has gone away"
+        case .brokenPipe: "the reader of standard output has closed it"
         case .terminated: "SIGTERM"
         }
     }
@@ -65,20 +65,20 @@ enum ExitStatus: Int32, CaseIterable {
     }
 }
 
-/// Of several things some went wrong, and each was told.
+/// Some of several actions failed, and each failure was reported.
 struct ToldFailure: Error {
-    /// Of the first of them.
+    /// The status of the first failure.
     var status: Int32
 }
 
-/// Trouble with standard output or a file that the command itself writes or reads.
+/// A failure of standard output or of a file that the command reads or writes.
 struct OutputError: Error {
     var message: String
-    /// Who reads our output has gone: nothing is to be said any more.
+    /// Whether the reader of standard output has closed it. Nothing is printed then.
     var isBrokenPipe = false
 }
 
-/// An answer that is told already, and whose meaning the exit status has.
+/// A result that was printed, and sets the exit status.
 struct Verdict: Error {
     var status: ExitStatus
 }

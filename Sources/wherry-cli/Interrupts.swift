@@ -1,4 +1,4 @@
-// Wherry: Ctrl-C and its kind, taken by a thread and not by a handler.
+// Wherry: handles SIGINT, SIGTERM, and SIGHUP on a thread instead of in a signal handler.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,14 +8,14 @@ import WherrySystem
 /// SIGINT, SIGTERM and SIGHUP are blocked in every thread; one thread waits for them.
 enum Interrupts {
     private static let taken = Mailbox<Int32>()
-    /// Readable once a signal came; `nil` where the process has no descriptor left.
+    /// Readable after the first signal; `nil` if the process has no free descriptor.
     private static let news = try? EventFD()
 
-    /// What `poll` can watch for the first signal; -1, which it passes over, if there is nothing.
+    /// A descriptor for `poll`, readable after the first signal; -1, which `poll` ignores, if there is none.
     static var descriptor: Int32 { news?.descriptor ?? -1 }
 
-    /// The signals that end a command in order. One that was ignored when we were started stays
-    /// so: SIGHUP under nohup, SIGINT of what a script runs in the background.
+    /// The signals that cancel a command. A signal that the parent process ignores stays ignored, such as
+    /// SIGHUP under nohup, or SIGINT of a background process of a script.
     private static var signals: sigset_t {
         var set = sigset_t()
         sigemptyset(&set)
@@ -28,19 +28,19 @@ enum Interrupts {
     private static func isIgnored(_ signal: Int32) -> Bool {
         var present = sigaction()
         guard sigaction(signal, nil, &present) == 0 else { return false }
-        // A function or one of two small numbers; SIG_IGN is 1.
+        // Either a function or one of two constants; SIG_IGN is 1.
         return unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// Holds the signals back. For the first lines of the program, before there are threads.
+    /// Blocks the signals. Call it before any thread exists.
     static func block() {
         var set = signals
         pthread_sigmask(SIG_BLOCK, &set, nil)
-        // A reader of our output that goes away is an error of write, not an end without a word.
+        // If the reader of the output closes it, writing fails instead of ending the process silently.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Calls `cancel` at the first signal; the second one ends the program at once.
+    /// Calls `cancel` at the first signal. The second one ends the process at once.
     static func watch(_ cancel: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             var set = signals
@@ -54,11 +54,11 @@ enum Interrupts {
         }
     }
 
-    /// The status to leave with if a signal came: 128 and its number.
+    /// The exit status after a signal: 128 plus its number.
     static var status: Int32? { taken.peek().map { 128 + $0 } }
 }
 
-/// One value, handed from thread to thread.
+/// Passes one value from one thread to another.
 final class Mailbox<Value: Sendable>: @unchecked Sendable {  // `value` is under `lock`
     private let lock = NSLock()
     private var value: Value?

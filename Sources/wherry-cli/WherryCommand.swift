@@ -11,7 +11,7 @@ struct WherryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wherry",
         abstract:
-            "Send requests, upload pictures and download files that go on where they stopped.",
+            "Send requests, upload compressed pictures, and download files that resume after interruptions.",
         discussion: """
             EXAMPLES
               wherry get https://example.org/api --param page=2
@@ -21,8 +21,8 @@ struct WherryCommand: ParsableCommand {
 
             \(ExitStatus.help)
 
-            Ctrl-C ends a command at once; a download keeps what it has, and the same command
-            goes on from there.
+            Ctrl-C ends a command at once. A download keeps its partial file, and the same command
+            resumes it.
             """,
         version: WherryLibrary.version,
         subcommands: [
@@ -34,16 +34,16 @@ struct WherryCommand: ParsableCommand {
         helpNames: .long)
 }
 
-/// A subcommand that does its work on the network and can be interrupted.
+/// A subcommand that uses the network and can be interrupted.
 protocol NetworkCommand: ParsableCommand, Sendable {
-    /// Where its results, its progress and its complaints go.
+    /// How it prints results, progress, and errors.
     var output: OutputOptions { get }
-    /// - Throws: `WherryError`, `OutputError` or a `ValidationError` about the arguments.
+    /// - Throws: `WherryError`, `OutputError`, or `ValidationError`.
     mutating func perform(_ console: Console) async throws
 }
 
 extension WherryCommand {
-    /// Parses the arguments, runs the command, and leaves with its exit status.
+    /// Parses the arguments, runs the command, and exits with its status.
     static func launch(_ arguments: [String]) -> Never {
         do {
             let command = try parse(withCurlOptions: arguments)
@@ -56,7 +56,7 @@ extension WherryCommand {
         }
     }
 
-    /// Parses the arguments; those that the parser refuses once more as curl would read them.
+    /// Parses the arguments. If that fails, parses them again as curl would.
     private static func parse(withCurlOptions arguments: [String]) throws -> ParsableCommand {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let arguments = arguments[..<end].map { $0 == "-h" ? "--help" : $0 } + arguments[end...]
@@ -89,12 +89,12 @@ extension WherryCommand {
         Glibc.exit(status.take() ?? ExitStatus.other.rawValue)
     }
 
-    /// Help and versions are answers, anything else is a fault of usage.
+    /// Prints help or the version, or a usage error, and exits.
     private static func leave(_ error: any Error) -> Never {
         let isAnswer = exitCode(for: error) == .success
         var text = fullMessage(for: error)
         let message = message(for: error)
-        // An argument may have megabytes, and the message repeats it.
+        // The message repeats an argument, which may have megabytes.
         let short = isAnswer ? message : MessageText.shortened(message)
         if !isAnswer, GivenArguments.wantsJSON {
             let status = ExitStatus.usage.rawValue

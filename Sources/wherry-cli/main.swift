@@ -1,8 +1,8 @@
-// Wherry: the command line tool's entrance.
+// Wherry: the entry point of the command.
 // SPDX-License-Identifier: Apache-2.0
 
-// Before anything opens a file, which would take the place of a closed standard stream.
+// Before anything opens a file, which would get the descriptor of a closed standard stream.
 StandardStreams.reserve()
-// Before any thread is made, so that every thread inherits the mask.
+// Before any thread exists, so that every thread inherits the signal mask.
 Interrupts.block()
 WherryCommand.launch(GivenArguments.texts)

@@ -44,7 +44,7 @@ def test_K8_K9_K10_cache_list_show_usage_and_clear_work(
 ) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url, other = server.url("/cache"), server.url("/json")
-    assert "Nothing is stored" in wherry("cache", "list", *store).err
+    assert "There are no stored responses" in wherry("cache", "list", *store).err
     body = wherry("get", url, "--cache", 86400, *store).out
     wherry("post", url, "--data", "x", "--cache", 86400, *store)
     wherry("get", other, "--cache", 86400, "--param", "token=planted", *store)
@@ -59,12 +59,12 @@ def test_K8_K9_K10_cache_list_show_usage_and_clear_work(
     assert "HTTP 200\n" in wherry("cache", "show", url, "--include", *store).text
     assert wherry("cache", "show", other, "--param", "token=planted", *store).status == 0
     assert wherry("cache", "show", other, *store).status == 9
-    assert wherry("cache", "usage", *store).text.startswith("3 answers, ")
+    assert wherry("cache", "usage", *store).text.startswith("3 responses, ")
     assert wherry("cache", "usage", "--json-output", *store).json["entries"] == 3
 
     assert wherry("cache", "clear", url, "--json-output", *store).json == {"ok": True, "deleted": 2}
-    assert "1 answer deleted" in wherry("cache", "clear", *store).err
-    assert wherry("cache", "usage", *store).text.startswith("0 answers, 0.0000 KB")
+    assert "1 response deleted" in wherry("cache", "clear", *store).err
+    assert wherry("cache", "usage", *store).text.startswith("0 responses, 0.0000 KB")
     assert len(server.requests()) == 3
 
 

@@ -51,7 +51,7 @@ def test_SEC_C10_secrets_in_a_query_are_neither_stored_nor_listed(
         assert wherry("get", url, *ask, *store).out == body
         assert wherry("cache", "show", url, *store).out == body
     assert len(server.requests()) == 4
-    assert "1 answer deleted" in wherry("cache", "clear", urls[0], *store).err
+    assert "1 response deleted" in wherry("cache", "clear", urls[0], *store).err
     assert len(entries(*store)) == 3
 
 
@@ -71,8 +71,8 @@ def test_K8_K9_a_listed_entry_is_found_by_its_key_and_by_its_URL(
     line = wherry("cache", "list", listed[0]["key"], *store).text
     assert line.startswith(f"{listed[0]['key']}  GET {listed[0]['url']}  200  ") and line.count("\n") == 1
 
-    assert "1 answer deleted" in wherry("cache", "clear", listed[0]["key"], *store).err
-    assert "1 answer deleted" in wherry("cache", "clear", listed[1]["url"], *store).err
+    assert "1 response deleted" in wherry("cache", "clear", listed[0]["key"], *store).err
+    assert "1 response deleted" in wherry("cache", "clear", listed[1]["url"], *store).err
     assert [entry["key"] for entry in entries(*store)] == [listed[2]["key"]]
     assert wherry("cache", "show", listed[0]["key"], *store).status == 9
     assert wherry("cache", "clear", listed[0]["key"], "--json-output", *store).json["deleted"] == 0

@@ -60,7 +60,7 @@ def test_C12_unusable_storage_is_a_warning(
     for _ in range(2):
         result = wherry("get", url, *ask, *store)
         assert result.status == 0 and result.out != b""
-        assert "warning: nothing is cached: " in result.err and str(folder) in result.err
+        assert "warning: the response cannot be stored: " in result.err and str(folder) in result.err
     assert wherry("get", url, *ask, "--quiet", *store).err == ""
     assert len(server.requests()) == 3 and list(folder.iterdir()) == []
     assert folder.stat().st_mode & 0o777 == 0o755
@@ -76,8 +76,8 @@ def test_K9_K10_a_missing_folder_is_empty(tmp_path: pathlib.Path) -> None:
     store = ("--cache-directory", folder)
     assert wherry("cache", "clear", "--json-output", *store).json == {"ok": True, "deleted": 0}
     assert wherry("cache", "clear", "http://127.0.0.1/", "--json-output", *store).json["deleted"] == 0
-    assert wherry("cache", "usage", *store).text == "0 answers, 0.0000 KB\n"
-    assert "Nothing is stored" in wherry("cache", "list", *store).err
+    assert wherry("cache", "usage", *store).text == "0 responses, 0.0000 KB\n"
+    assert "There are no stored responses" in wherry("cache", "list", *store).err
     assert wherry("cache", "show", "http://127.0.0.1/", *store).status == 9
     assert not folder.exists()
 
@@ -264,7 +264,7 @@ def test_C12_read_only_storage_is_a_warning_for_requests(
     directory = ("--cache-directory", store)
     served = read_only("get", url, *PROTOCOL, *directory)
     assert served.status == 0 and served.out not in (b"", first.out), served
-    assert "warning: nothing is cached: " in served.err and "Read-only" in served.err
+    assert "warning: the response cannot be stored: " in served.err and "Read-only" in served.err
     for arguments in (("get", url, "--cache-policy", "any-age-only"), ("cache", "list"), ("cache", "show", url),
                       ("cache", "clear")):
         refused = read_only(*arguments, *directory)

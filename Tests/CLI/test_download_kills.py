@@ -121,7 +121,7 @@ def test_DR24_of_many_commands_for_one_target_one_downloads(
 
     # Late commands found the file or got busy.
     reasons = [end["error"]["reason"] for end in ends if not end["ok"]]
-    assert len(reasons) == 5 and set(reasons) <= {"busy", "exists"}
+    assert len(reasons) == 5 and set(reasons) <= {"busy", "exists"}, ends
     assert target.read_bytes() == pattern(1, 3_000_000) and names(tmp_path) == ["file.bin"]
     assert server.steer("/_stats")["peak_requests"] == 1
 

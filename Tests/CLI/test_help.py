@@ -49,7 +49,7 @@ def test_every_option_of_a_command_is_in_its_table_or_a_common_one() -> None:
     sections = dict(re.findall(r"^### (.+?)\n(.*?)(?=^### )", guide, re.MULTILINE | re.DOTALL))
     common = "".join(
         text for title, text in sections.items()
-        if title.endswith("options of all commands") or title.startswith("Options of jobs"))
+        if title.endswith(" options") or title == "Options of background jobs")
     for name in ("--timeout", "--bearer", "--insecure", "--quiet", "--debug"):
         assert f"{name}" in common
     for command in ("upload", "download"):

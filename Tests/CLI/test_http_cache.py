@@ -13,7 +13,7 @@ from conftest import GUARD, ROOT, Result, Scope, field, wherry
 
 FRESH = "/cache?control=max-age=3600&etag=a"
 STALE = "/cache?control=max-age=60&age=100&etag=a"  # 40 seconds stale on arrival
-NOTE = "older than it should be"
+NOTE = "This stored response is stale"
 
 Store = tuple[str, pathlib.Path]
 
@@ -141,10 +141,10 @@ def test_K8_K9_K10_list_show_usage_and_clear_support_both_caches(
     assert wherry("cache", "show", stale + "&page=3", *store).status == 9
     assert wherry("cache", "list", "--store", "partials", *store).status == 2
 
-    assert wherry("cache", "usage", *store).text.startswith("4 answers, ")
+    assert wherry("cache", "usage", *store).text.startswith("4 responses, ")
     assert wherry("cache", "clear", "--store", "timed", "--json-output", *store).json["deleted"] == 1
-    assert "1 answer deleted" in wherry("cache", "clear", other, *store).err
-    assert "2 answers deleted" in wherry("cache", "clear", page.split("?")[0], *store).err
+    assert "1 response deleted" in wherry("cache", "clear", other, *store).err
+    assert "2 responses deleted" in wherry("cache", "clear", page.split("?")[0], *store).err
     assert wherry("cache", "usage", "--json-output", *store).json["entries"] == 0
     assert len(server.requests()) == asked
 
@@ -173,7 +173,7 @@ def test_SEC_C3_an_unauthenticated_response_is_not_stored(server: Scope, store: 
     url = server.tls(FRESH)
     for _ in range(2):
         assert wherry("get", url, "--insecure", "--cache-policy", "protocol", *store).status == 0
-    assert "Nothing is stored" in wherry("cache", "list", *store).err
+    assert "There are no stored responses" in wherry("cache", "list", *store).err
     good = wherry("get", url, "--cacert", server.ca, "--cache-policy", "protocol", *store)
     other = wherry("get", url, "--insecure", "--cache-policy", "any-age", *store)
     assert good.status == other.status == 0 and good.out != other.out

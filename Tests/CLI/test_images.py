@@ -49,7 +49,7 @@ def test_info_prints_the_properties_and_writes_no_file(picture: pathlib.Path) ->
     data = wherry("image", picture, "--info", "--json-output").json
 
     assert told.text.startswith("JPEG, 480 x 640, ")
-    assert told.text.rstrip().endswith("orientation 6, progressive, EXIF with a place")
+    assert told.text.rstrip().endswith("orientation 6, progressive, EXIF with GPS")
     assert (data["width"], data["height"], data["upright_width"]) == (640, 480, 480)
     assert data["orientation"] == 6 and data["gps"] and data["progressive"] and not data["alpha"]
     assert data["bytes"] == picture.stat().st_size and data["pixel_bytes"] == 640 * 480 * 3

@@ -132,7 +132,7 @@ def test_followed_speed_counts_only_bytes_that_arrive_meanwhile(
     rest = command.stderr.read().decode()
 
     assert command.wait(GUARD) == 0 and first.startswith(b"a: 1.9 of 2.9 MiB")
-    assert "a: 2.9 MiB in " in rest and rest.rstrip().endswith(", 1.9 MiB were there"), rest
+    assert "a: 2.9 MiB in " in rest and rest.rstrip().endswith(", 1.9 MiB were already there"), rest
     command.stderr.close()
 
 

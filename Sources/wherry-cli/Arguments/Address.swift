@@ -1,4 +1,4 @@
-// Wherry: URLs as they are typed.
+// Wherry: completes typed URLs.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 
-/// Rewrites arguments that the parser refused: combined short options (`-sSf`, `-ofile`), and options of
+/// Rewrites arguments that the parser rejected: combined short options (`-sSf`, `-ofile`), and options of
 /// curl that have another name here.
 struct ArgumentTranslation {
     private let table: OptionTable
@@ -13,7 +13,7 @@ struct ArgumentTranslation {
 
     /// The arguments in the spelling of the parser.
     ///
-    /// - Throws: `ValidationError` about an option that is not known.
+    /// - Throws: `ValidationError` for an unknown option.
     static func translate(_ arguments: [String]) throws -> [String] {
         let table = OptionTable()
         guard let (command, words) = table.command(in: arguments) else {
@@ -55,12 +55,12 @@ struct ArgumentTranslation {
         try curl(name, value, in: word)
     }
 
-    /// One word of short options: the first that takes a value has the rest of it, or the next word.
+    /// Splits combined short options. The value of an option is the rest of the word, or the next word.
     private mutating func cluster(_ word: String) throws {
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
             let name = "-\(letter)"
-            // Help is -h alone: among other letters it is a typing error.
+            // Only -h alone means help. Among other letters it is a typing error.
             guard name != "-h" else { throw unknown(name, in: word) }
             if let takesValue = command.takesValue[name] {
                 result.append(name)
@@ -77,10 +77,10 @@ struct ArgumentTranslation {
         }
     }
 
-    /// - Returns: whether a value was used.
+    /// - Returns: Whether the value was used.
     @discardableResult
     private mutating func curl(_ name: String, _ value: String?, in word: String) throws -> Bool {
-        // A download resumes by itself.
+        // Downloads always resume.
         if ["-C", "--continue-at"].contains(name), command.name == "download" {
             guard (value ?? rest.popFirst()) == "-" else {
                 throw ValidationError("A download resumes where it stopped. Use -C -, or leave -C out.")
@@ -101,7 +101,7 @@ struct ArgumentTranslation {
                 guard let value = value ?? rest.popFirst() else {
                     throw ValidationError("A value is missing after \(name).")
                 }
-                // As one word: the parser takes a next word with a dash for another option.
+                // As one word: the parser would take a second word with a dash for another option.
                 result.append(ours + "=" + prefix + value)
                 return true
             case .advice(let words):
@@ -136,7 +136,7 @@ struct ArgumentTranslation {
 
     /// Returns the option that is most similar to an unknown one.
     private func nearest(_ name: String) -> String? {
-        // The time to compare grows with the length, and no option is so long.
+        // Comparing takes time, and no option is that long.
         guard name.hasPrefix("--"), (5...40).contains(name.utf8.count) else { return nil }
         let known = command.takesValue.keys.filter { $0.hasPrefix("--") }.sorted()
         if let longer = known.first(where: { $0.hasPrefix(name) || name.hasPrefix($0) && $0.count > 5 }) {
@@ -147,7 +147,7 @@ struct ArgumentTranslation {
             .filter { $0.1 <= limit }.min { $0.1 < $1.1 }?.0
     }
 
-    /// How many letters have to be inserted, removed, or replaced (Levenshtein).
+    /// The Levenshtein distance: how many letters have to be inserted, removed, or replaced.
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
         var row = Array(0...other.count)
         for (index, letter) in one.enumerated() {

@@ -1,7 +1,7 @@
-// Wherry: advice for a command line that names no command first.
+// Wherry: advice for a command line that does not start with a command.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The command that was probably meant by arguments as curl takes them: `wherry -sSL example.org`.
+/// The command that was probably meant by arguments in the style of curl: `wherry -sSL example.org`.
 struct CommandHint {
     let text: String
 
@@ -33,7 +33,7 @@ struct CommandHint {
         }
     }
 
-    /// The command that does what an option of curl asks for.
+    /// The command that is equivalent to an option of curl.
     private static func command(for option: String) -> String? {
         switch option {
         case "-I", "--head": "head"
@@ -46,7 +46,7 @@ struct CommandHint {
     }
 
     private static func takesValue(_ name: String, _ get: OptionTable.Command?) -> Bool {
-        // In combined short options, the last letter may have a value behind it.
+        // In combined short options, a value may follow the last letter.
         let name = name.hasPrefix("--") ? name : "-" + name.suffix(1)
         if let known = get?.takesValue[name] { return known }
         if command(for: name) != nil { return !["-I", "--head"].contains(name) }

@@ -1,19 +1,19 @@
-// Wherry: options of curl, and what they are here.
+// Wherry: the equivalents of curl's options.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of an option of curl that a command does not have itself.
+/// The equivalent of a curl option that a command does not have.
 enum CurlOption {
-    /// The command does that anyway. `takesValue` if a value follows.
+    /// The command always does that. `takesValue` if a value follows.
     case ignored(takesValue: Bool)
     /// Another option without a value.
     case flag(String)
     /// Another option, with the value that follows and `prefix` before it.
     case option(String, prefix: String = "")
-    /// Something else has to be written; `words` say what.
+    /// Nothing equivalent. `words` say what to use instead.
     case advice(String)
 
-    /// The meanings of an option for a command, the best one first. A meaning that needs an option that
-    /// the command does not have does not apply.
+    /// The equivalents of an option for a command, the best first. An equivalent does not apply if the
+    /// command does not have its option.
     ///
     /// - Parameter name: The option as it is given: `-L`, `--location`.
     static func meanings(of name: String, for command: String) -> [CurlOption] {
@@ -28,7 +28,7 @@ enum CurlOption {
         return table
     }()
 
-    /// Options that mean something else for one command.
+    /// Options with another equivalent for one command.
     private static let ofCommands: [String: CurlOption] = {
         let result = CurlOption.advice("Write the result after the input: wherry image INPUT RESULT.")
         return [

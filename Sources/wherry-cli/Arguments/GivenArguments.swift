@@ -4,9 +4,9 @@
 import CArguments
 import WherrySystem
 
-/// What the command was called with.
+/// The arguments of the process.
 enum GivenArguments {
-    /// The arguments after the program's name. A byte that is not UTF-8 is kept as `PathText` keeps it.
+    /// The arguments after the program name. `PathText` represents bytes that are not UTF-8.
     static let texts: [String] = (1..<max(1, carguments_count())).compactMap { index in
         carguments_at(index).map { PathText.text($0) }
     }

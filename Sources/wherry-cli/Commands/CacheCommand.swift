@@ -1,4 +1,4 @@
-// Wherry: looking at stored answers, and clearing them.
+// Wherry: the commands that list, print, and delete stored responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -7,7 +7,7 @@ import Wherry
 struct CacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
-        abstract: "Look at the answers that --cache and --cache-policy stored, and clear them.",
+        abstract: "List, print, and delete the responses that --cache and --cache-policy stored.",
         discussion: """
             EXAMPLES
               wherry cache list --store http
@@ -21,18 +21,18 @@ struct CacheCommand: ParsableCommand {
         ])
 }
 
-/// Which of the two caches is meant.
+/// The option that selects one of the caches.
 struct StoreOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "Of this cache only: timed, of --cache, or http, of the policies from protocol on.",
+            "Only this cache: timed (of --cache), or http (of the policies with lifetimes from headers).",
             valueName: "store"))
     var store: StoreArgument?
 
     var stores: CacheStores { store?.stores ?? .answers }
 }
 
-/// Which stored answers are meant.
+/// A selection of stored responses.
 struct CacheChoice: ParsableArguments, Sendable {
     @Argument(
         help: """
@@ -41,7 +41,7 @@ struct CacheChoice: ParsableArguments, Sendable {
             """, transform: { try Address.completeUnlessKey($0) })
     var url: String?
 
-    @Option(help: ArgumentHelp("Of this method only.", valueName: "method"))
+    @Option(help: ArgumentHelp("Only responses to this method.", valueName: "method"))
     var method: String?
 
     @OptionGroup var store: StoreOptions
@@ -57,7 +57,7 @@ struct CacheChoice: ParsableArguments, Sendable {
     }
 }
 
-/// A command that looks at what is stored and asks no network.
+/// A command about stored responses, which never uses the network.
 protocol StoredCommand: NetworkCommand {
     var storage: StorageOptions { get }
     func perform(_ cache: ResponseCache, _ console: Console) async throws
@@ -97,7 +97,7 @@ struct CacheListCommand: StoredCommand {
                         + "  \(store)")
             }
         }
-        if entries.isEmpty { console.note("Nothing is stored.") }
+        if entries.isEmpty { console.note("There are no stored responses.") }
     }
 
     private static func report(_ entry: ResponseCache.Entry) -> JSONObject {
@@ -115,30 +115,30 @@ struct CacheListCommand: StoredCommand {
 struct CacheShowCommand: StoredCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Print the stored answer of a URL; that of the HTTP cache however old.",
+        abstract: "Print the stored response of a URL, even a stale one of the HTTP cache.",
         discussion: "EXAMPLES\n  wherry cache show https://example.org/api --param page=2")
     @Argument(
         help: "The URL, as requested or as listed, or the key that 'wherry cache list' prints.",
         transform: { try Address.completeUnlessKey($0) })
     var url: String
-    @Option(help: ArgumentHelp("Of this method. (default: GET)", valueName: "method"))
+    @Option(help: ArgumentHelp("The method of the request. (default: GET)", valueName: "method"))
     var method: String?
     @Option(
         help: ArgumentHelp(
-            "A parameter of the query, as it was asked with; may be given again.",
+            "A query parameter of the request; repeatable.",
             valueName: "name=value"))
     var param: [PairArgument] = []
     @Option(
         name: [.customShort("H"), .long],
         help: ArgumentHelp(
-            "A header field, as it was asked with; may be given again.", valueName: "field"))
+            "A header of the request; repeatable.", valueName: "field"))
     var header: [HeaderArgument] = []
     @Option(
         help: ArgumentHelp(
-            "The token it was asked with: itself, @FILE, or @- for standard input.",
+            "The bearer token of the request: the token, @FILE, or @- for standard input.",
             valueName: "token"))
     var bearer: String?
-    @Flag(name: .shortAndLong, help: "Print status and header fields before the body.")
+    @Flag(name: .shortAndLong, help: "Print the status and headers before the body.")
     var include = false
     @OptionGroup var store: StoreOptions
     @OptionGroup var storage: StorageOptions
@@ -161,7 +161,7 @@ struct CacheShowCommand: StoredCommand {
         try file.write(response.body)
     }
 
-    /// The answer of the timed cache, else that of the HTTP cache, however old.
+    /// The response of the timed cache, or else that of the HTTP cache, even a stale one.
     private func find(
         _ request: Request, in cache: ResponseCache
     ) async throws(WherryError) -> (Response, StoreArgument) {
@@ -187,7 +187,7 @@ struct CacheShowCommand: StoredCommand {
 
     /// The newest listed response with this key or URL.
     ///
-    /// - Parameter miss: why there is none for a request; thrown if nothing is listed either.
+    /// - Parameter miss: Why the request has no response; thrown if none is listed either.
     private func listed(
         in cache: ResponseCache, instead miss: WherryError? = nil
     ) async throws(WherryError) -> (Response, StoreArgument) {
@@ -221,7 +221,7 @@ struct CacheClearCommand: StoredCommand {
         if console.isJSON {
             try console.print(["ok": true, "deleted": JSON(count)])
         } else {
-            console.note(count == 1 ? "1 answer deleted." : "\(count) answers deleted.")
+            console.note(count == 1 ? "1 response deleted." : "\(count) responses deleted.")
         }
     }
 
@@ -241,7 +241,7 @@ struct CacheClearCommand: StoredCommand {
 
 struct CacheUsageCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "usage", abstract: "Print how much is stored in both caches, and in partial files of downloads.",
+        commandName: "usage", abstract: "Print the size of both caches and of partial files of downloads.",
         discussion: "EXAMPLES\n  wherry cache usage")
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
@@ -254,7 +254,7 @@ struct CacheUsageCommand: StoredCommand {
                 "partials": JSON(usage.partials), "partial_bytes": JSON(usage.partialBytes),
             ])
         } else {
-            let answers = usage.entries == 1 ? "1 answer" : "\(usage.entries) answers"
+            let answers = usage.entries == 1 ? "1 response" : "\(usage.entries) responses"
             var (stored, partial) = (usage, usage)
             stored.partialBytes = 0
             partial.entryBytes = 0

@@ -6,10 +6,10 @@ import Foundation
 import Wherry
 import WherrySystem
 
-struct DownloadCommand: NetworkCommand {
+struct DownloadCommand: ConnectingCommand {
     static let configuration = CommandConfiguration(
         commandName: "download",
-        abstract: "Download files, going on where an earlier attempt stopped.",
+        abstract: "Download files, and resume interrupted downloads.",
         discussion: """
             EXAMPLES
               wherry download https://example.org/debian.iso
@@ -18,11 +18,11 @@ struct DownloadCommand: NetworkCommand {
               wherry download https://example.org/{1,2,3}.iso --max-active 2
               wherry download https://example.org/debian.iso --background
 
-            The file appears under its name when it is whole and verified. Until then its parts lie \
-            beside it, hidden; the same command goes on from them if the server's file is still the \
-            same one. Of several files each comes as far as it can; they begin, and are told of as \
-            JSON, in the order of the command, and the exit status is that of the first that did \
-            not come.
+            The file appears when it is complete and verified. Until then, a hidden partial file next \
+            to it keeps what arrived. Run the same command again to resume, provided that the file on \
+            the server has not changed. Several files are downloaded independently: one failure does \
+            not stop the others. They start, and JSON results are printed, in the order of the \
+            arguments. The exit status is that of the first file that failed.
             """)
 
     @Argument(
@@ -31,51 +31,51 @@ struct DownloadCommand: NetworkCommand {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("The file to be.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The path of the file.", valueName: "file"), completion: .file())
     var file: String?
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: ArgumentHelp(
-            "The directory of the file to be. (default: the current one)", valueName: "directory"),
+            "The directory for the files. (default: the current directory)", valueName: "directory"),
         completion: .directory)
     var directory: String?
 
     @Flag(
         name: [.customShort("O"), .customLong("remote-name")],
-        help: "Name the file as the server suggests (the default without --output).")
+        help: "Name the file as the server suggests. (default without --output)")
     var remoteName = false
 
-    @Flag(help: "Create missing directories of the path.")
+    @Flag(help: "Create missing directories.")
     var createDirs = false
 
-    @Flag(inversion: .prefixedNo, help: "Go on where an earlier attempt stopped.")
+    @Flag(inversion: .prefixedNo, help: "Resume an earlier attempt.")
     var resume = true
 
-    @Flag(help: "Replace an existing file, at the end and in one step.")
+    @Flag(help: "Replace an existing file, once the download is complete.")
     var overwrite = false
 
     @Option(
         name: .customLong("sha256"),
-        help: ArgumentHelp("The SHA-256 that the file must have.", valueName: "digits"))
+        help: ArgumentHelp("The SHA-256 checksum that the file must have.", valueName: "digits"))
     var sha256: String?
 
     @Option(
         name: .customLong("md5"),
         help: ArgumentHelp(
-            "The MD5 that the file must have. It detects accidents, not attacks.",
+            "The MD5 checksum that the file must have. It detects damage, but not attacks.",
             valueName: "digits"))
     var md5: String?
 
     @Option(
         help: ArgumentHelp(
-            "The checksum that the file must have: md5, sha1, sha256, or sha512, and its digits.",
+            "The checksum that the file must have, with its algorithm: md5, sha1, sha256, or sha512.",
             valueName: "algorithm=digits"))
     var checksum: ChecksumArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Another URL of the same bytes, tried when the one before fails; may be given again. Needs --sha256, or --checksum with sha256 or sha512.",
+            "Another URL of the same file, used if the previous one fails; repeatable. Needs --sha256, or --checksum with sha256 or sha512.",
             valueName: "url"), transform: { try Address.complete($0) })
     var mirror: [String] = []
 
@@ -88,67 +88,69 @@ struct DownloadCommand: NetworkCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum seconds under 1 kB/s before a retry. If set, also for the first byte. (default: 10, and 30 for the first byte)",
+            "Retry after this long below 1 kB/s. If set, also the limit for the first byte. (default: 10; first byte: 30)",
             valueName: "seconds"))
     var stallTimeout: Seconds?
 
     @Option(
         help: ArgumentHelp(
-            "Connections for the file: 1 to 16, or auto for as many as help. (default: auto)",
+            "Connections per file: 1 to 16, or auto, which adds connections while they help. (default: auto)",
             valueName: "count"))
     var segments: SegmentCount?
 
     @Option(
         help: ArgumentHelp(
-            "Bytes a second at most, with k, M or G as 1000, 1000000 or 1000000000 of them. (default: no limit)",
+            "Maximum bytes per second; k, M, and G multiply by 1000, 1000000, and 1000000000. (default: no limit)",
             valueName: "rate"))
     var limitRate: ByteRate?
 
     @Option(
         help: ArgumentHelp(
-            "How many of several files come at once; the others wait. (default: 4)",
+            "Maximum number of files downloaded at once. (default: 4)",
             valueName: "count"))
     var maxActive: Int?
 
     @Flag(
         name: [.customShort("R"), .long],
-        help: "Give the file the time that the server says it was changed at.")
+        help: "Set the modification time of the file to the server's Last-Modified.")
     var remoteTime = false
 
     @Flag(
         name: [.long, .customLong("detach")],
         help: ArgumentHelp(
-            "Hand the files over to a process of its own and print the id of each job.",
-            discussion: "wherry jobs tells what becomes of them."))
+            "Download in the background, and print the id of each job.",
+            discussion: "Use 'wherry jobs' to see and control them."))
     var background = false
 
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
         if file != nil && (directory != nil || remoteName) {
             throw ValidationError(
-                "--output names the file, so --directory and --remote-name cannot.")
+                "--output cannot be combined with --directory or --remote-name.")
         }
         if file == "-" {
             throw ValidationError(
-                "A download goes to a file. Use 'wherry get URL' for standard output.")
+                "A download needs a file. Use 'wherry get URL' for standard output.")
         }
         let digests = [sha256 != nil, md5 != nil, checksum != nil].count { $0 }
         if url.count > 1 && (file != nil || digests > 0) {
             throw ValidationError(
-                "--output, --sha256, --md5, and --checksum are of one file, so there is one URL.")
+                "--output, --sha256, --md5, and --checksum need exactly one URL.")
         }
         if digests > 1 {
-            throw ValidationError("Give one of --sha256, --md5, and --checksum.")
+            throw ValidationError("Use only one of --sha256, --md5, and --checksum.")
         }
         if !background && session.isGiven {
             throw ValidationError(
-                "--session and --state-dir are of jobs in the background: --background.")
+                "--session and --state-dir need --background.")
         }
         if background && maxActive != nil {
-            throw ValidationError("--max-active is of files that come in the foreground.")
+            throw ValidationError("--max-active and --background cannot be combined.")
         }
         if let maxActive, !(1...1000).contains(maxActive) {
             throw ValidationError("--max-active takes 1 to 1000, not \(maxActive).")
@@ -165,15 +167,15 @@ struct DownloadCommand: NetworkCommand {
         let isStrong = expectedDigest.map { [.sha256, .sha512].contains($0.algorithm) } ?? false
         if !mirror.isEmpty && !isStrong {
             throw ValidationError(
-                "--mirror needs --sha256, or --checksum with sha256 or sha512, which proves that it has the same bytes."
+                "--mirror needs --sha256, or --checksum with sha256 or sha512, to prove that both files are the same."
             )
         }
     }
 
     mutating func perform(_ console: Console) async throws {
         if background { return try await handOver(console) }
-        let client = try connection.client(for: url, output)
-        defer { connection.finish(client, console) }
+        let client = try client(for: url)
+        defer { finish(client, console) }
         if url.count == 1 {
             let name = file.map(Self.lastComponent) ?? guessedName(of: url[0])
             let listener = DownloadListener(console.progress(named: name), named: name)
@@ -189,8 +191,7 @@ struct DownloadCommand: NetworkCommand {
                 let name = guessedName(of: url)
                 let listener = DownloadListener(
                     console.progress(named: name, in: rows), named: name)
-                // Begun here and not in the tasks, whose order nobody knows: so they come in that
-                // of the command.
+                // Tasks start in any order, so the downloads are started here.
                 let begun = Result { try command.start(url, client) }
                 group.addTask {
                     do {
@@ -223,9 +224,9 @@ struct DownloadCommand: NetworkCommand {
         if let status = statuses.first(where: { $0 != 0 }) { throw ToldFailure(status: status) }
     }
 
-    /// Starts a job for each file, and prints their ids.
+    /// Starts a background download for each file, and prints their ids.
     private func handOver(_ console: Console) async throws {
-        let session = try session.open(connection.configuration(for: url, output))
+        let session = try session.open(configuration(for: url))
         var status: Int32 = 0
         for url in url {
             do {
@@ -243,7 +244,7 @@ struct DownloadCommand: NetworkCommand {
         if status != 0 { throw ToldFailure(status: status) }
     }
 
-    /// The checksum that the file must have, if one was given.
+    /// The checksum of the options.
     private var expectedDigest: ExpectedDigest? {
         if let checksum { return checksum.digest }
         if let value = sha256.flatMap({ Hex.decode($0) }) {
@@ -252,12 +253,12 @@ struct DownloadCommand: NetworkCommand {
         return md5.flatMap { Hex.decode($0) }.map { ExpectedDigest(algorithm: .md5, value: $0) }
     }
 
-    /// The file to be, or the directory that it is to be in.
+    /// The path of the file, or of its directory.
     private var path: String {
         file ?? directory ?? (try? Directory.absolute("")) ?? "."
     }
 
-    /// Begins with one file.
+    /// Starts the download of a file.
     private func start(_ url: String, _ client: Client) throws -> WatchedTransfer {
         let (asked, path) = (try request(url), path)
         return try WatchedTransfer { observer throws(WherryError) in
@@ -265,9 +266,7 @@ struct DownloadCommand: NetworkCommand {
         }
     }
 
-    /// Tells of a file until it is there.
-    ///
-    /// - Returns: the report.
+    /// Shows the progress of a download until it ends, and returns its report.
     private func follow(_ transfer: WatchedTransfer, _ listener: DownloadListener) async throws
         -> JSONObject
     {
@@ -286,7 +285,7 @@ struct DownloadCommand: NetworkCommand {
         return result
     }
 
-    /// What is asked for one file.
+    /// The request for a file.
     private func request(_ url: String) throws -> Request {
         var request = Request(url)
         try connection.addHeaders(to: &request)
@@ -309,14 +308,14 @@ struct DownloadCommand: NetworkCommand {
     }
 }
 
-/// What the file will be called, as far as the URL tells.
+/// The name that a download of the URL probably gets.
 func guessedName(of url: String) -> String {
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init)
     return name.flatMap { $0.isEmpty ? nil : $0.removingPercentEncoding ?? $0 } ?? url
 }
 
-/// Tells of a download while it goes on.
+/// Shows the progress of a download.
 private final class DownloadListener: @unchecked Sendable {  // one event after the other
     private(set) var progress = TransferProgress()
     private let display: (any ProgressDisplay)?
@@ -330,22 +329,22 @@ private final class DownloadListener: @unchecked Sendable {  // one event after 
     func hear(_ event: TransferEvent) {
         switch event {
         case .progress(let progress):
-            // A look at the figures may overtake an event that was on its way.
+            // Events of a poll may overtake earlier ones.
             guard
                 progress.generation != self.progress.generation
                     || progress.completed >= self.progress.completed
             else { return }
             if self.progress.resumedAt == 0, progress.resumedAt > 0 {
-                display?.remark("goes on at \(Units.bytes(progress.resumedAt))")
+                display?.remark("resumes at \(Units.bytes(progress.resumedAt))")
             }
             self.progress = progress
             display?.update(progress)
         case .state(.waiting, let reason):
-            display?.remark("waits for another attempt" + because(reason))
+            display?.remark("waits before a retry" + because(reason))
         case .state(.restarted, let reason):
             display?.remark("starts from the beginning" + because(reason))
         case .state(_, .alreadyComplete):
-            display?.remark("is there already")
+            display?.remark("is already complete")
         default: break
         }
     }
@@ -354,10 +353,10 @@ private final class DownloadListener: @unchecked Sendable {  // one event after 
         reason.map { ": \($0.rawValue)" } ?? ""
     }
 
-    /// - Parameter verified: the checksum that was compared.
+    /// - Parameter verified: The name of the checksum that was verified.
     func finish(_ path: String?, hasGivenName: Bool, verified: String?) {
         let place = path.map { Self.shortened($0) }.flatMap { $0 == name ? nil : "saved as \($0)" }
-        let verified = verified.map { "\($0) is right" }
+        let verified = verified.map { "\($0) matches" }
         let notes = [verified, hasGivenName ? nil : place].compactMap { $0 }
         display?.finish(progress, note: notes.isEmpty ? nil : notes.joined(separator: ", "))
     }

@@ -1,4 +1,4 @@
-// Wherry: the short key of a cache entry.
+// Wherry: the short keys of cache entries.
 // SPDX-License-Identifier: Apache-2.0
 
 import Wherry

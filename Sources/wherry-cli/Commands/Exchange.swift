@@ -1,43 +1,45 @@
-// Wherry: one request sent, its answer printed while it arrives.
+// Wherry: sends a request, and prints the response while it arrives.
 // SPDX-License-Identifier: Apache-2.0
 
 import Wherry
 
-/// Sends a request and brings the answer to standard output or a file.
+/// Sends a request, and writes the response to standard output or a file.
 struct Exchange {
-    /// The longest JSON that is held back to be laid out; a longer one goes through as it came.
+    /// The maximum size of JSON that is indented. Larger JSON is printed unchanged, as it arrives.
     private static let longestPretty = 8 << 20
 
     private var request: Request
-    private let options: RequestOptions
+    private let command: any MethodCommand
     private let console: Console
 
-    init(_ request: Request, _ options: RequestOptions, _ console: Console) {
+    init(_ request: Request, _ command: any MethodCommand, _ console: Console) {
         self.request = request
-        self.options = options
+        self.command = command
         self.console = console
     }
 
+    private var options: RequestOptions { command.request }
+
     func run() async throws {
-        guard options.caching.isUsed, let problem = options.caching.storage.problem() else {
+        guard command.caching.isUsed, let problem = command.caching.storageProblem() else {
             return try await perform(isStored: true)
         }
-        // A request for stored responses alone cannot do without.
-        guard options.caching.usesNetwork else { throw problem }
-        console.note("warning: nothing is cached: \(Report.message(of: problem))")
+        // A request that may not use the network needs the storage.
+        guard command.caching.usesNetwork else { throw problem }
+        console.note("warning: the response cannot be stored: \(Report.message(of: problem))")
         var uncached = self
         uncached.request.cachePolicy = .off
         try await uncached.perform(isStored: false)
     }
 
-    /// - Parameter isStored: whether there is a folder to store in.
+    /// - Parameter isStored: Whether responses can be stored.
     private func perform(isStored: Bool) async throws {
-        let client = try options.connection.client(for: [request.url], options.printing) {
-            if isStored { options.caching.storage.apply(to: &$0) }
+        let client = try command.client(for: [request.url]) {
+            if isStored { command.caching.applyStorage(to: &$0) }
         }
-        defer { options.connection.finish(client, console) }
+        defer { command.finish(client, console) }
         do {
-            if options.printing.jsonOutput && !options.hasFile {
+            if command.output.jsonOutput && !options.hasFile {
                 try await collect(client)
             } else {
                 try await stream(client)
@@ -47,7 +49,7 @@ struct Exchange {
         }
     }
 
-    /// The body goes into the JSON object of the result.
+    /// Puts the body into the JSON object of the result.
     private func collect(_ client: Client) async throws {
         let response = try await client.send(request)
         var result = Report.success(response)
@@ -55,23 +57,23 @@ struct Exchange {
         try console.print(result)
     }
 
-    /// Says that a stored answer may no longer be what the server would say.
+    /// Notes that a stored response may be out of date.
     private func noteAge(of response: Response) {
         guard response.isStale, !response.isRevalidated, !console.isJSON else { return }
-        console.note("A stored answer, older than it should be: the server did not confirm it.")
+        console.note("This stored response is stale, and the server did not confirm it.")
     }
 
     private func stream(_ client: Client) async throws {
         var file: OutputFile?
-        // Before the request, so that a file that cannot be written fails without traffic.
+        // Before the request: if the file cannot be written, nothing is sent.
         if case .file(let path) = options.place { file = try OutputFile(path) }
         let streamed: StreamedResponse
         do {
             var request = request
-            // Without this there are no figures of speed.
+            // The speed needs progress events.
             if options.hasFile { request.set(.wantProgress, 1) }
-            // Also a body that is larger than what memory may hold.
-            request.cachesStream = options.caching.isUsed
+            // Store the body even if it is too large for memory.
+            request.cachesStream = command.caching.isUsed
             streamed = try await client.stream(request)
         } catch {
             try showRefusal(error)
@@ -92,7 +94,7 @@ struct Exchange {
         try output.finish()
         progress?.finish(streamed.body.transfer.progress, note: nil)
         if streamed.body.isLengthUnverified { console.noteUnverifiedLength() }
-        if options.printing.jsonOutput {
+        if command.output.jsonOutput {
             var result = Report.success(streamed.head)
             if streamed.body.isLengthUnverified { result["length_unverified"] = true }
             result["file"] = output.path.map { .string($0) }
@@ -101,9 +103,9 @@ struct Exchange {
         }
     }
 
-    /// A new file with the name that the server suggests.
+    /// Creates the file that the server names.
     ///
-    /// - Throws: `exists` for a file that is there. The server chose the name, so it must replace nothing.
+    /// - Throws: `exists` if the file exists: a server must not choose which file is replaced.
     private func suggestedFile(for head: Response) throws -> OutputFile {
         let name = SuggestedFileName.choose(
             contentDisposition: head.header("content-disposition"), url: options.url)
@@ -131,7 +133,7 @@ struct Exchange {
             } else {
                 try output.write(piece)
             }
-            // Ten figures a second are enough; pieces come faster.
+            // Ten updates per second are enough.
             if let progress, ContinuousClock.now - told >= .milliseconds(100) {
                 told = .now
                 progress.update(body.transfer.progress)
@@ -140,12 +142,12 @@ struct Exchange {
         if isHolding, !held.isEmpty { try output.write(JSONText.lines(Bytes(held), on: .output)) }
     }
 
-    /// The server's own words about a refusal: to standard output, or to standard error where a
-    /// file was to take the answer.
+    /// Prints the body of an error response: to standard output, or to standard error if the response
+    /// would have been written to a file.
     private func showRefusal(_ error: WherryError) throws {
-        guard let response = error.response, !options.printing.jsonOutput else { return }
+        guard let response = error.response, !command.output.jsonOutput else { return }
         if options.hasFile {
-            if !options.printing.quiet, !options.fail, !response.body.isEmpty {
+            if !command.output.quiet, !options.fail, !response.body.isEmpty {
                 console.note(String(response.text.prefix(2000)).printableLines)
             }
             return
@@ -161,7 +163,7 @@ struct Exchange {
     }
 
     private var showsHead: Bool {
-        (options.include || request.method == "HEAD") && !options.printing.jsonOutput
+        (options.include || request.method == "HEAD") && !command.output.jsonOutput
     }
 
     private func layout(of response: Response) -> Bool {
@@ -171,7 +173,7 @@ struct Exchange {
 
     private func head(of response: Response) -> String { Self.head(of: response) }
 
-    /// The status and the header fields as they are printed, those of informational responses first.
+    /// The status and headers as printed, those of informational responses first.
     static func head(of response: Response) -> String {
         var text = ""
         for early in response.informational { text += head(early.status, early.headers) }

@@ -1,4 +1,4 @@
-// Wherry: the command that looks at pictures and makes them smaller.
+// Wherry: the command that compresses and inspects pictures.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,7 +8,7 @@ import WherryImaging
 struct ImageCommand: NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "image",
-        abstract: "Make a picture smaller, or tell what it is; nothing is sent.",
+        abstract: "Compress or inspect a picture, without sending anything.",
         discussion: """
             EXAMPLES
               wherry image beach.jpg small.jpg --quality 0.5 --max-width 1600
@@ -16,9 +16,9 @@ struct ImageCommand: NetworkCommand {
               wherry image beach.png beach.jpg --overwrite
               wherry image beach.jpg --info
 
-            The same work as that of an upload: places and other metadata are left out, and the \
-            picture is turned upright. The extension of the result chooses its format: .jpg or \
-            .png. With another name, the format stays what it was, unless --format is given. \
+            The result is what 'wherry upload' would send: GPS positions and other metadata are \
+            removed, and the picture is rotated upright. The extension of the result, .jpg or .png, \
+            sets its format; with any other name the format stays the same unless --format is given. \
             An existing file is replaced only with --overwrite. - is standard input or output.
             """)
 
@@ -26,10 +26,10 @@ struct ImageCommand: NetworkCommand {
     var input: String
 
     @Argument(
-        help: "The file of the new picture; - is standard output.", completion: .file())
+        help: "The file for the result; - is standard output.", completion: .file())
     var result: String?
 
-    @Flag(help: "Tell size, kind and metadata; decode and write nothing.")
+    @Flag(help: "Print the format, the size, and the kinds of metadata, and write nothing.")
     var info = false
 
     @Flag(help: "Replace an existing file.")
@@ -40,20 +40,20 @@ struct ImageCommand: NetworkCommand {
 
     mutating func validate() throws {
         if info, result != nil {
-            throw ValidationError("--info writes nothing: leave \(result ?? "") out.")
+            throw ValidationError("--info writes no file. Leave out \(result ?? "").")
         }
         if !info, result == nil {
-            throw ValidationError("There is no place for the new picture; --info needs none.")
+            throw ValidationError("No file for the result. Name one, or use --info.")
         }
         if result == "-", output.jsonOutput {
             throw ValidationError(
-                "--json-output prints to standard output, where - would write the picture.")
+                "--json-output and the result - both write to standard output. Leave one of them out.")
         }
         if let result, let named = try PictureFormat(fileName: result),
             let given = compression.givenFormat, given != .keep, given != named
         {
             throw ValidationError(
-                "--format \(given) does not fit the name \(result): leave one of them out.")
+                "--format \(given) contradicts the name \(result). Change one of them.")
         }
     }
 
@@ -121,8 +121,8 @@ struct ImageCommand: NetworkCommand {
         let more = [
             (info.orientation != 1, "orientation \(info.orientation)"),
             (info.hasAlpha, "alpha"), (info.isProgressive, kind == "PNG" ? "interlaced" : "progressive"),
-            (info.isAnimated, "animated"), (info.hasICC, "colour profile"),
-            (info.hasEXIF && !info.hasGPS, "EXIF"), (info.hasGPS, "EXIF with a place"),
+            (info.isAnimated, "animated"), (info.hasICC, "color profile"),
+            (info.hasEXIF && !info.hasGPS, "EXIF"), (info.hasGPS, "EXIF with GPS"),
         ]
         for (isSet, word) in more where isSet { line += ", " + word }
         try console.print(line)

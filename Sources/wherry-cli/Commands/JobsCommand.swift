@@ -1,4 +1,4 @@
-// Wherry: looking at jobs in the background, and steering them.
+// Wherry: the commands that list and control background jobs.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,7 +8,7 @@ import WherrySystem
 struct JobsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
-        abstract: "Look at jobs in the background, and pause, resume, cancel and follow them.",
+        abstract: "List, follow, pause, resume, and cancel background jobs.",
         discussion: """
             EXAMPLES
               wherry jobs list
@@ -27,7 +27,7 @@ struct JobsCommand: ParsableCommand {
         ])
 }
 
-/// A command that asks a session.
+/// A command about a session.
 protocol SessionCommand: NetworkCommand {
     var session: SessionOptions { get }
     func perform(_ session: BackgroundSession, _ console: Console) async throws
@@ -39,12 +39,12 @@ extension SessionCommand {
     }
 }
 
-/// Which jobs are meant.
+/// A selection of jobs.
 struct JobChoice: ParsableArguments, Sendable {
     @Argument(help: JobName.help, transform: { try JobName($0) })
     var job: [JobName] = []
 
-    @Flag(help: "Every job of the session.")
+    @Flag(help: "All jobs of the session.")
     var all = false
 
     @OptionGroup var urls: JobURLs
@@ -55,14 +55,14 @@ struct JobChoice: ParsableArguments, Sendable {
         }
     }
 
-    /// The jobs that are there; those that were named in that order.
+    /// The selected jobs, in the order of their names.
     func find(in session: BackgroundSession) async throws -> [BackgroundJob] {
         if let jobs = try await urls.find(in: session) { return jobs }
         let jobs = try await session.jobs()
         return all ? jobs : try job.map { try Self.find($0, in: jobs) }
     }
 
-    /// - Throws: `not_found` for a name of none or of several.
+    /// - Throws: `not_found` if the name matches no job or several.
     static func find(_ name: JobName, in jobs: [BackgroundJob]) throws(WherryError) -> BackgroundJob {
         let found = jobs.filter { name.matches($0) }
         guard let first = found.first, found.count == 1 else {
@@ -79,7 +79,7 @@ struct JobChoice: ParsableArguments, Sendable {
 /// Jobs by their URLs.
 struct JobURLs: ParsableArguments, Sendable {
     @Option(
-        name: .customLong("url"), help: "Every job of URL, with any query. May be repeated.",
+        name: .customLong("url"), help: "Every job of this URL, with any query; repeatable.",
         transform: { try Address.complete($0) })
     var url: [String] = []
 
@@ -97,7 +97,7 @@ struct JobURLs: ParsableArguments, Sendable {
 
 struct JobsListCommand: SessionCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Print the jobs of the session, a line each, oldest first.",
+        commandName: "list", abstract: "List the jobs of the session, oldest first.",
         discussion: "EXAMPLES\n  wherry jobs list --session photos")
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
@@ -120,7 +120,7 @@ struct JobsListCommand: SessionCommand {
 
 struct JobsShowCommand: SessionCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print what is known of a job.",
+        commandName: "show", abstract: "Print the details of a job.",
         discussion: "EXAMPLES\n  wherry jobs show 3f2a91 --json-output")
     @Argument(
         help: "The id of the job, at least 4 digits from its beginning, or its file.",
@@ -136,7 +136,7 @@ struct JobsShowCommand: SessionCommand {
     }
 }
 
-/// A verb over some jobs.
+/// A command that changes jobs.
 protocol JobsVerbCommand: SessionCommand {
     var choice: JobChoice { get }
     func apply(to job: BackgroundJob, of session: BackgroundSession) async throws(WherryError)
@@ -147,7 +147,7 @@ extension JobsVerbCommand {
         var status: Int32 = 0
         let jobs = try await choice.find(in: session)
         var failures: [String: WherryError] = [:]
-        // The newest first: otherwise each job that stops lets one begin that waits.
+        // The newest first; otherwise each job that stops would let a waiting one start.
         for job in jobs.reversed() {
             failures[job.id] = await failure { () async throws(WherryError) in
                 try await apply(to: job, of: session)
@@ -168,7 +168,7 @@ extension JobsVerbCommand {
     }
 }
 
-/// Why something did not go well; `nil` if it did.
+/// Returns the error that `body` throws.
 private func failure(
     _ body: () async throws(WherryError) -> Void
 ) async -> WherryError? {
@@ -182,7 +182,7 @@ private func failure(
 
 struct JobsPauseCommand: JobsVerbCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Stop jobs until they are resumed; what has come is kept.",
+        commandName: "pause", abstract: "Pause jobs, and keep what they have downloaded.",
         discussion: "EXAMPLES\n  wherry jobs pause --all")
     @OptionGroup var choice: JobChoice
     @OptionGroup(title: "SESSION") var session: SessionOptions
@@ -195,7 +195,7 @@ struct JobsPauseCommand: JobsVerbCommand {
 
 struct JobsResumeCommand: JobsVerbCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Let paused and interrupted jobs go on.",
+        commandName: "resume", abstract: "Resume paused and interrupted jobs.",
         discussion: "EXAMPLES\n  wherry jobs resume 3f2a91")
     @OptionGroup var choice: JobChoice
     @OptionGroup(title: "SESSION") var session: SessionOptions
@@ -208,7 +208,7 @@ struct JobsResumeCommand: JobsVerbCommand {
 
 struct JobsCancelCommand: JobsVerbCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "End jobs and delete what they had brought.",
+        commandName: "cancel", abstract: "Cancel jobs, and delete what they have downloaded.",
         discussion: "EXAMPLES\n  wherry jobs cancel debian.iso")
     @OptionGroup var choice: JobChoice
     @OptionGroup(title: "SESSION") var session: SessionOptions
@@ -221,7 +221,7 @@ struct JobsCancelCommand: JobsVerbCommand {
 
 struct JobsCleanCommand: SessionCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clean", abstract: "Take jobs that are over off the list, and print them.",
+        commandName: "clean", abstract: "Remove finished jobs from the list, and print them.",
         discussion: "EXAMPLES\n  wherry jobs clean --json-output")
     @Argument(help: JobName.help, transform: { try JobName($0) })
     var job: [JobName] = []
@@ -244,7 +244,7 @@ struct JobsCleanCommand: SessionCommand {
             if let error = await failure({ () async throws(WherryError) in
                 try await session.acknowledge(job.id)
             }) {
-                // Another program was first.
+                // Another program has acknowledged the job.
                 guard error.reason == ErrorReason.notFound.rawValue else { throw error }
                 continue
             }
@@ -260,14 +260,14 @@ struct JobsCleanCommand: SessionCommand {
 struct JobsFollowCommand: SessionCommand {
     static let configuration = CommandConfiguration(
         commandName: "follow",
-        abstract: "Tell how far jobs are until they are over; the exit status is theirs.",
+        abstract: "Show the progress of jobs until they end, and exit with their status.",
         discussion: """
             EXAMPLES
               wherry jobs follow
               wherry jobs follow debian.iso --progress json
 
-            Without names it follows all that are not over. Ctrl-C ends the command and no job. It \
-            takes note of nothing: other programs are told of the ends as well.
+            Without names, it follows all unfinished jobs. Ctrl-C ends the command, but no job. The \
+            command acknowledges no job, so other programs still receive its result.
             """)
     @Argument(help: JobName.help, transform: { try JobName($0) })
     var job: [JobName] = []
@@ -293,7 +293,7 @@ struct JobsFollowCommand: SessionCommand {
         if let status = statuses.first(where: { $0 != 0 }) { throw ToldFailure(status: status) }
     }
 
-    /// Follows one job to its end. Returns its status.
+    /// Follows a job until it ends, and returns its exit status.
     private static func follow(
         _ job: BackgroundJob, of session: BackgroundSession, _ console: Console,
         _ display: JobDisplay
@@ -309,7 +309,7 @@ struct JobsFollowCommand: SessionCommand {
                 if console.isJSON { try console.print(JobReport.object(now)) }
                 return 0
             }
-            // Interrupted: nothing is said of the job, which goes on.
+            // Interrupted. The job continues.
             display.stop()
             return Interrupts.status ?? ExitStatus.other.rawValue
         } catch {
@@ -319,7 +319,7 @@ struct JobsFollowCommand: SessionCommand {
     }
 }
 
-/// Tells of one job while it goes on.
+/// Shows the progress of a job.
 private final class JobDisplay: @unchecked Sendable {  // one change after the other
     private let display: (any ProgressDisplay)?
     private var state: TransferState?

@@ -1,27 +1,46 @@
-// Wherry: the commands that are one HTTP method each.
+// Wherry: the commands for HTTP methods.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
 import Wherry
 
-/// A command that sends one request and prints the answer.
-protocol MethodCommand: NetworkCommand {
+/// A command that sends a request and prints the response.
+protocol MethodCommand: ConnectingCommand {
     static var method: String { get }
-    var options: RequestOptions { get }
+    var request: RequestOptions { get }
+    var caching: CacheOptions { get }
     var body: BodyOptions? { get }
-    /// Whether standard input is the body if no option gives one.
+    /// Whether piped standard input is the body if no option sets one.
     static var takesPipedBody: Bool { get }
 }
 
 extension MethodCommand {
-    var output: OutputOptions { options.printing }
     var body: BodyOptions? { nil }
     static var takesPipedBody: Bool { ["POST", "PUT", "PATCH"].contains(method) }
 
+    func validate() throws {
+        if output.jsonOutput, request.outputPath == "-" {
+            throw ValidationError("--json-output and --output - both write to standard output. Leave one of them out.")
+        }
+    }
+
     mutating func perform(_ console: Console) async throws {
-        var request = try options.request(Self.method)
-        if let body { try body.apply(to: &request, Self.takesPipedBody ? console : nil) }
-        try await Exchange(request, options, console).run()
+        try await Exchange(makeRequest(console), self, console).run()
+    }
+
+    private func makeRequest(_ console: Console) throws -> Request {
+        var made = try request.makeRequest(Self.method)
+        try connection.addHeaders(to: &made)
+        caching.apply(to: &made)
+        // The timed cache ignores Vary, so all headers count. The HTTP cache obeys Vary, but responses
+        // to requests with cookies are always private to these cookies.
+        if caching.isTimed {
+            made.cacheHeaders = made.headers.fields.map(\.name)
+        } else if made.headers.contains("Cookie") || !connection.cookie.isEmpty {
+            made.cacheHeaders = ["Cookie"]
+        }
+        if let body { try body.apply(to: &made, Self.takesPipedBody ? console : nil) }
+        return made
     }
 
     static func configure(_ abstract: String, _ examples: String...) -> CommandConfiguration {
@@ -43,57 +62,87 @@ extension MethodCommand {
 struct GetCommand: MethodCommand {
     static let method = "GET"
     static let configuration = configure(
-        "Ask for a resource and print it.",
+        "Send a GET request and print the response.",
         "get https://example.org/api --param page=2 --header 'Accept: application/json'",
         "get https://example.org/report.pdf -o report.pdf",
         "get example.org -X OPTIONS")
-    @OptionGroup(title: "REQUEST") var options: RequestOptions
+    @OptionGroup(title: "REQUEST") var request: RequestOptions
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
 }
 
 struct HeadCommand: MethodCommand {
     static let method = "HEAD"
     static let configuration = configure(
-        "Ask for status and header fields only, and print them.",
+        "Send a HEAD request and print the status and headers.",
         "head https://example.org/report.pdf")
-    @OptionGroup(title: "REQUEST") var options: RequestOptions
+    @OptionGroup(title: "REQUEST") var request: RequestOptions
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
 }
 
 struct PostCommand: MethodCommand {
     static let method = "POST"
     static let configuration = configure(
-        "Send a body and print the response.",
+        "Send a POST request and print the response.",
         "post https://example.org/notes --json '{\"text\": \"hello\"}'",
         "post https://example.org/login --field user=skye --field pass@password.txt",
         "post https://example.org/import --data @table.csv --header 'Content-Type: text/csv'",
         "post https://example.org/import < table.csv")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
-    @OptionGroup(title: "REQUEST") var options: RequestOptions
+    @OptionGroup(title: "REQUEST") var request: RequestOptions
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
     var body: BodyOptions? { bodyOptions }
 }
 
 struct PutCommand: MethodCommand {
     static let method = "PUT"
     static let configuration = configure(
-        "Put a body in place of a resource.", "put https://example.org/notes/1 --json @note.json")
+        "Send a PUT request and print the response.", "put https://example.org/notes/1 --json @note.json")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
-    @OptionGroup(title: "REQUEST") var options: RequestOptions
+    @OptionGroup(title: "REQUEST") var request: RequestOptions
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
     var body: BodyOptions? { bodyOptions }
 }
 
 struct PatchCommand: MethodCommand {
     static let method = "PATCH"
     static let configuration = configure(
-        "Change a resource.", "patch https://example.org/notes/1 --json '{\"done\": true}'")
+        "Send a PATCH request and print the response.", "patch https://example.org/notes/1 --json '{\"done\": true}'")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
-    @OptionGroup(title: "REQUEST") var options: RequestOptions
+    @OptionGroup(title: "REQUEST") var request: RequestOptions
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
     var body: BodyOptions? { bodyOptions }
 }
 
 struct DeleteCommand: MethodCommand {
     static let method = "DELETE"
     static let configuration = configure(
-        "Delete a resource.", "delete https://example.org/notes/1")
+        "Send a DELETE request and print the response.", "delete https://example.org/notes/1")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
-    @OptionGroup(title: "REQUEST") var options: RequestOptions
+    @OptionGroup(title: "REQUEST") var request: RequestOptions
+    @OptionGroup(title: "CACHE") var caching: CacheOptions
+    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
     var body: BodyOptions? { bodyOptions }
 }

@@ -1,4 +1,4 @@
-// Wherry: the command that tells whether a network can be reached.
+// Wherry: the command that reports whether a network is reachable.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -7,7 +7,7 @@ import Wherry
 struct ReachCommand: NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "reach",
-        abstract: "Tell whether a host or any network can be reached, and over what.",
+        abstract: "Report whether a host or any network is reachable, and over which interface.",
         discussion: """
             EXAMPLES
               wherry reach && wherry download https://example.org/big.iso
@@ -15,41 +15,41 @@ struct ReachCommand: NetworkCommand {
               wherry reach --wait 30
               wherry reach --probe https://example.org/ping
 
-            It goes by the links and routes of this machine: nothing is sent without --probe, and \
-            whether anybody answers is not known. The exit status is 0 where there is a way and 4 \
-            where there is none.
+            The command inspects the network interfaces and routes of this machine. It sends nothing \
+            without --probe, so it does not know whether the host responds. The exit status is 0 if the \
+            host or network is reachable, and 4 if it is not.
             """)
 
-    @Argument(help: "A host name or an address; any network without it.")
+    @Argument(help: "A host name or an address. (default: any network)")
     var host: String?
 
-    @Flag(help: "Go on, and tell every change until Ctrl-C.")
+    @Flag(help: "Report every change until Ctrl-C.")
     var watch = false
 
     @Option(
-        help: ArgumentHelp("Wait so many seconds for a way, at most.", valueName: "seconds"))
+        help: ArgumentHelp("Wait up to this long until it is reachable.", valueName: "seconds"))
     var wait: Double?
 
     @Option(
         help: ArgumentHelp(
-            "A server that has to answer too: tcp://host:port, or a URL answered with 200 to 299.",
+            "Also require a server to respond: tcp://host:port, or a URL, with a status from 200 to 299.",
             valueName: "url"))
     var probe: String?
 
-    @Option(help: ArgumentHelp("Ask it every so many seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time between probes.", valueName: "seconds"))
     var probeInterval: Double = 30
 
-    @Flag(help: "With --watch: tell every look, also where nothing changed.")
+    @Flag(help: "With --watch, report every check, even without a change.")
     var raw = false
 
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
-        if watch, wait != nil { throw ValidationError("--watch and --wait exclude each other.") }
-        if raw, !watch { throw ValidationError("--raw goes with --watch.") }
+        if watch, wait != nil { throw ValidationError("--watch and --wait cannot be combined.") }
+        if raw, !watch { throw ValidationError("--raw needs --watch.") }
         for seconds in [wait, probeInterval].compactMap(\.self)
         where !(0...1_000_000_000).contains(seconds) {
-            throw ValidationError("\(seconds) is no number of seconds to wait.")
+            throw ValidationError("\(seconds) seconds is out of range.")
         }
     }
 

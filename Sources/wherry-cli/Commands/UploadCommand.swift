@@ -5,19 +5,19 @@ import ArgumentParser
 import Wherry
 import WherryImaging
 
-struct UploadCommand: NetworkCommand {
+struct UploadCommand: ConnectingCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload",
-        abstract: "Upload pictures as a form, made smaller on the way.",
+        abstract: "Compress pictures and upload them as a form.",
         discussion: """
             EXAMPLES
               wherry upload https://example.org/photos beach.jpg
               wherry upload https://example.org/photos *.jpg --quality 0.5 --max-width 1600
-              wherry upload https://example.org/album a.png b.png --name photo --field album=Ferien
+              wherry upload https://example.org/album a.png b.png --name photo --field album=summer
               wherry upload https://example.org/photos beach.jpg --detach
 
-            Places and other metadata are left out, and pictures are turned upright. One broken \
-            picture fails the upload before a byte is sent.
+            GPS positions and other metadata are removed, and pictures are rotated upright. If one \
+            picture cannot be read, nothing is sent.
             """)
 
     @Argument(
@@ -30,38 +30,38 @@ struct UploadCommand: NetworkCommand {
 
     @OptionGroup var compression: CompressionOptions
 
-    @Option(help: ArgumentHelp("The name of the pictures' fields.", valueName: "name"))
+    @Option(help: ArgumentHelp("The field name of the pictures.", valueName: "name"))
     var name = "image"
 
     @Option(
         help: ArgumentHelp(
-            "How fields of several pictures are named.",
-            discussion: "index: image0, image1; repeat: image, image; brackets: image[].",
+            "How the fields of several pictures are named.",
+            discussion: "index: image0, image1; repeat: image, image; brackets: image[], image[].",
             valueName: "style"))
     var names = NameStyle.index
 
     @Option(
         help: ArgumentHelp(
-            "A text field of the form; may be given again. name@FILE and name@- read the value.",
+            "Add a text field; repeatable. name@FILE and name@- read the value from a file or standard input.",
             valueName: "name=value"))
     var field: [PairArgument] = []
 
     @Option(
         help: ArgumentHelp(
-            "Send each picture in a request of its own, so many at once; what failed is told, and keeps no other back.",
+            "Send each picture in a separate request, at most this many at once. If one fails, the others are still sent.",
             valueName: "count"))
     var separate: Int?
 
     @Option(
         help: ArgumentHelp(
-            "With --separate, how often a picture is sent again whose failure may pass. (default: 0)",
+            "With --separate, the maximum number of retries of a picture after a transient failure. (default: 0)",
             valueName: "count"))
     var retries: Int?
 
     @Option(
         help: ArgumentHelp(
-            "What to do with files that cannot be read as JPEG or PNG. (default: fail)",
-            discussion: "fail: send nothing; skip: leave them out; send: send them as they are, with all metadata.",
+            "What to do with files that are not readable JPEG or PNG. (default: fail)",
+            discussion: "fail: send nothing; skip: omit them; send: send them unchanged, with all metadata.",
             valueName: "mode"))
     var unreadable: UnreadableMode?
 
@@ -70,60 +70,63 @@ struct UploadCommand: NetworkCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A further field in the head of each picture's part; may be given again.",
+            "Add a header to the part of each picture; repeatable.",
             valueName: "field"))
     var partHeader: [HeaderArgument] = []
 
-    @Flag(help: "Send names of files that are not ASCII as filename* too.")
+    @Flag(help: "Also send filename* for file names that are not ASCII.")
     var extendedNames = false
 
     @Option(
         help: ArgumentHelp(
-            "Send the digest of each picture in the head of its part: md5, sha256 or sha512.",
+            "Send the digest of each picture in the headers of its part.",
             valueName: "kind"))
     var partDigests: DigestKindArgument?
 
-    @OptionGroup var digest: BodyDigestOption
+    @Option(help: DigestKindArgument.bodyHelp)
+    var bodyDigest: DigestKindArgument?
 
-    @Flag(name: .shortAndLong, help: "Print no body for an error status; the exit status is 3 either way.")
+    @Flag(name: .shortAndLong, help: "Do not print the body of an error response. The exit status is 3 in any case.")
     var fail = false
 
     @Flag(
         help: ArgumentHelp(
-            "Hand the form over to a process of its own, pictures encoded, and print the id of its job.",
-            discussion: "wherry jobs tells what becomes of it."))
+            "Upload in the background, and print the id of the job.",
+            discussion: "Use 'wherry jobs' to see and control it."))
     var detach = false
 
     @OptionGroup(title: "SESSION") var session: SessionOptions
     @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
+    @OptionGroup(title: "PROXY") var proxy: ProxyOptions
+    @OptionGroup(title: "TLS") var tls: TLSOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
-        if picture.isEmpty { throw ValidationError("There is no picture to upload.") }
+        if picture.isEmpty { throw ValidationError("No picture to upload. Name JPEG or PNG files.") }
         if skipBroken, let unreadable, unreadable != .skip {
-            throw ValidationError("--skip-broken and --unreadable \(unreadable.rawValue) exclude each other.")
+            throw ValidationError("--skip-broken and --unreadable \(unreadable.rawValue) cannot be combined.")
         }
         if let separate, !(1...1000).contains(separate) {
             throw ValidationError("--separate takes 1 to 1000, not \(separate).")
         }
         if let retries, !(0...1000).contains(retries) || separate == nil {
-            throw ValidationError("--retries takes 0 to 1000, and goes with --separate.")
+            throw ValidationError("--retries takes 0 to 1000, and needs --separate.")
         }
         if !detach && session.isGiven {
             throw ValidationError(
-                "--session and --state-dir are of jobs in the background: --detach.")
+                "--session and --state-dir need --detach.")
         }
         if detach && separate != nil {
             throw ValidationError(
-                "--separate needs somebody who hears of each picture; --detach each with a command.")
+                "--separate and --detach cannot be combined. Run the command for each picture instead.")
         }
     }
 
     mutating func perform(_ console: Console) async throws {
         let request = try makeRequest()
         if detach { return try await handOver(request, console) }
-        let client = try connection.client(for: [url], output)
-        defer { connection.finish(client, console) }
+        let client = try client(for: [url])
+        defer { finish(client, console) }
         let label =
             picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
         let listener = UploadListener(
@@ -138,7 +141,7 @@ struct UploadCommand: NetworkCommand {
             if fail { error = error.with { $0.response = $0.response?.bodiless } }
             listener.stop()
             if !console.isJSON {
-                // The complaint that follows is about the first, or about the upload as a whole.
+                // The message that follows names the first picture, or the upload as a whole.
                 let isNamed = error.failedImages.count < 2 || separate == nil
                 for image in error.failedImages.dropFirst(isNamed ? 1 : 0)
                 where image.error?.message != error.message {
@@ -164,9 +167,9 @@ struct UploadCommand: NetworkCommand {
         }
     }
 
-    /// Starts a job for the form, and prints its id.
+    /// Starts a background upload, and prints its id.
     private func handOver(_ request: Request, _ console: Console) async throws {
-        let session = try session.open(connection.configuration(for: [url], output))
+        let session = try session.open(configuration(for: [url]))
         let id = try await session.upload(request)
         guard console.isJSON else { return try console.print(id) }
         try console.print(["ok": true, "job": .string(id), "url": .string(url)])
@@ -201,7 +204,7 @@ struct UploadCommand: NetworkCommand {
         request.unreadableImages = skips ? .skip : unreadable?.mode
         if extendedNames { request.sendsExtendedNames = true }
         request.partDigests = partDigests?.digest
-        request.bodyDigest = digest.bodyDigest?.digest
+        request.bodyDigest = bodyDigest?.digest
         try connection.addHeaders(to: &request)
         return request
     }

@@ -1,10 +1,10 @@
-// Wherry: a transfer followed to its end.
+// Wherry: observes a transfer until it ends.
 // SPDX-License-Identifier: Apache-2.0
 
 import Wherry
 import WherrySystem
 
-/// Hears of one transfer and hands its events on in their order.
+/// Observes a transfer, and passes its events on in order.
 private final class EventRelay: TransferObserver {
     let events: AsyncStream<TransferEvent>
     private let continuation: AsyncStream<TransferEvent>.Continuation
@@ -18,8 +18,8 @@ private final class EventRelay: TransferObserver {
         if case .done = event { continuation.finish() }
     }
 
-    /// Looks at the figures ten times a second until the task is cancelled, since no event says
-    /// that nothing comes any more. While events say how far it is, it says nothing.
+    /// Reads the progress ten times a second until the task is cancelled, because no event reports that
+    /// a transfer stalls. Passes nothing on while events arrive.
     func tick(_ transfer: Transfer) async {
         var last = TransferProgress()
         while (try? await Task.sleep(for: .milliseconds(100))) != nil {
@@ -31,25 +31,25 @@ private final class EventRelay: TransferObserver {
     }
 }
 
-/// A transfer under way, and what is heard of it from its start on.
+/// A running transfer, with its events from the start.
 struct WatchedTransfer: Sendable {
     private let relay: EventRelay
     private let transfer: Transfer
 
-    /// Starts it.
+    /// Starts the transfer.
     init(_ start: (any TransferObserver) throws(WherryError) -> Transfer) throws(WherryError) {
         relay = EventRelay()
         transfer = try start(relay)
     }
 
-    /// Calls `hear` with each of its events, and returns how it ended. To be called once.
+    /// Calls `hear` with each event, and returns the outcome. Call it once.
     ///
-    /// Cancelling the task cancels the transfer, whose end is still waited for.
+    /// Cancelling the task cancels the transfer, but still waits until it ends.
     func outcome(_ hear: @escaping @Sendable (TransferEvent) -> Void) async -> TransferOutcome {
         let ticker = Task { await relay.tick(transfer) }
         defer { ticker.cancel() }
         return await withTaskCancellationHandler {
-            // A task of its own: in a cancelled one the events would end before the end.
+            // A detached task: in a cancelled task, the events would end before the transfer does.
             await Task {
                 for await event in relay.events {
                     if case .done(let outcome) = event { return outcome }
@@ -63,7 +63,7 @@ struct WatchedTransfer: Sendable {
     }
 }
 
-/// Starts a transfer, calls `hear` with each of its events, and returns how it ended.
+/// Starts a transfer, calls `hear` with each event, and returns the outcome.
 func watch(
     _ start: (any TransferObserver) throws(WherryError) -> Transfer,
     _ hear: @escaping @Sendable (TransferEvent) -> Void

@@ -1,4 +1,4 @@
-// Wherry: the options that make a request's body.
+// Wherry: the options for the body of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -7,42 +7,43 @@ import Wherry
 struct BodyOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "A JSON body: the text itself, @FILE, or @- for standard input.", valueName: "text"))
+            "Send JSON: the text, @FILE, or @- for standard input.", valueName: "text"))
     var json: String?
 
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "A body of bytes: the text itself, @FILE (streamed), or @- for standard input. '' sends no body.",
+            "Send bytes: the text, @FILE (streamed), or @- for standard input. '' sends no body.",
             discussion: "Several are joined with &. As in curl, the type is application/x-www-form-urlencoded "
-                + "unless --header says another. Unlike curl, a file is sent with its line ends.",
+                + "unless --header sets another. Unlike curl, a file keeps its line breaks.",
             valueName: "text"))
     var data: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A field of a URL-encoded form; may be given again. name@FILE and name@- read the value.",
+            "Add a field of a URL-encoded form; repeatable. name@FILE and name@- read the value from a file or standard input.",
             valueName: "name=value"))
     var field: [PairArgument] = []
 
     @Option(
         help: ArgumentHelp(
-            "Code the body before it is sent: gzip or deflate. The server must know it.",
+            "Compress the body. The server has to support it.",
             valueName: "coding"))
     var bodyCoding: BodyCodingArgument?
 
-    @OptionGroup var digest: BodyDigestOption
+    @Option(help: DigestKindArgument.bodyHelp)
+    var bodyDigest: DigestKindArgument?
 
     mutating func validate() throws {
         let kinds = [json != nil, !data.isEmpty, !field.isEmpty]
         if kinds.count(where: { $0 }) > 1 {
-            throw ValidationError("A body is one of --json, --data and --field.")
+            throw ValidationError("Use only one of --json, --data, and --field.")
         }
     }
 
-    /// Gives the request the body that the options describe.
+    /// Sets the body of the request.
     ///
-    /// - Parameter console: given where piped standard input is the body if no option gives one.
+    /// - Parameter console: If not `nil`, piped standard input is the body if no option sets one.
     func apply(to request: inout Request, _ console: Console?) throws {
         request.body = try body(named: request.headers)
         if let console, json == nil, data.isEmpty, field.isEmpty,
@@ -51,18 +52,18 @@ struct BodyOptions: ParsableArguments, Sendable {
             let type = request.headers.contains("Content-Type") ? nil : "application/octet-stream"
             request.body = .bytes(bytes, contentType: type)
         }
-        request.bodyDigest = digest.bodyDigest?.digest
+        request.bodyDigest = bodyDigest?.digest
         request.bodyCoding = bodyCoding?.coding
     }
 
-    /// The body that the options describe.
+    /// The body that the options set.
     private func body(named headers: Headers) throws -> Request.Body {
         if let json {
             let text = try FileBytes.argument(json)
             do {
                 _ = try JSON.parse(text.array)
             } catch {
-                throw ValidationError("--json is given what is no JSON: \(error.message)")
+                throw ValidationError("The value of --json is not JSON: \(error.message)")
             }
             return .json(text)
         }
@@ -78,15 +79,6 @@ struct BodyOptions: ParsableArguments, Sendable {
     }
 }
 
-/// The digest that goes before a body.
-struct BodyDigestOption: ParsableArguments, Sendable {
-    @Option(
-        help: ArgumentHelp(
-            "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
-            valueName: "kind"))
-    var bodyDigest: DigestKindArgument?
-}
-
 /// Content codings of a body.
 enum BodyCodingArgument: String, ExpressibleByArgument, CaseIterable {
     case gzip, deflate
@@ -99,9 +91,14 @@ enum BodyCodingArgument: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Digests that are sent along.
+/// Algorithms of digests that are sent.
 enum DigestKindArgument: String, ExpressibleByArgument, CaseIterable {
     case md5, sha256, sha512
+
+    /// The help of `--body-digest`.
+    static let bodyHelp = ArgumentHelp(
+        "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
+        valueName: "kind")
 
     var digest: ContentDigest {
         switch self {

@@ -1,22 +1,85 @@
-// Wherry: the options about stored answers.
+// Wherry: the options for stored responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
 import Wherry
 
-/// Where answers are stored.
+/// Where responses are stored.
 struct StorageOptions: ParsableArguments, Sendable {
-    @Option(
-        help: ArgumentHelp(
-            "An absolute path to store answers in. (default: $XDG_CACHE_HOME/wherry/wherry)",
-            valueName: "directory"),
-        completion: .directory)
+    static let help = ArgumentHelp(
+        "Store responses in this directory, an absolute path. (default: $XDG_CACHE_HOME/wherry/wherry)",
+        valueName: "directory")
+
+    @Option(help: Self.help, completion: .directory)
     var cacheDirectory: String?
 
-    /// Why responses cannot be stored; `nil` if they can.
-    func problem() -> WherryError? {
+    func apply(to configuration: inout Client.Configuration) {
+        Self.apply(cacheDirectory, to: &configuration)
+    }
+
+    static func apply(_ directory: String?, to configuration: inout Client.Configuration) {
+        // Not the name of the program, which may change.
+        configuration.storageName = "wherry"
+        configuration.storageDirectory = directory
+    }
+}
+
+/// How a request uses stored responses.
+struct CacheOptions: ParsableArguments, Sendable {
+    @Option(
+        help: ArgumentHelp(
+            "Use a stored response that is still fresh; otherwise send the request, and store the response for this long.",
+            valueName: "seconds"))
+    var cache: Seconds?
+
+    @Option(
+        help: ArgumentHelp(
+            "How stored responses are used. (default: use with --cache, otherwise off)",
+            discussion: """
+                With the lifetime of --cache: use (the stored response if it is fresh), only (never \
+                the network), refresh (always the network). With the lifetime from the response \
+                headers, as HTTP defines it: protocol, reload (always the network), any-age (the \
+                stored response even if it is stale), any-age-only (the same, never the network). \
+                off neither uses nor stores responses.
+                """, valueName: "policy"))
+    var cachePolicy: PolicyArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "If the server fails, use a stored response that became stale no longer ago than this.",
+            discussion: "Implies --cache-policy protocol.",
+            valueName: "seconds"))
+    var staleIfError: Seconds?
+
+    @Option(help: StorageOptions.help, completion: .directory)
+    var cacheDirectory: String?
+
+    /// The policy that follows from all options.
+    private var policy: PolicyArgument {
+        if let cachePolicy { return cachePolicy }
+        if cache != nil { return .use }
+        return staleIfError == nil ? .off : .protocol
+    }
+
+    /// Whether the request uses or stores responses.
+    var isUsed: Bool { cache != nil || policy != .off }
+
+    /// Whether the request may use the network.
+    var usesNetwork: Bool { policy != .only && policy != .anyAgeOnly }
+
+    /// Whether the request reads or writes the timed cache.
+    var isTimed: Bool { isUsed && !policy.isHTTP }
+
+    func validate() throws {
+        guard staleIfError == nil || policy.isHTTP else {
+            throw ValidationError("--stale-if-error needs --cache-policy protocol, reload, any-age, or any-age-only.")
+        }
+    }
+
+    /// Returns why responses cannot be stored; `nil` if they can.
+    func storageProblem() -> WherryError? {
         var configuration = Client.Configuration()
-        apply(to: &configuration)
+        applyStorage(to: &configuration)
         configuration.usesHTTPCache = true
         do throws(WherryError) {
             try Client(configuration).close()
@@ -26,61 +89,8 @@ struct StorageOptions: ParsableArguments, Sendable {
         }
     }
 
-    func apply(to configuration: inout Client.Configuration) {
-        // Not the program's name, which may be another one tomorrow.
-        configuration.storageName = "wherry"
-        configuration.storageDirectory = cacheDirectory
-    }
-}
-
-/// How a request uses stored answers.
-struct CacheOptions: ParsableArguments, Sendable {
-    @Option(
-        help: ArgumentHelp(
-            "Take a stored answer that is still good, else ask and store for so long.",
-            valueName: "seconds"))
-    var cache: Seconds?
-
-    @Option(
-        help: ArgumentHelp(
-            "use with --cache, else off, unless one is given.",
-            discussion: """
-                use takes what is stored, else asks; only never asks; refresh asks, and stores; \
-                off does neither. Of the HTTP cache, where the header of an answer says how long it \
-                is good: protocol does as HTTP says; reload asks, and stores; any-age takes what is \
-                stored however old, else asks; any-age-only never asks.
-                """, valueName: "policy"))
-    var cachePolicy: PolicyArgument?
-
-    @Option(
-        help: ArgumentHelp(
-            "Where the server fails, take what the HTTP cache has if it ended no longer ago.",
-            discussion: "It means --cache-policy protocol unless another one is given.",
-            valueName: "seconds"))
-    var staleIfError: Seconds?
-
-    @OptionGroup var storage: StorageOptions
-
-    /// What the options come to.
-    private var policy: PolicyArgument {
-        if let cachePolicy { return cachePolicy }
-        if cache != nil { return .use }
-        return staleIfError == nil ? .off : .protocol
-    }
-
-    /// Whether the request has anything to do with what is stored.
-    var isUsed: Bool { cache != nil || policy != .off }
-
-    /// Whether the request may ask the network.
-    var usesNetwork: Bool { policy != .only && policy != .anyAgeOnly }
-
-    /// Whether the request reads or writes the timed cache.
-    var isTimed: Bool { isUsed && !policy.isHTTP }
-
-    func validate() throws {
-        guard staleIfError == nil || policy.isHTTP else {
-            throw ValidationError("--stale-if-error is for --cache-policy protocol and its like")
-        }
+    func applyStorage(to configuration: inout Client.Configuration) {
+        StorageOptions.apply(cacheDirectory, to: &configuration)
     }
 
     func apply(to request: inout Request) {
@@ -91,13 +101,13 @@ struct CacheOptions: ParsableArguments, Sendable {
     }
 }
 
-/// A policy as it stands on a command line.
+/// A cache policy on the command line.
 enum PolicyArgument: String, ExpressibleByArgument, CaseIterable, Sendable {
     case off, use, only, refresh, `protocol`, reload
     case anyAge = "any-age"
     case anyAgeOnly = "any-age-only"
 
-    /// Whether it is one of the HTTP cache.
+    /// Whether the HTTP cache implements it.
     var isHTTP: Bool { policy.rawValue >= CachePolicy.protocol.rawValue }
 
     var policy: CachePolicy {
@@ -114,12 +124,12 @@ enum PolicyArgument: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 }
 
-/// One of the two caches, as it stands on a command line and in results.
+/// One of the two caches, on the command line and in results.
 enum StoreArgument: String, ExpressibleByArgument, CaseIterable, Sendable {
     case timed, http
 
     var stores: CacheStores { self == .timed ? .timed : .http }
 
-    /// The cache that has an entry.
+    /// The cache that stores an entry.
     init(of entry: ResponseCache.Entry) { self = entry.store == .http ? .http : .timed }
 }

@@ -1,4 +1,4 @@
-// Wherry: the options about how pictures are made smaller.
+// Wherry: the options for compressing pictures.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -7,16 +7,16 @@ import WherryImaging
 struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "Quality of JPEGs, 0 to 1; 1 takes what is there. (default: 1)", valueName: "ratio"))
+            "JPEG quality from 0 to 1; 1 keeps JPEG data as it is where possible. (default: 1)", valueName: "ratio"))
     var quality: Double?
 
-    @Option(help: ArgumentHelp("The largest width.", valueName: "pixels"))
+    @Option(help: ArgumentHelp("Maximum width.", valueName: "pixels"))
     var maxWidth: Int?
 
-    @Option(help: ArgumentHelp("The largest height.", valueName: "pixels"))
+    @Option(help: ArgumentHelp("Maximum height.", valueName: "pixels"))
     var maxHeight: Int?
 
-    @Option(help: ArgumentHelp("The largest picture.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Maximum size of the result.", valueName: "bytes"))
     var maxBytes: Int?
 
     @Option(
@@ -24,60 +24,60 @@ struct CompressionOptions: ParsableArguments, Sendable {
         help: ArgumentHelp("The format of the result. (default: keep)", valueName: "format"))
     var givenFormat: PictureFormat?
 
-    /// The format that was asked for.
+    /// The requested format.
     var format: PictureFormat { givenFormat ?? .keep }
 
     @Option(
         help: ArgumentHelp(
-            "The colour under what is transparent in a PNG that becomes JPEG. (default: ffffff)",
+            "The color behind transparent pixels when a PNG becomes JPEG. (default: ffffff)",
             valueName: "rrggbb"))
     var background: String?
 
     @Option(
         help: ArgumentHelp(
-            "What is kept beside the pixels.",
-            discussion: "icc: the colour profile; no-gps: all but places.", valueName: "kind"))
+            "Which metadata to keep.",
+            discussion: "icc: the color profile; no-gps: everything except GPS positions.", valueName: "kind"))
     var metadata = MetadataKind.icc
 
-    @Flag(help: "Leave the pixels as they lie, with their EXIF orientation; else they are turned upright.")
+    @Flag(help: "Keep the EXIF orientation instead of rotating the picture upright.")
     var keepOrientation = false
 
-    @Flag(help: "Take ours also where the original is smaller.")
+    @Flag(help: "Use the compressed picture even if the original is smaller.")
     var allowLarger = false
 
-    @Flag(help: "Squeeze harder: Huffman tables for each JPEG, every filter of PNG.")
+    @Flag(help: "Compress better but slower: optimal Huffman tables for JPEG, all filters for PNG.")
     var best = false
 
-    @Flag(help: "Make JPEGs progressive.")
+    @Flag(help: "Write progressive JPEGs.")
     var progressive = false
 
     @Option(
         help: ArgumentHelp(
-            "How much coarser a JPEG's colours are than its brightness.",
-            discussion: "auto: 420 below quality 0.9, else 444; never finer than it came.",
+            "The chroma subsampling of JPEGs.",
+            discussion: "auto: 420 below quality 0.9, otherwise 444, but never finer than the original.",
             valueName: "kind"))
     var subsampling = SubsamplingKind.auto
 
     @Option(
         help: ArgumentHelp(
-            "What to do with an animated PNG that has to be converted: refuse it, or take its first image.",
+            "What to do with an animated PNG that has to be converted: refuse it, or use its first frame.",
             valueName: "mode"))
     var animated = AnimatedKind.refuse
 
     @Option(
         help: ArgumentHelp(
-            "Refuse pictures of more, before any is decoded. (default: 100000000)", valueName: "pixels"))
+            "Refuse larger pictures, before decoding them. (default: 100000000)", valueName: "pixels"))
     var maxPixels: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Memory for a picture that has to be held as a whole. (default: 268435456)",
+            "Memory limit for pictures that cannot be streamed. (default: 268435456)",
             valueName: "bytes"))
     var maxMemory: Int?
 
     @Option(
         help: ArgumentHelp(
-            "The longest time for one picture; 0 is none. (default: 30)", valueName: "seconds"))
+            "Time limit per picture; 0 means none. (default: 30)", valueName: "seconds"))
     var deadline: Seconds?
 
     mutating func validate() throws {
@@ -89,13 +89,13 @@ struct CompressionOptions: ParsableArguments, Sendable {
             ("max-pixels", maxPixels), ("max-memory", maxMemory),
         ] {
             if let value, value < 1 {
-                throw ValidationError("--\(option) takes 1 and more, not \(value).")
+                throw ValidationError("--\(option) takes 1 or more, not \(value).")
             }
         }
         _ = try color()
     }
 
-    /// - Parameter format: in place of the one that the options name.
+    /// - Parameter format: Replaces the format of the options.
     func settings(_ format: PictureFormat? = nil) throws -> WherryImaging.Compression {
         var settings = WherryImaging.Compression(quality: quality ?? 1)
         settings.maxWidth = maxWidth
@@ -124,13 +124,13 @@ struct CompressionOptions: ParsableArguments, Sendable {
         let digits = background.hasPrefix("#") ? background.dropFirst() : background[...]
         guard digits.count == 6, digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16)
         else {
-            throw ValidationError("--background takes six digits as in ff8800, not \(background).")
+            throw ValidationError("--background takes six hexadecimal digits such as ff8800, not \(background).")
         }
         return value
     }
 }
 
-/// What is kept beside the pixels.
+/// Which metadata to keep.
 enum MetadataKind: String, ExpressibleByArgument, CaseIterable {
     case none, icc
     case noGPS = "no-gps"
@@ -151,7 +151,7 @@ enum AnimatedKind: String, ExpressibleByArgument, CaseIterable {
     case refuse, first
 }
 
-/// How colours are subsampled.
+/// Chroma subsampling.
 enum SubsamplingKind: String, ExpressibleByArgument, CaseIterable {
     case auto
     case s420 = "420"
@@ -168,7 +168,7 @@ enum SubsamplingKind: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What pictures become.
+/// The format of results.
 enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
     case keep, jpeg, png
 
@@ -180,9 +180,9 @@ enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    /// The format that the extension of a file's name stands for; `nil` for none and for other files.
+    /// The format of a file name's extension; `nil` for other extensions and none.
     ///
-    /// - Throws: `ValidationError` for the extension of a picture that cannot be written.
+    /// - Throws: `ValidationError` for an image format that Wherry cannot write.
     init?(fileName: String) throws {
         let name = fileName.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }
@@ -199,7 +199,7 @@ enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    /// The file's name with the ending of what it becomes.
+    /// The file name with the extension of this format.
     func named(_ name: String) -> String {
         if self == .keep { return name }
         let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]

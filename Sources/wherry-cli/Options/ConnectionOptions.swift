@@ -1,4 +1,4 @@
-// Wherry: the options about connections and headers, the same for all commands.
+// Wherry: the options for headers, credentials, and timeouts, which all commands share.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,22 +8,22 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("H"), .long],
         help: ArgumentHelp(
-            "A header field, 'Name: value'; 'Name:' leaves it out; @FILE or @- for such lines.",
+            "Send a header, 'Name: value'; 'Name:' removes it. @FILE or @- reads several, one per line.",
             valueName: "field"))
     var header: [HeaderArgument] = []
 
     @Option(
         name: [.customShort("u"), .long],
         help: ArgumentHelp(
-            "A user name and password, sent as Basic: 'name:password', @FILE, or @- for standard input.",
-            discussion: "They go to the origin of the URL, and not where a redirect leads elsewhere.",
+            "Authenticate with a user name and password, by default as Basic: 'name:password', @FILE, or @-.",
+            discussion: "They are sent to the origin of the URL only, not to other origins after a redirect.",
             valueName: "name:password"))
     var user: String?
 
-    @Flag(help: "Sends --user as a digest, once the server has asked; the password stays here.")
+    @Flag(help: "Use Digest authentication with --user.")
     var digest = false
 
-    @Flag(help: "Sends --user as the server asks: as a digest before Basic.")
+    @Flag(help: "Use the best scheme with --user that the server offers: Digest before Basic.")
     var anyauth = false
 
     @Flag(
@@ -33,7 +33,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Read user names and passwords by host from a file in the format of .netrc.",
+            "Read user names and passwords by host from this file, in the format of .netrc.",
             valueName: "file"),
         completion: .file())
     var netrcFile: String?
@@ -41,109 +41,88 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("b"), .long],
         help: ArgumentHelp(
-            "Cookies to send, 'a=1; b=2', or a file of cookies as curl writes it.",
+            "Send cookies, 'a=1; b=2', or those in a cookie file of curl.",
             valueName: "cookies"))
     var cookie: [String] = []
 
     @Option(
         name: [.customShort("c"), .customLong("cookie-jar")],
         help: ArgumentHelp(
-            "The file that takes all cookies at the end; only you can read it.", valueName: "file"),
+            "Save all cookies to this file at the end, readable only by you.", valueName: "file"),
         completion: .file())
     var cookieJar: String?
 
     @Option(
         name: [.long, .customLong("oauth2-bearer")],
         help: ArgumentHelp(
-            "Sent as 'Authorization: Bearer': the token itself, @FILE, or @- for standard input.",
-            discussion: "Other users can see a command line, and not a file.",
+            "Authenticate with a bearer token: the token, @FILE, or @- for standard input.",
+            discussion: "Other users of this machine can see command lines; prefer a file.",
             valueName: "token"))
     var bearer: String?
 
     @Option(
         help: ArgumentHelp(
-            "Seconds without a byte in either direction; 0 is none. (default: 20)",
+            "Fail after this long without receiving or sending a byte; 0 means never. (default: 20)",
             valueName: "seconds"))
     var timeout: Seconds?
 
     @Option(
         help: ArgumentHelp(
-            "Seconds for name lookup, connection and handshake. (default: 10)",
+            "Fail if name lookup, connection, and handshake take longer. (default: 10)",
             valueName: "seconds"))
     var connectTimeout: Seconds?
 
     @Option(
-        help: ArgumentHelp("Seconds for everything together. (default: none)", valueName: "seconds")
+        help: ArgumentHelp("Fail if the whole command takes longer. (default: no limit)", valueName: "seconds")
     )
     var totalTimeout: Seconds?
 
     @Option(
         help: ArgumentHelp(
-            "The most redirects; with 0 a redirect is the answer. (default: 10)",
+            "Follow at most this many redirects; with 0, a redirect is the response. (default: 10)",
             valueName: "count"))
     var maxRedirects: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Seconds to wait where there is no network. (default: 0, of downloads 60)",
+            "Wait up to this long for a network. (default: 0; downloads: 60)",
             valueName: "seconds"))
     var waitForNetwork: Seconds?
 
-    @Flag(help: "Fail rather than connect over a mobile network.")
+    @Flag(help: "Fail instead of using a mobile network.")
     var denyMetered = false
 
-    @Flag(help: "Fail if a body over TLS may have been cut: no length, and no close_notify.")
+    @Flag(help: "Fail if a body received over TLS may be incomplete: it has no length, and there was no close_notify.")
     var requireVerifiedLength = false
-
-    @OptionGroup var route: RouteOptions
-    @OptionGroup var trust: TrustOptions
 
     mutating func validate() throws {
         if let maxRedirects, !(0...100).contains(maxRedirects) {
             throw ValidationError("--max-redirects takes 0 to 100, not \(maxRedirects).")
         }
-        if digest && anyauth { throw ValidationError("--digest and --anyauth exclude each other.") }
+        if digest && anyauth { throw ValidationError("--digest and --anyauth cannot be combined.") }
         if (digest || anyauth) && user == nil {
-            throw ValidationError("--digest and --anyauth say how --user is sent, which is missing.")
+            throw ValidationError("--digest and --anyauth need --user.")
         }
         if user != nil && bearer != nil {
-            throw ValidationError("--user and --bearer exclude each other.")
+            throw ValidationError("--user and --bearer cannot be combined.")
         }
         if let user, user.first != "@", !user.contains(":") {
             throw ValidationError("--user takes name:password.")
         }
     }
 
-    /// Answers may vary by it: what looks for stored ones says the same as what asked for them.
+    /// The same for all commands, because responses may vary by it, and `cache show` has to find them.
     static var userAgent: String { "wherry-cli/\(WherryLibrary.version)" }
 
-    /// A client with these settings, for URLs.
-    func client(
-        for urls: [String], _ output: OutputOptions,
-        _ configure: (inout Client.Configuration) -> Void = { _ in }
-    ) throws -> Client {
-        let client = try Client(configuration(for: urls, output, configure))
-        for file in cookie where !file.contains("=") { try client.cookies.load(from: file) }
-        if let path = output.logFile { try client.setLogFile(path) }
-        return client
-    }
+    /// The files of cookies that `--cookie` names.
+    var cookieFiles: [String] { cookie.filter { !$0.contains("=") } }
 
-    /// The settings themselves.
-    func configuration(
-        for urls: [String], _ output: OutputOptions,
-        _ configure: (inout Client.Configuration) -> Void = { _ in }
-    ) throws -> Client.Configuration {
-        var configuration = Client.Configuration()
-        // The storage that 'wherry cache' shows, also of the partial files of downloads.
-        configuration.storageName = "wherry"
-        configure(&configuration)
+    /// Adds these settings to those of a client.
+    func apply(to configuration: inout Client.Configuration) throws {
         configuration.userAgent = Self.userAgent
-        try trust.apply(to: &configuration, urls: urls)
-        try route.apply(to: &configuration)
         configuration.bearerToken = try Self.token(bearer)
         configuration.credentials = try credentials()
         configuration.netrc = netrcFile ?? (readsNetrc ? "~/.netrc" : nil)
-        configuration.isDebugging = output.debug
         if let timeout { configuration.idleTimeout = timeout.duration }
         if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
         if let totalTimeout { configuration.totalTimeout = totalTimeout.duration }
@@ -151,34 +130,22 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         if let waitForNetwork { configuration.waitForNetwork = waitForNetwork.duration }
         configuration.deniesMetered = denyMetered
         configuration.requiresVerifiedLength = requireVerifiedLength
-        return configuration
     }
 
-    /// Keeps the cookies where that is asked for, and closes the client.
-    func finish(_ client: Client, _ console: Console) {
-        defer { client.close() }
-        guard let cookieJar else { return }
-        do {
-            try client.cookies.save(to: cookieJar)
-        } catch {
-            console.note("Could not save the cookies: \(Report.message(of: error))")
-        }
-    }
-
-    /// The user name and password that `--user` means.
+    /// The credentials of `--user`.
     private func credentials() throws -> Credentials? {
         guard let user else { return nil }
         let text = user.first == "@" ? try FileBytes.line(String(user.dropFirst())) : user
         guard let colon = text.firstIndex(of: ":") else {
             // Not the text itself, which may be a secret.
-            throw ValidationError("What --user read is not name:password.")
+            throw ValidationError("The value of --user is not name:password.")
         }
         return Credentials(
             user: String(text[..<colon]), password: String(text[text.index(after: colon)...]),
             scheme: digest ? .digest : anyauth ? .any : .basic)
     }
 
-    /// The token that `--bearer` means.
+    /// The token of `--bearer`.
     static func token(_ bearer: String?) throws -> String? {
         try bearer.map { token in
             try token.first == "@" ? FileBytes.line(String(token.dropFirst())) : token
@@ -209,7 +176,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
 enum HeaderArgument: ExpressibleByArgument, Sendable {
     struct Field: Sendable {
         var name: String
-        /// `nil` leaves the field out.
+        /// `nil` removes the field.
         var value: String?
 
         init?(_ line: some StringProtocol) {
@@ -224,7 +191,7 @@ enum HeaderArgument: ExpressibleByArgument, Sendable {
     case file(String)
 
     init?(argument: String) {
-        // No name begins so: @ cannot stand in one.
+        // A header name cannot contain @.
         if argument.first == "@" {
             self = .file(String(argument.dropFirst()))
         } else if let field = Field(argument) {
@@ -234,7 +201,7 @@ enum HeaderArgument: ExpressibleByArgument, Sendable {
         }
     }
 
-    /// The fields, out of the file where it is one.
+    /// The fields, read from the file if there is one.
     func fields() throws -> [Field] {
         switch self {
         case .field(let field): return [field]
@@ -254,8 +221,8 @@ enum HeaderArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// `name=value` from the command line; the value may have `=` in it and may be empty. `name@FILE`
-/// takes the value out of a file.
+/// `name=value` from the command line; the value may contain `=` and may be empty. `name@FILE` reads
+/// the value from a file.
 struct PairArgument: ExpressibleByArgument, Sendable {
     private let name: String
     private let rest: String

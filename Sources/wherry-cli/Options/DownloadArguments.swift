@@ -1,11 +1,11 @@
-// Wherry: numbers that only downloads take on the command line.
+// Wherry: the argument types of downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
 import Wherry
 import WherrySystem
 
-/// `sha256=DIGITS`, with md5, sha1, or sha512 too.
+/// `sha256=DIGITS`; or md5, sha1, or sha512.
 struct ChecksumArgument: ExpressibleByArgument, Sendable {
     let digest: ExpectedDigest
 
@@ -19,7 +19,7 @@ struct ChecksumArgument: ExpressibleByArgument, Sendable {
 }
 
 extension DigestAlgorithm {
-    /// The name as people write it.
+    /// The usual spelling of the name.
     var title: String {
         switch self {
         case .md5: "MD5"
@@ -46,7 +46,7 @@ struct SegmentCount: ExpressibleByArgument, Sendable {
     }
 }
 
-/// `500k`, `2.5M` or plain bytes, a second; more than nothing.
+/// Bytes per second, more than 0: `500k`, `2.5M`, or a number.
 struct ByteRate: ExpressibleByArgument, Sendable {
     let bytesPerSecond: Int64
 

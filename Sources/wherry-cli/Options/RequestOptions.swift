@@ -1,4 +1,4 @@
-// Wherry: the options of requests: URL, query and where the answer goes.
+// Wherry: the options for the URL, the query, and the output of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -16,36 +16,36 @@ struct RequestOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "A parameter of the query; may be given again. name@FILE and name@- read the value.",
+            "Add a query parameter; repeatable. name@FILE and name@- read the value from a file or standard input.",
             valueName: "name=value"))
     var param: [PairArgument] = []
 
     @Flag(
         name: .shortAndLong,
-        help: "Print status and header fields before the body, also of informational responses (1xx).")
+        help: "Print the status and headers before the body, and those of informational responses (1xx).")
     var include = false
 
-    @Flag(name: .shortAndLong, help: "Print no body for an error status; the exit status is 3 either way.")
+    @Flag(name: .shortAndLong, help: "Do not print the body of an error response. The exit status is 3 in any case.")
     var fail = false
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "Write the body to a file, once it is complete; - is standard output.",
+            "Write the body to a file, which appears once it is complete; - is standard output.",
             valueName: "file"),
         completion: .file())
     var outputPath: String?
 
     @Flag(
         name: [.customShort("O"), .customLong("remote-name")],
-        help: "Write the body to a file named after the URL, in the current directory.")
+        help: "Write the body to a file in the current directory, named after the URL.")
     var remoteName = false
 
     @Flag(
         name: [.customShort("J"), .customLong("remote-header-name")],
         help: ArgumentHelp(
-            "With --remote-name, use the name that the server suggests (Content-Disposition).",
-            discussion: "An existing file of that name is an error."))
+            "With --remote-name, use the name from the Content-Disposition header.",
+            discussion: "An existing file is an error."))
     var remoteHeaderName = false
 
     @Option(
@@ -58,35 +58,27 @@ struct RequestOptions: ParsableArguments, Sendable {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Lay out JSON for reading. (default: on a terminal)")
+        help: "Indent JSON. (default: only on a terminal)")
     var pretty: Bool?
-
-    @OptionGroup(title: "CACHE") var caching: CacheOptions
-    @OptionGroup(title: "CONNECTION") var connection: ConnectionOptions
-    @OptionGroup(title: "OUTPUT") var printing: OutputOptions
 
     mutating func validate() throws {
         if let retries, !(0...1000).contains(retries) {
             throw ValidationError("--retries takes 0 to 1000, not \(retries).")
         }
         if remoteName, outputPath != nil {
-            throw ValidationError("--output names the file, so --remote-name cannot.")
+            throw ValidationError("--output and --remote-name cannot be combined.")
         }
         if remoteHeaderName, !remoteName {
             throw ValidationError(
-                "--remote-header-name (-J) goes with --remote-name (-O). Use -OJ, or 'wherry download URL'.")
-        }
-        if printing.jsonOutput, outputPath == "-" {
-            throw ValidationError(
-                "--json-output prints to standard output, where --output - would write the body.")
+                "--remote-header-name (-J) needs --remote-name (-O). Use -OJ, or 'wherry download URL'.")
         }
     }
 
-    /// Where the body goes.
+    /// The destination of the body.
     enum Place {
         case standardOutput
         case file(String)
-        /// A file in the current directory, with the name that the server suggests.
+        /// A file in the current directory, named by the server.
         case suggestedName
     }
 
@@ -99,25 +91,16 @@ struct RequestOptions: ParsableArguments, Sendable {
         return .file(outputPath)
     }
 
-    /// Whether a file takes the body.
+    /// Whether the body is written to a file.
     var hasFile: Bool {
         if case .standardOutput = place { false } else { true }
     }
 
-    /// The request but for its body.
-    func request(_ method: String) throws -> Request {
+    /// Returns the request without headers and a body.
+    func makeRequest(_ method: String) throws -> Request {
         var request = Request(url, method: otherMethod ?? method)
         if let retries { request.maxRetries = retries }
         request.query = try param.map { try $0.pair() }
-        try connection.addHeaders(to: &request)
-        caching.apply(to: &request)
-        // The timed cache has no Vary: every field counts. In the HTTP cache, `Vary` decides, but
-        // cookies always say who asks.
-        if caching.isTimed {
-            request.cacheHeaders = request.headers.fields.map(\.name)
-        } else if !connection.cookie.isEmpty || request.headers.contains("Cookie") {
-            request.cacheHeaders = ["Cookie"]
-        }
         return request
     }
 }

@@ -1,32 +1,32 @@
-// Wherry: which background session is meant.
+// Wherry: the options that select a background session.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
 import Wherry
 import WherrySystem
 
-/// The options of commands that start jobs in the background, and look at them.
+/// The options of commands that start or manage background jobs.
 struct SessionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "The name of the session, which has jobs of its own. (default: wherry)",
+            "The session of the jobs. (default: wherry)",
             valueName: "name"))
     var session: String?
 
     @Option(
         name: .customLong("state-dir"),
         help: ArgumentHelp(
-            "The folder of the session's records. (default: $XDG_STATE_HOME/wherry/NAME)",
+            "Keep the records of the session in this directory. (default: $XDG_STATE_HOME/wherry/NAME)",
             valueName: "directory"),
         completion: .directory)
     var stateDirectory: String?
 
-    /// Whether either was said.
+    /// Whether an option was given.
     var isGiven: Bool { session != nil || stateDirectory != nil }
 
     /// Opens the session.
     ///
-    /// - Parameter configuration: what its jobs are sent with.
+    /// - Parameter configuration: The settings of its jobs.
     func open(
         _ configuration: Client.Configuration = Client.Configuration()
     ) throws(WherryError) -> BackgroundSession {

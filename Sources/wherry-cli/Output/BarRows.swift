@@ -1,20 +1,20 @@
-// Wherry: the last lines of a terminal, one for each bar.
+// Wherry: progress bars on the last lines of a terminal.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
-/// Draws bars below each other, and what is said of them above. Any thread may call it.
+/// Draws several bars, with remarks above them. All methods can be called on any thread.
 final class BarRows: @unchecked Sendable {  // what changes is under `lock`
     let terminal: Terminal
     private let lock = NSLock()
-    /// The line of each bar; `nil` of one that is not drawn now.
+    /// The line of each bar; `nil` if it is not drawn.
     private var rows: [String?] = []
-    /// How many lines are on the terminal, the cursor in the last of them.
+    /// How many lines are drawn. The cursor is in the last one.
     private var drawn = 0
 
     init(on terminal: Terminal = .error) { self.terminal = terminal }
 
-    /// A row below the others. Its bar may never be drawn.
+    /// Adds a row below the others. Its bar may never be drawn.
     func add() -> Int {
         lock.withLock {
             rows.append(nil)
@@ -29,7 +29,7 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
         }
     }
 
-    /// Takes the row's bar away.
+    /// Removes the bar of a row.
     func clear(_ row: Int) {
         lock.withLock {
             rows[row] = nil
@@ -37,7 +37,7 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
         }
     }
 
-    /// A line that stays, above the bars; the row's own bar goes until it is drawn again.
+    /// Prints a line above the bars, and removes the bar of the row until it is drawn again.
     func say(_ text: String, in row: Int) {
         lock.withLock {
             rows[row] = nil
@@ -45,7 +45,7 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
         }
     }
 
-    /// What takes the bars off the terminal.
+    /// The escape codes that erase the bars.
     private var erasing: String {
         switch drawn {
         case 0: ""
@@ -59,7 +59,7 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
         let lines = rows.compactMap { $0 }.suffix(max(1, terminal.height - 1))
         let start = text.isEmpty && !lines.isEmpty ? "\r\u{1B}[2K" : ""
         drawn = lines.count
-        // A terminal that has gone is no reason to end the work.
+        // A closed terminal does not end the transfers.
         try? FileBytes.write(start + text + lines.joined(separator: "\n"), to: terminal.descriptor)
     }
 }

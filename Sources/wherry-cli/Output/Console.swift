@@ -1,4 +1,4 @@
-// Wherry: what a command says: results, notes, progress and complaints.
+// Wherry: prints results, notes, progress, and errors.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -17,17 +17,17 @@ struct Console: Sendable {
         kind = options.progress
     }
 
-    /// A result as one line of JSON.
+    /// Prints a result as a line of JSON.
     func print(_ result: JSONObject) throws(OutputError) {
         try OutputFile().write(JSON.object(result).description + "\n")
     }
 
-    /// A result as a line for people.
+    /// Prints a result as a line of text.
     func print(_ line: String) throws(OutputError) {
         try OutputFile().write(line + "\n")
     }
 
-    /// A remark on standard error, unless all is to be quiet.
+    /// Prints a note to standard error, unless --quiet is given.
     func note(_ text: String) {
         if !isQuiet { FileBytes.writeLine(text, to: STDERR_FILENO) }
     }
@@ -40,7 +40,7 @@ struct Console: Sendable {
                 + "close_notify. Use --require-verified-length to make this an error.")
     }
 
-    /// The progress display that the options ask for; `nil` for none.
+    /// Returns the progress display of the options; `nil` for none.
     ///
     /// - Parameter rows: The rows of the terminal, shared by transfers that run at once.
     func progress(named name: String, in rows: BarRows = BarRows()) -> ProgressDisplay? {
@@ -66,14 +66,14 @@ struct Console: Sendable {
         return status
     }
 
-    /// Says what went wrong with one of several, and answers the status for it.
+    /// Prints the error of one of several transfers, and returns its exit status.
     func complain(_ error: WherryError, about name: String, url: String) -> Int32 {
         let complaint = complaint(error, about: name, url: url)
         if isJSON { FileBytes.writeLine(complaint.line, to: STDOUT_FILENO) }
         return complaint.status
     }
 
-    /// Says what went wrong with one of several; as JSON it is for the caller to print, in its turn.
+    /// The same, but returns the JSON instead of printing it, so that the caller can keep the order.
     func complaint(_ error: WherryError, about name: String, url: String)
         -> (status: Int32, line: String)
     {
@@ -81,15 +81,15 @@ struct Console: Sendable {
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
         var report = Report.failure(error, status)
         report["url"] = .string(url)
-        // One that was interrupted before it began is not worth a line.
-        let partial = error.partialPath.map { "interrupted; \($0) is kept, the same command goes on" }
+        // A transfer that was interrupted before it started gets no line.
+        let partial = error.partialPath.map { "interrupted; \($0) is kept, and the same command resumes" }
         if !isJSON, let text = isInterrupted ? partial : Self.sentence(of: error) {
             tell("\(name): \(text)", report)
         }
         return (status, JSON.object(report).description)
     }
 
-    /// Says what went wrong and answers the status to leave with.
+    /// Prints an error, and returns its exit status.
     func complain(_ error: any Error) -> Int32 {
         let interrupted = Interrupts.status
         switch error {
@@ -101,7 +101,7 @@ struct Console: Sendable {
             return interrupted ?? error.status
         case let error as WherryError:
             if let interrupted, error.code == .cancelled {
-                let kept = error.partialPath.map { "; \($0) is kept, the same command goes on" }
+                let kept = error.partialPath.map { "; \($0) is kept, and the same command resumes" }
                 tell("interrupted" + (kept ?? ""), Report.failure(error, interrupted))
                 return interrupted
             }
@@ -134,7 +134,7 @@ struct Console: Sendable {
     private static func sentence(of error: WherryError) -> String {
         var text = "\(error.reason): \(Report.message(of: error))"
         if let wait = error.retryAfter { text += "; try again in \(Units.time(wait))" }
-        if let path = error.partialPath { text += "; \(path) is kept, the same command goes on" }
+        if let path = error.partialPath { text += "; \(path) is kept, and the same command resumes" }
         return text
     }
 

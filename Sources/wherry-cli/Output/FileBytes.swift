@@ -1,4 +1,4 @@
-// Wherry: reading and writing descriptors whole.
+// Wherry: reads and writes all bytes of descriptors.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,7 +8,7 @@ import Wherry
 import WherrySystem
 
 enum FileBytes {
-    /// Writes all of it, in as many pieces as the descriptor takes.
+    /// Writes all bytes, in as many calls as it takes.
     static func write(
         _ buffer: UnsafeRawBufferPointer, to descriptor: Int32, named name: String
     ) throws(OutputError) {
@@ -35,20 +35,20 @@ enum FileBytes {
         }
     }
 
-    /// Writes a line where nothing can be done about a failure: messages of the command itself.
+    /// Writes a line, and ignores errors: there is no other place to report them.
     static func writeLine(_ text: String, to descriptor: Int32) {
         try? write(text + "\n", to: descriptor)
     }
 
-    /// The text of an argument: itself, or the bytes of the file after `@`, `-` being standard input.
+    /// The value of an argument: the text, or the bytes of the file after `@`; `@-` is standard input.
     static func argument(_ text: String) throws -> Bytes {
         guard text.first == "@" else { return Bytes(PathText.bytes(text)) }
         return try contents(String(text.dropFirst()))
     }
 
-    /// The bytes of a file, `-` being standard input.
+    /// The bytes of a file; `-` is standard input.
     ///
-    /// - Throws: `OutputError`, or `CancellationError` when a signal came while it was read.
+    /// - Throws: `OutputError`, or `CancellationError` if a signal arrives.
     static func contents(_ path: String) throws -> Bytes {
         if path == "-" {
             guard inputIsFree.take() != nil else {
@@ -56,7 +56,7 @@ enum FileBytes {
             }
             return try read(STDIN_FILENO, named: "standard input")
         }
-        // Without O_NONBLOCK the opening of a pipe could not be interrupted.
+        // Without O_NONBLOCK, opening a pipe could not be interrupted.
         let descriptor = path.withPath { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         guard descriptor >= 0 else {
             throw OutputError(message: "\(path) cannot be opened: \(reason(errno))")
@@ -65,7 +65,7 @@ enum FileBytes {
         return try read(descriptor, named: path)
     }
 
-    /// The same as text without the end of its last line, as an editor or `echo` leaves it.
+    /// The same as text, without a final line break.
     static func line(_ path: String) throws -> String {
         guard var text = String(validating: try contents(path), as: UTF8.self) else {
             throw OutputError(message: "\(path) is not UTF-8")
@@ -101,9 +101,9 @@ enum FileBytes {
         }
     }
 
-    /// The bytes of a pipe or a file that standard input is redirected from; `nil` for a terminal, for
-    /// input that an option has read, and for no bytes. Prints a note that they are the body, and what
-    /// it waits for if nothing arrives for a second.
+    /// The bytes of a pipe or redirected file on standard input; `nil` for a terminal, for input that an
+    /// option has read, and for no bytes. Prints a note that they are the body, and another one if
+    /// nothing arrives for a second.
     ///
     /// - Throws: `ValidationError` for a file that another program has partly read.
     static func pipedInput(_ console: Console) throws -> Bytes? {

@@ -1,14 +1,14 @@
-// Wherry: JSON laid out for reading.
+// Wherry: indents and colors JSON.
 // SPDX-License-Identifier: Apache-2.0
 
 import Wherry
 
-/// Lays JSON out: two spaces a level, names in the order they came, coloured where there are colours.
+/// Indents JSON by two spaces, keeps the order of names, and colors it on a terminal with colors.
 struct JSONText {
     private let terminal: Terminal
     private var text = ""
 
-    /// The JSON laid out, with a line's end; what is no JSON stays as it is.
+    /// Returns indented JSON with a final line break. Returns anything else unchanged.
     static func lines(_ bytes: Bytes, on terminal: Terminal) -> Bytes {
         guard !bytes.isEmpty, let value = try? JSON.parse(body: bytes) else { return bytes }
         var printer = JSONText(terminal: terminal)
@@ -48,7 +48,7 @@ struct JSONText {
         text += closing
     }
 
-    /// With control characters of C1 escaped too, which some terminals obey.
+    /// Also escapes C1 control characters, which some terminals obey.
     private static func quoted(_ string: String) -> String {
         let text = JSON.string(string).description
         guard text.unicodeScalars.contains(where: isSteering) else { return text }

@@ -1,15 +1,15 @@
-// Wherry: jobs in the background as lines and as JSON objects.
+// Wherry: formats background jobs as lines and as JSON objects.
 // SPDX-License-Identifier: Apache-2.0
 
 import Wherry
 
-/// What is told of a job.
+/// Descriptions of a job.
 enum JobReport {
-    /// What people call it: its file, else its URL.
+    /// The name of its file, or else its URL.
     static func name(_ job: BackgroundJob) -> String {
         guard let path = job.path else { return job.url.isEmpty ? job.id : job.url }
         let last = path.split(separator: "/").last.map(String.init)
-        // The answer will name the file.
+        // The response will name the file.
         return path.hasSuffix("/") ? guessedName(of: job.url) : last ?? path
     }
 
@@ -25,7 +25,7 @@ enum JobReport {
         return text
     }
 
-    /// Every member in a line of its own.
+    /// Each property on a separate line.
     static func lines(_ job: BackgroundJob) -> [String] {
         object(job).map { member in
             let value: String
@@ -72,7 +72,7 @@ enum JobReport {
 }
 
 extension String {
-    /// The text with spaces behind it, so that columns stand below each other.
+    /// The text, padded with spaces to align columns.
     fileprivate func padded(to count: Int) -> String {
         self + String(repeating: " ", count: max(0, count - self.count))
     }

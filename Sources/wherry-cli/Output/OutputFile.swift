@@ -1,18 +1,18 @@
-// Wherry: where a body goes: standard output, or a file that appears when it is whole.
+// Wherry: writes a body to standard output, or to a file that appears when it is complete.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import Wherry
 import WherrySystem
 
-/// Takes a body piece by piece. A regular file is written under another name beside its place and
-/// gets its name at the end, so that an answer that broke leaves what was there.
+/// Writes a body in pieces. A regular file is written under a temporary name in the same directory, and
+/// renamed at the end, so that a failed transfer leaves an existing file unchanged.
 final class OutputFile {
     /// `nil` for standard output.
     let path: String?
     private let descriptor: Int32
     private var temporary: String?
-    /// Where `path` leads through its links, and the mode of the file that was there.
+    /// The target of the symbolic links at `path`, and the mode of the file that was there.
     private let target: String
     private let mode: mode_t?
     private(set) var count: Int64 = 0
@@ -37,12 +37,12 @@ final class OutputFile {
         guard isThere || errno == ENOENT else { throw Self.failure(path) }
         mode = isThere ? status.st_mode & 0o777 : nil
         if isThere, status.st_mode & S_IFMT != S_IFREG {
-            // A device or a pipe is written as it is.
+            // Devices and pipes are written directly.
             descriptor = path.withPath { open($0, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
             guard descriptor >= 0 else { throw Self.failure(path) }
             return
         }
-        // Taken anew until the name is free; a name is never that of anybody else's file.
+        // Try names until one is free, so that no other file is replaced.
         let (folder, last) = Directory.split(target)
         var name = ""
         var opened: Int32 = -1
@@ -75,7 +75,7 @@ final class OutputFile {
         count += Int64(buffer.count)
     }
 
-    /// All is there: the file gets its name.
+    /// Gives the complete file its name.
     func finish() throws(OutputError) {
         guard let temporary, let path else { return }
         let mask = umask(0)
@@ -89,7 +89,7 @@ final class OutputFile {
         self.temporary = nil
     }
 
-    /// Whether there is anything at a path, also a link that leads nowhere.
+    /// Whether the path exists, even as a dangling symbolic link.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return path.withPath { lstat($0, &status) } == 0
@@ -101,11 +101,11 @@ final class OutputFile {
         return path.withPath { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The path with the links at its end followed, also one that leads to what is not there yet:
-    /// a link stays a link, and what it leads to is written.
+    /// Follows symbolic links at the end of the path, even to a file that does not exist yet. The link
+    /// stays, and its target is written.
     private static func resolved(_ path: String) -> String {
         var path = path
-        // As many as the system follows; `stat` answers for more.
+        // The limit of Linux. With more links, `stat` fails.
         for _ in 0..<40 {
             var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
             let count = path.withPath { readlink($0, &buffer, buffer.count) }

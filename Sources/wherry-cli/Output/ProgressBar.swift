@@ -1,4 +1,4 @@
-// Wherry: a bar that grows in a line of the terminal.
+// Wherry: a progress bar on a terminal.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -48,7 +48,7 @@ final class ProgressBar: ProgressDisplay {
 
     func stop() { rows.clear(row) }
 
-    /// The whole line, as wide as the terminal at most.
+    /// The line, at most as wide as the terminal.
     func line(_ progress: TransferProgress) -> String {
         var figures = ""
         if let percent = ProgressText.percent(progress) {
@@ -56,7 +56,7 @@ final class ProgressBar: ProgressDisplay {
             figures += "\(percent) %  "
         }
         figures += ProgressText.amount(progress)
-        // The first figures say little.
+        // The first measurements mean little.
         if let speed = progress.bytesPerSecond, ContinuousClock.now - begun >= .milliseconds(400) {
             figures += "  \(Units.speed(speed))"
         }
@@ -70,7 +70,7 @@ final class ProgressBar: ProgressDisplay {
         return terminal.paint(name, .bold) + "  " + bar(progress.fraction, width) + "  " + figures
     }
 
-    /// The bar; a block that wanders where the end is unknown.
+    /// The bar, or a moving block if the size is unknown.
     private func bar(_ fraction: Double?, _ width: Int) -> String {
         guard let fraction else {
             turn += 1
@@ -82,7 +82,7 @@ final class ProgressBar: ProgressDisplay {
         }
         let full = Int(fraction * Double(width))
         let rest = width - full
-        // Without colours the way still to go is told from the way gone by its form.
+        // Without colors, the two parts of the bar need different characters.
         let empty = terminal.hasColour ? "━" : "╌"
         return terminal.paint(String(repeating: "━", count: full), .green)
             + terminal.paint(String(repeating: empty, count: rest), .dim)

@@ -4,52 +4,52 @@
 import Glibc
 import Wherry
 
-/// Tells how far a transfer has come.
+/// Displays the progress of a transfer.
 protocol ProgressDisplay: AnyObject {
     func update(_ progress: TransferProgress)
-    /// The display follows a transfer that has come so far before: that is not part of its speed.
+    /// Starts at bytes that were transferred before, which do not count for the speed.
     func begin(at completed: Int64)
-    /// Gives what is shown another name.
+    /// Changes the displayed name.
     func rename(_ name: String)
-    /// Something happened in between, such as a new attempt.
+    /// Shows an event, such as a retry.
     func remark(_ text: String)
-    /// All is there.
+    /// Shows that the transfer is complete.
     func finish(_ progress: TransferProgress, note: String?)
-    /// It ended otherwise; the complaint follows.
+    /// Ends the display without a result. An error message follows.
     func stop()
 }
 
-/// The texts that displays have in common.
+/// The texts that all displays share.
 enum ProgressText {
     static func amount(_ progress: TransferProgress) -> String {
         progress.total.map { Units.bytes(progress.completed, of: $0) }
             ?? Units.bytes(progress.completed)
     }
 
-    /// Rounded down, so that only the whole is 100.
+    /// Rounded down, so that 100 means complete.
     static func percent(_ progress: TransferProgress) -> Int? {
         progress.fraction.map { Int($0 * 100) }
     }
 
-    /// - Parameter base: what was there before the display began; less than `resumedAt` does not count.
+    /// - Parameter base: The bytes that were transferred before; at least `resumedAt`.
     static func end(
         _ name: String, _ progress: TransferProgress, _ since: ContinuousClock.Instant,
         base: Int64 = 0
     ) -> String {
         let time = ContinuousClock.now - since
-        // A base beyond the end is of an earlier attempt.
+        // A larger base is from an earlier attempt.
         let there = max(progress.resumedAt, base <= progress.completed ? base : 0)
         let moved = max(0, progress.completed - there)
         var text = "\(name): \(Units.bytes(progress.completed)) in \(Units.seconds(time))"
         if time.inSeconds >= 0.05, moved > 0 {
             text += ", \(Units.speed(Int64(Double(moved) / time.inSeconds)))"
         }
-        if there > 0 { text += ", \(Units.bytes(there)) were there" }
+        if there > 0 { text += ", \(Units.bytes(there)) were already there" }
         return text
     }
 }
 
-/// A line for every tenth of the way, or every ten seconds where the end is unknown.
+/// A line for every 10 %, or every ten seconds if the size is unknown.
 final class ProgressLines: ProgressDisplay {
     private var name: String
     private var base: Int64 = 0
@@ -64,7 +64,7 @@ final class ProgressLines: ProgressDisplay {
 
     func update(_ progress: TransferProgress) {
         if let percent = ProgressText.percent(progress) {
-            // It goes down where a file is loaded anew.
+            // The progress decreases if a download starts over.
             guard percent / 10 != tenths, percent < 100 else { return }
             tenths = percent / 10
         } else {
@@ -89,8 +89,8 @@ final class ProgressLines: ProgressDisplay {
     private func write(_ text: String) { FileBytes.writeLine(text, to: STDERR_FILENO) }
 }
 
-/// One JSON object per line, for each that the library tells: ten a second at most. To leave one out
-/// might leave out the last for a long time.
+/// One JSON object per line for each progress event, at most ten per second. All are printed, because a
+/// skipped event may be the last one for a long time.
 final class ProgressRecords: ProgressDisplay {
     private var name: String
 

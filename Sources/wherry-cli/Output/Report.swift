@@ -4,7 +4,7 @@
 import Foundation
 import Wherry
 
-/// The objects that scripts read; docs/cli.md has the members.
+/// The JSON objects of results, documented in docs/cli.md.
 enum Report {
     static func success(_ response: Response) -> JSONObject {
         let metrics = response.metrics
@@ -57,7 +57,7 @@ enum Report {
         }
     }
 
-    /// The body as what it is: `json`, `text`, or `base64` for other bytes.
+    /// Adds the body as `json` or `text`, or as `base64` for other bytes.
     static func add(_ body: Bytes, of response: Response, to object: inout JSONObject) {
         object["bytes"] = JSON(body.count)
         guard !body.isEmpty else { return }

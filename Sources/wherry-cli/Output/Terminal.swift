@@ -1,4 +1,4 @@
-// Wherry: what is known about the terminal.
+// Wherry: properties of the terminal.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import Glibc
 struct Terminal: Sendable {
     let descriptor: Int32
     let isTerminal: Bool
-    /// A terminal that knows colours, and nobody asked for none (NO_COLOR, TERM=dumb).
+    /// Whether to use colors: on a terminal, unless NO_COLOR or TERM=dumb is set.
     let hasColour: Bool
 
     init(_ descriptor: Int32) {
@@ -23,9 +23,9 @@ struct Terminal: Sendable {
     static let output = Terminal(STDOUT_FILENO)
     static let error = Terminal(STDERR_FILENO)
 
-    /// Columns now; 80 where it cannot be told.
+    /// The current number of columns; 80 if it is unknown.
     var width: Int { size.map { Int($0.ws_col) } ?? 80 }
-    /// Lines now; 24 where it cannot be told.
+    /// The current number of lines; 24 if it is unknown.
     var height: Int { size.map { Int($0.ws_row) } ?? 24 }
 
     private var size: winsize? {
@@ -35,7 +35,7 @@ struct Terminal: Sendable {
         return size
     }
 
-    /// The text in a colour, where there are colours.
+    /// Returns the text in a color if the terminal has colors.
     func paint(_ text: String, _ colour: Colour) -> String {
         hasColour ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
@@ -52,14 +52,14 @@ struct Terminal: Sendable {
 }
 
 extension String {
-    /// The text with control characters as visible escapes: a server's words may not steer the
-    /// terminal.
+    /// The text with control characters as visible escapes, so that text from a server cannot control
+    /// the terminal.
     var printable: String {
         guard unicodeScalars.contains(where: Self.isControl) else { return self }
         var text = ""
         for scalar in unicodeScalars {
             if Self.isControl(scalar) {
-                // Also a byte of a path that is not UTF-8, which PathText holds as U+EF00 and the byte.
+                // PathText holds a byte of a path that is not UTF-8 as U+EF00 plus the byte.
                 let code = scalar.value < 0x100 ? scalar.value : scalar.value & 0xFF
                 let isByte = scalar.value < 0x100 || (0xEF80...0xEFFF).contains(scalar.value)
                 text +=
@@ -81,7 +81,7 @@ extension String {
 }
 
 extension String {
-    /// As ``printable``, with lines kept as lines.
+    /// The same as ``printable``, but keeps line breaks.
     var printableLines: String {
         split(separator: "\n", omittingEmptySubsequences: false)
             .map { String($0).printable }.joined(separator: "\n")

@@ -1,4 +1,4 @@
-// Wherry: bytes and times as people read them.
+// Wherry: formats bytes, speeds, and times.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -12,7 +12,7 @@ enum Units {
         return String(format: "%.1f %@", value, unit)
     }
 
-    /// "158.7 of 256.0 MiB": both in the unit of the second.
+    /// "158.7 of 256.0 MiB", in the unit of the second number.
     static func bytes(_ count: Int64, of total: Int64) -> String {
         guard total >= 1024 else { return "\(count) of \(bytes(total))" }
         let (value, unit) = scaled(total)
@@ -20,7 +20,7 @@ enum Units {
         return String(format: "%.1f of %.1f %@", part, value, unit)
     }
 
-    /// "3.2 MiB → 812.0 KiB (-75 %)"; the second alone where the first is unknown.
+    /// "3.2 MiB → 812.0 KiB (-75 %)"; only the second size if the first is unknown.
     static func change(_ original: Int64, _ now: Int64) -> String {
         guard original > 0 else { return bytes(now) }
         let percent = Int(((Double(now) / Double(original) - 1) * 100).rounded())
@@ -47,7 +47,7 @@ enum Units {
     private static func scaled(_ count: Int64) -> (Double, String) {
         var value = Double(count) / 1024
         for unit in ["KiB", "MiB", "GiB"] {
-            // What would be rounded to 1024.0 is 1.0 of the next.
+            // A number that rounds to 1024.0 is 1.0 of the next unit.
             if value < 1023.95 { return (value, unit) }
             value /= 1024
         }

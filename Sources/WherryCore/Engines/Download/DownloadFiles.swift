@@ -14,10 +14,14 @@ final class DownloadFiles: @unchecked Sendable {  // guarded by being in one ser
     /// The start was logged.
     var isNoted = false
 
-    /// Closes the files of a download that waits. The lock of the part is given up with them.
+    /// Closes the files for a wait, which releases the lock: another process can take the download over
+    /// (DR24).
     ///
-    /// - Parameter releasing: whether to give back reserved space. Default false.
-    func rest(releasing: Bool = false) { part?.rest(releasing: releasing) }
+    /// - Parameter releasing: Whether to give back reserved space. Default: false.
+    func rest(releasing: Bool = false) {
+        if releasing { part?.releaseReservation() }
+        part?.rest()
+    }
 
     /// Lets go of the part, and of its lock.
     ///

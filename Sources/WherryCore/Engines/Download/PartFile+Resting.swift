@@ -55,20 +55,27 @@ extension PartFile {
     /// Closes the files and the directory until ``wake(reserving:)``. This releases the lock, so that
     /// another process may take the download over.
     ///
-    /// - Parameters:
-    ///   - releasing: whether to give back reserved space, for a wait without a known end. Default false:
-    ///     the space is still there after a short wait.
-    ///   - isKnown: whether the other downloads of this process leave the part alone. Default true.
-    func rest(releasing: Bool = false, isKnown: Bool = true) {
-        guard !isGone else { return }
-        if releasing, reservation == .held {
-            // If this fails, the space stays reserved until the end of the download.
-            if isResting { try? wake(reserving: false) }
-            if !isResting, (try? giveBackReservation()) != nil { reservation = .released }
-        }
+    /// - Parameter isKnown: Whether other downloads of this process treat the part as in use.
+    ///   Default: true.
+    func rest(isKnown: Bool = true) {
         guard !isResting, !isGone else { return }
         if isKnown, let status = try? file.status() { resting = Resting(status) }
         closeFiles()
+    }
+
+    /// Gives back the space reserved for bytes that have not arrived, before a wait without a known end.
+    /// If this fails, the space stays reserved until the end of the download.
+    func releaseReservation() {
+        guard !isGone, reservation == .held else { return }
+        if isResting { try? wake(reserving: false) }
+        if !isResting, (try? giveBackReservation()) != nil { reservation = .released }
+    }
+
+    /// Reserves the space that ``releaseReservation()`` gave back.
+    ///
+    /// - Throws: `no_space` if the missing bytes no longer fit.
+    private func reserveAgain() throws(DownloadError) {
+        if reservation == .released { try reserveOrCheckSpace() }
     }
 
     /// Closes the files and the directory, which releases the lock.
@@ -83,18 +90,20 @@ extension PartFile {
 
     /// Opens the files again and locks them.
     ///
-    /// - Parameter reserving: whether to reserve space that ``rest(releasing:isKnown:)`` gave back.
+    /// - Parameter reserving: whether to reserve space that ``releaseReservation()`` gave back.
     ///   Default true.
     /// - Throws: `busy` if another download has taken them over, `no_file` if they were removed,
     ///   `no_space` if what is missing no longer fits.
     func wake(reserving: Bool = true) throws(DownloadError) {
-        guard isResting, !isGone else { return }
-        try target.reopen()
-        try lockAgain(in: target.directory)
-        resting = nil
-        isResting = false
-        Self.openParts.add(1, ordering: .relaxed)
-        if reserving, reservation == .released { try reserveOrCheckSpace() }
+        guard !isGone else { return }
+        if isResting {
+            try target.reopen()
+            try lockAgain(in: target.directory)
+            resting = nil
+            isResting = false
+            Self.openParts.add(1, ordering: .relaxed)
+        }
+        if reserving { try reserveAgain() }
     }
 
     private func lockAgain(in directory: Directory) throws(DownloadError) {
@@ -103,7 +112,13 @@ extension PartFile {
             // speaks of must be the same.
             if journal != nil {
                 let there = try directory.status(of: names.part)
-                guard let there else { return .failure(removed) }
+                guard let there else {
+                    // Another process may have completed the download.
+                    let target = try target.name.flatMap { name throws(SystemError) in
+                        try directory.status(of: name)
+                    }
+                    return .failure(target?.inode == inode ? takenOver : removed)
+                }
                 guard there.inode == inode, there.isPlainAndOurs else { return .failure(takenOver) }
             }
             var found = try PartFile.lockedFile(names.part, in: directory, isOurs: resting != nil)

@@ -190,7 +190,7 @@ package final class PartFile {
     package func checkpoint() throws(DownloadError) {
         // A download that waits opens its files only if there is something to record.
         guard !isGone, isAdopted, journal != nil, !isResting || written != claimed else { return }
-        try wake()
+        try wake(reserving: false)
         guard let journal = try journalInPlace() else { return }
         let size = try DownloadError.naming { () throws(SystemError) in
             if isDurable { try file.synchronizeData() }

@@ -1,87 +1,87 @@
-// Wherry: the options about whom to trust, named as curl names them.
+// Wherry: the options for TLS and certificates, named as in curl.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
 import Foundation
 import Wherry
 
-struct TrustOptions: ParsableArguments, Sendable {
+struct TLSOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("cacert"),
         help: ArgumentHelp(
-            "Certificates (PEM) to trust instead of the system's.", valueName: "file"),
+            "Trust the certificates in this file (PEM) instead of the system's.", valueName: "file"),
         completion: .file())
     var caFile: String?
 
     @Option(
         name: .customLong("capath"),
         help: ArgumentHelp(
-            "The same in a folder that 'openssl rehash' made.", valueName: "folder"),
+            "Trust the certificates in this directory, prepared by 'openssl rehash'.", valueName: "directory"),
         completion: .directory)
     var caDirectory: String?
 
     @Option(
         name: .customLong("crlfile"),
         help: ArgumentHelp(
-            "Revoked certificates (PEM), of every CA of a chain.", valueName: "file"),
+            "Reject certificates revoked by these lists (PEM). Every CA of a chain needs a list.", valueName: "file"),
         completion: .file())
     var crlFile: String?
 
     @Flag(
         name: .customLong("cert-status"),
-        help: "Ask the server for a good OCSP answer of its CA, stapled.")
+        help: "Require a stapled OCSP response that says the certificate is good.")
     var certStatus = false
 
     @Option(
         name: .customLong("cert"),
         help: ArgumentHelp(
-            "A certificate (PEM or PKCS #12) to show to the servers of the URLs given, and to no other.",
+            "Present this client certificate (PEM or PKCS #12) to the servers of the URLs, and to no other.",
             valueName: "file"),
         completion: .file())
     var certificate: String?
 
     @Option(
         help: ArgumentHelp(
-            "Its key (PEM), where it stands in a file of its own.", valueName: "file"),
+            "The key of the client certificate (PEM), if it is in another file.", valueName: "file"),
         completion: .file())
     var key: String?
 
     @Option(
         name: .customLong("pass"),
         help: ArgumentHelp(
-            "The password of the key: itself, @FILE, or @- for standard input.",
-            discussion: "Other users can see a command line, and not a file.",
+            "The password of the key: the password, @FILE, or @- for standard input.",
+            discussion: "Other users of this machine can see command lines; prefer a file.",
             valueName: "password"))
     var password: String?
 
     @Option(
         name: .customLong("pinnedpubkey"),
         help: ArgumentHelp(
-            "Keys of which every server must have one: sha256//BASE64, several with ; between, or a file (PEM, DER).",
+            "Require each server to have one of these keys: sha256//BASE64, separated by ;, or a file (PEM, DER).",
             valueName: "pins"))
     var pins: String?
 
     @Flag(
         name: .customLong("tlsv1.3"),
-        help: "Do not speak TLS 1.2, the oldest that is spoken otherwise.")
+        help: "Require TLS 1.3. (default: TLS 1.2 or later)")
     var requiresTLS13 = false
 
-    @Flag(name: .customLong("https-only"), help: "Fail rather than ask without TLS.")
+    @Flag(name: .customLong("https-only"), help: "Fail instead of sending a request without TLS.")
     var httpsOnly = false
 
     @Flag(
         name: .customLong("deny-private"),
         help:
-            "Connect to public addresses only, wherever a name or a redirect leads. No proxy is used."
+            "Connect to public addresses only, also after redirects, and without a proxy."
     )
     var denyPrivate = false
 
-    @Flag(help: "Trust any certificate. Whoever sits in between can read and change everything.")
+    @Flag(help: "Accept any certificate. An attacker on the network can then read and change everything.")
     var insecure = false
 
     mutating func validate() throws {
         if certificate == nil && (key != nil || password != nil) {
-            throw ValidationError("--key and --pass go with --cert.")
+            throw ValidationError("--key and --pass need --cert.")
         }
     }
 

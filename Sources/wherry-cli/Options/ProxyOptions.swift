@@ -5,52 +5,52 @@ import ArgumentParser
 import Wherry
 import WherrySystem
 
-struct RouteOptions: ParsableArguments, Sendable {
+struct ProxyOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "The URL of a proxy; '' for none. (default: that of the environment)", valueName: "url"))
+            "Use this proxy; '' for none. (default: from the environment)", valueName: "url"))
     var proxy: String?
 
     @Option(
         name: .customLong("proxy-http"),
         help: ArgumentHelp(
-            "The proxy for http URLs; '' for none. (default: that of --proxy)", valueName: "url"))
+            "Use this proxy for http URLs; '' for none. (default: --proxy)", valueName: "url"))
     var proxyHTTP: String?
 
     @Option(
         name: .customLong("proxy-https"),
         help: ArgumentHelp(
-            "The proxy for https URLs; '' for none. (default: that of --proxy)", valueName: "url"))
+            "Use this proxy for https URLs; '' for none. (default: --proxy)", valueName: "url"))
     var proxyHTTPS: String?
 
     @Option(
         name: [.customShort("U"), .long],
         help: ArgumentHelp(
-            "Sent to proxies only, as Basic: 'name:password', @FILE, or @- for standard input.",
+            "Authenticate to proxies as Basic: 'name:password', @FILE, or @- for standard input.",
             valueName: "name:password"))
     var proxyUser: String?
 
     @Option(
         name: .customLong("noproxy"),
         help: ArgumentHelp(
-            "Hosts without a proxy, separated by ',': a name and all below it, an address, a network, or '*'; ':port' restricts an entry.",
+            "Use no proxy for these hosts, separated by ',': a name and its subdomains, an address, a network, or '*'; ':port' restricts an entry.",
             valueName: "hosts"))
     var noProxy: String?
 
     @Option(
         help: ArgumentHelp(
-            "The address of a host, which is not looked up: 'host:port:address'; '*' is any host.",
+            "Use this address for a host instead of looking it up; '*' is any host. Repeatable.",
             valueName: "host:port:address"))
     var resolve: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The network interface or address of this machine to go out by.", valueName: "name"))
+            "Connect from this network interface or local address.", valueName: "name"))
     var interface: String?
 
     @Option(
         help: ArgumentHelp(
-            "A Unix socket to connect to, whatever the host; no proxy is used.", valueName: "file"),
+            "Connect to this Unix socket for every host, without a proxy.", valueName: "file"),
         completion: .file())
     var unixSocket: String?
 
@@ -67,7 +67,7 @@ struct RouteOptions: ParsableArguments, Sendable {
             proxyUser.first == "@" ? try FileBytes.line(String(proxyUser.dropFirst())) : proxyUser
         guard text.contains(":") else {
             // Not the text itself, which may be a secret.
-            throw ValidationError("What --proxy-user read is not name:password.")
+            throw ValidationError("The value of --proxy-user is not name:password.")
         }
         configuration.proxyCredentials = text
     }

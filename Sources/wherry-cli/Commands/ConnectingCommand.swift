@@ -1,0 +1,52 @@
+// Wherry: what the commands that create a client share.
+// SPDX-License-Identifier: Apache-2.0
+
+import Wherry
+
+/// A command that creates a client from its options.
+///
+/// Each command lists the option groups next to each other. In debug builds, the argument parser
+/// checks a group again at each level of nesting, which takes seconds with three levels.
+protocol ConnectingCommand: NetworkCommand {
+    var connection: ConnectionOptions { get }
+    var proxy: ProxyOptions { get }
+    var tls: TLSOptions { get }
+}
+
+extension ConnectingCommand {
+    /// Returns a client for these URLs, with the settings of the options.
+    func client(
+        for urls: [String], _ configure: (inout Client.Configuration) -> Void = { _ in }
+    ) throws -> Client {
+        let client = try Client(configuration(for: urls, configure))
+        for file in connection.cookieFiles { try client.cookies.load(from: file) }
+        if let path = output.logFile { try client.setLogFile(path) }
+        return client
+    }
+
+    /// Returns the settings of the options for these URLs.
+    func configuration(
+        for urls: [String], _ configure: (inout Client.Configuration) -> Void = { _ in }
+    ) throws -> Client.Configuration {
+        var configuration = Client.Configuration()
+        // 'wherry cache' shows this storage. It also holds the partial files of downloads.
+        configuration.storageName = "wherry"
+        configure(&configuration)
+        try connection.apply(to: &configuration)
+        try proxy.apply(to: &configuration)
+        try tls.apply(to: &configuration, urls: urls)
+        configuration.isDebugging = output.debug
+        return configuration
+    }
+
+    /// Saves the cookies to the file of `--cookie-jar`, and closes the client.
+    func finish(_ client: Client, _ console: Console) {
+        defer { client.close() }
+        guard let cookieJar = connection.cookieJar else { return }
+        do {
+            try client.cookies.save(to: cookieJar)
+        } catch {
+            console.note("Could not save the cookies: \(Report.message(of: error))")
+        }
+    }
+}
