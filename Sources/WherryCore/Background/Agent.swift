@@ -1,19 +1,20 @@
-// Wherry: the agent, which carries the jobs of a session out.
+// Wherry: the background agent's event loop.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Serves one session: listens, does its jobs, and returns when nothing is left to do.
+/// Serves one session: accepts clients, runs the jobs, and returns when no work is left.
 ///
-/// Everything happens on the thread that calls ``run(ready:)``; transfers tell by a mailbox.
+/// All work happens on the thread that calls ``run(ready:)``. Transfers report to that thread
+/// through a mailbox.
 package final class Agent {
-    /// How long a client may take to ask, and to read the answer: 10 s.
+    /// The time a client has to send its request, and later to read the response: 10 s.
     private static let patience = Int64.milliseconds(10_000)
-    /// The most clients, beside those that follow. If all places are taken, the client that has sent
-    /// no question for the longest time gives its place to the next; if each has asked, more wait in
-    /// the socket's queue.
+    /// The maximum number of clients that do not follow jobs. At this limit, a new client replaces
+    /// the client that has been silent the longest. If every client has sent a request, new clients
+    /// wait in the socket's queue.
     private static let mostAsking = 64
-    /// So many may follow, beside those who ask; more are turned away with `busy`.
+    /// The maximum number of followers, in addition to ``mostAsking``. More get the error `busy`.
     package static let mostFollowing = 64
 
     private let folder: StateFolder
@@ -29,10 +30,11 @@ package final class Agent {
     private var lastTicket: AgentMachine.Ticket = 0
 
     /// - Parameters:
-    ///   - lock: the session's, held; given back when the agent goes.
-    ///   - idle: how long it stays with nothing to do, in nanoseconds.
-    ///   - signals: readable when the agent is to go.
-    ///   - takesErrors: last words of the process go into the log.
+    ///   - lock: The session's lock, held by the caller. The agent releases it when it exits.
+    ///   - idle: The idle time after which the agent exits, in nanoseconds.
+    ///   - autostart: Whether to continue jobs that an earlier agent left unfinished.
+    ///   - signals: A descriptor that becomes readable when the agent must exit.
+    ///   - takesErrors: Whether the process's standard error goes to the log.
     package init(
         _ folder: StateFolder, lock: File, idle: Int64, autostart: Bool, clock: any Clock,
         signals: File? = nil, takesErrors: Bool = false
@@ -57,9 +59,9 @@ package final class Agent {
         AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
     }
 
-    /// Serves until nothing is left to do.
+    /// Serves clients until no work is left.
     ///
-    /// - Parameter ready: called once clients are heard.
+    /// - Parameter ready: Called once the agent accepts clients.
     package func run(ready: () -> Void) throws(WherryError) {
         let listener: LocalSocket
         do {
@@ -74,14 +76,14 @@ package final class Agent {
         for record in records where record.isDamaged {
             log.write(record.job.failure?.message ?? "")
         }
-        // Nothing is written before: whoever has started this waits for the word.
+        // Write no record before this call: the process that started the agent is waiting for it.
         ready()
         folder.sweep(wall: time.wall)
         carryOut(machine.open(records, autostart: autostart, time))
         while !machine.mayLeave(time) {
             turn(listener)
         }
-        // First the name goes: who has connected under it meanwhile is told by the end of the line.
+        // Remove the socket first. A client that has just connected then sees end of file.
         _ = try? folder.directory.remove(StateFolder.socketName)
         for ticket in guests.keys { serve(ticket, canRead: false) }
         let lost = machine.unsavedCount
@@ -89,7 +91,7 @@ package final class Agent {
         withExtendedLifetime((listener, lock)) {}
     }
 
-    /// Waits for something and does what it asks for.
+    /// Waits for events and handles them.
     private func turn(_ listener: LocalSocket) {
         let tickets = guests.keys.sorted()
         var items = [
@@ -111,7 +113,7 @@ package final class Agent {
         if items[1].canRead { readMail() }
         if hearsSignals, items[2].canRead {
             log.write("the agent is asked to go")
-            // Nobody reads it: looked at again it would keep this loop from ever waiting.
+            // The signal is never read from the descriptor, so polling it again would spin.
             signals = nil
             carryOut(machine.leave(time))
         }
@@ -121,7 +123,7 @@ package final class Agent {
         }
         if items[0].canRead { welcome(listener) }
         carryOut(machine.tick(time))
-        // Those whose answer has come, and those who took too long.
+        // Serve clients that have pending output, and drop clients past their deadline.
         let now = clock.now()
         for (ticket, guest) in guests {
             if guest.hasDeadline && guest.deadline <= now {
@@ -152,10 +154,10 @@ package final class Agent {
 
     // MARK: Guests
 
-    /// The number of clients that do not follow; a follower never takes the place of a question.
+    /// The number of clients that do not follow. A follower never takes the place of a request.
     private var asking: Int { guests.values.count { !$0.follows } }
 
-    /// The client that has sent no question for the longest time.
+    /// The client that has been silent the longest without sending a request.
     private var silent: AgentMachine.Ticket? {
         guests.lazy.filter { $0.value.isIdle }.map(\.key).min()
     }
@@ -165,7 +167,7 @@ package final class Agent {
     private func welcome(_ listener: LocalSocket) {
         while hasRoom, let socket = listener.accept() {
             if asking >= Self.mostAsking, let silent { dismiss(silent) }
-            // The folder is ours alone, so this is who the kernel says it is: looked at all the same.
+            // The folder is private, so this check is a second line of defense.
             guard socket.isPeerOurs else {
                 log.write("a process of another user was turned away")
                 continue
@@ -183,7 +185,7 @@ package final class Agent {
         machine.left(time)
     }
 
-    /// Reads what a guest asks, and sends what there is for it.
+    /// Reads a client's request and sends pending output to the client.
     private func serve(_ ticket: AgentMachine.Ticket, canRead: Bool) {
         if canRead, !listen(to: ticket) { return dismiss(ticket) }
         guard var guest = guests[ticket] else { return }
@@ -192,7 +194,7 @@ package final class Agent {
         if !isThere || (guest.isEnding && !guest.hasWork) { dismiss(ticket) }
     }
 
-    /// - Returns: false if the guest is gone, or says what no client says.
+    /// - Returns: `false` if the client disconnected or violated the protocol.
     private func listen(to ticket: AgentMachine.Ticket) -> Bool {
         guard var guest = guests[ticket] else { return false }
         let step = guest.socket.receive(into: &guest.reader.bytes)
@@ -201,7 +203,7 @@ package final class Agent {
         case .wait: return true
         case .moved: break
         }
-        // One question each: whoever has asked is not listened to any more.
+        // Each connection carries one request. More input is a protocol error.
         guard guest.isIdle else { return false }
         do throws(WherryError) {
             guard let message = try guest.reader.next() else {
@@ -212,7 +214,7 @@ package final class Agent {
                 throw WherryError(.badProtocol, "The client sent more than one request")
             }
             guard let request = AgentRequest(message) else {
-                // Whoever speaks another version learns why, and does not try again.
+                // A client of another version gets an error, so that it does not retry.
                 guests[ticket] = guest
                 reply(
                     ticket,
@@ -279,9 +281,9 @@ package final class Agent {
 
     // MARK: Doing
 
-    /// Does what the rules say.
+    /// Performs the actions that the state machine requests.
     ///
-    /// - Parameter starting: a job that does not begin unless it can be kept.
+    /// - Parameter starting: A new job, which starts only if its record can be saved.
     private func carryOut(
         _ actions: [AgentMachine.Action],
         starting: (id: String, ticket: AgentMachine.Ticket)? = nil
@@ -296,7 +298,7 @@ package final class Agent {
             case .tell(let job): tellFollowers(job.id)
             case .forget(let id): tellFollowers(id)
             case .answer(let ticket, let word):
-                // The job is there now: what cannot be written after this is tried again.
+                // The job is accepted now. A record that cannot be saved later is retried.
                 if starting?.ticket == ticket { starting = nil }
                 reply(ticket, word ?? failure)
             case .note(let text): log.write(text)
@@ -308,7 +310,7 @@ package final class Agent {
                     log.write("\(record.job.id) cannot be kept: \(error.message)")
                     failure = JobFailure(error)
                     guard let starting, starting.id == record.job.id else {
-                        // Where the folder was removed, no later attempt can keep it either.
+                        // If the folder was removed, no later attempt can save the record either.
                         if folder.isGone {
                             machine.saved(record.job.id, time)
                         } else {
@@ -330,15 +332,15 @@ package final class Agent {
         }
     }
 
-    /// Writes a record, and removes the body of an upload that is over.
+    /// Saves a record, and removes the body of a finished upload.
     private func save(_ record: JobRecord) throws(WherryError) {
         let id = record.job.id
         do {
             try folder.save(record)
         } catch {
             guard record.job.isFinal, record.job.kind == .upload else { throw error }
-            // The space of the body may be all that is missing. Should this agent die before it can
-            // write the end, the next agent finds no body, and does not send it again.
+            // The body may be using the space that the record needs. If this agent dies before it
+            // can save the record, the next agent finds no body and does not send the upload again.
             folder.removeBody(id)
             try folder.save(record)
         }
@@ -347,6 +349,7 @@ package final class Agent {
 }
 
 extension AgentGuest {
-    /// Whether its time is limited: it has not asked yet, or has its answer.
+    /// Whether the guest has a time limit: it has not sent a request yet, or it is reading the
+    /// response.
     fileprivate var hasDeadline: Bool { isIdle || isEnding }
 }

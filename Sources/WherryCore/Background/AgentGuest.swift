@@ -1,27 +1,27 @@
-// Wherry: one client of the agent.
+// Wherry: a client connection of the agent.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A connection as the agent sees it: what came and is not whole, what is to go and has not gone.
+/// A connection from the agent's point of view: incomplete input and unsent output.
 struct AgentGuest {
-    /// More bytes than these wait for nobody: who does not read is told only of the present state
-    /// of what changes, and later.
+    /// The output buffer limit. Above this limit, a slow client receives only the latest state of
+    /// each job, once there is room.
     private static let mostWaiting = 1 << 20
 
     let socket: LocalSocket
-    /// When it is put out unless a whole question has come.
+    /// The time at which the agent drops the guest unless it has sent a complete request.
     var deadline: Instant
     var reader = AgentFrames.Reader()
     private var outgoing: [UInt8] = []
     private var sent = 0
-    /// Is told of every change.
+    /// Whether the guest receives every change.
     var follows = false
-    /// Its question is being worked on.
+    /// Whether the guest's request is being processed.
     var waits = false
-    /// Goes when all has been sent.
+    /// Whether to disconnect the guest once all output is sent.
     var isEnding = false
-    /// What is to be told when there is room.
+    /// A message to write once the buffer has room.
     private enum Due {
         case job(String)
         case ok
@@ -34,12 +34,12 @@ struct AgentGuest {
         self.deadline = deadline
     }
 
-    /// Whether something is to be sent.
+    /// Whether any output is pending.
     var hasWork: Bool { sent < outgoing.count || !due.isEmpty }
-    /// Whether nothing is expected of it but its next question.
+    /// Whether the guest has yet to send its request.
     var isIdle: Bool { !follows && !waits && !isEnding }
 
-    /// Adds a message; one that cannot be printed is left out.
+    /// Appends a message to the output. Drops a message that cannot be serialized.
     mutating func put(_ reply: AgentReply) {
         guard let frame = try? AgentFrames.frame(reply.json) else { return }
         if sent > 0 {
@@ -49,19 +49,19 @@ struct AgentGuest {
         outgoing += frame
     }
 
-    /// Tells of a job's present state, now or when there is room.
+    /// Schedules a message with the current state of a job.
     mutating func tell(_ id: String) {
         guard dueJobs.insert(id).inserted else { return }
         due.append(.job(id))
     }
 
-    /// Says that all was told that was asked for, after that.
+    /// Schedules ``AgentReply/ok`` after the messages scheduled so far.
     mutating func tellOK() { due.append(.ok) }
 
-    /// Sends what goes.
+    /// Sends as much pending output as the socket accepts.
     ///
-    /// - Parameter look: the present state of a job; `nil` if it is gone.
-    /// - Returns: false if the other end is.
+    /// - Parameter look: Returns the current state of a job, or `nil` if the job no longer exists.
+    /// - Returns: `false` if the client disconnected.
     mutating func send(_ look: (String) -> BackgroundJob?) -> Bool {
         while hasWork {
             while !due.isEmpty, outgoing.count - sent < Self.mostWaiting {

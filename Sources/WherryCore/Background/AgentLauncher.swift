@@ -1,25 +1,26 @@
-// Wherry: finding and starting the agent.
+// Wherry: lookup and start of the agent executable.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 /// Starts `wherry-agent` for a session.
 package struct AgentLauncher: Sendable {
-    /// What of our environment the agent gets: where a proxy and certificates are, and in which
-    /// language the system speaks. All else stays here.
+    /// The environment variables that the agent inherits: proxies, certificates, and locale. All
+    /// others are removed.
     private static let variables = [
         "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "LD_LIBRARY_PATH",
         "http_proxy", "https_proxy", "all_proxy", "no_proxy",
         "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
         "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
     ]
-    /// How long the agent may take to be there: 20 s of real time, as a disk may sleep.
+    /// The maximum time for the agent to start: 20 s of real time, since a disk may have to spin
+    /// up.
     private static let startTime = Int64.milliseconds(20_000)
 
-    /// The executable, if the program has named one.
+    /// The path of the agent executable, if the program has set one.
     package var path: String?
     package var autostart: Bool
-    /// How long the agent stays with nothing to do, in milliseconds.
+    /// The idle time after which the agent exits, in milliseconds.
     package var idle: Int64
 
     package init(path: String?, autostart: Bool, idle: Int64) {
@@ -28,8 +29,9 @@ package struct AgentLauncher: Sendable {
         self.idle = idle
     }
 
-    /// The agent's executable: the one that was named, else that of `$WHERRY_AGENT`, else the one
-    /// beside the library or in the `libexec/wherry` that belongs to it. Never from the search path.
+    /// Returns the path of the agent executable. Uses the configured path, else `$WHERRY_AGENT`,
+    /// else the file next to the library or in the library's `libexec/wherry`. Never searches
+    /// `PATH`.
     package func executable() throws(WherryError) -> String {
         if let named = path ?? Environment.trusted("WHERRY_AGENT") {
             guard DetachedProgram.isExecutable(named) else {
@@ -56,7 +58,7 @@ package struct AgentLauncher: Sendable {
         return found
     }
 
-    /// Starts the agent and returns when clients are heard; also when another one is there already.
+    /// Starts the agent and returns once an agent accepts clients, this one or another.
     package func start(_ folder: StateFolder) throws(WherryError) {
         let program = try executable()
         var arguments = ["--idle-ms", "\(idle)"]
@@ -88,8 +90,8 @@ package struct AgentLauncher: Sendable {
         )
     }
 
-    /// Starts it and returns where it will say that it is there. The end that it writes to is closed
-    /// here on return, so that its death is told too.
+    /// Starts the agent and returns the pipe that reports when the agent is ready. On return, this
+    /// process no longer holds the write end, so the agent's death ends the pipe.
     private static func start(_ program: String, _ arguments: [String]) throws(SystemError) -> File
     {
         let (read, ready) = try DetachedProgram.pipe()

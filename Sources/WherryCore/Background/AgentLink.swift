@@ -1,14 +1,14 @@
-// Wherry: talking to the agent.
+// Wherry: a client's connection to the agent.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// One connection to the agent of a session, and one question by it.
+/// A connection to the agent of a session. Carries one request.
 struct AgentLink: ~Copyable {
     private let socket: LocalSocket
     private var reader = AgentFrames.Reader()
 
-    /// Connects; `nil` if no agent listens.
+    /// Connects to the agent. Returns `nil` if no agent listens.
     init?(_ folder: StateFolder) throws(WherryError) {
         do {
             guard
@@ -28,17 +28,17 @@ struct AgentLink: ~Copyable {
         }
     }
 
-    /// What became of a wait.
+    /// The result of a wait.
     enum Step {
         case reply(AgentReply)
-        /// The agent is gone.
+        /// The agent closed the connection.
         case closed
         case timeout
-        /// The other descriptor can be read, and the agent has said nothing more.
+        /// The other descriptor is readable, and the agent has sent nothing more.
         case interrupted
     }
 
-    /// Sends a question. `false` if the agent is gone.
+    /// Sends a request. Returns `false` if the agent closed the connection or the time ran out.
     mutating func send(_ request: AgentRequest, until end: Instant) throws(WherryError) -> Bool {
         let frame = try AgentFrames.frame(request.json)
         var offset = 0
@@ -56,11 +56,11 @@ struct AgentLink: ~Copyable {
         return true
     }
 
-    /// Waits for the next word of the agent.
+    /// Waits for the agent's next message.
     ///
     /// - Parameters:
-    ///   - end: of real time; `.never` for none.
-    ///   - interrupt: a descriptor that ends the wait.
+    ///   - end: The deadline in real time. `.never` sets none.
+    ///   - interrupt: A descriptor that ends the wait when it becomes readable.
     mutating func next(until end: Instant, interrupt: Int32? = nil) throws(WherryError) -> Step {
         while true {
             if let json = try reader.next() {
@@ -74,7 +74,7 @@ struct AgentLink: ~Copyable {
             let left = end.since(SystemClock.shared.now())
             guard end == .never || left > 0 else { return .timeout }
             Poll.wait(&items, nanoseconds: end == .never ? nil : left)
-            // What the agent has said goes first: nobody may judge by what is not read yet.
+            // Read the agent's data first: a caller must not act on an outdated state.
             if items[0].canRead {
                 if socket.receive(into: &reader.bytes) == .closed { return .closed }
             } else if items.count > 1, items[1].canRead {

@@ -1,10 +1,10 @@
-// Wherry: what the agent did, for people.
+// Wherry: the agent's log file.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The file `log` of a session: a line with the time for each thing that happened, without secrets.
-/// Beyond 1 MiB it becomes `log.1`, in the place of the one before.
+/// The file `log` of a session: one line with a timestamp per event, without secrets. A file larger
+/// than 1 MiB is renamed to `log.1`, which replaces the previous one.
 final class AgentLog {
     private static let limit: Int64 = 1 << 20
     private let folder: StateFolder
@@ -12,7 +12,7 @@ final class AgentLog {
     private var file: File?
     private var size: Int64 = 0
 
-    /// - Parameter takesErrors: last words of the process go there too.
+    /// - Parameter takesErrors: Whether the process's standard error also goes to the log.
     init(_ folder: StateFolder, clock: any Clock, takesErrors: Bool) {
         self.folder = folder
         self.clock = clock
@@ -29,7 +29,7 @@ final class AgentLog {
             _ = try? directory.rename(
                 StateFolder.logName, to: StateFolder.logName + ".1", replacing: true)
         }
-        // A log that cannot be written keeps no job from being done.
+        // A log that cannot be written must not stop any job.
         file = try? File.open(StateFolder.logName, [.write, .create, .append], in: directory)
         guard let file else { return }
         size = (try? file.status().size) ?? 0
@@ -37,7 +37,7 @@ final class AgentLog {
         if takesErrors { _ = try? DetachedProgram.redirectStandardError(to: file) }
     }
 
-    /// Adds a line.
+    /// Appends a line.
     func write(_ text: String) {
         let time = HTTPDate.format(Int64(clock.wallSeconds()))
         let line = Array("\(time) [\(DetachedProgram.processID)] \(LogText.line(text))\n".utf8)

@@ -1,29 +1,29 @@
-// Wherry: how an agent begins, and how it is asked to go.
+// Wherry: startup and shutdown of the agent's state machine.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension AgentMachine {
-    /// Fewer bytes between two deaths count as nothing.
+    /// The least number of bytes between two crashes that counts as progress.
     private static let leastKept: Int64 = 65_536
-    /// How long a record of what is over is kept for somebody to acknowledge it: 7 days.
+    /// How long an unacknowledged record of a finished job is kept: 7 days.
     private static let endedLife: Double = 7 * 86_400
-    /// How long an unfinished job that nobody touches is kept: 30 days.
+    /// How long an untouched unfinished job is kept: 30 days.
     private static let untouchedLife: Double = 30 * 86_400
-    /// The longest wait of a record that does not say how long it is: a day, in milliseconds.
+    /// The longest wait of a record that does not contain its wait: one day, in milliseconds.
     private static let longestWait: Int64 = 86_400_000
 
-    /// Takes over what another agent, or a caller, has left. Call it once, holding the lock.
+    /// Takes over the records that another agent or a caller left. Call it once, holding the lock.
     ///
-    /// What the next one would make of a record by itself is not written again, so that a thousand
-    /// jobs cost no thousand writes.
+    /// Does not save changes that the next agent would derive again. Opening a thousand jobs then
+    /// does not cost a thousand writes.
     ///
-    /// - Parameter autostart: whether jobs go on whose agent died.
+    /// - Parameter autostart: Whether to continue jobs whose agent died.
     package mutating func open(_ records: [JobRecord], autostart: Bool, _ time: Time) -> [Action] {
         var actions: [Action] = []
         for record in records {
             let job = record.job
-            // A record that cannot be read stays until somebody has seen it.
+            // Keep a damaged record until a client has seen it.
             if job.isFinal, !record.isDamaged, time.wall - job.changedAt > Self.endedLife {
                 actions += [.note("\(job.id) was never acknowledged"), .remove(id: job.id)]
                 continue
@@ -46,10 +46,10 @@ extension AgentMachine {
         return actions + pump(time)
     }
 
-    /// Queues a job, or lets it wait until the server accepts it again.
+    /// Queues a job, or lets it wait until the time the server asked for.
     ///
-    /// No wait is longer than it was at first: the wall clock may have been set back meanwhile. The
-    /// time is kept anew then, so that the next agent counts from it.
+    /// The wait is never longer than it was at first, since the wall clock may have been set back.
+    /// In that case the new time is saved, so that the next agent uses it.
     private mutating func goOn(_ id: String, _ time: Time) {
         guard let due = entries[id]?.record.job.retryAt else {
             entries[id]?.activity = .queued
@@ -68,7 +68,8 @@ extension AgentMachine {
         entries[id]?.record.job.reason = ErrorReason.retryLater.rawValue
     }
 
-    /// Nobody was at it, so this counts as no death; and it keeps the time that it waits for.
+    /// Marks a waiting job as interrupted. No agent was running it, so this does not count as a
+    /// crash. The job keeps its retry time.
     private mutating func interrupt(_ id: String, _ time: Time) {
         entries[id]?.record.job.state = .interrupted
         entries[id]?.record.job.reason = nil
@@ -76,7 +77,7 @@ extension AgentMachine {
         saveSoon(id, time)
     }
 
-    /// Its agent died while it was at this job.
+    /// Handles a job that was running when its agent died.
     private mutating func crashed(_ id: String, autostart: Bool, _ time: Time) -> [Action] {
         guard var entry = entries[id] else { return [] }
         let bytes = entry.record.job.progress.completed
@@ -97,7 +98,8 @@ extension AgentMachine {
         return [note] + (autostart ? queue(id, time) : change(id, .interrupted, time))
     }
 
-    /// Ends an upload whose response was complete before its agent died. It is never sent again.
+    /// Ends an upload whose response was complete before its agent died. The upload is never sent
+    /// again.
     private mutating func left(
         _ id: String, _ remains: JobRecord.Remains, _ time: Time
     ) -> [Action] {
@@ -124,7 +126,7 @@ extension AgentMachine {
         ]
     }
 
-    /// Somebody wants the agent to go: transfers end and go on with the next agent.
+    /// Prepares to exit on request. Transfers stop, and the next agent continues them.
     package mutating func leave(_ time: Time) -> [Action] {
         isLeaving = true
         unsaved.leave(time.now)

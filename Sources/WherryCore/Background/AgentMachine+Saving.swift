@@ -1,27 +1,27 @@
-// Wherry: records that could not be written, and are tried again.
+// Wherry: retries of records that could not be saved.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension AgentMachine {
-    /// The records that are to be written again, and when.
+    /// The records to save again, and the time of the next attempt.
     struct Unsaved: Sendable {
-        /// The first wait after a failure, and the longest: 1 s and 60 s.
+        /// The first and the longest wait between attempts: 1 s and 60 s.
         private static let waits = (
             first: Int64.milliseconds(1_000), last: Int64.milliseconds(60_000)
         )
-        /// How long an agent that was asked to go tries on: 10 s.
+        /// How long an exiting agent keeps trying to save records: 10 s.
         private static let farewell = Int64.milliseconds(10_000)
-        /// So many are written between two looks at who asks.
+        /// The maximum number of records to save before the agent serves clients again.
         static let mostAtOnce = 16
 
         private(set) var ids: Set<String> = []
         private var at = Instant.never
         private var wait = waits.first
-        /// When an agent that was asked to go leaves without them.
+        /// The time at which an exiting agent gives up on the records.
         private(set) var end = Instant.never
 
-        /// When to try; `.never` with nothing to write.
+        /// The time of the next attempt. `.never` if no record is waiting.
         var due: Instant { ids.isEmpty ? .never : at }
 
         mutating func remove(_ id: String) {
@@ -31,17 +31,17 @@ extension AgentMachine {
             wait = Self.waits.first
         }
 
-        /// To be written as soon as somebody has the time.
+        /// Schedules a save at the next opportunity.
         mutating func add(_ id: String, _ now: Instant) {
             if ids.isEmpty { at = now }
             ids.insert(id)
         }
 
-        /// It was tried, and not for the last time.
+        /// Schedules a retry after a failed save.
         mutating func failed(_ id: String, _ now: Instant) {
             let isFirst = ids.isEmpty
             ids.insert(id)
-            // One wait for all that are tried together.
+            // Records that are retried together share one wait.
             guard isFirst || at <= now else { return }
             at = now.advanced(by: wait)
             wait = min(wait * 2, Self.waits.last)
@@ -54,27 +54,28 @@ extension AgentMachine {
         }
     }
 
-    /// How many records are not on disk as they are here.
+    /// The number of records that differ from the version on disk.
     package var unsavedCount: Int { unsaved.ids.count }
 
-    /// A record is on disk as it is here.
+    /// Notes that a record was saved.
     package mutating func saved(_ id: String, _ time: Time) {
         entries[id]?.before = nil
         unsaved.remove(id)
         noteIdleness(time)
     }
 
-    /// A record could not be written: it is kept, tried again, and the agent stays for that.
+    /// Notes that a record could not be saved. The agent keeps it, retries, and does not exit
+    /// meanwhile.
     package mutating func saveFailed(_ id: String, _ time: Time) {
         guard entries[id] != nil else { return }
         unsaved.failed(id, time.now)
         noteIdleness(time)
     }
 
-    /// Writes a record when nothing else is to be done.
+    /// Schedules a save for the next idle moment.
     mutating func saveSoon(_ id: String, _ time: Time) { unsaved.add(id, time.now) }
 
-    /// What is to be written now.
+    /// Returns the saves that are due.
     func savesDue(_ time: Time) -> [Action] {
         guard unsaved.due <= time.now else { return [] }
         return unsaved.ids.sorted().prefix(Unsaved.mostAtOnce).compactMap { id in
@@ -82,7 +83,7 @@ extension AgentMachine {
         }
     }
 
-    /// There is no such job any more.
+    /// Removes a job from memory.
     mutating func drop(_ id: String) {
         entries[id] = nil
         unsaved.remove(id)

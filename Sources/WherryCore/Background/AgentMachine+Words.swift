@@ -1,10 +1,10 @@
-// Wherry: what the rules of the agent are told, and what they say.
+// Wherry: input and output types of the agent's state machine.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension AgentMachine {
-    /// Now, by both clocks.
+    /// The current time on both clocks.
     package struct Time: Sendable {
         package var now: Instant
         /// Seconds since 1970.
@@ -16,51 +16,52 @@ extension AgentMachine {
         }
     }
 
-    /// Whose question it is; the answer goes there.
+    /// Identifies the client that sent a request and receives the reply.
     package typealias Ticket = UInt64
 
-    /// What a client may ask for one job.
+    /// A command that a client sends for one job.
     package enum Verb: String, Sendable, CaseIterable {
         case pause, resume, cancel, acknowledge
     }
 
     package enum Action: Sendable, Hashable {
-        /// Start its transfer; ``ended(_:_:_:)`` follows once.
+        /// Start the job's transfer. Exactly one call of ``ended(_:_:_:)`` follows.
         case begin(JobRecord)
-        /// End its transfer, which tells of it by ``ended(_:_:_:)``.
+        /// Stop the job's transfer. ``ended(_:_:_:)`` follows.
         case stop(id: String, discarding: Bool)
-        /// Make it durable.
+        /// Save the record durably.
         case save(JobRecord)
-        /// Delete what an unfinished download left.
+        /// Delete the partial files of an unfinished download.
         case discard(JobRecord)
-        /// Delete record and body.
+        /// Delete the record and the body.
         case remove(id: String)
-        /// Tell whoever follows.
+        /// Send the job's state to all followers.
         case tell(BackgroundJob)
-        /// Tell whoever follows that there is no such job any more.
+        /// Tell all followers that the job no longer exists.
         case forget(id: String)
-        /// The answer to a question: the id, or why not.
+        /// Reply to a request: success, or the reason for a failure.
         case answer(Ticket, JobFailure?)
-        /// For the log.
+        /// Write a line to the log.
         case note(String)
     }
 
-    /// How a transfer ended.
+    /// The result of a transfer.
     package struct Ending: Sendable, Hashable {
         package var error: JobFailure?
         package var isCancelled = false
         package var path: String?
         package var digests: [String: String] = [:]
         package var answer: JobAnswer?
-        /// The server has answered, and the agent died before it had the rest of the response.
+        /// Whether the server sent response headers, and the agent died before it received the rest
+        /// of the response.
         package var lacksBody = false
 
-        /// Whether the server wants to be asked later, and has said when.
+        /// Whether the server asked for a later retry and gave a time.
         var isRetriedLater: Bool {
             error.map { $0.reason == .retryLater && $0.retryAfterMilliseconds >= 0 } ?? false
         }
 
-        /// Whether nothing of the job is left to do.
+        /// Whether the job is finished.
         var isLast: Bool { !isCancelled && !isRetriedLater }
 
         package init() {}

@@ -1,22 +1,22 @@
-// Wherry: the rules of the agent, as values.
+// Wherry: the agent's state machine.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What becomes of the jobs of a session: which are at work, what a verb does to each, what a death
-/// of the agent costs, and when the agent leaves. It knows no thread, no clock, no file and no
-/// socket: it takes what happened and returns what is to be done, in that order.
+/// The state machine for the jobs of a session. Decides which jobs run, what each command does, how
+/// crashes count, and when the agent exits. Uses no thread, clock, file, or socket. Each method
+/// takes an event and returns the actions to perform, in order.
 package struct AgentMachine: Sendable {
-    /// Exits: idle to queued; queued to active, idle and sleeping; active to stopping, sleeping and
-    /// idle; stopping to idle and queued; sleeping to queued and idle.
+    /// Transitions: idle to queued; queued to active, idle, and sleeping; active to stopping,
+    /// sleeping, and idle; stopping to idle and queued; sleeping to queued and idle.
     enum Activity: Sendable, Hashable {
-        /// Paused, interrupted or over.
+        /// Paused, interrupted, or finished.
         case idle
-        /// Waits for a place.
+        /// Waits for a free transfer slot.
         case queued
         case active
         case stopping(Stop)
-        /// Until the server wants to be asked again.
+        /// Waits until the time the server asked for.
         case sleeping(until: Instant)
     }
 
@@ -25,12 +25,12 @@ package struct AgentMachine: Sendable {
     struct Entry: Sendable {
         var record: JobRecord
         var activity = Activity.idle
-        /// What was there before a start that is not durable yet.
+        /// The previous record, while the new one is not yet durable.
         var before: JobRecord?
-        /// Those who asked for a pause or a cancel and wait for it.
+        /// The clients that requested a pause or a cancellation and wait for it.
         var tickets: [Ticket] = []
 
-        /// Whether a transfer is under way.
+        /// Whether a transfer is in progress.
         var isAtWork: Bool {
             switch activity {
             case .active, .stopping: true
@@ -39,46 +39,46 @@ package struct AgentMachine: Sendable {
         }
     }
 
-    /// So many transfers run at once; the others wait in the order of their start.
+    /// The maximum number of concurrent transfers. Other jobs wait in the order of their start.
     package static let mostActive = 8
-    /// So many jobs a session has at most.
+    /// The maximum number of jobs in a session.
     package static let mostJobs = 1_000
-    /// So often may the agent die at one job while nothing comes.
+    /// The number of crashes without progress after which a job fails.
     package static let mostCrashes: Int64 = 3
     var entries: [String: Entry] = [:]
-    /// Whose records on disk are not what they are here.
+    /// The records that differ from the version on disk.
     var unsaved = Unsaved()
     private let idleTime: Int64
     private var idleSince: Instant
-    /// Whether there was something to do when that was last looked at.
+    /// Whether there was work at the last check.
     private var wasBusy = false
-    /// Those who are connected.
+    /// The number of connected clients.
     private var guests = 0
     var isLeaving = false
 
-    /// - Parameter idle: how long the agent stays with nothing to do, in nanoseconds.
+    /// - Parameter idle: The idle time after which the agent exits, in nanoseconds.
     package init(idle: Int64, at time: Time) {
         idleTime = max(0, idle)
         idleSince = time.now
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
-    /// Every job, oldest first.
+    /// All jobs, oldest first.
     package var jobs: [BackgroundJob] {
         entries.values.map(\.record.job).sorted { ($0.startedAt, $0.id) < ($1.startedAt, $1.id) }
     }
 
     package func job(_ id: String) -> BackgroundJob? { entries[id]?.record.job }
 
-    /// Whether something is to be done, now or later.
+    /// Whether any work is left, now or later.
     private var isBusy: Bool {
         guests > 0 || !unsaved.ids.isEmpty || entries.values.contains { $0.activity != .idle }
     }
 
     private var isAtWork: Bool { entries.values.contains { $0.isAtWork } }
 
-    /// When to call ``tick(_:)``; `.never` if only something else can change anything.
+    /// The time of the next call to ``tick(_:)``. `.never` if only an event can change anything.
     package var deadline: Instant {
         var first = unsaved.due
         for entry in entries.values {
@@ -88,14 +88,15 @@ package struct AgentMachine: Sendable {
         return isBusy ? first : min(first, idleSince.advanced(by: idleTime))
     }
 
-    /// Whether it is time to go: nothing to do and nobody there for the idle time, or asked to; and
-    /// every record is on disk.
+    /// Whether the agent may exit: it has been idle without clients for the idle time, or it was
+    /// asked to exit. Every record must be on disk, except at the end of an exiting agent's save
+    /// time.
     package func mayLeave(_ time: Time) -> Bool {
         if isLeaving { return !isAtWork && (unsaved.ids.isEmpty || time.now >= unsaved.end) }
         return !isBusy && time.now >= idleSince.advanced(by: idleTime)
     }
 
-    // MARK: Those who ask
+    // MARK: Clients
 
     package mutating func arrived() {
         guests += 1
@@ -107,20 +108,21 @@ package struct AgentMachine: Sendable {
         noteIdleness(time)
     }
 
-    /// The idle time begins when the last thing to do is done, and looking on does not move that.
+    /// Updates the start of the idle time. The idle time starts when the last work ends; repeated
+    /// checks do not move it.
     mutating func noteIdleness(_ time: Time) {
         let isBusy = isBusy
         if isBusy || wasBusy { idleSince = time.now }
         wasBusy = isBusy
     }
 
-    /// A job is to be done. The same one again is the same job.
+    /// Starts a job. Starting the same job again has no effect.
     package mutating func start(_ record: JobRecord, _ ticket: Ticket, _ time: Time) -> [Action] {
         let id = record.job.id
         guard !isLeaving else {
             return [.answer(ticket, JobFailure(WherryError(.busy, "The agent is leaving")))]
         }
-        // An upload's id is of one call: it asks again, not having heard the answer.
+        // An upload's id belongs to one call, so this is a repeat whose first reply was lost.
         if let old = entries[id], old.record.job.kind == .upload,
             old.record.source == record.source
         {
@@ -135,7 +137,7 @@ package struct AgentMachine: Sendable {
                     JobFailure(WherryError(.busy, "Another URL is being downloaded to \(path)")))
             ]
         }
-        // It is done, and its end waits to be heard: no second run takes that away.
+        // The job is done but not acknowledged. A second run must not discard the result.
         if let old = entries[id], old.record.job.state == .done, record.job.path != nil,
             old.record.source == record.source
         {
@@ -165,18 +167,18 @@ package struct AgentMachine: Sendable {
             + pump(time)
     }
 
-    /// The record could not be made durable: all is as it was before.
+    /// Restores the previous state after a new job's record could not be saved.
     package mutating func startFailed(_ id: String, _ time: Time) -> [Action] {
         let before = entries[id]?.before
         drop(id)
         defer { noteIdleness(time) }
         guard let before else { return [.remove(id: id), .forget(id: id)] }
         entries[id] = Entry(record: before)
-        // The file of a damaged record is still as it was.
+        // The file of a damaged record is unchanged.
         return (before.isDamaged ? [] : [.save(before)]) + [.tell(before.job)]
     }
 
-    /// A verb for one job; each may be repeated.
+    /// Applies a command to one job. Every command can be repeated safely.
     package mutating func apply(_ verb: Verb, to id: String, _ ticket: Ticket, _ time: Time)
         -> [Action]
     {
@@ -224,7 +226,7 @@ package struct AgentMachine: Sendable {
             entries[id]?.tickets.append(ticket)
             return [.stop(id: id, discarding: false)]
         case .stopping(let stop):
-            // Also where the agent is leaving: the next one must find it paused.
+            // Also while the agent exits: the next agent must find the job paused.
             if stop != .cancel { entries[id]?.activity = .stopping(.pause) }
             entries[id]?.tickets.append(ticket)
             return []
@@ -269,17 +271,17 @@ package struct AgentMachine: Sendable {
 
     // MARK: Transfers
 
-    /// How far a transfer has come.
+    /// Records a transfer's progress.
     package mutating func moved(_ id: String, _ progress: Progress) -> [Action] {
         guard let entry = entries[id], entry.isAtWork else { return [] }
         entries[id]?.record.job.progress = progress
         return entry.activity == .active ? tell(id) : []
     }
 
-    /// A transfer shows another state.
+    /// Records a transfer's new state.
     ///
-    /// Only a job that is transferring counts a death of its agent, so the record says at any time
-    /// whether the job transfers or waits.
+    /// Only a transferring job counts a crash of its agent. The saved record must therefore always
+    /// say whether the job transfers or waits.
     package mutating func shows(
         _ id: String, _ state: TransferState, reason: String?, _ time: Time
     ) -> [Action] {
@@ -293,7 +295,7 @@ package struct AgentMachine: Sendable {
         return tell(id)
     }
 
-    /// A transfer waits for a free connection, or has one.
+    /// Records whether a transfer waits for a free connection.
     package mutating func waitsForConnection(
         _ id: String, _ waits: Bool, _ time: Time
     ) -> [Action] {
@@ -301,7 +303,7 @@ package struct AgentMachine: Sendable {
         return shows(id, waits ? .queued : .running, reason: nil, time)
     }
 
-    /// A transfer is over.
+    /// Handles the end of a transfer.
     package mutating func ended(_ id: String, _ ending: Ending, _ time: Time) -> [Action] {
         guard let entry = entries[id], entry.isAtWork else { return [] }
         var actions: [Action]
@@ -327,7 +329,7 @@ package struct AgentMachine: Sendable {
         guard ending.isRetriedLater else {
             return finish(id, ending.isCancelled ? .cancelled : .failed, ending, time)
         }
-        // The server wants to be asked later: nobody waits here but the agent.
+        // The server asked for a later retry. Only the agent waits for it; no transfer does.
         let delay = Int64.milliseconds(error.retryAfterMilliseconds)
         entries[id]?.activity = .sleeping(until: time.now.advanced(by: delay))
         entries[id]?.record.job.retryAt = time.wall + Double(delay) / 1e9
@@ -335,7 +337,7 @@ package struct AgentMachine: Sendable {
         return change(id, .waiting, reason: error.reason.rawValue, time)
     }
 
-    /// Time has passed.
+    /// Handles the passage of time.
     package mutating func tick(_ time: Time) -> [Action] {
         var actions: [Action] = []
         for id in entries.keys.sorted() {
@@ -347,7 +349,7 @@ package struct AgentMachine: Sendable {
         return actions + savesDue(time) + pump(time)
     }
 
-    // MARK: Changing
+    // MARK: State changes
 
     mutating func queue(_ id: String, _ time: Time) -> [Action] {
         entries[id]?.activity = .queued
@@ -355,7 +357,7 @@ package struct AgentMachine: Sendable {
         return change(id, .queued, time)
     }
 
-    /// Begins those that have a place.
+    /// Starts queued jobs while there are free slots.
     mutating func pump(_ time: Time) -> [Action] {
         noteIdleness(time)
         guard !isLeaving else { return [] }
@@ -415,6 +417,6 @@ package struct AgentMachine: Sendable {
 }
 
 extension TransferState {
-    /// Whether nothing is transferred, and something is waited for.
+    /// Whether the transfer waits and moves no data.
     fileprivate var isWait: Bool { self == .queued || self == .waiting }
 }

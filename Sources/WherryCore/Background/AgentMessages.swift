@@ -1,16 +1,16 @@
-// Wherry: what agent and clients say to each other.
+// Wherry: messages between the agent and its clients.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What a client asks of the agent, one object of JSON.
+/// A request from a client to the agent, as one JSON object.
 package enum AgentRequest: Sendable, Hashable {
-    /// Every job; then ``AgentReply/ok``.
+    /// Lists every job, followed by ``AgentReply/ok``.
     case list
-    /// Do this job.
+    /// Starts a job.
     case start(JobRecord)
     case verb(AgentMachine.Verb, id: String)
-    /// Every job, then ``AgentReply/ok``, and from then on every change.
+    /// Lists every job, followed by ``AgentReply/ok``, then reports every change.
     case follow
 
     package var json: JSONObject {
@@ -29,7 +29,7 @@ package enum AgentRequest: Sendable, Hashable {
         return json
     }
 
-    /// `nil` for what no client of this version says.
+    /// Parses a request. Returns `nil` if no client of this version sends it.
     package init?(_ json: JSONObject) {
         guard json.integer("version") == AgentFrames.version, let verb = json.text("verb") else {
             return nil
@@ -51,13 +51,13 @@ package enum AgentRequest: Sendable, Hashable {
     }
 }
 
-/// What the agent says.
+/// A reply from the agent.
 package enum AgentReply: Sendable, Hashable {
-    /// It is done, or that was all.
+    /// The request succeeded, or the list is complete.
     case ok
     case failed(JobFailure)
     case job(BackgroundJob)
-    /// There is no such job any more.
+    /// The job no longer exists.
     case gone(id: String)
 
     package var json: JSONObject {
@@ -71,7 +71,7 @@ package enum AgentReply: Sendable, Hashable {
         return json
     }
 
-    /// `nil` for what no agent of this version says.
+    /// Parses a reply. Returns `nil` if no agent of this version sends it.
     package init?(_ json: JSONObject) {
         if json.flag("ok") {
             self = .ok
@@ -87,13 +87,13 @@ package enum AgentReply: Sendable, Hashable {
     }
 }
 
-/// Messages as bytes: four bytes of length, the greatest first, and so much JSON text.
+/// The framing of messages: a 4-byte big-endian length, then that many bytes of JSON.
 package enum AgentFrames {
     package static let version: Int64 = 1
-    /// A longer message breaks the connection.
+    /// The maximum length of a message. A longer message closes the connection.
     package static let mostBytes = JobRecord.mostBytes + 65_536
 
-    /// A message with its length before it.
+    /// Returns a message with its length prefix.
     package static func frame(_ json: JSONObject) throws(WherryError) -> [UInt8] {
         let text: [UInt8]
         do {
@@ -110,17 +110,17 @@ package enum AgentFrames {
         return length + text
     }
 
-    /// Takes bytes in and gives whole messages out.
+    /// Collects bytes and extracts complete messages.
     package struct Reader: Sendable {
-        /// Not yet given out; read into it directly.
+        /// The bytes not yet parsed. Append received data here directly.
         package var bytes: [UInt8] = []
 
         package init() {}
 
-        /// The next message; `nil` if it is not whole yet.
+        /// Returns the next message, or `nil` if the message is incomplete.
         ///
-        /// - Throws: `protocol` for a length over the limit and for what is no JSON object; nothing
-        ///   that follows can be trusted then.
+        /// - Throws: `protocol` if a length exceeds the limit or the text is not a JSON object.
+        ///   Discard all later data after that error.
         package mutating func next() throws(WherryError) -> JSONObject? {
             guard bytes.count >= 4 else { return nil }
             let count = bytes[..<4].reduce(0) { $0 << 8 | Int($1) }

@@ -3,17 +3,17 @@
 
 import WherrySystem
 
-/// What `wherry-agent` does: the first run starts the second, detached, and leaves; so nobody has
-/// it for a child, and nobody has to wait for its end.
+/// The program `wherry-agent`. The first process starts a detached second one and exits. The agent
+/// is therefore no child process, and no program has to wait for its exit.
 ///
 ///     wherry-agent [--no-autostart] [--idle-ms N] [--serve] DIRECTORY
 ///
-/// Descriptor 3, where it is open, hears one line: "R" when clients are heard, "B" when another
-/// agent is there already, or "E" and why it cannot be.
+/// If descriptor 3 is open, the agent writes one line to it: "R" when it accepts clients, "B" if
+/// another agent is running, or "E" and the error.
 package enum AgentProgram {
-    /// The descriptor that is told.
+    /// The descriptor that receives the status line.
     private static let readyDescriptor: Int32 = 3
-    /// How long another one who holds the lock for a moment is waited for: 2 s.
+    /// How long to wait for a caller that briefly holds the lock: 2 s.
     private static let lockTime = Int64.milliseconds(2_000)
 
     private struct Arguments {
@@ -23,7 +23,7 @@ package enum AgentProgram {
         /// Milliseconds.
         var idle: Int64 = 5_000
 
-        /// `nil` for arguments that are none.
+        /// Parses the arguments. Returns `nil` if they are not valid.
         init?(_ arguments: [String]) {
             var rest = arguments[...]
             while let word = rest.popFirst() {
@@ -46,8 +46,8 @@ package enum AgentProgram {
 
     /// Runs the program.
     ///
-    /// - Parameter arguments: without the program's name.
-    /// - Returns: its exit status.
+    /// - Parameter arguments: The arguments without the program name.
+    /// - Returns: The exit status.
     package static func run(_ arguments: [String]) -> Int32 {
         guard let parsed = Arguments(arguments) else {
             StandardError.write(
@@ -111,15 +111,16 @@ package enum AgentProgram {
 }
 
 extension StateFolder {
-    /// Whether an agent listens.
+    /// Whether an agent is listening.
     var hasListener: Bool { LocalSocket.hasListener(Self.socketName, in: directory) }
 
-    /// Takes the lock, waiting for a caller who holds it for a moment.
+    /// Takes the lock. Waits for a caller that briefly holds it.
     ///
     /// - Parameters:
-    ///   - nanoseconds: of real time.
-    ///   - isInVain: ends the wait; asked each time that another process has the lock.
-    /// - Returns: `nil` if the lock could not be had.
+    ///   - nanoseconds: The maximum wait in real time.
+    ///   - isInVain: Returns `true` to end the wait. Called each time another process holds the
+    ///     lock.
+    /// - Returns: `nil` if the lock was not available.
     package func lock(
         within nanoseconds: Int64, unless isInVain: () -> Bool = { false }
     ) throws(WherryError) -> File? {

@@ -1,21 +1,21 @@
-// Wherry: the transfers of the agent.
+// Wherry: the agent's transfers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What the agent's transfers tell, for its own thread to read.
+/// The events of the agent's transfers, queued for the agent's thread.
 final class AgentMailbox: Sendable {
     enum Letter: Sendable {
         case state(id: String, TransferState, reason: String?)
         case ended(id: String, Progress?, AgentMachine.Ending)
         case waitsForConnection(id: String, Bool)
-        /// An upload's stored body, or why it must not be sent.
+        /// The stored body of an upload, or the reason not to send it.
         case checked(id: String, Result<File, WherryError>)
     }
 
     private struct State: Sendable {
         var letters: [Letter] = []
-        /// Only the newest of each counts.
+        /// The latest progress of each job.
         var progress: [String: Progress] = [:]
     }
     private let state = Lock(State())
@@ -23,7 +23,7 @@ final class AgentMailbox: Sendable {
 
     init() throws(SystemError) { signal = try EventFD() }
 
-    /// Readable while something is there.
+    /// A descriptor that is readable while the mailbox has content.
     var descriptor: Int32 { signal.descriptor }
 
     func put(_ letter: Letter) {
@@ -36,7 +36,7 @@ final class AgentMailbox: Sendable {
         signal.signal()
     }
 
-    /// Wakes the reader for nothing.
+    /// Wakes the reader without any content.
     func wake() { signal.signal() }
 
     func take() -> (progress: [String: Progress], letters: [Letter]) {
@@ -49,13 +49,13 @@ final class AgentMailbox: Sendable {
     }
 }
 
-/// Hears of one transfer of the agent.
+/// Observes one transfer of the agent.
 private final class AgentObserver: TransferObserver {
     let id: String
     let mailbox: AgentMailbox
-    /// Where an upload's end is written down; `nil` for downloads.
+    /// Where to record the end of an upload. `nil` for downloads.
     let folder: StateFolder?
-    /// How an upload ends if nothing more of its response arrives.
+    /// The result of an upload if no more of its response arrives.
     private let answered = Lock<AgentMachine.Ending?>(nil)
 
     init(_ id: String, _ mailbox: AgentMailbox, _ folder: StateFolder?) {
@@ -75,12 +75,12 @@ private final class AgentObserver: TransferObserver {
             mailbox.put(.state(id: id, state, reason: reason?.rawValue))
         case .done(let outcome):
             var ending = AgentMachine.Ending(outcome)
-            // Stopped too late: sent again, the server would have it twice.
+            // Too late to stop: sending the upload again would duplicate it on the server.
             if ending.isCancelled { ending = answered.withLock { $0 } ?? ending }
             folder?.note(ending, transfer.progress, of: id)
             mailbox.put(.ended(id: id, transfer.progress, ending))
         case .head(let response):
-            // The server has the upload, whatever becomes of the rest of its response.
+            // The server accepted the upload, whatever happens to the rest of the response.
             guard let folder, (200...299).contains(response.status) else { break }
             var ending = AgentMachine.Ending()
             ending.answer = JobAnswer(response)
@@ -111,15 +111,17 @@ extension AgentMachine.Ending {
     }
 }
 
-/// Begins and ends transfers. Used from the agent's thread alone.
+/// Starts and stops transfers. Use it only on the agent's thread.
 final class AgentTransfers {
-    /// Exits: checking to stopped, transferring and none; stopped to none; transferring to none.
+    /// Transitions: checking to stopped, transferring, and none; stopped to none; transferring to
+    /// none.
     private enum Stage {
-        /// The stored body of an upload is compared with its seal.
+        /// The upload's stored body is being checked against its seal.
         case checking(JobRecord)
-        /// The job is to end, and has not begun to send.
+        /// The job was stopped before its transfer started.
         case stopped
-        /// The file is open until the end: the transfer reads it by its descriptor.
+        /// The transfer reads the body through this file's descriptor, so the file stays open until
+        /// the end.
         case transferring(Transfer, body: File?)
     }
     private let mailbox: AgentMailbox
@@ -137,12 +139,12 @@ final class AgentTransfers {
 
     deinit { workers.close() }
 
-    /// Begins a job; its end comes by the mailbox, also if it cannot begin.
+    /// Starts a job. The mailbox receives its end, even if the job cannot start.
     func begin(_ record: JobRecord) {
         let id = record.job.id
         guard record.job.kind == .upload else { return start(record, body: nil) }
         stages[id] = .checking(record)
-        // Bodies may be large, and the agent answers meanwhile.
+        // Check the body on a worker: it may be large, and the agent must stay responsive.
         workers.submit { [folder, mailbox] in
             do throws(WherryError) {
                 mailbox.put(.checked(id: id, .success(try folder.body(of: record))))
@@ -152,7 +154,7 @@ final class AgentTransfers {
         }
     }
 
-    /// The stored body of an upload was compared with its seal.
+    /// Continues after the check of an upload's stored body.
     func checked(_ id: String, _ result: Result<File, WherryError>) {
         switch (stages[id], result) {
         case (.checking(let record), .success(let body)): start(record, body: body)
@@ -195,7 +197,7 @@ final class AgentTransfers {
         }
     }
 
-    /// Ends a job's transfer, if it has one.
+    /// Stops a job's transfer, if it has one.
     func stop(_ id: String, discarding: Bool) {
         switch stages[id] {
         case .checking: stages[id] = .stopped
@@ -205,7 +207,7 @@ final class AgentTransfers {
         }
     }
 
-    /// A job's transfer has told its end.
+    /// Forgets a transfer that has reported its end.
     func ended(_ id: String) { stages[id] = nil }
 
     private func client(for part: JobRequest.ClientPart) throws(WherryError) -> Client {

@@ -1,12 +1,12 @@
-// Wherry: a background job described, for logs and debuggers.
+// Wherry: descriptions of background jobs for logs and debuggers.
 // SPDX-License-Identifier: Apache-2.0
 
 extension BackgroundJob: CustomStringConvertible {
-    /// The job in short: "<Download job: 3f2a91c07d5e>".
+    /// A short description of the job: "<Download job: 3f2a91c07d5e>".
     public var description: String { describe(inFull: false) }
 
-    /// Describes the job: in short, or on several lines with its kind, URL, path, tag, state, progress,
-    /// and error. Without secrets.
+    /// Returns a description of the job, short or on several lines. The long form lists kind, URL,
+    /// path, tag, state, progress, and error. Secrets are left out.
     public func describe(inFull: Bool = true) -> String {
         let name = kind == .upload ? "Upload" : "Download"
         let short = "<\(name) job: \(id.prefix(12))>"

@@ -1,43 +1,44 @@
-// Wherry: what is known of a background job.
+// Wherry: the state of a background job.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A download or an upload of a background session, as it stood when it was asked for or told of.
+/// A snapshot of a download or an upload of a background session.
 public struct BackgroundJob: Sendable, Hashable {
-    /// What a job does. The raw values are those of `wherry_transfer_kind`.
+    /// The kind of a job. The raw values are those of `wherry_transfer_kind`.
     public enum Kind: Int32, Sendable {
         case upload = 2
         case download = 3
     }
 
-    /// 32 hexadecimal digits. Of a download made of session and destination, so that the same one
-    /// started twice is one job.
+    /// 32 hexadecimal digits. The id of a download is derived from the session and the destination,
+    /// so that starting the same download twice gives one job.
     public let id: String
-    /// What it does.
+    /// Whether the job is a download or an upload.
     public let kind: Kind
-    /// Where from or where to; "?..." stands for a query, which may hold secrets. Cut after 2,000
-    /// bytes.
+    /// The URL, at most 2,000 bytes. "?..." replaces the query, which may contain secrets.
     public internal(set) var url: String
-    /// A download's destination, absolute; when it is done where its file lies. `nil` for uploads.
+    /// The absolute path of a download's destination; once the job is done, the path of the file.
+    /// `nil` for uploads.
     public internal(set) var path: String?
     /// The request's tag.
     public internal(set) var tag: String?
-    /// Where it stands. A `running` one whose agent is gone is `interrupted`.
+    /// The job's state. A job is `interrupted` if its agent died while running it.
     public internal(set) var state: TransferState = .queued
-    /// Why it began again or waits; a word of the table of reasons.
+    /// The reason for a restart or a wait: an entry of the table of reasons.
     public internal(set) var reason: String?
-    /// How far it has come.
+    /// The job's progress.
     public internal(set) var progress = Progress()
-    /// When the server wants to be asked again, in seconds since 1970; `nil` if it has said nothing
-    /// of that. An `interrupted` job keeps it for the next agent.
+    /// The time of the next attempt that the server asked for, in seconds since 1970. `nil` if
+    /// there is none. An `interrupted` job keeps the time for the next agent.
     public internal(set) var retryAt: Double?
-    /// When it was first started, in seconds since 1970.
+    /// The time of the first start, in seconds since 1970.
     public internal(set) var startedAt: Double = 0
-    /// When it last changed its state, in seconds since 1970.
+    /// The time of the last state change, in seconds since 1970.
     public internal(set) var changedAt: Double = 0
-    /// Digests of a finished download, in lowercase hexadecimal by name: "sha256".
+    /// The digests of a finished download by algorithm name, such as "sha256", in lowercase
+    /// hexadecimal.
     public internal(set) var digests: [String: String] = [:]
     package var failure: JobFailure?
     package var answer: JobAnswer?
@@ -49,15 +50,15 @@ public struct BackgroundJob: Sendable, Hashable {
         self.path = path
     }
 
-    /// A URL as jobs show it.
+    /// Returns a URL in the form that jobs show.
     static func shownURL(_ url: String) -> String { HTTPURL.redacted(url).cut(toBytes: 2_000) }
 
-    /// Why it failed or was cancelled; `nil` otherwise.
+    /// The reason for a failure or a cancellation. `nil` otherwise.
     public var error: WherryError? { failure?.error }
-    /// The answer to an upload, with at most 64 KiB of its body; of a download without a body.
-    /// `nil` before the end, and if none came.
+    /// The response of a finished job. For uploads it has at most 64 KiB of the body; for downloads
+    /// it has no body. `nil` before the end, and if there was no response.
     public var response: Response? { answer?.response }
-    /// Whether nothing follows but its acknowledgement.
+    /// Whether the job is finished and waits only for its acknowledgement.
     public var isFinal: Bool { state.isFinal }
 
     // MARK: JSON
@@ -85,7 +86,7 @@ public struct BackgroundJob: Sendable, Hashable {
         return json
     }
 
-    /// `nil` for what is no job.
+    /// Parses a job. Returns `nil` if the object is not a valid job.
     package init?(_ json: JSONObject) {
         guard let id = json.text("id"), Self.isID(id),
             let kind = json.integer("kind").flatMap(Int32.init(exactly:)).flatMap(Kind.init),
@@ -97,7 +98,7 @@ public struct BackgroundJob: Sendable, Hashable {
         self.kind = kind
         self.url = url
         path = json.text("path")
-        // Only the path of a record that could not be read is unknown.
+        // Only a record that could not be read lacks the path.
         guard kind == .upload || path?.utf8.first == 0x2F || state == .failed else { return nil }
         tag = json.text("tag")
         self.state = state
@@ -111,21 +112,21 @@ public struct BackgroundJob: Sendable, Hashable {
         }
         failure = json.object("failure").flatMap { JobFailure($0) }
         answer = json.object("answer").flatMap { JobAnswer($0) }
-        // A failure without its reason says as much.
+        // Every failed or cancelled job must have an error.
         if state == .failed || state == .cancelled, failure == nil {
             failure = JobFailure(
                 WherryError(state == .failed ? .io : .cancelled, "The record does not say why"))
         }
     }
 
-    /// Whether a text is the id of a job, and so a name of files that leads nowhere else.
+    /// Whether a text is a valid job id, and therefore safe as part of a file name.
     package static func isID(_ text: String) -> Bool {
         text.utf8.count == 32
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 }
 
-/// Why a job failed, as it is kept in a file.
+/// The error of a job in the form stored in its record.
 package struct JobFailure: Sendable, Hashable {
     package var reason: ErrorReason
     package var message: String
@@ -170,7 +171,7 @@ package struct JobFailure: Sendable, Hashable {
 
     package init?(_ json: JSONObject) {
         guard let message = json.text("message") else { return nil }
-        // A word of a newer version.
+        // A newer version may write reasons that this version does not know.
         reason = json.text("reason").flatMap(ErrorReason.init) ?? .io
         self.message = message
         httpStatus = Int(clamping: json.integer("http_status") ?? 0)
@@ -181,9 +182,9 @@ package struct JobFailure: Sendable, Hashable {
     }
 }
 
-/// The answer that ended a job, as it is kept in a file.
+/// The final response of a job in the form stored in its record.
 package struct JobAnswer: Sendable, Hashable {
-    /// More of a body is not kept.
+    /// The maximum number of bytes kept of the headers and of the body.
     package static let mostBytes = 65_536
 
     package var status: Int
@@ -195,7 +196,7 @@ package struct JobAnswer: Sendable, Hashable {
     package init(_ response: Response) {
         status = response.status
         httpVersion = response.head.httpVersion
-        // Its query may hold secrets, and the record outlives the job.
+        // The query may contain secrets, and the record outlives the job.
         url = HTTPURL.redacted(response.url).cut(toBytes: 8_000)
         let block = response.head.block
         head = block.array(0..<min(block.count, Self.mostBytes))

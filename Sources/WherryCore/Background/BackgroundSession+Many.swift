@@ -1,48 +1,49 @@
-// Wherry: one verb for many background jobs.
+// Wherry: commands for several background jobs at once.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension BackgroundSession {
-    /// The jobs that match, oldest first; also those that are over and not acknowledged.
+    /// Returns the matching jobs, oldest first, including finished jobs that are not acknowledged.
     ///
-    /// - Parameter match: `.url` and `.urls` ignore the query, which no job shows. `.identifier` and
-    ///   `.id` are for transfers of a client.
-    /// - Throws: `bad_argument` for a match that jobs do not have.
+    /// - Parameter match: `.url` and `.urls` ignore the query, which jobs do not show.
+    ///   `.identifier` and `.id` apply only to transfers of a client.
+    /// - Throws: `bad_argument` for a match that does not apply to jobs.
     public func jobs(_ match: TransferMatch) throws(WherryError) -> [BackgroundJob] {
         let matches = try predicate(match)
         return try jobs().filter(matches)
     }
 
-    /// Pauses the jobs that match now, and returns how many were not over.
+    /// Pauses the jobs that match now. Returns the number of unfinished jobs among them.
     ///
-    /// - Throws: the first failure, after the verb was tried for every job.
+    /// - Throws: The first failure, after the command was tried on every job.
     @discardableResult
     public func pause(_ match: TransferMatch) throws(WherryError) -> Int {
         try apply(.pause, match) { !$0.isFinal }
     }
 
-    /// Resumes the jobs that match now, and returns how many were not over.
+    /// Resumes the jobs that match now. Returns the number of unfinished jobs among them.
     ///
-    /// - Throws: the first failure, after the verb was tried for every job.
+    /// - Throws: The first failure, after the command was tried on every job.
     @discardableResult
     public func resume(_ match: TransferMatch) throws(WherryError) -> Int {
         try apply(.resume, match) { !$0.isFinal }
     }
 
-    /// Cancels the jobs that match now and deletes their partial files, and returns how many were
-    /// not over.
+    /// Cancels the jobs that match now and deletes their partial files. Returns the number of
+    /// unfinished jobs among them.
     ///
-    /// - Throws: the first failure, after the verb was tried for every job.
+    /// - Throws: The first failure, after the command was tried on every job.
     @discardableResult
     public func cancel(_ match: TransferMatch) throws(WherryError) -> Int {
         try apply(.cancel, match) { !$0.isFinal }
     }
 
-    /// Claims the jobs that match and are over, and returns how many this call has claimed.
+    /// Acknowledges the finished jobs that match. Returns the number of jobs that this call
+    /// acknowledged.
     ///
-    /// - Throws: the first failure, after the verb was tried for every job.
+    /// - Throws: The first failure, after the command was tried on every job.
     @discardableResult
     public func acknowledge(_ match: TransferMatch) throws(WherryError) -> Int {
         try apply(.acknowledge, match) { $0.isFinal }
@@ -55,14 +56,14 @@ extension BackgroundSession {
         var count = 0
         var failure: WherryError?
         var found = try jobs(match).filter(isMeant)
-        // Those that wait first: otherwise each job that stops lets another begin.
+        // Start with the waiting jobs: otherwise each stopped job would let a waiting one start.
         if verb != .resume { found.reverse() }
         for job in found {
             do throws(WherryError) {
                 try ask(.verb(verb, id: job.id))
                 count += 1
             } catch {
-                // Another program has acknowledged that job in the meantime.
+                // Another program may have acknowledged the job meanwhile.
                 if error.reasonWord != .notFound, failure == nil { failure = error }
             }
         }
@@ -91,14 +92,14 @@ extension BackgroundSession {
         }
     }
 
-    /// A URL as a job of this session would have it.
+    /// Returns the URL that a job of this session shows for a text.
     private func address(of text: String) -> String {
         let joined = try? RequestPlanner.target(
             text, base: settings.base, options: settings.options)
         return BackgroundJob.shownURL(joined?.text ?? text)
     }
 
-    /// A job's URL without the mark that stands for its query.
+    /// Returns a job's URL without the placeholder for its query.
     private static func shown(_ url: String) -> Substring {
         url.prefix { $0 != "?" && $0 != "#" }
     }

@@ -1,36 +1,38 @@
-// Wherry: downloads and uploads that outlive the program.
+// Wherry: background sessions for downloads and uploads that outlive the program.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Hands downloads and uploads over to `wherry-agent`, a process that goes on when this one is gone,
-/// and finds them again from any later one of the same user.
+/// Runs downloads and uploads in `wherry-agent`, a process that continues after this one exits. Any
+/// later process of the same user finds them again.
 ///
-/// A session is known by its name: every program that opens one of that name sees the same jobs.
-/// Opening it starts nothing; the agent starts with the first job and leaves when nothing is to be
-/// done. Every member may be used from any thread and blocks it for a moment, for the disk and the
-/// agent. A session that is let go of changes nothing for its jobs.
+/// The name identifies the session: all programs that open a session of one name see the same jobs.
+/// Opening a session starts no process. The agent starts with the first job and exits when no work
+/// is left. Releasing a session does not affect its jobs.
+///
+/// All members may be used from any thread. They block briefly for the disk and the agent.
 public final class BackgroundSession: Sendable {
-    /// What it was opened by.
+    /// The name of the session.
     public let name: String
     let folder: StateFolder
     let launcher: AgentLauncher
     let autostart: Bool
     let settings: ClientSettings
-    /// How long a call waits for an agent that is there, in nanoseconds of real time.
+    /// The maximum time to wait for a running agent to reply, in nanoseconds of real time.
     private let patience: Int64
     package let workers = WorkerPool()
     let follower: JobFollower
 
-    /// Opens a session, and makes it if it is not there:
-    /// `BackgroundSession("photos") { $0.baseURL = "https://example.org/" }`.
+    /// Opens a session, and creates it if necessary: `BackgroundSession("photos") { $0.baseURL =
+    /// "https://example.org/" }`.
     ///
     /// - Parameters:
-    ///   - name: a file name of at most 100 bytes that does not begin with a dot.
-    ///   - configure: settings for its jobs; decisions and caches do not count for them.
-    /// - Throws: `bad_argument` for the name; `unsafe_state_dir` if its folder is a link, another
-    ///   user's, or open to others; what is wrong with a setting.
+    ///   - name: A file name of at most 100 bytes that does not begin with a dot.
+    ///   - configure: Sets the settings of the session's jobs. Decisions and caches have no effect.
+    /// - Throws: `bad_argument` for an invalid name. `unsafe_state_dir` if the folder is a link,
+    ///   belongs to another user, or is open to others. The setting's own error for an invalid
+    ///   setting.
     public convenience init(
         _ name: String, _ configure: (inout Client.Configuration) -> Void = { _ in }
     ) throws(WherryError) {
@@ -39,15 +41,15 @@ public final class BackgroundSession: Sendable {
         try self.init(name, configuration)
     }
 
-    /// Opens a session with a configuration that was filled before.
+    /// Opens a session with an existing configuration.
     public convenience init(
         _ name: String, _ configuration: Client.Configuration
     ) throws(WherryError) {
         try self.init(name, configuration, patience: .milliseconds(30_000))
     }
 
-    /// - Parameter patience: how long a call waits for an agent that is there, in nanoseconds of
-    ///   real time.
+    /// - Parameter patience: The maximum time to wait for a running agent to reply, in nanoseconds
+    ///   of real time.
     package init(
         _ name: String, _ configuration: Client.Configuration, patience: Int64
     ) throws(WherryError) {
@@ -60,7 +62,8 @@ public final class BackgroundSession: Sendable {
             )
         }
         try configuration.check()
-        // A job that forgot them would trust whom its program does not; and keys stay out of records.
+        // Jobs cannot store trust settings: without them a job would trust the wrong servers, and
+        // records must not contain keys.
         guard configuration.values.trustLists == TrustPolicy() else {
             throw WherryError(
                 .badOption,
@@ -97,25 +100,24 @@ public final class BackgroundSession: Sendable {
         workers.close()
     }
 
-    /// The folder in which the session's jobs are kept; absolute.
+    /// The absolute path of the folder that contains the session's jobs.
     public var stateDirectory: String { folder.path }
 
-    // MARK: Starting
+    // MARK: Starting jobs
 
-    /// Hands a download over. It has a record on disk when this returns, and goes on whatever
-    /// becomes of this program.
+    /// Starts a background download. When this call returns, the job is recorded on disk and
+    /// continues even if this program exits.
     ///
-    /// The same URL and path again is the same job, also while it is done and not acknowledged. One
-    /// that is paused, interrupted or over begins again with this request.
+    /// The same URL and path give the same job, also if the job is done and not acknowledged. A job
+    /// that is paused, interrupted, failed, or cancelled starts again with this request.
     ///
     /// - Parameters:
-    ///   - request: as for a download of a client; the answer is a file, so nobody is asked
-    ///     anything on the way.
-    ///   - path: of the file to be; of a directory with the option for it. Relative to the working
-    ///     directory.
-    /// - Returns: the job's id.
-    /// - Throws: what is known at once, as a client's download does; `busy` while another URL is
-    ///   downloaded to that path; `no_agent` if the agent cannot be started.
+    ///   - request: The same as for a download of a client. Decisions have no effect.
+    ///   - path: The path of the destination file, or of a directory with the option
+    ///     `targetIsDirectory`. Relative to the working directory.
+    /// - Returns: The job's id.
+    /// - Throws: The immediate errors of a client's download. `busy` while another URL is being
+    ///   downloaded to the path. `no_agent` if the agent cannot be started.
     @discardableResult
     public func download(_ request: Request, to path: String) throws(WherryError) -> String {
         let (options, url, mirrors) = try RequestPlanner.download(request, settings: settings)
@@ -130,7 +132,7 @@ public final class BackgroundSession: Sendable {
                     contentDisposition: String?.none, url: url.text),
                 options: options, hasDigest: DownloadPolicy(request, options).expected != nil)
         } catch {
-            // The same job may be done already, and its file is what is in the way.
+            // The file may exist because the same job is already done.
             if error.reasonWord == .exists, let known = try finished(wanted, at: path) {
                 return known
             }
@@ -146,7 +148,7 @@ public final class BackgroundSession: Sendable {
         return job.id
     }
 
-    /// The id of the job that has brought this file already, if it is still known.
+    /// Returns the id of the finished job that downloaded this file, if its record still exists.
     private func finished(_ wanted: JobRequest, at path: String) throws(WherryError) -> String? {
         let absolute: String
         do {
@@ -161,22 +163,25 @@ public final class BackgroundSession: Sendable {
         return id
     }
 
-    /// Hands an upload over. Its body is copied when this returns: pictures encoded, files read.
+    /// Starts a background upload. When this call returns, the body is copied: images are encoded
+    /// and files are read.
     ///
-    /// The agent retries an interrupted upload from its start. So that the server can recognize it, each
-    /// attempt has the field `Idempotency-Key: "<id>"` with the job's id; a field of that name in the
-    /// request or the session wins; `headers.suppress("Idempotency-Key")` sends none. An upload that
-    /// the server has answered with 2xx is never retried. If its agent died before it had the whole
-    /// response, the job is done with the reason `interrupted` and a response without its body; if
-    /// nothing could be recorded, it fails with `interrupted`.
-    /// A stored body that has changed since is not sent: the job fails with `damaged_job`.
+    /// The agent retries an interrupted upload from its start. Each attempt sends the header
+    /// `Idempotency-Key: "<id>"` with the job's id, so that the server can recognize a repeat. A
+    /// header of that name in the request or the session takes precedence.
+    /// `headers.suppress("Idempotency-Key")` sends none.
     ///
-    /// - Parameter request: with any body but one that is handed over while it is sent, and pictures
-    ///   in one form.
-    /// - Returns: the job's id.
-    /// - Throws: what is wrong with request, pictures and files; `needs_queue` for a streamed body;
-    ///   `no_agent` if the agent cannot be started; `timeout` if it does not answer, and then it may
-    ///   carry the upload out all the same: the message has its id.
+    /// An upload that the server has answered with 2xx is never retried. If the agent died before
+    /// it received the complete response, the job is done with the reason `interrupted` and a
+    /// response without a body. If nothing could be recorded, the job fails with `interrupted`. If
+    /// the stored body has changed, it is not sent, and the job fails with `damaged_job`.
+    ///
+    /// - Parameter request: A request whose body is not written while it is sent. All its images
+    ///   must be sent in one form.
+    /// - Returns: The job's id.
+    /// - Throws: The errors of the request, its images, and its files. `needs_queue` for a streamed
+    ///   body. `no_agent` if the agent cannot be started. `timeout` if the agent does not reply; it
+    ///   may still send the upload, whose id is in the message.
     @discardableResult
     public func upload(_ request: Request) throws(WherryError) -> String {
         for value in request.overrides { try value.option.check(value.value, in: .request) }
@@ -227,7 +232,8 @@ public final class BackgroundSession: Sendable {
         return id
     }
 
-    /// Hands over an upload whose body is kept, and removes the body if nobody has taken it.
+    /// Passes an upload with its stored body to the agent. Removes the body if no agent accepted
+    /// the job.
     private func handOver(_ record: JobRecord) throws(WherryError) {
         let id = record.job.id
         var isOpen = false
@@ -236,9 +242,9 @@ public final class BackgroundSession: Sendable {
         } catch {
             let lock = try? folder.lock()
             defer { withExtendedLifetime(lock) {} }
-            // It was taken, and only the answer is missing.
+            // The agent accepted the job, and only its reply was lost.
             if folder.record(id) != nil { return }
-            // An agent that has not answered may take it yet. Without an agent nobody does.
+            // A running agent that has not replied may still accept the job.
             guard isOpen, lock == nil else {
                 folder.removeBody(id)
                 throw error
@@ -249,7 +255,7 @@ public final class BackgroundSession: Sendable {
         }
     }
 
-    /// Writes the body where the agent finds it, and returns what the agent checks it by.
+    /// Stores the body for the agent. Returns the seal that the agent checks it against.
     private func keep(_ body: ExchangeBody, for id: String) throws(WherryError) -> BodySeal {
         let file = try folder.makeBody(id)
         do throws(SystemError) {
@@ -273,54 +279,56 @@ public final class BackgroundSession: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
-    /// Every job of the session, oldest first; also those that are over and not acknowledged.
+    /// Returns all jobs of the session, oldest first, including finished jobs that are not
+    /// acknowledged.
     ///
-    /// If an agent died at some of them, a new one is started and they go on, unless the session was
-    /// opened without that.
+    /// If an agent died while running some of them, this call starts a new agent, which continues
+    /// them. The setting `autostart` turns that off.
     public func jobs() throws(WherryError) -> [BackgroundJob] {
         let found = try exchange(.list)
         if autostart, found.contains(where: { $0.state == .interrupted }) {
-            // What cannot be started is told as it is.
+            // If the agent cannot be started, return the jobs as they are.
             guard (try? launcher.start(folder)) != nil else { return found }
             return try exchange(.list)
         }
         return found
     }
 
-    /// One job; `nil` if there is none of that id, or it has been acknowledged.
+    /// Returns a job. `nil` if there is no job with this id, or it was acknowledged.
     public func job(_ id: String) throws(WherryError) -> BackgroundJob? {
         guard BackgroundJob.isID(id) else { return nil }
         return try jobs().first { $0.id == id }
     }
 
-    // MARK: Verbs
+    // MARK: Commands
 
-    /// Stops a job until it is resumed, by whatever program; what it has is kept. Without effect on
-    /// one that is paused or over.
+    /// Pauses a job until any program resumes it. Keeps the partial file. Has no effect on a paused
+    /// or finished job.
     ///
     /// - Throws: `not_found` if there is no such job.
     public func pause(_ id: String) throws(WherryError) { try ask(.verb(.pause, id: id)) }
 
-    /// Lets a paused or interrupted job go on. Without effect on one that runs or is over.
+    /// Resumes a paused or interrupted job. Has no effect on a running or finished job.
     public func resume(_ id: String) throws(WherryError) { try ask(.verb(.resume, id: id)) }
 
-    /// Ends a job and deletes what it had brought. Without effect on one that is over. Its record
-    /// stays until it is acknowledged, as that of every job that is over.
+    /// Cancels a job and deletes its partial file. Has no effect on a finished job. The record
+    /// stays until the job is acknowledged, as for every finished job.
     public func cancel(_ id: String) throws(WherryError) { try ask(.verb(.cancel, id: id)) }
 
-    /// Claims a job that is over, and removes its record: succeeds for exactly one caller in all
-    /// processes. So act on an end after this has succeeded.
+    /// Acknowledges a finished job and removes its record. Succeeds for exactly one caller across
+    /// all processes, so act on a result only after this call succeeds.
     ///
-    /// - Throws: `not_found` for all but the first; `wrong_state` while it is not over.
+    /// - Throws: `not_found` for every caller but the first. `wrong_state` while the job is not
+    ///   finished.
     public func acknowledge(_ id: String) throws(WherryError) {
         try ask(.verb(.acknowledge, id: id))
     }
 
-    // MARK: Asking
+    // MARK: Requests to the agent
 
-    /// What is thrown for an id without a job.
+    /// The error for an id without a job.
     package static func noJob(_ id: String) -> WherryError {
         WherryError(
             .notFound,
@@ -335,15 +343,16 @@ public final class BackgroundSession: Sendable {
         return try exchange(request, isOpen: &isOpen)
     }
 
-    /// Asks the agent; without one does it here, under the lock, unless it takes an agent.
+    /// Sends a request to the agent. If no agent is running, handles the request in this process
+    /// under the lock, unless it needs an agent.
     ///
-    /// - Parameter isOpen: true once a question went out that nobody has answered.
+    /// - Parameter isOpen: Becomes `true` if a request was sent and not answered.
     private func exchange(
         _ request: AgentRequest, isOpen: inout Bool
     ) throws(WherryError) -> [BackgroundJob] {
         let end = SystemClock.shared.now().advanced(by: patience)
         var rest = Int64.milliseconds(1)
-        // An id that no job can have needs no answer.
+        // No job can have an invalid id.
         if case .verb(_, let id) = request, !BackgroundJob.isID(id) { throw Self.noJob(id) }
         while true {
             if let jobs = try talk(request, until: end, isOpen: &isOpen) { return jobs }
@@ -360,13 +369,13 @@ public final class BackgroundSession: Sendable {
                     "Another process holds \(folder.path)/\(StateFolder.lockName) and answers nobody"
                 )
             }
-            // One is starting, leaving, or at work for a moment.
+            // Another process is starting, exiting, or briefly holding the lock.
             Poll.rest(nanoseconds: rest)
             rest = min(rest * 2, .milliseconds(50))
         }
     }
 
-    /// The agent's answer; `nil` if there is none, or it left meanwhile.
+    /// Returns the agent's reply. `nil` if no agent is running, or the agent exited meanwhile.
     private func talk(
         _ request: AgentRequest, until end: Instant, isOpen: inout Bool
     ) throws(WherryError) -> [BackgroundJob]? {
@@ -393,7 +402,7 @@ public final class BackgroundSession: Sendable {
 }
 
 extension Request {
-    /// Whether a caller writes its body, or a part of it, while it is sent.
+    /// Whether a caller writes the body, or a part of it, while it is sent.
     fileprivate var isWrittenWhileSent: Bool {
         switch body {
         case .stream: true
@@ -405,7 +414,7 @@ extension Request {
 }
 
 extension AgentRequest {
-    /// Whether only an agent can do it.
+    /// Whether the request can be handled only by an agent.
     fileprivate var needsAgent: Bool {
         switch self {
         case .start, .follow: true

@@ -1,18 +1,18 @@
-// Wherry: what an upload's stored body is checked by.
+// Wherry: the integrity check of an upload's stored body.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The length and digest of an upload's body as the caller handed it over.
+/// The length and digest of an upload's body at the time the caller passed it.
 ///
-/// The agent sends a body only if it still has both: a disk, a power cut, or another program may
-/// have changed the file since.
+/// The agent sends a body only if both still match. A disk error, a power failure, or another
+/// program may have changed the file since.
 package struct BodySeal: Sendable, Hashable {
     package let length: Int64
-    /// SHA-256, in lowercase hexadecimal.
+    /// The SHA-256 digest, in lowercase hexadecimal.
     package let digest: String
 
-    /// Reads a file of that length from its start to its end.
+    /// Computes the seal of a file with this length.
     package init(of file: File, length: Int64) throws(SystemError) {
         var digest = Digest(.sha256)
         var offset: Int64 = 0
@@ -33,7 +33,7 @@ package struct BodySeal: Sendable, Hashable {
         return json
     }
 
-    /// `nil` for an object that is no seal.
+    /// Parses a seal. Returns `nil` if the object is not a valid seal.
     package init?(_ json: JSONObject) {
         guard let length = json.integer("length"), length >= 0, let digest = json.text("sha_256"),
             digest.utf8.count == 64
@@ -44,9 +44,9 @@ package struct BodySeal: Sendable, Hashable {
 
     /// Opens a stored body and checks it against the seal.
     ///
-    /// Send the body through the file that this returns: nobody can put another one in its place.
+    /// Read the body from the returned file only. No other file can replace it then.
     ///
-    /// - Throws: `damaged_job` if the file is missing, a link, of another length, or has other bytes.
+    /// - Throws: `damaged_job` if the file is missing or a link, or its length or digest differs.
     package func open(_ name: String, in folder: Directory) throws(WherryError) -> File {
         let path = folder.path(of: name)
         let problem: String

@@ -1,18 +1,18 @@
-// Wherry: members of a JSON object that should be of one kind.
+// Wherry: typed access to members of a JSON object.
 // SPDX-License-Identifier: Apache-2.0
 
 extension JSONObject {
-    /// The text of a name; `nil` if it is missing or no text.
+    /// Returns the string member of this name. `nil` if it is missing or not a string.
     func text(_ name: String) -> String? {
         if case .string(let text)? = self[name] { text } else { nil }
     }
 
-    /// The whole number of a name; `nil` if it is missing or none that 64 bits hold.
+    /// Returns the integer member of this name. `nil` if it is missing or does not fit 64 bits.
     func integer(_ name: String) -> Int64? {
         if case .integer(let value)? = self[name] { value } else { nil }
     }
 
-    /// The number of a name, whole or not; `nil` if it is missing or none.
+    /// Returns the number member of this name. `nil` if it is missing or not a number.
     func number(_ name: String) -> Double? {
         switch self[name] {
         case .integer(let value): Double(value)
@@ -22,21 +22,21 @@ extension JSONObject {
         }
     }
 
-    /// Whether the name is there and true.
+    /// Whether the member of this name is `true`.
     func flag(_ name: String) -> Bool { self[name] == .bool(true) }
 
-    /// The object of a name; `nil` if it is missing or none.
+    /// Returns the object member of this name. `nil` if it is missing or not an object.
     func object(_ name: String) -> JSONObject? {
         if case .object(let object)? = self[name] { object } else { nil }
     }
 
-    /// The array of a name; empty if it is missing or none.
+    /// Returns the array member of this name. Empty if it is missing or not an array.
     func list(_ name: String) -> [JSON] {
         if case .array(let list)? = self[name] { list } else { [] }
     }
 
-    /// Sets a text; `nil` leaves the name out.
+    /// Sets a string member. `nil` removes the member.
     mutating func set(_ name: String, _ value: String?) { self[name] = value.map { .string($0) } }
-    /// Sets a number; `nil` leaves the name out.
+    /// Sets an integer member. `nil` removes the member.
     mutating func set(_ name: String, _ value: Int64?) { self[name] = value.map { .integer($0) } }
 }

@@ -1,43 +1,45 @@
-// Wherry: hearing of background jobs.
+// Wherry: notifications about background jobs.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What somebody who follows jobs hears.
+/// A notification about a job.
 package enum JobNews: Sendable {
-    /// How a job stands, when it was asked for and after each change. One in a final state is the
-    /// last of that job.
+    /// The state of a job, sent at the start and after each change. A final state is the last
+    /// notification of its job.
     case job(BackgroundJob)
-    /// The job is not there any more: somebody else has acknowledged its end.
+    /// The job no longer exists: another program acknowledged it.
     case gone(id: String)
-    /// The agent cannot be had just now; it is tried again.
+    /// The agent cannot be reached at present. The follower tries again.
     case lost(WherryError)
 }
 
-/// Keeps one connection to the agent for all who follow jobs of a session, on a thread of its own
-/// that is there while somebody does.
+/// Follows jobs of a session for all callers over one connection to the agent. The connection has
+/// its own thread, which runs while there is a caller.
 package final class JobFollower: Sendable {
-    /// Hears news on the follower's thread, in order; nothing there may block.
+    /// Receives notifications in order on the follower's thread. Must not block. Returns `false` to
+    /// stop.
     package typealias Handler = @Sendable (JobNews) -> Bool
 
     private struct Watcher: Sendable {
-        /// `nil` for all jobs.
+        /// The job to follow. `nil` for all jobs.
         var id: String?
         var handler: Handler
-        /// Whether anybody hears what it is told.
+        /// Whether the handler's receiver still exists.
         var isHeard: @Sendable () -> Bool
-        /// Whether the agent was asked after it came, so that a job it does not name is gone.
+        /// Whether the agent was queried after this watcher was added. If so, a job that the agent
+        /// does not list is gone.
         var isCovered: Bool
-        /// What was told last of each job.
+        /// The last notified state of each job.
         var told: [String: BackgroundJob] = [:]
     }
 
     private struct State: Sendable {
         var watchers: [UInt64: Watcher] = [:]
         var lastKey: UInt64 = 0
-        /// What the agent said last of each job.
+        /// The last state of each job that the agent reported.
         var known: [String: BackgroundJob] = [:]
-        /// Whether the agent has told all there are.
+        /// Whether the agent has listed all jobs.
         var isComplete = false
         var isRunning = false
         var signal: EventFD?
@@ -53,13 +55,14 @@ package final class JobFollower: Sendable {
         self.clock = clock
     }
 
-    /// Follows one job or all of them.
+    /// Follows one job or all jobs.
     ///
     /// - Parameters:
-    ///   - id: of a job that is there; `nil` for all, also those that come later.
-    ///   - isHeard: false once nobody hears what the handler is told.
-    ///   - handler: returns false to hear no more. A job's follower ends by itself with the job.
-    /// - Returns: what ``stop(_:)`` takes.
+    ///   - id: The id of an existing job. `nil` for all jobs, including later ones.
+    ///   - isHeard: Returns `false` once the handler's receiver no longer exists.
+    ///   - handler: Receives the notifications, and returns `false` to stop. Following a single job
+    ///     ends with the job.
+    /// - Returns: The key for ``stop(_:)``.
     func follow(
         _ id: String?, isHeard: @escaping @Sendable () -> Bool = { true },
         _ handler: @escaping Handler
@@ -92,14 +95,14 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Whether somebody of this session follows that job, or all.
+    /// Whether this session follows the job, or all jobs for `nil`.
     func isFollowed(_ id: String?) -> Bool {
-        // Asked without the lock: it is somebody else's to know.
+        // Call `isHeard` without the lock, since it runs code of the caller.
         let found = state.withLock { state in state.watchers.values.filter { $0.id == id } }
         return found.contains { $0.isHeard() }
     }
 
-    /// Ends a following; nothing more is told once what is being told is.
+    /// Stops following. No handler call starts afterwards, though one in progress may still run.
     package func stop(_ key: UInt64) {
         state.withLock { state in
             state.watchers[key] = nil
@@ -107,13 +110,13 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Ends the followings that nobody hears any more.
+    /// Stops the watchers whose receiver no longer exists.
     func prune() {
         let watchers = state.withLock { $0.watchers }
         for (key, watcher) in watchers where !watcher.isHeard() { stop(key) }
     }
 
-    /// Ends all.
+    /// Stops all watchers.
     func close() {
         state.withLock { state in
             state.watchers = [:]
@@ -123,25 +126,25 @@ package final class JobFollower: Sendable {
 
     // MARK: The thread
 
-    /// How a connection to the agent ended.
+    /// The reason why a connection to the agent ended.
     private enum End {
-        /// Somebody has come who has to ask for himself, or nobody is left.
+        /// A new watcher needs its own query, or no watcher is left.
         case again
-        /// There was no agent, and one was started.
+        /// No agent was running, so one was started.
         case started
-        /// The agent is gone.
+        /// The agent closed the connection.
         case closed
     }
 
-    /// How long it rests before it asks again: 0.1 s, longer each time, at most 30 s. After a
-    /// connection that lasted a second not at all.
+    /// The delays before reconnecting: 0.1 s at first, doubling up to 30 s. No delay after a
+    /// connection that lasted at least a second.
     struct Pauses {
         private static let first = Int64.milliseconds(100)
         private static let last = Int64.milliseconds(30_000)
         private static let settled = Int64.milliseconds(1_000)
         private var pause = first
 
-        /// - Parameter time: how long the connection lasted, in nanoseconds.
+        /// - Parameter time: How long the connection lasted, in nanoseconds.
         mutating func next(after time: Int64) -> Int64 {
             guard time < Self.settled else {
                 pause = Self.first
@@ -161,7 +164,8 @@ package final class JobFollower: Sendable {
             let begin = clock.now()
             do throws(WherryError) {
                 let end = try listen(signal)
-                // The one that was started is looked for at once; but not one after the other.
+                // Connect to a newly started agent at once, unless the previous attempt also
+                // started one.
                 let isNew = end == .started && !wasStarted
                 wasStarted = end == .started
                 if isNew || end == .again { continue }
@@ -173,7 +177,7 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Lets so many nanoseconds pass, unless somebody comes or nobody is left.
+    /// Waits for the given number of nanoseconds, unless a watcher is added or none is left.
     private func rest(_ time: Int64, _ signal: EventFD) {
         let end = clock.now().advanced(by: time)
         let newest = state.withLock { $0.lastKey }
@@ -187,7 +191,7 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Whether somebody follows; if not, the thread ends.
+    /// Whether any watcher is left. If not, the thread ends.
     private func goesOn() -> Bool {
         state.withLock { state in
             guard state.watchers.isEmpty else { return true }
@@ -196,7 +200,8 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Hears the agent until it is gone or nobody follows.
+    /// Receives messages from the agent until the agent closes the connection or no watcher is
+    /// left.
     private func listen(_ signal: EventFD) throws(WherryError) -> End {
         let now = SystemClock.shared.now()
         guard var link = try AgentLink(folder) else {
@@ -232,8 +237,8 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Whether nobody is left, or somebody came after the question whose job is not known here: it
-    /// may have been started a moment ago.
+    /// Whether to reconnect: no watcher is left, or a new watcher follows a job that is unknown
+    /// here because it may have just started.
     private var mustAskAgain: Bool {
         state.withLock { state in
             if state.watchers.isEmpty { return true }
@@ -245,9 +250,9 @@ package final class JobFollower: Sendable {
         }
     }
 
-    /// Tells everybody what they have not heard.
+    /// Sends each watcher the changes that it has not received.
     ///
-    /// - Parameter only: the one job of which there is news.
+    /// - Parameter only: The id of the only job that changed, if known.
     private func deliver(only: String? = nil) {
         let (watchers, known, isComplete) = state.withLock {
             ($0.watchers, $0.known, $0.isComplete)
@@ -258,7 +263,8 @@ package final class JobFollower: Sendable {
             var ids = Set(watcher.told.keys).union(known.keys)
             if let id = watcher.id { ids = [id] }
             if let only { ids.formIntersection([only]) }
-            // Whoever hears of the end may follow anew at once.
+            // Remove the watcher before the last call, so that the handler can immediately follow
+            // the job again.
             func tell(_ news: JobNews, isEnd: Bool) {
                 let isLast = isEnd && watcher.id != nil
                 if isLast { state.withLock { $0.watchers[key] = nil } }
@@ -272,7 +278,8 @@ package final class JobFollower: Sendable {
                 } else if isComplete, watcher.isCovered {
                     let wasFinal = watcher.told[id]?.isFinal == true
                     watcher.told[id] = nil
-                    // Whoever has heard the end needs not hear that it was claimed.
+                    // A watcher that received the final state does not need to know about the
+                    // acknowledgement.
                     if !wasFinal { tell(.gone(id: id), isEnd: true) }
                 }
             }
@@ -292,7 +299,7 @@ package final class JobFollower: Sendable {
 }
 
 extension BackgroundSession {
-    /// Follows a job to its end, or all jobs; see ``JobFollower/follow(_:isHeard:_:)``.
+    /// Follows a job to its end, or all jobs. See ``JobFollower/follow(_:isHeard:_:)``.
     ///
     /// - Throws: `not_found` if there is no such job.
     package func follow(
@@ -305,13 +312,13 @@ extension BackgroundSession {
         return try follower.follow(id, isHeard: isHeard, handler)
     }
 
-    /// Ends a following.
+    /// Stops following.
     package func unfollow(_ key: UInt64) { follower.stop(key) }
 
-    /// Puts what becomes of a job, or of all, into a queue until the queue is closed.
+    /// Sends the events of a job, or of all jobs, to a queue until the queue is closed.
     ///
-    /// - Throws: `already_running` for what is followed by this session already; `not_found` if
-    ///   there is no such job.
+    /// - Throws: `already_running` if this session already follows the job. `not_found` if there is
+    ///   no such job.
     package func follow(_ id: String?, queue: EventQueue, userData: UInt) throws(WherryError) {
         guard !queue.isClosed else { throw EventQueue.closedError }
         guard !follower.isFollowed(id) else {
@@ -322,6 +329,6 @@ extension BackgroundSession {
         queue.whenClosed(follower) { [weak follower] in follower?.prune() }
     }
 
-    /// Ends every following of this session.
+    /// Stops all followers of this session.
     package func stopFollowing() { follower.close() }
 }

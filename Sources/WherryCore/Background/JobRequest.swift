@@ -1,41 +1,41 @@
-// Wherry: a request that stands alone, with its client's settings in it.
+// Wherry: a self-contained request of a background job.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// What a background job asks for, as it is kept: everything that another process needs to do the
-/// same as this one would.
+/// The request of a background job in the form stored in its record. Contains everything that
+/// another process needs to send the same request.
 package struct JobRequest: Sendable, Hashable {
-    /// What one client is made of; jobs with an equal one share it.
+    /// The settings that define a client. Jobs with equal settings share a client.
     package struct ClientPart: Sendable, Hashable {
         package var options: [Option: Int64] = [:]
         package var texts: [TextOption: String] = [:]
     }
 
     package var method: String
-    /// Absolute, with the whole query.
+    /// The absolute URL with the complete query.
     package var url: String
     package var mirrors: [String] = []
     package var headers: [Headers.Field] = []
     package var bearerToken: String?
     package var tag: String?
-    /// Those that differ from the default and count on a request.
+    /// The request options that differ from the default.
     package var options: [Option: Int64] = [:]
     package var client = ClientPart()
     package var acceptedStatus: [Int] = []
     package var expected: ExpectedDigest?
     package var computed: DigestAlgorithm?
-    /// Of an upload's body.
+    /// The content type of an upload's body.
     package var contentType: String?
-    /// Of the program that started it.
+    /// The umask of the program that started the job.
     package var umask: UInt32?
 
-    /// A request as this client would send it, joined and merged.
+    /// Creates a self-contained request from a request and the session's settings.
     ///
     /// - Parameters:
-    ///   - settings: those of the session.
-    ///   - options: `settings` with the request's own.
+    ///   - settings: The session's settings.
+    ///   - options: The session's options, overridden by those of the request.
     package init(
         _ request: Request, method: String, url: HTTPURL, mirrors: [HTTPURL],
         settings: ClientSettings, options: OptionTable
@@ -52,7 +52,7 @@ package struct JobRequest: Sendable, Hashable {
             switch option {
             case .defaultParameters, .ignoreBase, .autostart, .agentIdle, .debug, .httpCache,
                 .cacheMaxBytes, .cacheMemoryBytes, .decisionTimeout, .sendLanguages:
-                // Done with here, or of no meaning where nobody looks on.
+                // Already applied here, or without effect in the background.
                 break
             default:
                 if option.scope.contains(.request) {
@@ -65,12 +65,12 @@ package struct JobRequest: Sendable, Hashable {
         for option in TextOption.allCases where option.isOfClients {
             client.texts[option] = settings.text(option)
         }
-        // The agent has another environment, and no name of the application.
+        // The agent has a different environment and does not know the application's name.
         if settings.text(.appName) != nil { client.texts[.userAgent] = settings.userAgent }
         for option in [TextOption.caFile, .crlFile, .caDirectory] {
             guard let paths = client.texts[option] else { continue }
             do {
-                // Of folders there may be several.
+                // `caDirectory` may list several folders.
                 var absolute: [String] = []
                 for path in option == .caDirectory ? paths.split(separator: ":").map({ String($0) }) : [paths] {
                     absolute.append(try Directory.absolute(path))
@@ -88,7 +88,7 @@ package struct JobRequest: Sendable, Hashable {
         bearerToken = request.bearerToken ?? settings.text(.bearerToken)
         let own = request.headers
         for field in settings.ownFields where !own.contains(field.name) {
-            // The request's token wins over the client's field.
+            // The request's bearer token takes precedence over the client's header.
             if request.bearerToken != nil, Headers.areEqual(field.name, "Authorization") {
                 continue
             }
@@ -97,23 +97,23 @@ package struct JobRequest: Sendable, Hashable {
         headers += own.fields
     }
 
-    /// Names the job to the server, unless the program has set or removed the field itself.
+    /// Adds an Idempotency-Key header, unless the program has set or suppressed that header.
     ///
-    /// The value is a string by RFC 9651, as draft-ietf-httpapi-idempotency-key-header demands.
+    /// The value is an RFC 9651 string, as draft-ietf-httpapi-idempotency-key-header requires.
     mutating func addIdempotencyKey(_ id: String) {
         let name = "Idempotency-Key"
         guard !headers.contains(where: { Headers.areEqual($0.name, name) }) else { return }
         headers.append(Headers.Field(name: name, value: "\"\(id)\""))
     }
 
-    /// What identifies the partial file of a download.
+    /// The identity of a download's partial file.
     var identity: DownloadIdentity {
         DownloadIdentity(url: url, ownHost: Headers(fields: headers)["Host"])
     }
 
-    /// The request to send.
+    /// Returns the request to send.
     ///
-    /// - Parameter body: the path of an upload's body.
+    /// - Parameter body: The path of an upload's body.
     package func request(body: String?) -> Request {
         var request = Request(url, method: method)
         request.mirrors = mirrors
@@ -171,7 +171,8 @@ package struct JobRequest: Sendable, Hashable {
         return .object(object)
     }
 
-    /// `nil` for what no session writes; what it names is judged again when it is sent.
+    /// Parses a request. Returns `nil` if no session writes it. The URLs and headers are validated
+    /// again before sending.
     package init?(_ json: JSONObject) {
         guard let method = json.text("method"), let url = json.text("url") else { return nil }
         self.method = method
@@ -232,38 +233,38 @@ package struct JobRequest: Sendable, Hashable {
     }
 }
 
-/// A background job with all that its agent needs, as it lies in its file.
+/// A background job with everything that the agent needs, in the form stored in its file.
 package struct JobRecord: Sendable, Hashable {
-    /// Of the file's form. Another one is left alone.
+    /// The version of the file format. Files of other versions are not changed.
     package static let version: Int64 = 1
-    /// More than so many bytes are not written, read or sent.
+    /// The maximum size of a record in bytes, on disk and in messages.
     package static let mostBytes = 1 << 20
 
     package var job: BackgroundJob
-    /// What it asks for; gone with its secrets once the job is over.
+    /// The job's request. Removed with its secrets once the job is finished.
     package var request: JobRequest?
-    /// Of the whole URL, which the job itself does not show.
+    /// The digest of the method and the complete URL, which the job itself does not show.
     package var source: String
-    /// How often its agent died while it was at it, and nothing came meanwhile.
+    /// The number of crashes in a row without progress while an agent was running this job.
     package var crashes: Int64 = 0
-    /// How many bytes there were when it was last begun.
+    /// The number of bytes present when the transfer last started.
     package var bytesBefore: Int64 = 0
-    /// How long the job waits in all until ``BackgroundJob/retryAt``, in milliseconds.
+    /// The total wait until ``BackgroundJob/retryAt``, in milliseconds.
     package var wait: Int64?
-    /// What an upload's stored body is checked by.
+    /// The seal of an upload's stored body.
     package var seal: BodySeal?
-    /// What the last agent left of an upload; found when the record is read, not kept.
+    /// What the last agent left of an upload. Computed on load and not stored.
     package var remains = Remains.all
-    /// The record could not be read, and stands for the file as it is; not kept.
+    /// Whether the record could not be read and is only a placeholder for the file. Not stored.
     package var isDamaged = false
 
-    /// What an agent that died left of an upload which its record calls unfinished.
+    /// What a dead agent left of an upload whose record says that it is unfinished.
     package enum Remains: Sendable, Hashable {
-        /// The body: the upload had no end.
+        /// The body: the upload did not end.
         case all
-        /// How it ended.
+        /// The result of the upload.
         case ending(AgentMachine.Ending, Progress)
-        /// Only that it ended.
+        /// No result: the upload ended, but the result is unknown.
         case nothing
     }
 
@@ -273,14 +274,14 @@ package struct JobRecord: Sendable, Hashable {
         source = Self.source(request)
     }
 
-    /// Stands for a record that cannot be read.
+    /// Creates a placeholder for a record that cannot be read.
     init(damaged job: BackgroundJob) {
         self.job = job
         source = ""
         isDamaged = true
     }
 
-    /// What tells one URL from another: SHA-256 of method and URL.
+    /// Returns the SHA-256 digest of the method and the URL, which identifies the source.
     package static func source(_ request: JobRequest) -> String {
         Hex.encode(Digest.hash(of: request.method + " " + request.url, .sha256))
     }
@@ -298,7 +299,7 @@ package struct JobRecord: Sendable, Hashable {
         return json
     }
 
-    /// `nil` for what is no record of this version.
+    /// Parses a record. Returns `nil` if the object is not a valid record of this version.
     package init?(_ json: JSONObject) {
         guard json.integer("version") == Self.version,
             let job = json.object("job").flatMap({ BackgroundJob($0) }),
@@ -320,7 +321,7 @@ package struct JobRecord: Sendable, Hashable {
         }
     }
 
-    /// The record as text; `too_large` beyond ``mostBytes``.
+    /// Returns the record as JSON text. Throws `too_large` above ``mostBytes``.
     package func text() throws(WherryError) -> [UInt8] {
         let text: [UInt8]
         do {
@@ -337,12 +338,12 @@ package struct JobRecord: Sendable, Hashable {
         return text
     }
 
-    /// Reads a record; `nil` for what is none.
+    /// Parses the text of a record. Returns `nil` if it is not a valid record.
     package static func parse(_ text: [UInt8]) -> JobRecord? {
         object(text).flatMap { JobRecord($0) }
     }
 
-    /// The members of a record's text; `nil` if it is no JSON object.
+    /// Parses the text of a record as a JSON object. Returns `nil` if it is not one.
     static func object(_ text: [UInt8]) -> JSONObject? {
         let limits = JSONLimits(bytes: mostBytes)
         guard case .object(let json)? = try? JSON.parse(text, limits: limits) else { return nil }
@@ -351,7 +352,7 @@ package struct JobRecord: Sendable, Hashable {
 }
 
 extension TextOption {
-    /// Whether it makes one client different from another, for jobs that have an absolute URL.
+    /// Whether the option is part of a client's identity, for jobs with an absolute URL.
     fileprivate var isOfClients: Bool {
         switch self {
         case .baseURL, .appName, .appVersion, .storageName, .storageDirectory, .agentPath, .stateDirectory,

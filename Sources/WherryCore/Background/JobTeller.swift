@@ -1,11 +1,11 @@
-// Wherry: news of background jobs as the events of transfers.
+// Wherry: background job notifications as transfer events.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Puts news of jobs into a completion queue: PROGRESS and STATE where they have changed, and one
-/// DONE for each job.
+/// Converts job notifications into events of a completion queue: PROGRESS and STATE for changes,
+/// and one DONE for each job.
 package final class JobTeller: Sendable {
     private struct Told: Sendable {
         var key: UInt64
@@ -16,26 +16,26 @@ package final class JobTeller: Sendable {
 
     private struct State: Sendable {
         var told: [String: Told] = [:]
-        /// The agent could not be had, and that was told.
+        /// Whether the loss of the agent has been reported.
         var isLost = false
     }
-    /// Keys of progress that waits in a queue; above those of transfers.
+    /// The last key of queued progress events. These keys are above those of transfers.
     private static let lastKey = Atomic<UInt64>(1 << 63)
     private let state = Lock(State())
     private let id: String?
     private let queue: EventQueue
     private let userData: UInt
 
-    /// Puts its events into a queue, each with this user data.
+    /// Creates a converter that sends events with the given user data.
     ///
-    /// - Parameter id: the job that is followed, whose end is told in any case; `nil` for all.
+    /// - Parameter id: The followed job, whose end is always reported. `nil` for all jobs.
     package init(_ id: String?, _ queue: EventQueue, userData: UInt) {
         self.id = id
         self.queue = queue
         self.userData = userData
     }
 
-    /// Takes news. `false` once the queue is gone.
+    /// Handles a notification. Returns `false` once the queue is closed.
     package func hear(_ news: JobNews) -> Bool {
         var events: [(TransferEvent, String, UInt64)] = []
         state.withLock { state in
@@ -45,7 +45,8 @@ package final class JobTeller: Sendable {
                 Self.tell(job, &state, &events)
             case .gone(let id):
                 let known = state.told.removeValue(forKey: id)
-                // Of all jobs only those are missed that were told of.
+                // When all jobs are followed, report the loss only of jobs that were reported
+                // before.
                 guard let told = known ?? (id == self.id ? Self.nothing : nil), !told.isOver
                 else { break }
                 let error = WherryError(
@@ -103,7 +104,7 @@ package final class JobTeller: Sendable {
 }
 
 extension BackgroundJob {
-    /// The end of a job that is over, as that of a transfer.
+    /// The result of a finished job, as the outcome of a transfer.
     package var outcome: TransferOutcome {
         var outcome = TransferOutcome(
             response: response, error: error.map { error in error.with { $0.response = response } },

@@ -1,9 +1,9 @@
-// Wherry: the agent's rules, carried out where no agent lives.
+// Wherry: job requests handled without an agent.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The agent's rules carried out by a caller that holds the lock, where no transfer is wanted.
+/// Applies the agent's rules in the calling process, which must hold the lock. Runs no transfers.
 enum LocalAgent {
     static func answer(_ request: AgentRequest, _ folder: StateFolder) throws(WherryError)
         -> [BackgroundJob]
@@ -12,7 +12,7 @@ enum LocalAgent {
         let time = AgentMachine.Time(now: clock.now(), wall: clock.wallSeconds())
         var machine = AgentMachine(idle: 0, at: time)
         for action in machine.open(try folder.load(), autostart: false, time) {
-            // What cannot be written now, whoever opens it next makes of it again.
+            // Ignore write errors: the next process that opens the session makes the same changes.
             _ = try? carryOut(action, folder)
         }
         if case .verb(let verb, let id) = request {
@@ -31,7 +31,7 @@ enum LocalAgent {
         case .discard(let record): record.discardPartials()
         case .remove(let id): try folder.remove(id)
         case .answer(_, let failure): if let failure { throw failure.error }
-        // Nobody follows, and nothing is begun.
+        // This process has no followers and runs no transfers.
         case .begin, .stop, .tell, .forget, .note: break
         }
     }

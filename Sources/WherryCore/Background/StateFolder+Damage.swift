@@ -1,17 +1,18 @@
-// Wherry: records of jobs that cannot be read.
+// Wherry: placeholders for job records that cannot be read.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension StateFolder {
-    /// A failed job in the place of a record that cannot be read; `nil` if there is no such file.
+    /// Returns a failed job in place of a record that cannot be read. `nil` if there is no such
+    /// file.
     ///
-    /// - Parameter hasBody: whether an upload's body lies beside it.
+    /// - Parameter hasBody: Whether there is a stored upload body for this job.
     func damaged(_ id: String, hasBody: Bool) -> JobRecord? {
         guard let status = try? jobs.status(of: Self.recordName(id)) else { return nil }
         let text = jobs.contents(of: Self.recordName(id), limit: JobRecord.mostBytes)
         let json = text.flatMap { JobRecord.object($0.array) }
-        // What it still says is shown.
+        // Show every member that is still readable.
         let known = json?.object("job")
         var job = BackgroundJob(
             id: id, kind: hasBody || known?.integer("kind") == 2 ? .upload : .download,

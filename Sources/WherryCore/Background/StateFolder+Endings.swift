@@ -1,19 +1,20 @@
-// Wherry: how uploads ended whose records do not say it yet.
+// Wherry: results of uploads that are not in their records yet.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A server must not get an upload again that it has answered. So its end is written beside the record
-/// in the moment it is known, without waiting for the disk, and the record follows: an agent that is
-/// killed between the two leaves the file, and the next agent takes the end from it. It is written
-/// first when the headers of a 2xx response arrive, since the rest may take long.
+/// Stores the result of an upload in its own file, because a server must never receive the same
+/// upload again after it has responded. The file is written as soon as the result is known, without
+/// waiting for the disk, and before the record. If the agent is killed between the two, the next
+/// agent reads the result from the file. The first write happens when the headers of a 2xx response
+/// arrive, since the rest of the response may take long.
 extension StateFolder {
     static func endingName(_ id: String) -> String { id + ".end" }
 
-    /// Writes down how an upload ended; call it before anything else is done about the end. The last
-    /// call counts, and an ending after which the job goes on removes the file.
+    /// Stores the result of an upload. Call it before any other action on the result. The last call
+    /// wins. If the job continues after this result, removes the file.
     ///
-    /// If the file cannot be made, the body is removed instead: without it the upload cannot be
+    /// If the file cannot be created, removes the body instead. Without a body the upload cannot be
     /// sent again, and the next agent knows why.
     func note(_ ending: AgentMachine.Ending, _ progress: Progress, of id: String) {
         guard ending.isLast else { return removeEnding(id) }
@@ -28,22 +29,22 @@ extension StateFolder {
         do throws(SystemError) {
             _ = try? jobs.remove(temporary)
             let file = try File.open(temporary, [.write, .create, .exclusive], in: jobs)
-            // An empty file says that the upload ended, even if there is no room for more.
+            // An empty file still records that the upload ended, for example on a full disk.
             if let text = try? JSON.object(json).printed() { try? file.write(text, at: 0) }
             try jobs.rename(temporary, to: name, replacing: true)
         } catch {
             _ = try? jobs.remove(temporary)
-            // What the headers of the response said stays true.
+            // An earlier result, written for the response headers, remains valid.
             if (try? jobs.status(of: name)) == nil { removeBody(id) }
         }
     }
 
-    /// Removes what was written down: the upload is sent, or goes on.
+    /// Removes a stored result, because the upload is sent or continues.
     func removeEnding(_ id: String) { _ = try? jobs.remove(Self.endingName(id)) }
 
-    /// What is left of an upload which its record calls unfinished.
+    /// Returns what is left of an upload whose record says that it is unfinished.
     ///
-    /// - Parameter names: of the files that are there.
+    /// - Parameter names: The names of the existing files.
     func remains(_ id: String, _ names: Set<String>) -> JobRecord.Remains {
         guard names.contains(Self.endingName(id)) else {
             return names.contains(Self.bodyName(id)) ? .all : .nothing
@@ -56,14 +57,14 @@ extension StateFolder {
         ending.error = json.object("failure").flatMap { JobFailure($0) }
         ending.answer = json.object("answer").flatMap { JobAnswer($0) }
         ending.lacksBody = json.flag("lacks_body")
-        // An end of which a part cannot be read may not pass for another.
+        // A partly unreadable result must not pass for a different result.
         guard (ending.error != nil) == (json.object("failure") != nil),
             (ending.answer != nil) == (json.object("answer") != nil)
         else { return .nothing }
         return .ending(ending, Progress(progress))
     }
 
-    /// Removes what is of no use after the end.
+    /// Removes the files that are useless once the upload is finished.
     func removeRemains(_ id: String) {
         removeBody(id)
         removeEnding(id)

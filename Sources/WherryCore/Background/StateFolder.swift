@@ -1,23 +1,24 @@
-// Wherry: the folder of a background session.
+// Wherry: the state folder of a background session.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// `$XDG_STATE_HOME/wherry/<session>`, 0700 and ours: the jobs, the lock that proves the agent's
-/// life, its socket and its log. Everything in it is reached through the open directory.
+/// The folder `$XDG_STATE_HOME/wherry/<session>` with mode 0700, owned by the user. Contains the
+/// jobs, the lock that a running agent holds, the agent's socket, and its log. All access goes
+/// through the open directory.
 package final class StateFolder: Sendable {
     package static let lockName = "agent.lock"
     package static let socketName = "agent.sock"
     package static let logName = "log"
 
-    /// Absolute.
+    /// The absolute path.
     package let path: String
     package let directory: Directory
-    /// `jobs`, 0700.
+    /// The subfolder `jobs` with mode 0700.
     package let jobs: Directory
 
-    /// Whether somebody has removed it: nothing can be kept in it any more.
+    /// Whether the folder was removed. Nothing can be stored in it then.
     var isGone: Bool { (try? jobs.file.status())?.links == 0 }
 
     private init(path: String, directory: Directory, jobs: Directory) {
@@ -26,7 +27,7 @@ package final class StateFolder: Sendable {
         self.jobs = jobs
     }
 
-    /// Where the session of a name has its folder, unless another one is given.
+    /// Returns the default path of a session's folder.
     package static func path(of session: String) throws(WherryError) -> String {
         // A relative path in the variable is invalid and ignored (XDG base directories).
         if let state = Environment["XDG_STATE_HOME"], state.hasPrefix("/") {
@@ -41,10 +42,10 @@ package final class StateFolder: Sendable {
         return "\(home)/.local/state/wherry/\(session)"
     }
 
-    /// Opens the folder, and makes it if it is not there.
+    /// Opens the folder, and creates it if necessary.
     ///
-    /// - Throws: `unsafe_state_dir` for a symbolic link, for a folder of another user, and for one
-    ///   that others may enter; it is not touched then.
+    /// - Throws: `unsafe_state_dir` for a symbolic link, a folder of another user, or a folder that
+    ///   others can access. Such a folder is not changed.
     package static func open(_ path: String) throws(WherryError) -> StateFolder {
         do throws(SystemError) {
             try Directory.makePrivate(path)
@@ -58,7 +59,7 @@ package final class StateFolder: Sendable {
                 jobs: try Directory.openPrivate("jobs", in: directory))
         } catch {
             let failure = WherryError(error)
-            // A link is ENOTDIR or ELOOP; EPERM is our own word about a folder that is not ours alone.
+            // A link gives ENOTDIR or ELOOP. EPERM is the check above: the folder is not private.
             guard [EPERM, ENOTDIR, ELOOP, EEXIST].contains(error.code) else { throw failure }
             throw failure.with {
                 $0.reason = .unsafeStateDirectory
@@ -70,9 +71,9 @@ package final class StateFolder: Sendable {
 
     // MARK: The lock
 
-    /// Takes the lock that the agent holds for its life, and callers for a moment.
+    /// Takes the lock. The agent holds it while it runs; callers hold it briefly.
     ///
-    /// - Returns: `nil` while somebody else holds it. Letting go of the file gives it back.
+    /// - Returns: `nil` if another process holds the lock. Releasing the file releases the lock.
     package func lock() throws(WherryError) -> File? {
         do throws(SystemError) {
             let file = try File.open(Self.lockName, [.read, .write, .create], in: directory)
@@ -88,16 +89,16 @@ package final class StateFolder: Sendable {
 
     // MARK: Jobs
 
-    /// The name of a job's record, and of an upload's body.
+    /// The file names of a job's record and of an upload's body.
     static func recordName(_ id: String) -> String { id + ".job" }
     package static func bodyName(_ id: String) -> String { id + ".body" }
 
     /// The path of an upload's body.
     package func bodyPath(_ id: String) -> String { jobs.path(of: Self.bodyName(id)) }
 
-    /// Every job, oldest first. A record that cannot be read gives a failed job that says so.
+    /// Returns all jobs, oldest first. A record that cannot be read becomes a failed job.
     ///
-    /// The figures of downloads that nobody is at are those of their partials.
+    /// The progress of inactive downloads comes from their partial files.
     package func load() throws(WherryError) -> [JobRecord] {
         let names: [String]
         do throws(SystemError) {
@@ -127,7 +128,7 @@ package final class StateFolder: Sendable {
         BackgroundJob.isID(id) && (try? jobs.status(of: Self.recordName(id))) != nil
     }
 
-    /// One job as it was last saved; `nil` if there is none that can be read.
+    /// Returns the saved record of a job. `nil` if there is none or it cannot be read.
     package func record(_ id: String) -> JobRecord? {
         guard BackgroundJob.isID(id),
             let bytes = jobs.contents(of: Self.recordName(id), limit: JobRecord.mostBytes),
@@ -136,7 +137,7 @@ package final class StateFolder: Sendable {
         return record
     }
 
-    /// Writes a record in the place of the one before, in one step, and waits for the disk.
+    /// Replaces a record atomically and waits for the disk.
     package func save(_ record: JobRecord) throws(WherryError) {
         let text = try record.text()
         let name = Self.recordName(record.job.id)
@@ -159,7 +160,7 @@ package final class StateFolder: Sendable {
         }
     }
 
-    /// Removes a job's record and body.
+    /// Removes a job's record, body, and stored result.
     package func remove(_ id: String) throws(WherryError) {
         do throws(SystemError) {
             try jobs.remove(Self.recordName(id))
@@ -171,9 +172,9 @@ package final class StateFolder: Sendable {
         }
     }
 
-    /// Opens an upload's body, which may be sent through the file that this returns and no other.
+    /// Opens an upload's body. Send the body through the returned file only.
     ///
-    /// - Throws: `damaged_job` for a body that is not as it was handed over.
+    /// - Throws: `damaged_job` if the body has changed since it was stored.
     func body(of record: JobRecord) throws(WherryError) -> File {
         guard let seal = record.seal else {
             throw WherryError(
@@ -184,10 +185,10 @@ package final class StateFolder: Sendable {
         return try seal.open(Self.bodyName(record.job.id), in: jobs)
     }
 
-    /// Removes an upload's body, which is of no use after the end.
+    /// Removes an upload's body, which is useless once the upload is finished.
     package func removeBody(_ id: String) { _ = try? jobs.remove(Self.bodyName(id)) }
 
-    /// Makes the file for an upload's body.
+    /// Creates the file for an upload's body.
     package func makeBody(_ id: String) throws(WherryError) -> File {
         do throws(SystemError) {
             let file = try File.open(
@@ -199,8 +200,8 @@ package final class StateFolder: Sendable {
         }
     }
 
-    /// Removes what no record names and is older than a day: bodies whose program died before it
-    /// had handed them over, ends of jobs that are gone, and records half written.
+    /// Removes files without a record that are older than a day: bodies whose program died before
+    /// it started the job, results of removed jobs, and incomplete records.
     package func sweep(wall: Double) {
         let names = (try? jobs.names()) ?? []
         let all = Set(names)
@@ -217,14 +218,14 @@ package final class StateFolder: Sendable {
 }
 
 extension JobRecord {
-    /// Takes over what the partial tells of a download that is not over.
+    /// Updates the progress of an unfinished download from its partial file.
     mutating func refresh() {
         guard job.kind == .download, !job.isFinal, let partial else { return }
         job.progress.completed = partial.bytes
         job.progress.total = partial.total ?? job.progress.total
     }
 
-    /// What an unfinished download has left.
+    /// The partial file of an unfinished download.
     private var partial: PartialDownload? {
         guard let path = job.path, let request else { return nil }
         let identity = request.identity
@@ -233,12 +234,12 @@ extension JobRecord {
 
     private func partials(_ path: String) -> [PartialDownload] {
         guard path.utf8.last == 0x2F else { return (try? PartialDownload.of(path)) ?? [] }
-        // Of those in a directory only the ones of this URL are this job's.
+        // In a directory, only the partial files of this URL belong to the job.
         let identity = request?.identity
         return ((try? PartialDownload.list(in: path)) ?? []).filter { $0.identity == identity }
     }
 
-    /// Deletes what an unfinished download has left. Nobody may be at it.
+    /// Deletes the partial files of an unfinished download. No transfer may be using them.
     func discardPartials() {
         guard job.kind == .download, let path = job.path else { return }
         if path.utf8.last == 0x2F {
