@@ -1,28 +1,30 @@
-// Wherry: what a client says of itself and of its user.
+// Wherry: the User-Agent and Accept-Language headers.
 // SPDX-License-Identifier: Apache-2.0
 
 @_spi(_Unicode) import Swift
 import WherrySystem
 
-/// Fields that are made of the settings and of the environment (C10). Pure.
+/// Builds headers from the settings and the environment (C10). Pure functions.
 package enum BuiltInFields {
     static let library = "Wherry/\(WherryLibrary.version)"
 
-    /// What is set, or what the application's name and version make.
+    /// Returns the configured User-Agent, or the default built from the application's name and
+    /// version.
     static func userAgent(_ values: ClientSettings.Values) -> String {
         if let whole = values.texts[.userAgent] { return whole }
         guard let name = values.texts[.appName] else { return library }
         return userAgent(name, version: values.texts[.appVersion] ?? "1")
     }
 
-    /// "name/version (Linux x86_64) Wherry/0.1.0", as two products and a comment (RFC 9110, section
-    /// 10.1.5). Nothing of the system that helps an attacker is told.
+    /// Returns a User-Agent such as "name/version (Linux x86_64) Wherry/0.1.0": two products and a
+    /// comment (RFC 9110, section 10.1.5). Contains no system details that would help an attacker.
     package static func userAgent(_ name: String, version: String) -> String {
         let product = version.isEmpty ? token(name) : "\(token(name))/\(token(version))"
         return "\(product) (Linux \(machine)) \(library)"
     }
 
-    /// A text as a token: spaces become dashes, accents are left out, and the rest is escaped.
+    /// Converts a text to a token: replaces spaces with dashes, drops accents, and escapes the
+    /// rest.
     private static func token(_ text: String) -> String {
         var bytes: [UInt8] = []
         for scalar in text._nfd {
@@ -49,8 +51,9 @@ package enum BuiltInFields {
         #endif
     }
 
-    /// The user's languages as gettext reads them from the environment, the first without a weight,
-    /// each further one a tenth less: "de-AT, de;q=0.9, en;q=0.8". At most six; `nil` for none.
+    /// Returns the user's languages, read from the environment in the same way as gettext. Each
+    /// language after the first has a weight that is lower by 0.1: "de-AT, de;q=0.9, en;q=0.8". At
+    /// most six; `nil` if there are none.
     package static func acceptLanguage(_ variable: (String) -> String?) -> String? {
         let locale = variable("LC_ALL") ?? variable("LC_MESSAGES") ?? variable("LANG") ?? ""
         guard let first = tag(locale) else { return nil }
@@ -63,7 +66,8 @@ package enum BuiltInFields {
         }.joined(separator: ", ")
     }
 
-    /// "de_AT.UTF-8@euro" as "de-AT" (RFC 5646); `nil` for what names no language.
+    /// Converts a locale such as "de_AT.UTF-8@euro" to "de-AT" (RFC 5646). `nil` if it names no
+    /// language.
     private static func tag(_ locale: String) -> String? {
         let name = locale.prefix { $0 != "." && $0 != "@" }
         let parts = name.split(separator: "_", omittingEmptySubsequences: false)

@@ -1,17 +1,19 @@
-// Wherry: changing a client's settings while it works.
+// Wherry: changes to the settings of a running client.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Changes settings for transfers started afterwards; those under way keep theirs. Numbers of
-    /// connections and debugging count at once.
+    /// Changes settings for transfers that start afterwards. Running transfers keep their settings.
+    /// Connection limits and debugging change immediately.
     ///
     ///     try client.configure { $0.maxRedirects = 0; $0.userAgent = "Demo/2" }
     ///
-    /// What the closure leaves as it finds it is not touched, so that threads may change different
-    /// settings at the same time; header fields, parameters and bases count as one setting each.
+    /// Only the settings that the closure changes are written, so threads may change different
+    /// settings at the same time. The headers, the parameters, and the base URLs count as one
+    /// setting each.
     ///
-    /// - Throws: `bad_option` for what only a new client can have: proxy, certificates, storage,
-    ///   `isInsecure` and a stub; else what making a client throws. Then nothing has changed.
+    /// - Throws: `bad_option` for settings of a new client only: proxy, certificates, storage,
+    ///   `isInsecure`, and the stub. Otherwise the errors of creating a client. No setting has
+    ///   changed then.
     public func configure(_ change: (inout Configuration) -> Void) throws(WherryError) {
         let before = settings.values
         var changed = Configuration()

@@ -1,21 +1,23 @@
-// Wherry: starting downloads, and what they leave.
+// Wherry: downloads of a client and their partial files.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension Client {
-    /// Starts a download into a file. Throws what is known at once, and then no event follows and
-    /// nothing was sent: `exists`, `is_directory`, `read_only`, `bad_directory`, `no_permission`,
-    /// `bad_path`, `already_running` for an equal URL and path, `busy` for an equal path.
+    /// Starts a download to a file. If this call throws, nothing was sent and no event follows.
     ///
-    /// The file appears under its name when it is whole and verified; until then its part and
-    /// journal lie beside it. Parameters go into the query; the client's default ones do not (D1).
+    /// The file appears under its name once it is complete and verified. Until then, the partial
+    /// file and its journal are in the same directory. The request's parameters go into the query;
+    /// the client's default parameters are not used (D1).
     ///
     /// - Parameters:
-    ///   - path: of the file to be; of a directory with the option `targetIsDirectory`. Relative
-    ///     to the working directory.
-    ///   - willBegin: called once nothing can fail any more, before the first event.
+    ///   - path: The path of the destination file, or of a directory with the option
+    ///     `targetIsDirectory`. Relative to the working directory.
+    ///   - willBegin: Called before the first event, once the start can no longer fail.
+    /// - Throws: `exists`, `is_directory`, `read_only`, `bad_directory`, `no_permission`, or
+    ///   `bad_path` for the destination. `already_running` for the same URL and path. `busy` for
+    ///   another URL with the same path.
     package func download(
         _ request: Request, to path: String, observer: any TransferObserver, userData: UInt = 0,
         willBegin: (Transfer) -> Void = { _ in }
@@ -41,7 +43,7 @@ extension Client {
             suggestedName: SuggestedFileName.choose(
                 contentDisposition: String?.none, url: url.text),
             options: options, hasDigest: policy.expected != nil)
-        // It is opened again when the download begins.
+        // The download opens the target again when it starts.
         target.close()
         let key = DownloadRegistry.Key(
             url: String(url.text.prefix { $0 != "#" }), target: target.identity)
@@ -61,7 +63,7 @@ extension Client {
         return transfer
     }
 
-    /// Looks at the place of the file to be, without any traffic.
+    /// Checks the destination of a download without using the network.
     static func target(
         _ path: String, suggestedName: String, options: OptionTable, hasDigest: Bool
     ) throws(WherryError) -> DownloadTarget {
@@ -83,8 +85,7 @@ extension Client {
 
     // MARK: Partials
 
-    /// The unfinished downloads in a directory, in the order of their paths (D16). Looking at them
-    /// starts nothing.
+    /// Returns the unfinished downloads in a directory, sorted by path (D16). Starts none of them.
     public func partials(in directory: String) throws(WherryError) -> [PartialDownload] {
         do throws(DownloadError) {
             return try PartialDownload.list(in: directory)
@@ -93,7 +94,7 @@ extension Client {
         }
     }
 
-    /// The unfinished download of a file; `nil` if there is none.
+    /// Returns the unfinished download of a file. `nil` if there is none.
     public func partial(of path: String) throws(WherryError) -> PartialDownload? {
         do throws(DownloadError) {
             return try PartialDownload.of(path).first
@@ -102,16 +103,16 @@ extension Client {
         }
     }
 
-    /// How much of a file an earlier download left, 0.00 to 1.00; 0 without a partial, or while
-    /// the whole is unknown (D16).
+    /// Returns how much of a file an earlier download left, from 0.00 to 1.00. Returns 0 without a
+    /// partial file, or if the total size is unknown (D16).
     public func partialRatio(of path: String) -> Double {
         guard let found = try? PartialDownload.of(path).first else { return 0 }
         return max(0, found.ratio)
     }
 
-    /// Deletes what an unfinished download of a file left. Returns how many partials there were.
+    /// Deletes the partial files of a file. Returns the number of partial files.
     ///
-    /// - Throws: `busy` while a download is at it.
+    /// - Throws: `busy` while a download is running.
     @discardableResult
     public func discardPartial(_ path: String) throws(WherryError) -> Int {
         do throws(DownloadError) {
@@ -121,11 +122,11 @@ extension Client {
         }
     }
 
-    /// Deletes partials that no transfer is at: by path, or by URL in the directories this client
-    /// has downloaded into.
+    /// Deletes partial files that no transfer is using: by path, or by URL in the directories of
+    /// this client's downloads.
     ///
-    /// - Parameter counted: the destinations of transfers that are counted themselves.
-    /// - Returns: how many there were, but for those.
+    /// - Parameter counted: The destinations of transfers that the caller counts.
+    /// - Returns: The number of deleted partial files, without those of `counted`.
     func discardPartials(_ match: TransferMatch, apartFrom counted: Set<String>) -> Int {
         switch match {
         case .path(let path):
@@ -140,7 +141,7 @@ extension Client {
         }
     }
 
-    /// The same by a URL that is joined with that base.
+    /// Deletes partial files by a URL, resolved against a base URL.
     func discardPartials(
         _ text: String, base: HTTPURL?, _ settings: ClientSettings, apartFrom counted: Set<String>,
         in directories: [String]? = nil
@@ -161,13 +162,13 @@ extension Client {
 }
 
 extension DownloadPolicy {
-    /// The policy that a request's options mean.
+    /// Creates the policy from a request's options.
     init(_ request: Request, _ options: OptionTable) {
         self.init()
         isResumable = options[.resume] == 1
         retries = options[.maxRetries] < 0 ? 5 : Int(options[.maxRetries])
         segments = Int(options[.segments])
-        // Others want to ask that host something too.
+        // Leave one connection of the host to other transfers.
         mostSegments = Int(max(1, min(mostSegments, Int(clamping: options[.maxPerHost]) - 1)))
         maximumRetryAfter = .milliseconds(options[.maxRetryAfter])
         mayQueryChange = options[.partialOf] == 1

@@ -1,8 +1,8 @@
-// Wherry: which kind of transfer a request becomes.
+// Wherry: the choice of a request's transfer type.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Makes the transfer of a request or an upload; nothing starts.
+    /// Creates the transfer of a request or an upload without starting it.
     func makeTransfer(
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt

@@ -1,60 +1,60 @@
-// Wherry: the one object that sends.
+// Wherry: the client.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 import WherryTransport
 
-/// Sends requests, uploads pictures and downloads files, with connections and settings in common.
+/// Sends requests, uploads images, and downloads files with shared connections and settings.
 ///
-/// Every member may be used from any thread. Making one is cheap: the network thread starts with
-/// the first transfer. Letting go of the last reference closes it.
+/// All members may be used from any thread. Creating a client is cheap: the network thread starts
+/// with the first transfer. Releasing the last reference closes the client.
 public final class Client: Sendable {
     package let transport: any Transport
     package let workers: WorkerPool
     package let pool = TransferPool()
     package let downloads = DownloadRegistry()
     package let queue: DownloadQueue
-    /// What all downloads together may receive.
+    /// The speed limit of all downloads together.
     let downloadLimit: SpeedLimit
     private let current: Lock<ClientSettings>
-    /// The last URL sent to, so that its siblings need no parser.
+    /// The last request URL. URLs that differ only in their last part are derived from it without
+    /// parsing.
     private let known = Lock<HTTPURL?>(nil)
     private let storage: StorageFolder
     package let caches: ClientCaches
-    /// The directories downloaded into, also by earlier processes.
+    /// The directories of downloads, including those of earlier processes.
     let partialFolders: PartialFolders
     let retryBudget = Lock(RetryBudget())
     let tokens = TokenRefresh()
     let flights = FlightTable()
-    /// What servers have asked this client to send back, on every hop of every request.
+    /// The cookies, used for every hop of every request.
     public let cookies: CookieJar
-    /// What servers said about Digest.
+    /// The Digest challenges of servers.
     package let auth = AuthMemory()
-    /// Where the client tells what happens.
+    /// The log of this client's events.
     package let log = ClientLog()
     package let counters = CounterTable()
     let activity = ActivityBoard()
     private let isOver = Atomic(false)
-    /// Watches any network for this client and for its program; it runs once it is started or waited
-    /// for. One for as long as the client lives.
+    /// Watches every network for the client and the program. Starts when you start it or wait for
+    /// it. The client keeps the same object for its lifetime.
     public let reachability = Reachability.anywhere()
-    /// Tells of the networks; `nil` with a stub, which needs none.
+    /// The source of network changes. `nil` with a stub, which needs no network.
     let networks: ReachabilityCenter?
-    /// What the face of a language keeps with its clients.
+    /// Data that a language binding stores with the client.
     package let extras = Lock<(any Sendable)?>(nil)
 
-    /// Makes a client: `Client { $0.baseURL = "https://example.org/v1" }`.
+    /// Creates a client: `Client { $0.baseURL = "https://example.org/v1" }`.
     ///
-    /// - Throws: `argument` for a setting that cannot be used; `file` for a CA file that cannot
-    ///   be read.
+    /// - Throws: `argument` for an invalid setting. `file` for a CA file that cannot be read.
     public convenience init(_ configure: (inout Configuration) -> Void = { _ in }) throws(WherryError) {
         var configuration = Configuration()
         configure(&configuration)
         try self.init(configuration)
     }
 
-    /// Makes a client of a configuration that was filled before; throws what the other one throws.
+    /// Creates a client from an existing configuration. Throws the same errors as ``init(_:)``.
     public init(_ configuration: Configuration) throws(WherryError) {
         try configuration.check()
         let settings = try ClientSettings(configuration.valuesWithNetrc())
@@ -92,7 +92,7 @@ public final class Client: Sendable {
         try checkStorage()
     }
 
-    /// The transport for requests that a stub sends to the network.
+    /// Returns the transport for requests that a stub sends to the network.
     private static func network(
         _ configuration: Configuration, base: HTTPURL?, clock: any Clock
     ) throws(TransportError) -> any Transport {
@@ -108,10 +108,10 @@ public final class Client: Sendable {
         throw TransportError(.connect, "The network behind the stub cannot be used: \(message)")
     }
 
-    /// A storage that cannot be used is an error now, not a cache that stays empty.
+    /// Reports an unusable storage folder now, instead of running with an empty cache.
     private func checkStorage() throws(WherryError) {
         let settings = settings
-        // Without certificate checks nothing is cached.
+        // Nothing is cached without certificate checks.
         let isOn = settings.options[.httpCache] == 1 && settings.options[.insecure] == 0
             && !settings.values.trust.trustsAnybody
         try caches.check(isOn: isOn)
@@ -122,12 +122,12 @@ public final class Client: Sendable {
     // MARK: Settings
 
     package var settings: ClientSettings { current.withLock { $0 } }
-    /// Whether somebody is told everything, from this moment on (C7).
+    /// Whether debug messages are currently enabled (C7).
     package var isDebugging: Bool { log.isOn(.debug) }
-    /// Whether what happens on the way is to be told or counted.
+    /// Whether events must be logged or counted.
     var isWatched: Bool { log.isOn(.error) }
 
-    /// Changes settings for transfers started afterwards; those under way keep theirs.
+    /// Changes settings for transfers that start afterwards. Running transfers keep their settings.
     package func update(
         _ change: (inout ClientSettings.Values) throws(WherryError) -> Void
     ) throws(WherryError) {
@@ -147,7 +147,7 @@ public final class Client: Sendable {
         takeOver([option])
     }
 
-    /// Tells what counts at once of options that were changed.
+    /// Applies the changed options that take effect immediately.
     func takeOver(_ changed: [Option]) {
         let options = settings.options
         if changed.contains(.debug) {
@@ -162,7 +162,7 @@ public final class Client: Sendable {
         }
         if changed.contains(.maxDownloadSpeed) {
             downloadLimit.set(rate: options[.maxDownloadSpeed])
-            // Those that are held look again.
+            // Let paused transfers check the new limit.
             transport.schedule(at: transport.clock.now()) {}
         }
         if changed.contains(.maxDownloads) { queue.setLimit(options[.maxDownloads]) }
@@ -176,7 +176,7 @@ public final class Client: Sendable {
         try update { values throws(WherryError) in values.texts[option] = value }
     }
 
-    /// Adds or replaces a field of every later request, whatever its case; `nil` removes it.
+    /// Sets a header of later requests; `nil` removes it. Names are case-insensitive.
     public func setHeader(_ name: String, _ value: String?) throws(WherryError) {
         try Headers.check(name, value)
         try update { values throws(WherryError) in
@@ -184,86 +184,89 @@ public final class Client: Sendable {
         }
     }
 
-    /// Adds a header field to every later request, beside those of the same name.
+    /// Adds a header to later requests, in addition to headers of the same name.
     public func addHeader(_ name: String, _ value: String) throws(WherryError) {
         try Headers.check(name, value)
         try update { values throws(WherryError) in values.headers.add(name, value) }
     }
 
-    /// Removes every field that later requests would have had from the client.
+    /// Removes all of the client's headers from later requests.
     public func removeHeaders() throws(WherryError) {
         try update { values throws(WherryError) in values.headers.removeAll() }
     }
 
-    /// The fields of every request, as set here or in the configuration.
+    /// The headers of every request, from the configuration or set later.
     public var headers: Headers { settings.values.headers }
 
-    /// A default parameter of every later request but downloads; `nil` removes it.
+    /// Sets a default parameter of later requests except downloads; `nil` removes it.
     public func setParameter(_ name: String, _ value: JSON?) throws(WherryError) {
         try update { values throws(WherryError) in values.parameters[name] = value }
     }
 
-    /// The base URL that relative URLs are joined with.
+    /// Sets the base URL against which relative URLs are resolved.
     public func setBaseURL(_ url: String?) throws(WherryError) { try set(.baseURL, url) }
-    /// Adds or replaces a base URL that requests take by name; `nil` removes it.
+    /// Sets the named base URL that requests select with ``Request/base``; `nil` removes it.
     public func setBaseURL(_ url: String?, named name: String) throws(WherryError) {
         try update { values throws(WherryError) in values.bases[name] = url }
     }
-    /// The app version under which things are stored.
+    /// Sets the app version under which responses are stored.
     public func setAppVersion(_ version: String) throws(WherryError) {
         try set(.appVersion, version)
     }
-    /// Sent as `Authorization: Bearer` by later requests; `nil` sends none.
+    /// Sets the token that later requests send as `Authorization: Bearer`; `nil` sends none.
     public func setBearerToken(_ token: String?) throws(WherryError) {
         try set(.bearerToken, token)
     }
-    /// The user name and password of later requests to one origin; `nil` sends none.
+    /// Sets the credentials of later requests to an origin; `nil` removes them.
     ///
-    /// - Parameter origin: "https://host:port", or any URL there; `nil`, the default, is whichever
-    ///   origin a request names, and never one that a redirect leads to.
+    /// - Parameter origin: "https://host:port", or any URL of the origin. `nil`, the default,
+    ///   applies to the origin of each request, but not to the target of a redirect.
     public func setCredentials(
         _ credentials: Credentials?, for origin: String? = nil
     ) throws(WherryError) {
         try update { values throws(WherryError) in values.credentials[origin ?? ""] = credentials }
     }
-    /// Whether what happens is written to standard error, from now on.
+    /// Sets whether events are written to standard error. Takes effect immediately.
     public func setDebugging(_ on: Bool) throws(WherryError) { try set(.debug, on ? 1 : 0) }
-    /// The longest silence of later transfers; zero is no limit.
+    /// Sets the idle timeout of later transfers. Zero disables it.
     public func setIdleTimeout(_ timeout: Duration) throws(WherryError) {
         try set(.idleTimeout, timeout.settingMilliseconds)
     }
-    /// The longest time of later transfers as a whole; zero is no limit.
+    /// Sets the total timeout of later transfers. Zero disables it.
     public func setTotalTimeout(_ timeout: Duration) throws(WherryError) {
         try set(.totalTimeout, timeout.settingMilliseconds)
     }
-    /// What all downloads together receive at most in a second; 0 is no limit. It counts at once.
+    /// Sets the maximum speed of all downloads together, in bytes per second. 0 means no limit.
+    /// Takes effect immediately.
     public func setMaxDownloadBytesPerSecond(_ limit: Int64) throws(WherryError) {
         try set(.maxDownloadSpeed, limit)
     }
-    /// How many downloads run at once; the others wait for their turn. 0 is no limit. It counts at
-    /// once, but those that run go on.
+    /// Sets the maximum number of concurrent downloads. Further downloads wait. 0 means no limit.
+    /// Takes effect immediately, but running downloads continue.
     public func setMaxDownloads(_ count: Int) throws(WherryError) {
         try set(.maxDownloads, Int64(count))
     }
-    /// How many requests may start in ``Configuration/rateInterval``; 0 is no limit. It counts at once,
-    /// also for those that wait.
+    /// Sets the maximum number of requests per ``Configuration/rateInterval``. 0 means no limit.
+    /// Takes effect immediately, also for waiting requests.
     public func setRateLimit(_ count: Int) throws(WherryError) {
         try set(.rateLimit, Int64(count))
     }
-    /// Connections to one origin, at least 1, from now on.
+    /// Sets the maximum number of connections to one origin, at least 1. Takes effect immediately.
     public func setMaxPerHost(_ count: Int) throws(WherryError) {
         try set(.maxPerHost, Int64(count))
     }
 
-    /// The folder for what this client keeps, made now if it is not there: 0700.
+    /// Returns the path of the client's storage folder. Creates it with mode 0700 if necessary.
     public func storageDirectory() throws(WherryError) -> String { try storage.path() }
 
-    /// The identifier of SJNetwork for a request: of base, URL, method and parameters (K3).
+    /// Returns SJNetwork's identifier of a request, derived from base, URL, method, and parameters
+    /// (K3).
     public func identifier(of request: Request) throws(WherryError) -> String {
         try Self.identifier(of: request, settings)
     }
 
-    /// The absolute URL that a request is sent to, joined with the base URL, with all of its query.
+    /// Returns the absolute URL of a request: resolved against the base URL, with the complete
+    /// query.
     public func url(of request: Request) throws(WherryError) -> String {
         let settings = settings
         return try RequestPlanner.url(
@@ -280,11 +283,11 @@ public final class Client: Sendable {
         return try request.identifier(base: base)
     }
 
-    // MARK: Starting
+    // MARK: Starting transfers
 
-    /// Starts a request or an upload. Throws what is known at once, and then no event follows.
+    /// Starts a request or an upload. If this call throws, no event follows.
     ///
-    /// - Parameter willBegin: called once nothing can fail any more, before the first event.
+    /// - Parameter willBegin: Called before the first event, once the start can no longer fail.
     package func send(
         _ request: Request, observer: any TransferObserver, userData: UInt = 0,
         willBegin: (Transfer) -> Void = { _ in }
@@ -300,7 +303,7 @@ public final class Client: Sendable {
         }
     }
 
-    /// Enters a transfer into the pool and sets it going.
+    /// Adds a transfer to the pool and starts it.
     package func start(
         _ transfer: Transfer, willBegin: (Transfer) -> Void = { _ in }
     ) throws(WherryError) {
@@ -317,7 +320,7 @@ public final class Client: Sendable {
         transfer.begin(wake: transfer.observer.wake)
     }
 
-    /// Makes the transfer of one request, which is not in the pool.
+    /// Creates the transfer of one request without adding it to the pool.
     func makeRequest(
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt = 0
@@ -374,10 +377,11 @@ public final class Client: Sendable {
         return transfer
     }
 
-    /// Sends a request and blocks this thread until its end.
+    /// Sends a request and blocks the calling thread until the response is complete.
     ///
-    /// - Throws: `state` for bodies that are streamed in either direction and with decisions on,
-    ///   since nobody would answer; else what ended it. `error.response` has the server's words.
+    /// - Throws: `state` for streamed bodies and for decisions, which need a reader of events.
+    ///   Otherwise the error of the transfer; `error.response` contains the server's response, if
+    ///   any.
     public func perform(_ request: Request) throws(WherryError) -> Response {
         let (transfer, waiter) = try startPerform(request)
         defer { _ = transfer }
@@ -391,7 +395,7 @@ public final class Client: Sendable {
         return response
     }
 
-    /// Starts a request whose end is waited for.
+    /// Starts a request whose result the caller waits for.
     package func startPerform(
         _ request: Request, userData: UInt = 0
     ) throws(WherryError) -> (Transfer, PerformWaiter) {
@@ -415,40 +419,41 @@ public final class Client: Sendable {
 
     package static let closedError = WherryError(.closed, "The client was closed")
 
-    // MARK: Managing
+    // MARK: Managing transfers
 
-    /// The transfers that have not ended, oldest first.
+    /// Returns the unfinished transfers, oldest first.
     public func transfers(_ match: TransferMatch = .all) -> [Transfer] {
         pool.matching(predicate(match))
     }
 
-    /// How many transfers have not ended.
+    /// Returns the number of unfinished transfers.
     public func count(_ match: TransferMatch = .all) -> Int {
         if case .all = match { return pool.count }
         return transfers(match).count
     }
 
-    /// Cancels those that match now. Returns how many.
+    /// Cancels the transfers that match now. Returns their number.
     @discardableResult
     public func cancel(_ match: TransferMatch = .all) -> Int {
         apply(match, "cancel") { $0.cancel() }
     }
-    /// Pauses those that match now. Returns how many.
+    /// Pauses the transfers that match now. Returns their number.
     @discardableResult
     public func pause(_ match: TransferMatch = .all) -> Int {
         apply(match, "suspend") { $0.pause() }
     }
-    /// Resumes those that match now. Returns how many.
+    /// Resumes the transfers that match now. Returns their number.
     @discardableResult
     public func resume(_ match: TransferMatch = .all) -> Int {
         apply(match, "resume") { $0.resume() }
     }
-    /// Cancels, and deletes the partial files of downloads; by path and URL also those that no
-    /// transfer is at.
+    /// Cancels the matching transfers and deletes the partial files of downloads. A path or URL
+    /// also deletes partial files without a transfer. Returns the number of both.
     @discardableResult
     public func discard(_ match: TransferMatch = .all) -> Int {
         let found = transfers(match)
-        // First, while what they are at is held by them; afterwards it may just have been let go.
+        // Do this before cancelling: running transfers still lock their partial files, which are
+        // counted with the transfer.
         let idle = discardPartials(match, apartFrom: Set(found.compactMap(\.path)))
         queue.holding { for transfer in found { transfer.discard() } }
         return found.count + idle
@@ -463,27 +468,29 @@ public final class Client: Sendable {
         return found.count
     }
 
-    /// Blocks until none that matches is left. `false` when the time ran out.
+    /// Blocks until no transfer matches. Returns `false` after the timeout.
     ///
-    /// On the network thread, which carries them out, it only looks.
+    /// On the network thread, which runs the transfers, the call returns immediately.
     public func wait(_ match: TransferMatch = .all, timeout: Duration? = nil) -> Bool {
         let timeout = transport.isTurnedHere ? .zero : timeout
         let nanoseconds = timeout.map { Int64.milliseconds($0.wholeMilliseconds) }
         return pool.wait(timeout: nanoseconds, predicate(match))
     }
 
-    /// The sum over those that match and have not ended; the total is unknown if one of them is.
+    /// Returns the total progress of the matching unfinished transfers. The total size is unknown
+    /// if that of any transfer is.
     ///
-    /// Of a tag, those that have ended stay in it, so that it never goes back when one ends: the
-    /// group of a tag begins with the first transfer that starts while none is under way, and is
-    /// remembered until then, or until 256 others have ended. What a failed or cancelled one lacks
-    /// stays missing, unless a download of the same path takes its place.
+    /// A tag also counts its finished transfers, so that progress never decreases when a transfer
+    /// ends. The group of a tag starts with the first transfer that starts while no other is
+    /// running. It is kept until a new group starts, or until 256 other transfers have ended. The
+    /// missing bytes of failed and cancelled transfers stay missing, unless a download to the same
+    /// path replaces them.
     ///
-    /// - Returns: the sum, and how many it is of.
+    /// - Returns: The sum, and the number of transfers in it.
     public func progress(_ match: TransferMatch = .all) -> (progress: Progress, count: Int) {
         if case .tag(let tag) = match { return pool.progress(ofGroup: tag) }
         if case .id(let id) = match, let found = pool[id]?.progress { return (found, found.count) }
-        // A group is the sum of others that match as well.
+        // A group is itself a sum of transfers that match as well.
         let found = transfers(match).filter { $0.kind != .group }
         return (Progress(sumOf: found.map(\.progress)), found.count)
     }
@@ -497,7 +504,7 @@ public final class Client: Sendable {
             let absolute = (try? Directory.absolute(path)) ?? path
             return { $0.path == absolute }
         case .identifier(let identifier):
-            // By the settings that it was started with.
+            // Use the settings with which the transfer started.
             return {
                 $0.kind != .group
                     && (try? Self.identifier(of: $0.request, $0.settings)) == identifier
@@ -515,15 +522,15 @@ public final class Client: Sendable {
         }
     }
 
-    /// Takes nothing new, and blocks until what runs has ended. `false` when the time ran out:
-    /// the rest goes on.
+    /// Rejects new transfers and blocks until the running ones have ended. Returns `false` after
+    /// the timeout; the remaining transfers continue.
     public func drain(timeout: Duration? = nil) -> Bool {
         pool.close()
         return wait(timeout: timeout)
     }
 
-    /// Cancels what is in flight; every final event has been told, and no thread and descriptor
-    /// is left, when it returns.
+    /// Closes the client and cancels its running transfers. On return, every final event has been
+    /// delivered, and no thread or descriptor is left.
     public func close() {
         pool.close()
         queue.close()
@@ -533,7 +540,7 @@ public final class Client: Sendable {
         activity.close()
         caches.close()
         workers.close()
-        // What other threads are just starting, and what one carries out for a download just now.
+        // Wait for transfers that other threads are starting, and for running download work.
         if mayWait { _ = pool.wait(timeout: nil) { _ in true } }
         if !isOver.exchange(true, ordering: .relaxed) {
             note(.info, .closed, [.everybody("Client closed")])

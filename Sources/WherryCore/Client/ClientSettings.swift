@@ -1,34 +1,34 @@
-// Wherry: what a client's requests have in common, as a snapshot.
+// Wherry: an immutable snapshot of a client's settings.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Every setting of a client at one moment; never changes. A live setter makes a new one, so a
-/// request that has started keeps its own.
+/// All settings of a client at one moment. Immutable: a setter creates a new object, so a running
+/// request keeps its settings.
 package final class ClientSettings: Sendable {
     /// The values that setters change.
     package struct Values: Sendable {
         package var options = OptionTable()
         package var texts: [TextOption: String] = [:]
-        /// Further bases by name, beside the one that is taken when none is named (C4).
+        /// The base URLs by name, in addition to the unnamed one (C4).
         package var bases: [String: String] = [:]
         package var headers = Headers()
         package var parameters = JSONObject()
-        /// By origin; under "" those for whichever origin a request names.
+        /// The credentials by origin. The key "" applies to the origin of each request.
         package var credentials: [String: Credentials] = [:]
-        /// The file that the option names, read when the client was made.
+        /// The entries of the .netrc file, read when the client was created.
         package var netrc: Netrc?
         package var decisions: DecisionSet = []
-        /// The lists of the policy of trust; the rest of it is among options and texts.
+        /// The lists of the trust policy. The rest of the policy is in `options` and `texts`.
         package var trustLists = TrustPolicy()
-        /// Names that are secret in logs beside those that always are.
+        /// The names that logs treat as secret, in addition to the built-in ones.
         package var secretNames: Set<String> = []
 
         package init() {}
 
-        /// The proxies of connections. A client that denies addresses, or is told so, does not read the
-        /// environment; a Unix socket has no proxy.
+        /// The proxies of connections. Denied addresses or `ignoreProxyEnvironment` disable the
+        /// proxy settings of the environment. A Unix socket uses no proxy.
         package var proxies: ProxySettings {
             var proxies = ProxySettings()
             if texts[.unixSocket] != nil {
@@ -47,21 +47,21 @@ package final class ClientSettings: Sendable {
     }
 
     package let values: Values
-    /// The base, with the slash that the joining rule adds; `nil` where there is none.
+    /// The base URL with a trailing slash. `nil` if there is none.
     package let base: HTTPURL?
     private let bases: [String: HTTPURL]
-    /// By origin, as ``WherryTransport/Origin`` writes it.
+    /// The credentials by origin, in the form of ``WherryTransport/Origin``.
     private let credentials: [String: Credentials]
-    /// The fields of every request that does not override one. Accept, User-Agent and
-    /// Accept-Encoding are not among them: the transport writes those.
+    /// The headers of every request that does not override them. Excludes Accept, User-Agent, and
+    /// Accept-Encoding, which the transport writes.
     package let fields: [Headers.Field]
     package let headerList: HeaderList
     package let userAgent: String
     /// The `Host` header of every request that sets none; `nil` if there is none.
     package let ownHost: String?
-    /// What logs leave out.
+    /// The values that logs leave out.
     package let secrets: Secrets
-    /// The fields of the last request that had none of its own, and which codings it asked for.
+    /// The cached headers of the last request without its own headers, with its accepted codings.
     private let plainFields = Lock<(decoding: ContentDecoding, fields: SentFields)?>(nil)
 
     package init(_ values: Values) throws(WherryError) {
@@ -89,7 +89,7 @@ package final class ClientSettings: Sendable {
         headerList = HeaderList(fields.fields.map { ($0.name, $0.value) })
     }
 
-    /// A base that can only fail, by the client's own policy of trust, is an error at once (S5).
+    /// Rejects a base URL that the client's trust policy can never allow (S5).
     private static func checkTrust(
         _ values: Values, _ base: HTTPURL?, _ bases: [String: HTTPURL]
     ) throws(WherryError) {
@@ -109,7 +109,8 @@ package final class ClientSettings: Sendable {
 
     package var options: OptionTable { values.options }
 
-    /// The fields of a request as they go out. Most have none of their own, and so the same.
+    /// Returns the headers of a request as sent. Requests without their own headers share one
+    /// result.
     package func sentFields(of asked: borrowing ExchangeRequest) -> SentFields {
         guard asked.headers === headerList else { return SentFields(asked) }
         if let known = plainFields.withLock({ $0 }), known.decoding == asked.decoding {
@@ -120,7 +121,7 @@ package final class ClientSettings: Sendable {
         return fields
     }
 
-    /// The base of that name; `nil` takes the one without a name.
+    /// Returns the base URL of a name. `nil` returns the unnamed one.
     package func base(named name: String?) throws(WherryError) -> HTTPURL? {
         guard let name else { return base }
         guard let base = bases[name] else {
@@ -131,7 +132,7 @@ package final class ClientSettings: Sendable {
 
     package var hasCredentials: Bool { !credentials.isEmpty || values.netrc?.isEmpty == false }
 
-    /// All users and passwords in one text, which differs for each set of them.
+    /// A text that is unique to the set of user names and passwords.
     package var credentialsText: String {
         let netrc = values.netrc.map { " " + $0.text } ?? ""
         return credentials.sorted { $0.key < $1.key }.map { origin, known in
@@ -139,10 +140,12 @@ package final class ClientSettings: Sendable {
         }.joined(separator: " ") + netrc
     }
 
-    /// The credentials of a request to an origin: those of the request, of the client, then those in the
-    /// .netrc file. `nil` if there are none, or the request has an Authorization header.
+    /// Returns the credentials of a request for an origin: those of the request, else of the
+    /// client, else of the .netrc file. `nil` if there are none, or if the request has an
+    /// Authorization header.
     ///
-    /// - Parameter isHome: the origin is the one that the request names, and not where a redirect led.
+    /// - Parameter isHome: Whether the request itself names the origin. `false` for the target of a
+    ///   redirect.
     package func credentials(
         of request: Request, at origin: Origin, isHome: Bool
     ) -> Credentials? {
@@ -151,14 +154,14 @@ package final class ClientSettings: Sendable {
             if let own = request.credentials { return own }
         }
         if let known = credentials[origin.text] ?? (isHome ? credentials[""] : nil) { return known }
-        // What the client sends to the first origin wins over the file too.
+        // The client's Authorization header for the first origin also overrides the file.
         guard let netrc = values.netrc,
             !isHome || values.texts[.bearerToken] == nil && !values.headers.contains("Authorization")
         else { return nil }
         return netrc.credentials(at: origin, isHome: isHome)
     }
 
-    /// The origin of a URL, or the URL of an origin.
+    /// Returns the origin of a URL.
     static func origin(_ text: String) throws(WherryError) -> Origin {
         do {
             return try HTTPURL(text, as: "URL of credentials").origin
@@ -169,7 +172,7 @@ package final class ClientSettings: Sendable {
 
     package func text(_ option: TextOption) -> String? { values.texts[option] }
 
-    /// A base URL as URLs are resolved against it: it ends in a slash.
+    /// Parses a base URL and adds a trailing slash, so that relative URLs resolve below it.
     package static func parseBase(_ text: String) throws(WherryError) -> HTTPURL {
         do {
             let url = try HTTPURL(text, as: "base URL")
@@ -187,7 +190,7 @@ package final class ClientSettings: Sendable {
         }
     }
 
-    /// The fields that were set, and that of the languages.
+    /// The headers set by the program, and Accept-Language if it is enabled.
     package var ownFields: [Headers.Field] {
         var fields = values.headers
         if let languages = Self.languages(values), !fields.contains(languages.name) {
@@ -216,6 +219,6 @@ package final class ClientSettings: Sendable {
 /// The version of this library.
 public enum WherryLibrary {
     package static let versionNumber: Int32 = 1000
-    /// "0.1.0".
+    /// The version as text.
     public static let version = "0.1.0"
 }

@@ -1,17 +1,19 @@
-// Wherry: settings out of a file.
+// Wherry: configuration files.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Client.Configuration {
-    /// Takes the settings of a file of JSON over (C20); those it does not name stay.
+    /// Loads settings from a JSON file (C20). Settings that the file does not name keep their
+    /// values.
     ///
-    /// The file is one object, which programs in C, Python and Swift can share. Its form stands in
-    /// docs/configuration.md: settings by their names in wherry.h in lower case, and `headers`,
-    /// `parameters`, `bases`, `credentials`, `pins`, `client_certificates` and `secret_names`.
+    /// The file contains one object that programs in C, Python, and Swift can share.
+    /// docs/configuration.md describes its format: settings by their lower-case names in wherry.h,
+    /// and `headers`, `parameters`, `bases`, `credentials`, `pins`, `client_certificates`, and
+    /// `secret_names`.
     ///
-    /// - Throws: what the system says against reading the file, `bad_json`, and for a setting that
-    ///   is not known or makes no sense an error that names it; nothing is changed then.
+    /// - Throws: The system's error for the file, `bad_json`, or an error that names an unknown or
+    ///   invalid setting. No setting has changed then.
     public mutating func load(from path: String) throws(WherryError) {
         let limit = 1 << 20
         let bytes: [UInt8]
@@ -35,9 +37,9 @@ extension Client.Configuration {
         }
     }
 
-    /// The same with the file that `WHERRY_CONFIG` names; nothing where that is not set.
+    /// Loads settings from the file in `WHERRY_CONFIG`. Does nothing if the variable is not set.
     ///
-    /// The variable does not count in a program with more rights than its caller has.
+    /// The variable is ignored in a program with elevated privileges.
     public mutating func loadFromEnvironment() throws(WherryError) {
         guard let path = Environment.trusted("WHERRY_CONFIG") else { return }
         try load(from: path)
@@ -74,7 +76,7 @@ extension Client.Configuration {
         values.options[option] = number
     }
 
-    /// Settings that are more than one value; null is none of them.
+    /// Sets a setting with several values. `null` clears it.
     private mutating func setList(_ name: String, _ value: JSON) throws(WherryError) {
         if value.isNull, clearList(name) { return }
         switch name {
@@ -109,7 +111,7 @@ extension Client.Configuration {
                 }
                 var texts: [String] = []
                 for pin in pins { texts.append(try text(pin, "\(name)/\(host)")) }
-                // Looked at again when the client is made: files may have changed by then.
+                // The pins are resolved again when the client is created, since files may change.
                 var alone = TrustPolicy()
                 alone.pins[host] = TrustPolicy.Pins(texts)
                 _ = try alone.pinTable()

@@ -1,9 +1,10 @@
-// Wherry: the downloads of a client that run, and those that wait for their turn.
+// Wherry: the queue of a client's downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Holds the line of a client's downloads and gives them their turns. Calls nobody under its lock.
+/// Decides which downloads of a client run and which wait. Calls no other code while it holds its
+/// lock.
 package final class DownloadQueue: Sendable {
     private struct State: Sendable {
         var line: DownloadLine
@@ -15,15 +16,16 @@ package final class DownloadQueue: Sendable {
         state = Lock(State(line: DownloadLine(limit: Int(clamping: limit))))
     }
 
-    /// How many may run at once, from now on; 0 is no limit. Those that run go on.
+    /// Sets the maximum number of concurrent downloads; 0 means no limit. Running downloads
+    /// continue.
     package func setLimit(_ limit: Int64) {
         state.withLock { $0.line.limit = Int(clamping: limit) }
         advance()
     }
 
-    /// Enters a download at the end of its priority; ``advance()`` follows.
+    /// Adds a download behind the others of its priority. Call ``advance()`` afterwards.
     ///
-    /// - Returns: whether it has to wait.
+    /// - Returns: Whether the download has to wait.
     func enter(_ download: DownloadTransfer, priority: Int64) -> Bool {
         state.withLock { state in
             state.line.enter(download.id, priority: Int(priority))
@@ -32,7 +34,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// It has ended.
+    /// Removes a download that has ended.
     func leave(_ id: UInt64) {
         state.withLock { state in
             state.line.leave(id)
@@ -40,13 +42,13 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Its turn is another's, once ``advance()`` is called.
+    /// Pauses a download. The next ``advance()`` gives its slot to another one.
     func pause(_ id: UInt64) { state.withLock { $0.line.pause(id) } }
 
-    /// It wants a turn again.
+    /// Puts a paused download back in the queue.
     func resume(_ id: UInt64) { state.withLock { $0.line.resume(id) } }
 
-    /// `nil` for one that has ended.
+    /// Returns the standing of a download. `nil` if the download has ended.
     func standing(of id: UInt64) -> DownloadLine.Standing? {
         state.withLock { $0.line.standing(of: id) }
     }
@@ -61,7 +63,7 @@ package final class DownloadQueue: Sendable {
 
     func move(_ id: UInt64, to place: Int) { state.withLock { $0.line.move(id, to: place) } }
 
-    /// Gives turns to those that may have one.
+    /// Starts waiting downloads while there are free slots.
     func advance() {
         while true {
             let next = state.withLock { state in
@@ -72,8 +74,8 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Runs a verb over several downloads. None gets the turn of another that the verb is just
-    /// taking it from, only to lose it again.
+    /// Applies a command to several downloads. Delays ``advance()``, so that no download starts
+    /// only to be stopped by the same command.
     func holding<Result>(_ body: () -> Result) -> Result {
         state.withLock { $0.line.holds += 1 }
         defer {
@@ -83,6 +85,6 @@ package final class DownloadQueue: Sendable {
         return body()
     }
 
-    /// Nobody gets a turn any more.
+    /// Starts no more downloads.
     func close() { state.withLock { $0.line.holds += 1 } }
 }

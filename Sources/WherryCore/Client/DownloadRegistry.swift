@@ -1,31 +1,32 @@
-// Wherry: which downloads of a client are running, and where.
+// Wherry: the running downloads of a client by destination.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The targets of a client's running downloads, so that none is started twice (D15).
+/// The destinations of a client's running downloads. Prevents duplicate downloads (D15).
 package final class DownloadRegistry: Sendable {
     package struct Key: Hashable, Sendable {
-        /// Without its fragment.
+        /// The URL without its fragment.
         package var url: String
-        /// Absolute: the file, or the directory with a slash at its end.
+        /// The absolute path of the file, or of the directory with a trailing slash.
         package var target: String
     }
 
     private struct State {
         var running: [String: Set<String>] = [:]
-        /// Directories downloaded into, to find partials by their URL.
+        /// The directories of downloads, for finding partial files by URL.
         var directories: Set<String> = []
     }
     private let state = Lock(State())
 
     package init() {}
 
-    /// Enters a download.
+    /// Adds a download.
     ///
-    /// - Parameter sharesTarget: the file gets a name that is still free, so that another URL may
-    ///   have the same target.
-    /// - Throws: `already_running` for an equal URL and target, `busy` for an equal target.
+    /// - Parameter sharesTarget: Whether the file gets a free name, so that another URL may use the
+    ///   same target.
+    /// - Throws: `already_running` for the same URL and target. `busy` for another URL with the
+    ///   same target.
     package func enter(_ key: Key, directory: String, sharesTarget: Bool) throws(WherryError) {
         try state.withLock { state throws(WherryError) in
             let urls = state.running[key.target] ?? []

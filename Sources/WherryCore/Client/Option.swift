@@ -1,10 +1,10 @@
-// Wherry: the numbered settings, one list for client and request.
+// Wherry: the options of clients and requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A setting that is a number. The raw values are those of `wherry_option`.
+/// An option with a numeric value. The raw values are those of `wherry_option`.
 package enum Option: Int32, CaseIterable, Sendable {
     case idleTimeout = 1
     case connectTimeout = 2
@@ -87,10 +87,10 @@ package enum Option: Int32, CaseIterable, Sendable {
     case keepAlive = 130
     case cacheStream = 131
 
-    /// Whether it is on or off, and can be said with `true` and `false`.
+    /// Whether the option is a switch that accepts `true` and `false`.
     var isSwitch: Bool { range.upperBound == 1 || self == .compressed }
 
-    /// Whether it tells how many requests may start in a span of time.
+    /// Whether the option is part of the request rate limit.
     var isOfRequestRate: Bool {
         switch self {
         case .rateLimit, .hostRateLimit, .rateBurst, .rateInterval: true
@@ -98,15 +98,15 @@ package enum Option: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// Where a setting counts.
+    /// The places where an option can be set.
     package struct Scope: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// While a client is being configured.
+        /// In the configuration of a new client.
         package static let build = Scope(rawValue: 1)
-        /// On a client, for requests started afterwards.
+        /// On an existing client, for requests that start afterwards.
         package static let live = Scope(rawValue: 2)
-        /// On one request, which wins over the client.
+        /// On a request, overriding the client.
         package static let request = Scope(rawValue: 4)
     }
 
@@ -127,7 +127,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// Times are in milliseconds, amounts in bytes, switches 0 and 1.
+    /// The default value. Times are in milliseconds, sizes in bytes, and switches 0 or 1.
     package var defaultValue: Int64 {
         switch self {
         case .idleTimeout: 20_000
@@ -152,13 +152,13 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .maxRetryAfter: 60_000
         case .bodyCodingMinBytes: 1024
         case .rateInterval: 1000
-        // -1: by kind of transfer, as the header says.
+        // -1 depends on the kind of transfer, as wherry.h describes.
         case .wantProgress, .maxRetries, .waitForNetwork: -1
         default: 0
         }
     }
 
-    /// The values that make sense.
+    /// The valid values.
     package var range: ClosedRange<Int64> {
         switch self {
         case .maxRedirects: 0...100
@@ -194,7 +194,7 @@ package enum Option: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// Checks a value for this place.
+    /// Validates a value for the given place.
     package func check(_ value: Int64, in place: Scope) throws(WherryError) {
         guard scope.contains(place) else {
             throw WherryError(
@@ -219,15 +219,15 @@ package enum Option: Int32, CaseIterable, Sendable {
     }
 }
 
-/// A value for every numbered setting. Copies share memory until one is changed.
+/// The values of all numeric options. Copies share memory until one is changed.
 package struct OptionTable: Sendable, Hashable {
     private var values: [Int64]
-    /// Whether the caller has set a stall timeout, be it to the default.
+    /// Whether the caller has set a stall timeout, even to the default.
     package private(set) var hasStallTimeout = false
 
     private static let count = 1 + Int(Option.allCases.map(\.rawValue).max() ?? 0)
 
-    /// Every default.
+    /// Creates a table with default values.
     package init() {
         values = Array(repeating: 0, count: Self.count)
         for option in Option.allCases { values[Int(option.rawValue)] = option.defaultValue }
@@ -241,7 +241,7 @@ package struct OptionTable: Sendable, Hashable {
         }
     }
 
-    /// The table with a request's own values in place of the client's.
+    /// Returns a copy in which the request's values replace the client's.
     package func overridden(by values: [OptionValue]) -> OptionTable {
         guard !values.isEmpty else { return self }
         var table = self
@@ -251,7 +251,7 @@ package struct OptionTable: Sendable, Hashable {
 }
 
 extension OptionTable {
-    /// How many requests may start in a span of time.
+    /// The request rate limit.
     package var requestRate: RequestRate {
         var rate = RequestRate()
         rate.total = self[.rateLimit]
@@ -262,13 +262,13 @@ extension OptionTable {
     }
 }
 
-/// One setting of a request.
+/// The value of an option on a request.
 package struct OptionValue: Sendable, Hashable {
     package var option: Option
     package var value: Int64
 }
 
-/// A setting that is text. The raw values are those of `wherry_text_option`.
+/// An option with a text value. The raw values are those of `wherry_text_option`.
 package enum TextOption: Int32, CaseIterable, Sendable {
     case baseURL = 1
     case appVersion = 2
@@ -343,7 +343,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             guard value.utf8.first == 0x2F else {
                 throw WherryError(.badPath, "\(self) is an absolute path, not \"\(value)\"")
             }
-            // The room of sockaddr_un.sun_path.
+            // The size of sockaddr_un.sun_path.
             let count = PathText.bytes(value).count
             guard self != .unixSocket || count < 108 else {
                 throw WherryError(

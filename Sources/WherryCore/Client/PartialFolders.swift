@@ -1,4 +1,4 @@
-// Wherry: which directories have partial downloads, kept for later processes.
+// Wherry: the directories with partial downloads, recorded for later processes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
@@ -8,9 +8,9 @@ import WherrySystem
 /// `downloads` for each directory, with its path. Later processes find the partial files of a process
 /// that ended before its downloads did, for usage and clearing.
 ///
-/// A record outlives the partial files, because another process may start a download into the directory
-/// at any time. Each start of a download makes the record young again; an old record of an empty
-/// directory is deleted.
+/// A record outlives the partial files, because another process may start a download into the
+/// directory at any time. Each start of a download renews the record. An old record of a directory
+/// without partial files is deleted.
 ///
 /// If the storage folder cannot be written, downloads still run, and only the directories of this
 /// process are known.
@@ -18,7 +18,7 @@ final class PartialFolders: Sendable {
     private let storage: StorageFolder
     private let clock: any Clock
 
-    /// The longest path.
+    /// The maximum length of a path in bytes.
     private static let mostBytes = 4096
     /// The age in seconds at which the record of a directory without partial files is deleted.
     private static let longestAge = 30 * 86400.0
@@ -32,7 +32,7 @@ final class PartialFolders: Sendable {
 
     /// Records a directory into which a download starts. Never waits for the disk.
     ///
-    /// Each start looks at the record, because another process may have deleted it.
+    /// Each start checks the record, because another process may have deleted it.
     func note(_ directory: String, on workers: WorkerPool) {
         workers.submit { [self] in
             guard let folder = try? open() else { return }
@@ -43,8 +43,9 @@ final class PartialFolders: Sendable {
         }
     }
 
-    /// The recorded directories in order. Deletes records that are older than 30 days if the directory
-    /// has no partial files. A directory that cannot be listed keeps its record. Makes nothing.
+    /// The recorded directories in order. Deletes records that are older than 30 days if the
+    /// directory has no partial files. A directory that cannot be listed keeps its record. Creates
+    /// no folder.
     var directories: [String] {
         guard let place = try? storage.place(),
             let folder = try? Directory.open(place + "/downloads", following: false),
@@ -56,7 +57,7 @@ final class PartialFolders: Sendable {
             let directory = String(decoding: bytes.array, as: UTF8.self)
             guard Self.name(of: directory) == name else { continue }
             if let age = age(of: name, in: folder), age > Self.longestAge, Self.isFinished(directory) {
-                // A record that cannot be deleted is looked at again the next time.
+                // The next call tries again to delete this record.
                 _ = try? folder.remove(name)
             } else {
                 found.append(directory)

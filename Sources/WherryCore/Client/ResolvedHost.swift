@@ -1,19 +1,19 @@
-// Wherry: hosts whose addresses are given.
+// Wherry: hosts with known addresses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A host that is not looked up: its addresses are known (C19).
+/// A host whose addresses are known, so that it needs no name lookup (C19).
 package struct ResolvedHost: Hashable, Sendable {
-    /// In ASCII and lower case, as URLs have it; "*" for every host.
+    /// The host in lower-case ASCII, as in URLs; "*" for every host.
     package var host: String
     package var port: Int
-    /// Each an address in digits.
+    /// The addresses in numeric form.
     package var addresses: [String]
 
-    /// Reads "host:port:address[,address]...", as `curl --resolve` takes it, with white space between
-    /// such words.
+    /// Parses entries of the form "host:port:address[,address]...", as in `curl --resolve`,
+    /// separated by white space.
     package static func all(in text: String) throws(WherryError) -> [ResolvedHost] {
         var found: [ResolvedHost] = []
         for word in text.utf8.split(whereSeparator: { $0 == 0x20 || (0x09...0x0D).contains($0) }) {
@@ -31,7 +31,7 @@ package struct ResolvedHost: Hashable, Sendable {
 
     private init?(_ word: Substring) {
         var rest = word.utf8
-        // An address in the place of the host would not be looked up anyway.
+        // A numeric address as the host is invalid: it needs no name lookup.
         guard let end = rest.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = String(Substring(rest[..<end])).asciiLowercased
         guard let ascii = HTTPURL.asciiHost(name) else { return nil }
@@ -53,7 +53,7 @@ package struct ResolvedHost: Hashable, Sendable {
         }
     }
 
-    /// As libcurl takes it.
+    /// The entry in the form that libcurl expects.
     package var text: String {
         let list = addresses.map { $0.utf8.contains(0x3A) ? "[\($0)]" : $0 }
         return "\(host):\(port):\(list.joined(separator: ","))"

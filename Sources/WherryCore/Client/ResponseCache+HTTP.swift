@@ -1,21 +1,21 @@
-// Wherry: what a client's HTTP cache has stored.
+// Wherry: the HTTP cache part of the response cache.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension ResponseCache {
-    /// Marks the ids of its entries.
+    /// The prefix of the ids of HTTP cache entries.
     private static let prefix = "http:"
 
     fileprivate static func httpID(_ place: String) -> String { prefix + place }
 
-    /// The place in its store that an id means; `nil` for ids of the timed cache.
+    /// Returns the place in the HTTP cache of an id. `nil` for ids of the timed cache.
     static func httpPlace(_ id: String) -> String? {
         id.hasPrefix(prefix) ? String(id.dropFirst(prefix.count)) : nil
     }
 
-    /// The stored answer to a request, as far as the network need not be asked.
+    /// Returns the stored response for a request if it can be used without the network.
     func response(
         to request: Request, _ policy: HTTPCachePolicy, _ settings: ClientSettings
     ) throws(WherryError) -> Response {
@@ -44,7 +44,7 @@ extension ResponseCache {
         let headers = try RequestPlanner.fields(
             of: request, contentType: nil, hasBody: false, settings: settings, crossOrigin: false,
             lostBody: false, closes: options[.keepAlive] == 0)
-        // Only whether there is one counts.
+        // Only the existence of a body matters here.
         let hasBody = if case .none = request.body { false } else { true }
         let asked = RequestPlanner.exchange(
             method: method, url: url, headers: headers, body: hasBody ? .bytes(Bytes()) : .none,
@@ -88,7 +88,7 @@ extension ResponseCache {
         return store.removeAll(listed: http.request.url) > 0
     }
 
-    /// What a URL is stored under; `nil` for one that is none, under which nothing can be.
+    /// Returns the text under which responses of a URL are stored. `nil` if the URL is invalid.
     private func target(_ url: String, base: String?) throws(WherryError) -> String? {
         let settings = client.settings
         let base = try settings.base(named: base)

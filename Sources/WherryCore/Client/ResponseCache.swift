@@ -1,26 +1,25 @@
-// Wherry: what a client stores for later.
+// Wherry: the stored responses of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Which of the things that a client stores. The raw values are those of `WHERRY_STORE_TIMED` and
-/// its like.
+/// The stores of a client. The raw values are those of `WHERRY_STORE_TIMED` and similar constants.
 public struct CacheStores: OptionSet, Sendable, Hashable {
     /// The stores as bits: 1 for the timed cache, 2 for the HTTP cache, 4 for partial downloads.
     public let rawValue: UInt32
-    /// The stores of these bits; others have no effect.
+    /// Creates a set from bits. Unknown bits have no effect.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The timed cache.
     public static let timed = CacheStores(rawValue: 1)
     /// The HTTP cache.
     public static let http = CacheStores(rawValue: 2)
-    /// What unfinished downloads left in the directories that the client has downloaded into.
+    /// The partial files of unfinished downloads in the client's download directories.
     public static let partials = CacheStores(rawValue: 4)
-    /// All answers.
+    /// Both caches.
     public static let answers: CacheStores = [.timed, .http]
-    /// Everything.
+    /// All stores.
     public static let all: CacheStores = [.answers, .partials]
 }
 
@@ -32,15 +31,15 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
 public struct ResponseCache: Sendable {
     package let client: Client
 
-    /// A stored answer.
+    /// A stored response.
     public struct Entry: Sendable, Hashable {
         /// The key of this entry, for `ResponseCache.response(of:)` and `ResponseCache.remove(_:)`.
         public var id: String
-        /// The cache that has it: `.timed` or `.http`.
+        /// The cache that contains the entry: `.timed` or `.http`.
         public var store: CacheStores
         /// SJNetwork's identifier of the request (K3); "" in the HTTP cache.
         public var identifier: String
-        /// Of the request.
+        /// The method of the request.
         public var method: String
         /// The absolute URL of the request. Secret values in its query are digests such as
         /// `token=***3f0c...`; this form finds the entry again in ``ResponseCache/entries(_:base:method:stores:)-44r0x``
@@ -48,31 +47,31 @@ public struct ResponseCache: Sendable {
         public var url: String
         /// The HTTP status.
         public var status: Int
-        /// Bytes of the body.
+        /// The size of the body in bytes.
         public var bodyBytes: Int64
-        /// Seconds since 1970.
+        /// The time of storing, in seconds since 1970.
         public var storedAt: Double
-        /// How long it is still good. Zero for what the HTTP cache would ask about first.
+        /// The time until the entry expires. Zero if the HTTP cache would revalidate it.
         public var remaining: Duration
     }
 
-    /// How much is stored (K10).
+    /// The size of the stored data (K10).
     public struct Usage: Sendable, Hashable {
-        /// Stored answers.
+        /// The number of stored responses.
         public var entries = 0
-        /// Bytes of their files.
+        /// The size of their files in bytes.
         public var entryBytes: Int64 = 0
-        /// Unfinished downloads in the directories that the client has downloaded into.
+        /// The number of unfinished downloads in the client's download directories.
         public var partials = 0
-        /// Bytes that are there of them.
+        /// The size of their partial files in bytes.
         public var partialBytes: Int64 = 0
-        /// Bytes of answers that are in memory too.
+        /// The size of the responses that are also in memory, in bytes.
         public var memoryBytes: Int64 = 0
 
-        /// Nothing.
+        /// Creates an empty usage.
         public init() {}
 
-        /// The bytes on disk as people read them: "1023.9990 KB", "1.2385 MB".
+        /// The size on disk in readable form: "1023.9990 KB", "1.2385 MB".
         public var text: String {
             ByteCount.text(entryBytes.addingSaturating(partialBytes))
         }
@@ -95,7 +94,7 @@ public struct ResponseCache: Sendable {
         }
     }
 
-    /// Logs the result of a read that is not part of a transfer.
+    /// Logs the result of a read outside of a transfer.
     private func noteRead(
         _ response: Response?, _ error: WherryError?, _ method: String, url: String = ""
     ) {
@@ -132,14 +131,14 @@ public struct ResponseCache: Sendable {
         }
     }
 
-    /// The stored responses: all, those of a URL, or those of a URL and a method (K8). Expired entries
-    /// of the timed cache are deleted and left out. Stale entries of the HTTP cache are listed, since
-    /// they can be validated.
+    /// Returns the stored responses: all, those of a URL, or those of a URL and a method (K8).
+    /// Expired entries of the timed cache are deleted and left out. Stale entries of the HTTP cache
+    /// are listed, since they can be validated.
     ///
     /// - Parameters:
-    ///   - url: `nil` for all.
-    ///   - base: The name of the base URL of the requests; `nil` for the base URL without a name.
-    ///   - method: `nil` for any. Entries of the HTTP cache are for GET.
+    ///   - url: The URL. `nil` for all.
+    ///   - base: The name of the base URL of the requests. `nil` for the unnamed one.
+    ///   - method: The method. `nil` for any. Entries of the HTTP cache are for GET.
     ///   - stores: The caches to list. Default: both.
     public func entries(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
@@ -165,9 +164,9 @@ public struct ResponseCache: Sendable {
         return entries
     }
 
-    /// The answer of a listed entry.
+    /// Returns the response of a listed entry.
     ///
-    /// - Throws: `missing` if it is gone, or no longer good in the timed cache.
+    /// - Throws: `missing` if the entry is gone, or has expired in the timed cache.
     public func response(of entry: Entry) throws(WherryError) -> Response {
         try response(id: entry.id)
     }
@@ -193,11 +192,11 @@ public struct ResponseCache: Sendable {
         return Self.response(entry, url: entry.url)
     }
 
-    // MARK: Changing
+    // MARK: Writing
 
-    /// Stores an answer of the program's own, with the status 200 (K11).
+    /// Stores a response of the program's own with the status 200 (K11).
     ///
-    /// - Parameter duration: how long it is good; zero and less are `bad_value`.
+    /// - Parameter duration: How long the response is valid. Zero and less are `bad_value`.
     public func store(
         _ body: Bytes, contentType: String? = nil, for request: Request, duration: Duration
     ) throws(WherryError) {
@@ -220,15 +219,16 @@ public struct ResponseCache: Sendable {
         }
     }
 
-    /// Deletes what is stored: all, that of a URL, or that of a URL and a method (K9).
+    /// Deletes stored responses: all, those of a URL, or those of a URL and a method (K9).
     ///
     /// - Parameters:
-    ///   - stores: answers alone by default; partial downloads stay.
-    ///   - url: `nil` for all. In the HTTP cache one without a query means all queries.
-    ///   - base: the name of the base URL of these requests; `nil` for the one without a name.
-    ///   - method: `nil` for any. Partials have none, so with a method they stay; what the HTTP
-    ///     cache has is for GET.
-    /// - Returns: how many there were.
+    ///   - url: The URL. `nil` for all. In the HTTP cache, a URL without a query matches all
+    ///     queries.
+    ///   - base: The name of the base URL of the requests. `nil` for the unnamed one.
+    ///   - method: The method. `nil` for any. Partial files have no method and stay if one is
+    ///     given. Entries of the HTTP cache are for GET.
+    ///   - stores: The stores to clear. Default: both caches, but not partial downloads.
+    /// - Returns: The number of deleted entries.
     @discardableResult
     public func clear(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
@@ -263,8 +263,8 @@ public struct ResponseCache: Sendable {
         return count
     }
 
-    /// Deletes everything, as far as the disk allows: a cache that cannot be opened, since the disk is
-    /// full, is emptied all the same, and one that is not there is empty.
+    /// Deletes everything, as far as the disk allows. A cache that cannot be opened, for example
+    /// because the disk is full, is still emptied. A missing cache counts as empty.
     private func clearAll(_ stores: CacheStores) throws(WherryError) -> Int {
         var count = 0
         var failure: WherryError?
@@ -293,10 +293,10 @@ public struct ResponseCache: Sendable {
         return count
     }
 
-    /// Deletes the stored answer to a request (K9): of the timed cache, and everything that the HTTP
-    /// cache has of its URL with just that query.
+    /// Deletes the stored response for a request (K9): the entry of the timed cache, and all
+    /// entries of the HTTP cache for the URL with exactly this query.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: Whether there was one.
     @discardableResult
     public func remove(_ request: Request) throws(WherryError) -> Bool {
         let settings = client.settings
@@ -310,7 +310,7 @@ public struct ResponseCache: Sendable {
 
     /// Deletes a listed entry (K9).
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: Whether the entry existed.
     @discardableResult
     public func remove(_ entry: Entry) throws(WherryError) -> Bool {
         try remove(id: entry.id)
@@ -323,7 +323,7 @@ public struct ResponseCache: Sendable {
         return try client.caches.existingTimed()?.remove(at: id) ?? false
     }
 
-    /// How much is stored.
+    /// Returns the size of the stored data.
     public func usage() throws(WherryError) -> Usage {
         var usage = Usage()
         if let timed = try client.caches.existingTimed()?.entries.usage() {
@@ -341,11 +341,12 @@ public struct ResponseCache: Sendable {
         return usage
     }
 
-    // MARK: Parts
+    // MARK: Helpers
 
     private var appVersion: String { client.settings.values.texts[.appVersion] ?? "1" }
 
-    /// Where this client downloads to, and where earlier processes with this storage did.
+    /// The download directories of this client and of earlier processes with the same storage
+    /// folder.
     private var partialDirectories: [String] {
         let known = client.partialFolders.directories
         return known + client.downloads.directories.filter { !known.contains($0) }
@@ -364,12 +365,12 @@ public struct ResponseCache: Sendable {
         guard let whole = try settings.base(named: base)?.text,
             let text = client.baseText(named: base, settings)
         else { return [(nil, url)] }
-        // The listed URL of a request that said only what follows the base.
+        // The listed URL of a request that gave only the part after the base URL.
         let rest = url.hasPrefix(whole) ? [(text, String(url.dropFirst(whole.count)))] : []
         return [(text, url), (nil, url)] + rest
     }
 
-    /// What the timed cache has for a request. Makes no store.
+    /// Returns the timed cache's entry for a request. Creates no store.
     private func timed(
         _ request: Request, _ settings: ClientSettings
     ) throws(WherryError) -> Result<TimedEntry, TimedRefusal> {
@@ -412,6 +413,6 @@ extension ResponseCache.Entry {
 }
 
 extension Client {
-    /// What this client has stored.
+    /// The stored responses of this client.
     public var cache: ResponseCache { ResponseCache(client: self) }
 }

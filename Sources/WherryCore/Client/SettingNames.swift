@@ -1,16 +1,16 @@
-// Wherry: the names of settings in files of configuration and in errors.
+// Wherry: option names in configuration files and errors.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Option: CustomStringConvertible {
-    /// What a client can be given, by name.
+    /// The options that a configuration accepts, by name.
     package static let settings = named.filter { $0.value.scope.contains(.build) }
 
-    /// The name, which Python has too and Swift in camel case.
+    /// The name, as in Python. Swift uses the same name in camel case.
     package var description: String { Self.names[self] ?? "\(rawValue)" }
 
     private static let names = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
 
-    /// By their names in wherry.h, in lower case.
+    /// All options by their lower-case names in wherry.h.
     package static let named: [String: Option] = [
         "idle_timeout_ms": .idleTimeout,
         "connect_timeout_ms": .connectTimeout,
@@ -96,15 +96,15 @@ extension Option: CustomStringConvertible {
 }
 
 extension TextOption: CustomStringConvertible {
-    /// What a client can be given, by name.
+    /// The options that a configuration accepts, by name.
     package static let settings = named.filter { $0.value.scope.contains(.build) }
 
-    /// The name, which Python has too and Swift in camel case.
+    /// The name, as in Python. Swift uses the same name in camel case.
     package var description: String { Self.names[self] ?? "\(rawValue)" }
 
     private static let names = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
 
-    /// By their names in wherry.h, in lower case.
+    /// All options by their lower-case names in wherry.h.
     package static let named: [String: TextOption] = [
         "base_url": .baseURL,
         "app_version": .appVersion,

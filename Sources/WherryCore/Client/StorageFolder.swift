@@ -1,10 +1,11 @@
-// Wherry: the folder in which a client keeps things.
+// Wherry: the storage folder of a client.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// Finds and makes `$XDG_CACHE_HOME/wherry/<name>`, 0700 (C12). Never touches what is not ours.
+/// Finds and creates `$XDG_CACHE_HOME/wherry/<name>` with mode 0700 (C12). Never changes a folder
+/// of another user.
 package struct StorageFolder: Sendable {
     private let name: String?
     private let directory: String?
@@ -14,7 +15,7 @@ package struct StorageFolder: Sendable {
         self.directory = directory
     }
 
-    /// The folder's path; the folder is there and ours when this returns.
+    /// Returns the path of the folder. On return, the folder exists and is private.
     package func path() throws(WherryError) -> String {
         let path = try place()
         do {
@@ -25,13 +26,13 @@ package struct StorageFolder: Sendable {
         return path
     }
 
-    /// The folder's path, whether the folder is there or not.
+    /// Returns the path of the folder, whether it exists or not.
     package func place() throws(WherryError) -> String {
         if let directory { return directory }
         return try defaultPath()
     }
 
-    /// Checks a folder that the program has named, without making it. The default folder is checked
+    /// Checks a folder that the program has set, without creating it. The default folder is checked
     /// when it is used.
     package func check() throws(WherryError) {
         guard let directory else { return }
@@ -44,7 +45,7 @@ package struct StorageFolder: Sendable {
 
     private static func refusal(_ error: SystemError) -> WherryError {
         WherryError(error).with {
-            // EPERM is our own word about a folder that is not ours alone.
+            // EPERM is the result of our check: the folder is not private.
             if [.badDirectory, .exists].contains($0.reason) || $0.osCode == EPERM {
                 $0.reason = .badStorage
                 $0.message += "; give a folder that is not there yet, or one of mode 0700"

@@ -1,14 +1,14 @@
-// Wherry: a policy of trust with its files read and its names checked, before anything is sent.
+// Wherry: validation of a trust policy before anything is sent.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension TrustPolicy {
-    /// The policy as the transport takes it.
+    /// Returns the policy in the transport's form.
     ///
-    /// - Throws: `bad_pin`, `bad_certificate`, `bad_value`, `bad_url`, or what keeps a file from
-    ///   being read.
+    /// - Throws: `bad_pin`, `bad_certificate`, `bad_value`, `bad_url`, or the system's error for a
+    ///   file that cannot be read.
     package func resolved(base: HTTPURL?, proxies: [String]) throws(WherryError) -> TransportTrust {
         var trust = TransportTrust()
         trust.caDirectory = caDirectory
@@ -31,12 +31,13 @@ extension TrustPolicy {
         return trust
     }
 
-    /// Whether nothing at all is checked: two switches of AFNetworking's say the same as one.
+    /// Whether nothing is checked. Two of AFNetworking's switches together mean the same as
+    /// `isInsecure`.
     package var trustsAnybody: Bool {
         isInsecure || (allowsInvalidCertificates && !checksName && pins.isEmpty && !requiresPins)
     }
 
-    /// The pins by host, with every source read.
+    /// Returns the pins by host. Reads all files.
     package func pinTable() throws(WherryError) -> PinTable {
         var table = PinTable()
         for (host, pins) in pins {
@@ -118,7 +119,7 @@ extension TrustPolicy {
         return marks.contains { text.contains("-----\($0)") }
     }
 
-    /// A file of certificates; 16 MiB at most.
+    /// Reads a certificate file, at most 16 MiB.
     static func contents(_ path: String) throws(WherryError) -> [UInt8] {
         do throws(SystemError) {
             let file = try File.open(path, [.read, .following])
@@ -128,7 +129,7 @@ extension TrustPolicy {
         }
     }
 
-    /// The origin that a client certificate is for.
+    /// Returns the origin of a client certificate.
     private static func place(of origin: String, _ base: HTTPURL?) throws(WherryError) -> Origin {
         var url = base
         if !origin.isEmpty {
@@ -193,11 +194,11 @@ extension TrustPolicy.Pins {
         return resolved
     }
 
-    /// The base64 behind "sha256/", or behind the "sha256//" that curl writes.
+    /// Returns the Base64 text after "sha256/", or after curl's "sha256//".
     private static func digest(_ pin: String) -> String? {
         guard pin.hasPrefix("sha256/") else { return nil }
         let rest = pin.dropFirst(7)
-        // 32 bytes are 44 digits: a slash more than that is curl's.
+        // 32 bytes are 44 Base64 digits, so an additional slash is curl's.
         return String(rest.utf8.count == 45 && rest.first == "/" ? rest.dropFirst() : rest)
     }
 

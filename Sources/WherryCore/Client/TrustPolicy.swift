@@ -1,49 +1,52 @@
-// Wherry: whom a client trusts, as it is said in a configuration.
+// Wherry: the trust policy of a client.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which servers a client speaks to. By default those whose certificate a CA of the system vouches
-/// for, for the name that is asked for, over TLS 1.2 or newer. No variable of the environment counts.
+/// The servers that a client trusts. By default a server needs a certificate for its host name from
+/// a CA that the system trusts, and TLS 1.2 or newer. Environment variables have no effect.
 ///
-/// A policy is a client's for good: connections are shared inside of one client only. docs/security.md
-/// says what each refusal is called.
+/// The policy of a client cannot change, since connections are shared only within a client.
+/// docs/security.md lists the error of each refusal.
 public struct TrustPolicy: Sendable, Hashable {
-    /// The oldest version of TLS that is spoken.
+    /// The minimum TLS version.
     public enum TLSVersion: Int64, Sendable, Hashable, CaseIterable {
         /// TLS 1.2: the default.
         case v1_2 = 0
         case v1_3 = 1
     }
 
-    /// What certificates among the pins stand for. Digests of keys are always the server's own key.
+    /// The meaning of certificates among the pins. Key digests always refer to the server's own
+    /// key.
     public enum PinMode: Int64, Sendable, Hashable, CaseIterable {
-        /// Their keys, one of which must be the server's own: the default.
+        /// Pins the keys of the certificates. The server's own key must be one of them. The
+        /// default.
         case keys = 0
-        /// Anchors: the chain must lead to one of them.
+        /// Uses the certificates as trust anchors. The chain must lead to one of them.
         case certificates = 1
     }
 
-    /// What hosts are held to, beside the ordinary rules: one of these must be there.
+    /// The pins of a host. One of them must match, in addition to the ordinary checks.
     public struct Pins: Sendable, Hashable {
-        /// "sha256/" and the base64 of the SHA-256 of a key (SubjectPublicKeyInfo); or the path of
-        /// a file of certificates or public keys (PEM, or one in DER), or of a folder of such.
+        /// "sha256/" and the Base64 SHA-256 digest of a key (SubjectPublicKeyInfo). Or the path of
+        /// a file with certificates or public keys (PEM, or a single one in DER), or of a folder of
+        /// such files.
         public var pins: [String]
-        /// Certificates or public keys as bytes: PEM, or one in DER.
+        /// Certificates or public keys as bytes: PEM, or a single one in DER.
         public var certificates: [[UInt8]] = []
-        /// Seconds since 1970 from which on they count no more, so that an installation that nobody
-        /// updates does not lose its server; `nil`, the default, is never.
+        /// The time in seconds since 1970 after which the pins are ignored, so that an outdated
+        /// installation does not lose its server. `nil`, the default, means never.
         public var expires: Int64?
 
         public init(_ pins: String...) { self.pins = pins }
         public init(_ pins: [String] = []) { self.pins = pins }
     }
 
-    /// A certificate that the client shows, and its key.
+    /// A client certificate and its key.
     public struct ClientCertificate: Sendable, Hashable {
-        /// A file: PEM, or PKCS #12 with the key in it.
+        /// The path of a PEM file, or of a PKCS #12 file that includes the key.
         public var certificate: String
-        /// A PEM file; `nil` where the key stands beside the certificate.
+        /// The path of a PEM file with the key. `nil` if the key is in the certificate file.
         public var key: String?
-        /// Of the key or the PKCS #12 file; `nil` for none.
+        /// The password of the key or the PKCS #12 file. `nil` for none.
         public var password: String?
 
         public init(_ certificate: String, key: String? = nil, password: String? = nil) {
@@ -53,69 +56,75 @@ public struct TrustPolicy: Sendable, Hashable {
         }
     }
 
-    /// Kinds of addresses, of either family, wherever a name or a redirect leads.
+    /// Classes of IPv4 and IPv6 addresses, checked on every hop.
     public struct Addresses: OptionSet, Sendable, Hashable {
         public let rawValue: Int64
         public init(rawValue: Int64) { self.rawValue = rawValue }
 
-        /// This machine: 127.0.0.0/8, ::1, 0.0.0.0.
+        /// The local machine: 127.0.0.0/8, ::1, 0.0.0.0.
         public static let loopback = Addresses(rawValue: 1)
-        /// Networks of one's own: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, and reserved ones.
+        /// Private networks: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, and reserved ones.
         public static let privateUse = Addresses(rawValue: 2)
-        /// 169.254.0.0/16 and fe80::/10.
+        /// Link-local addresses: 169.254.0.0/16 and fe80::/10.
         public static let linkLocal = Addresses(rawValue: 4)
-        /// Where clouds tell machines their secrets: 169.254.169.254 and its kind.
+        /// Cloud metadata services: 169.254.169.254 and similar addresses.
         public static let metadata = Addresses(rawValue: 8)
-        /// Many hosts at once: 224.0.0.0/4, ff00::/8.
+        /// Multicast addresses: 224.0.0.0/4, ff00::/8.
         public static let multicast = Addresses(rawValue: 16)
-        /// All of these: only public addresses are left.
+        /// All of these classes, which leaves only public addresses.
         public static let notPublic = Addresses(rawValue: 31)
     }
 
-    /// Trusts anybody: no certificate is checked, which standard error is told once in a process.
-    /// Off; for tests only.
+    /// Whether to accept every certificate. For tests only: prints one warning per process to
+    /// standard error. Default: false.
     public var isInsecure = false
-    /// A file of PEM certificates to trust instead of the system's.
+    /// The path of a PEM file of CA certificates to trust instead of the system's.
     public var caFile: String?
-    /// Folders of certificates, hashed as by `openssl rehash`, instead of the system's; ":" between.
+    /// The folders of CA certificates to trust instead of the system's, separated by ":" and hashed
+    /// with `openssl rehash`.
     public var caDirectory: String?
-    /// PEM certificates to trust instead of the system's; not together with ``caFile``.
+    /// The PEM CA certificates to trust instead of the system's. Cannot be combined with
+    /// ``caFile``.
     public var caCertificates: [UInt8]?
-    /// A PEM file of revoked certificates, of every CA of a chain: one that has none is refused.
+    /// The path of a PEM file of revocation lists. Each CA of a chain needs one; otherwise the
+    /// server is refused.
     public var crlFile: String?
-    /// Refuses servers that staple no good answer of their CA's OCSP responder. Off.
+    /// Whether to refuse servers that do not staple a good OCSP response. Default: false.
     public var requiresStaple = false
-    /// TLS 1.2.
+    /// The minimum TLS version. Default: TLS 1.2.
     public var minimumTLS = TLSVersion.v1_2
-    /// Requests without https are an error before anything is sent. Off.
+    /// Whether to reject requests without https before anything is sent. Default: false.
     public var isHTTPSOnly = false
-    /// By host: "example.org", "*.example.org" (every host below, at any depth) or "*". The most
-    /// specific name counts. Pins only ever add refusals, but for ``allowsInvalidCertificates``; a
-    /// pinned host is not spoken to without TLS.
+    /// The pins by host: "example.org", "*.example.org" (every host below, at any depth), or "*".
+    /// The most specific name applies. Pins only add refusals, except with
+    /// ``allowsInvalidCertificates``. A pinned host requires TLS.
     public var pins: [String: Pins] = [:]
-    /// What certificates among the pins stand for: their keys.
+    /// The meaning of certificates among the pins. Default: ``PinMode/keys``.
     public var pinMode = PinMode.keys
-    /// A host without pins is refused. Off.
+    /// Whether to refuse hosts without pins. Default: false.
     public var requiresPins = false
-    /// What pins would refuse goes on, and standard error is told once for each host. Off.
+    /// Whether to only report pin mismatches: one warning per host on standard error. Default:
+    /// false.
     public var onlyReportsPins = false
-    /// Pins alone vouch for the hosts that have some: issuer and, with digests of keys, dates do not
-    /// count. Standard error is told once in a process. Off.
+    /// Whether pins alone decide for pinned hosts. The issuer is not checked, and with key digests
+    /// neither are the dates. Prints one warning per process to standard error. Default: false.
     public var allowsInvalidCertificates = false
-    /// The certificate must be for the name that is asked for. On; off is told as the one above.
+    /// Whether the certificate must match the host name. `false` prints one warning per process to
+    /// standard error. Default: true.
     public var checksName = true
-    /// By origin, as "https://example.org": no other server ever sees it. "" is the base URL's.
+    /// The client certificates by origin, such as "https://example.org". No other server receives
+    /// them. "" is the base URL's origin.
     public var clientCertificates: [String: ClientCertificate] = [:]
-    /// Addresses that are not connected to, at no hop. None; any takes the client off proxies, which
-    /// would connect in its place.
+    /// The addresses to which the client must not connect, on any hop. Disables proxies, which
+    /// would connect on the client's behalf. Default: none.
     public var deniedAddresses: Addresses = []
 
-    /// The defaults.
+    /// Creates a policy with default values.
     public init() {}
 }
 
 extension Client.Configuration {
-    /// Whom the client trusts.
+    /// The trust policy of the client.
     public var trust: TrustPolicy {
         get { values.trust }
         set { values.trust = newValue }
@@ -123,7 +132,7 @@ extension Client.Configuration {
 }
 
 extension ClientSettings.Values {
-    /// The policy, whose numbers and texts are settings like any other.
+    /// The trust policy, assembled from the options and texts.
     package var trust: TrustPolicy {
         get {
             var policy = trustLists
@@ -166,15 +175,15 @@ extension ClientSettings.Values {
     }
 }
 
-/// What is printed has no password in it, by whatever way.
+/// Printing a client certificate never shows the password.
 extension TrustPolicy.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The files; the password is left out.
+    /// The certificate's path, without the password.
     public var description: String { "ClientCertificate(\(certificate), ...)" }
-    /// The same.
+    /// The certificate's path, without the password.
     public var debugDescription: String { description }
-    /// The files alone.
+    /// The paths of the files only.
     public var customMirror: Mirror {
         Mirror(self, children: ["certificate": certificate, "key": key as Any])
     }
