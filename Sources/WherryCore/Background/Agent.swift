@@ -279,7 +279,7 @@ package final class Agent {
         }
     }
 
-    // MARK: Doing
+    // MARK: Actions
 
     /// Performs the actions that the state machine requests.
     ///

@@ -37,7 +37,7 @@ extension AgentMachine {
         case remove(id: String)
         /// Send the job's state to all followers.
         case tell(BackgroundJob)
-        /// Tell all followers that the job no longer exists.
+        /// Report to all followers that the job no longer exists.
         case forget(id: String)
         /// Reply to a request: success, or the reason for a failure.
         case answer(Ticket, JobFailure?)

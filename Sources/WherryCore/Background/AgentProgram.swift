@@ -20,7 +20,7 @@ package enum AgentProgram {
         var directory = ""
         var autostart = true
         var serves = false
-        /// Milliseconds.
+        /// The idle time after which the agent exits, in milliseconds.
         var idle: Int64 = 5_000
 
         /// Parses the arguments. Returns `nil` if they are not valid.

@@ -63,7 +63,7 @@ extension BackgroundSession {
                 try ask(.verb(verb, id: job.id))
                 count += 1
             } catch {
-                // Another program may have acknowledged the job meanwhile.
+                // Another program may already have acknowledged the job.
                 if error.reasonWord != .notFound, failure == nil { failure = error }
             }
         }

@@ -375,7 +375,7 @@ public final class BackgroundSession: Sendable {
         }
     }
 
-    /// Returns the agent's reply. `nil` if no agent is running, or the agent exited meanwhile.
+    /// Returns the agent's reply. `nil` if no agent is running, or it exited during the call.
     private func talk(
         _ request: AgentRequest, until end: Instant, isOpen: inout Bool
     ) throws(WherryError) -> [BackgroundJob]? {

@@ -4,8 +4,8 @@
 import WherrySystem
 
 extension StateFolder {
-    /// Returns a failed job in place of a record that cannot be read. `nil` if there is no such
-    /// file.
+    /// Returns a failed job in place of a record that cannot be read. `nil` if the file
+    /// does not exist.
     ///
     /// - Parameter hasBody: Whether there is a stored upload body for this job.
     func damaged(_ id: String, hasBody: Bool) -> JobRecord? {

@@ -14,8 +14,8 @@ extension StateFolder {
     /// Stores the result of an upload. Call it before any other action on the result. The last call
     /// wins. If the job continues after this result, removes the file.
     ///
-    /// If the file cannot be created, removes the body instead. Without a body the upload cannot be
-    /// sent again, and the next agent knows why.
+    /// If the file cannot be created, removes the body instead. Without a body the next agent
+    /// cannot repeat the upload, and reports the missing result.
     func note(_ ending: AgentMachine.Ending, _ progress: Progress, of id: String) {
         guard ending.isLast else { return removeEnding(id) }
         var json = JSONObject()

@@ -4,9 +4,9 @@
 import Glibc
 import WherrySystem
 
-/// Records the directories that a program downloads into, in its storage folder: one small file in
-/// `downloads` for each directory, with its path. Later processes find the partial files of a process
-/// that ended before its downloads did, for usage and clearing.
+/// Records the directories that a program downloads into. The storage folder's `downloads` has one
+/// small file with the path of each directory. If a process ends before its downloads, later
+/// processes can count and clear its partial files.
 ///
 /// A record outlives the partial files, because another process may start a download into the
 /// directory at any time. Each start of a download renews the record. An old record of a directory
@@ -66,7 +66,7 @@ final class PartialFolders: Sendable {
         return found.sorted()
     }
 
-    /// Whether a directory is known to have no partial files: it was listed, or it no longer exists.
+    /// Whether a directory is known to have no partial files, or no longer exists.
     private static func isFinished(_ directory: String) -> Bool {
         do throws(DownloadError) {
             return try PartialDownload.list(in: directory).isEmpty
@@ -75,7 +75,8 @@ final class PartialFolders: Sendable {
         }
     }
 
-    /// The seconds since a record was written; `nil` if there is none. Negative if the clock was set back.
+    /// Returns the seconds since a record was written. `nil` without a record. Negative if the
+    /// clock was set back.
     private func age(of name: String, in folder: Directory) -> Double? {
         guard let status = (try? folder.status(of: name)) ?? nil else { return nil }
         return clock.wallSeconds() - Double(status.modifiedNanoseconds) / 1e9

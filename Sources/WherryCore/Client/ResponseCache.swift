@@ -25,9 +25,9 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
 
 /// Lists, reads, and clears the stored responses of a client: `client.cache`.
 ///
-/// No call uses the network. Pass a URL as a request has it, or as ``Entry/url`` lists it. Every call
-/// may wait for the disk, and throws `bad_storage` or the error of the disk if the storage folder
-/// cannot be used.
+/// No call uses the network. Pass a URL in the form of the request, or in the form of ``Entry/url``.
+/// Every call may wait for the disk. If the storage folder cannot be used, it throws `bad_storage`
+/// or the disk's error.
 public struct ResponseCache: Sendable {
     package let client: Client
 
@@ -41,9 +41,10 @@ public struct ResponseCache: Sendable {
         public var identifier: String
         /// The method of the request.
         public var method: String
-        /// The absolute URL of the request. Secret values in its query are digests such as
-        /// `token=***3f0c...`; this form finds the entry again in ``ResponseCache/entries(_:base:method:stores:)-44r0x``
-        /// and ``ResponseCache/clear(_:base:method:stores:)-3rkoa``.
+        /// The absolute URL of the request. Digests such as `token=***3f0c...` replace secret values
+        /// in its query. This form also finds the entry in
+        /// ``ResponseCache/entries(_:base:method:stores:)-44r0x`` and
+        /// ``ResponseCache/clear(_:base:method:stores:)-3rkoa``.
         public var url: String
         /// The HTTP status.
         public var status: Int
@@ -79,10 +80,11 @@ public struct ResponseCache: Sendable {
 
     // MARK: Reading
 
-    /// The stored response for a request, as ``CachePolicy/only`` returns it (K8, K11). If the timed
-    /// cache has none, and the request or the client uses the HTTP cache, the response of that cache.
+    /// Returns the stored response for a request, like ``CachePolicy/only`` (K8, K11). If the timed
+    /// cache has none, and the request or the client uses the HTTP cache, returns the response of
+    /// the HTTP cache.
     ///
-    /// - Throws: `cacheMiss` and the reason. An expired entry of the timed cache is deleted.
+    /// - Throws: `cacheMiss` with the reason. An expired entry of the timed cache is deleted.
     public func response(to request: Request) throws(WherryError) -> Response {
         do throws(WherryError) {
             let response = try read(request)
@@ -356,8 +358,8 @@ public struct ResponseCache: Sendable {
         partialDirectories.flatMap { (try? PartialDownload.list(in: $0)) ?? [] }
     }
 
-    /// The keys under which responses of a URL may be stored: with its base URL, and without one for
-    /// requests that left it out.
+    /// Returns the keys under which responses of a URL may be stored: with its base URL, and
+    /// without one for requests that ignore it.
     private func places(
         _ url: String, base: String?
     ) throws(WherryError) -> [(base: String?, url: String)] {
