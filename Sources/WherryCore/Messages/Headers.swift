@@ -1,9 +1,9 @@
-// Wherry: headers.
+// Wherry: HTTP headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Headers in order. Names are case-insensitive, and keep their case.
+/// An ordered list of headers. Names are case-insensitive and keep their case.
 public struct Headers: Sendable, Hashable {
     /// A header. In a request, a `nil` value suppresses the client's header of that name.
     public struct Field: Sendable, Hashable {
@@ -74,7 +74,7 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
-    /// Adds a header besides those of the same name. Replaces a suppressed one.
+    /// Adds a header in addition to those of the same name. Replaces a suppressed one.
     package mutating func add(_ name: String, _ value: String) {
         fields.removeAll { $0.value == nil && Self.areEqual($0.name, name) }
         append(name, value)

@@ -61,10 +61,10 @@ public indirect enum JSONShape: Sendable, Hashable {
         }
     }
 
-    /// Returns a description of the first mismatch; `nil` if the value matches.
+    /// Returns a description of the first mismatch, such as "data/list/3/id is a string, not a
+    /// number". `nil` if the value matches.
     ///
-    /// The first one in the order of array elements and of member names, such as: "data/list/3/id
-    /// is a string, not a number".
+    /// Array elements are checked in order, and members in the order of their names.
     public func mismatch(in json: JSON) -> String? {
         var path: [String] = []
         guard let fault = fault(json, &path, mayBeNull: false) else { return nil }
@@ -126,13 +126,13 @@ public indirect enum JSONShape: Sendable, Hashable {
 }
 
 extension JSONShape: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    /// Creates an array of one shape; without a shape, of any values. If there are several, the
-    /// first counts.
+    /// Creates an array of one shape, or without a shape, of any values. Only the first shape is
+    /// used.
     public init(arrayLiteral elements: JSONShape...) {
         self = .array(of: elements.first ?? .any)
     }
 
-    /// Creates an object with these members; if a name is repeated, the last one counts.
+    /// Creates an object with these members. If a name is repeated, the last one is used.
     public init(dictionaryLiteral elements: (String, JSONShape)...) {
         self = .object(with: Dictionary(elements) { $1 })
     }

@@ -28,20 +28,20 @@ package struct Multipart: Sendable {
         }
     }
 
-    /// The separator of the parts: a word and 128 random bits, so that no content contains it.
+    /// The separator of the parts: a word and 128 random bits, so that no content can contain it.
     package let boundary: String
     /// Whether to send non-ASCII file names a second time as `filename*`. RFC 7578 (section 4.2)
     /// advises against it, but some servers read it. Default: false.
     package var usesExtendedNames = false
     private var segments: [BodySegment] = []
-    /// Bytes that do not belong to a segment yet.
+    /// Bytes that are not yet part of a segment.
     private var pending: [UInt8] = []
     private var count = 0
 
-    /// What a boundary may have (RFC 2046, section 5.1.1).
+    /// The characters that a boundary may contain (RFC 2046, section 5.1.1).
     private static let boundaryBytes = Set(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=? ".utf8)
-    /// Larger contents become separate segments and are not copied.
+    /// Contents above this size become separate segments and are not copied.
     private static let copied = 16_384
 
     /// Creates a form without parts. Fails if the system has no random bytes.
@@ -55,10 +55,10 @@ package struct Multipart: Sendable {
 
     init(boundary: String) { self.boundary = boundary }
 
-    /// Creates a form without parts, with the boundary that the caller's Content-Type names, so that the
-    /// header and the body agree. Without such a boundary it is random.
+    /// Creates a form without parts. Uses the boundary of the caller's Content-Type, so that the
+    /// header and the body agree, or else a random one.
     ///
-    /// Fails with `bad_header` for a boundary that RFC 2046 (section 5.1.1) does not allow.
+    /// - Throws: `bad_header` for a boundary that RFC 2046 (section 5.1.1) does not allow.
     package init(contentType: String?) throws(WherryError) {
         guard let type = contentType.flatMap({ MediaType($0) }), type.essence == "multipart/form-data",
             let boundary = type["boundary"]
@@ -192,10 +192,10 @@ package struct Multipart: Sendable {
         pending.append(0x22)
         if let fileName {
             pending += "; filename=\"".utf8
-            // The bytes of the file name, whether they are UTF-8 or not.
+            // File names may contain bytes that are not UTF-8; they are sent unchanged.
             Self.escape(PathText.bytes(fileName), to: &pending)
             pending.append(0x22)
-            // An extended name must be UTF-8: other bytes cannot be expressed.
+            // An extended name must be UTF-8, so other bytes cannot be expressed.
             let isText = !PathText.hasRawBytes(fileName)
             if usesExtendedNames && isText && !fileName.utf8.allSatisfy({ $0 < 0x80 }) {
                 pending += "; filename*=UTF-8''".utf8

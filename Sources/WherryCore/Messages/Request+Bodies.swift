@@ -21,12 +21,12 @@ extension Request.Body {
 }
 
 extension Request {
-    /// The bytes of a body in memory: those that were given, or the JSON or form that ``parameters`` and
-    /// fields become. `nil` without a body, for files, streams, and parts, and for parameters that cannot
-    /// be encoded.
+    /// The bytes of a body in memory: those that you set, or the JSON or form made from
+    /// ``parameters`` and fields. `nil` without a body, for files, streams, and parts, and for
+    /// parameters that cannot be encoded.
     ///
-    /// A request that is shown before an attempt includes the client's default parameters: these are the
-    /// bytes to sign. Any other request has only its own parameters.
+    /// In a callback before an attempt, the request includes the client's default parameters, so
+    /// these are the bytes to sign. Any other request has only its own parameters.
     public var bodyBytes: Bytes? {
         let takesQuery = RequestPlanner.takesQuery(effectiveMethod)
         switch body {

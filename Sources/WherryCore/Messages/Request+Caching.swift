@@ -110,20 +110,22 @@ extension Request {
         get { cachePolicy == .use }
         set { if newValue != loadsCache { cachePolicy = newValue ? .use : nil } }
     }
-    /// The time that a successful response answers later requests with the same base, URL, method,
-    /// parameters, query and body, whatever its headers say. In milliseconds; fractions are cut
-    /// off. Zero, the default, and less store nothing (K1).
+    /// How long a successful response is returned for later requests, whatever its headers say. It
+    /// applies to requests with the same base, URL, method, parameters, query, and body. The unit
+    /// is milliseconds; fractions are truncated. Zero, the default, and less store nothing (K1).
     ///
     /// `Authorization`, a `Cookie` header, and cookies that the program set in the jar are part of
     /// the key, so that two users never share a response. Cookies that a server set are not: if
     /// those identify a user, give each user a ``cachePartition``. No other header is part of the
-    /// key unless ``cacheHeaders`` names it. Neither are the client's default parameters, CA file
-    /// and proxy: if responses differ by those, give each a ``cachePartition``. With callbacks, the
-    /// edited request counts; a response is not stored if the request was edited again after a
-    /// redirect.
+    /// key unless ``cacheHeaders`` names it. The client's default parameters, CA file, and proxy
+    /// are not part of the key either: if responses differ by those, give each a
+    /// ``cachePartition``.
     ///
-    /// Uploads of parts and files, streamed bodies, requests with `Range` and downloads are never
-    /// stored, nor are responses with the status 206 or 304.
+    /// With callbacks, the key is that of the edited request. A response is not stored if the
+    /// request was edited again after a redirect.
+    ///
+    /// Uploads of parts and files, streamed bodies, requests with `Range`, and downloads are never
+    /// stored. Responses with the status 206 or 304 are not stored either.
     public var cacheDuration: Duration {
         get { .milliseconds(caching?.duration ?? 0) }
         set {
@@ -131,14 +133,15 @@ extension Request {
             if duration != caching?.duration ?? 0 { setCaching { $0.duration = duration } }
         }
     }
-    /// A version number of the program: a response stored with another one is deleted and counts as
-    /// a miss (K11). Default: 0.
+    /// A version number of the program. A stored response with another version is deleted and
+    /// counts as a miss (K11). Default: 0.
     public var cacheVersion: Int64 {
         get { caching?.version ?? 0 }
         set { if newValue != cacheVersion { setCaching { $0.version = newValue } } }
     }
-    /// Separates responses, for instance of different users: only requests with the same text share
-    /// them (K11, K19). May be secret; it is not stored as is. Default: "".
+    /// A text that separates responses, for instance of different users. Only requests with the
+    /// same text share responses (K11, K19). It may be secret; it is not stored in plain text.
+    /// Default: "".
     public var cachePartition: String {
         get { caching?.partition ?? "" }
         set { if newValue != cachePartition { setCaching { $0.partition = newValue } } }
@@ -146,15 +149,15 @@ extension Request {
     /// The names of parameters, and of query and form pairs, that the cache key and the identifier
     /// ignore, such as a timestamp or signature (K19). Default: none.
     ///
-    /// An unsafe method (POST, PUT, DELETE) needs the same names: it invalidates the HTTP cache
-    /// entries of its URL as it is, and of the URL without these pairs.
+    /// A request with an unsafe method (POST, PUT, DELETE) needs the same names. It invalidates the
+    /// HTTP cache entries of its URL, with and without these pairs.
     public var cacheIgnoredParameters: Set<String> {
         get { caching?.ignored ?? [] }
         set { if newValue != cacheIgnoredParameters { setCaching { $0.ignored = newValue } } }
     }
-    /// The names of headers that are part of the cache key, with all values sent, such as
-    /// `Accept-Language` (K19). Default: none. `Authorization` always is, and for the timed cache
-    /// also `Cookie`; for the HTTP cache, Vary of the response decides.
+    /// The names of headers whose sent values are part of the cache key, such as `Accept-Language`
+    /// (K19). `Authorization` is always part of the key, and for the timed cache also `Cookie`. For
+    /// the HTTP cache, the response's Vary header decides. Default: none.
     public var cacheHeaders: [String] {
         get { caching?.fields ?? [] }
         set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }

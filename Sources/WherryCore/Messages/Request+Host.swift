@@ -1,21 +1,21 @@
-// Wherry: a Host header that a caller sets.
+// Wherry: custom Host headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A `Host` header of the caller's makes a server respond for another host than the one in the URL.
-/// Cookies and cached responses belong to the URL. Such a request therefore uses neither (SEC-U11).
+/// A custom `Host` header makes a server respond for another host than the one in the URL. Cookies
+/// and cached responses belong to the URL, so such a request uses neither (SEC-U11).
 extension Request {
-    /// The `Host` header that the request or its client sets; `nil` if the host of the URL is sent.
+    /// The `Host` header that the request or its client sets. `nil` if the URL's host is sent.
     package func ownHost(_ settings: ClientSettings) -> String? {
         headers.isEmpty ? settings.ownHost : headers["Host"] ?? settings.ownHost
     }
 }
 
 extension Headers {
-    /// Refuses a second `Host`, since servers and proxies do not agree on which of two counts, and a
-    /// request without one.
+    /// Rejects a suppressed `Host`, and a second one, since servers and proxies disagree on which
+    /// of two applies.
     package func checkHost() throws(WherryError) {
         var count = 0
         for field in fields where Headers.areEqual(field.name, "Host") {
@@ -32,25 +32,26 @@ extension Headers {
 }
 
 extension RequestTransfer {
-    /// Whether the current hop has the cookies of the jar, and the jar takes those of the response.
+    /// Whether the current hop sends the jar's cookies and stores those of the response.
     func usesJar(_ state: State) -> Bool {
         options[.cookies] == 1 && (state.edited ?? request).ownHost(settings) == nil
     }
 }
 
 extension DownloadTransfer {
-    /// Whether the download sends and takes cookies.
+    /// Whether the download sends and stores cookies.
     var usesJar: Bool { options[.cookies] == 1 && request.ownHost(settings) == nil }
 }
 
 extension DownloadIdentity {
-    /// The identity of a request at a URL. Partial files of two hosts never mix.
+    /// Creates the identity of a download with a custom `Host`. Partial files of two hosts never
+    /// mix.
     init(url: String, ownHost: String?) {
         guard let ownHost else {
             self.init(url: url)
             return
         }
-        // No URL holds a line feed.
+        // No URL contains a line feed, so this cannot equal the identity of another URL.
         let host = "\nHost: " + ownHost.asciiLowercased
         let plain = url.prefix { $0 != "#" }
         self.init(

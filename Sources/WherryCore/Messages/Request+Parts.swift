@@ -1,13 +1,13 @@
-// Wherry: building queries and forms.
+// Wherry: construction of queries and forms.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension Request {
-    /// Adds query text, such as "a+b&q=%E4", which is sent as written.
+    /// Adds query text such as "a+b&q=%E4", which is sent as written.
     ///
     /// Escapes only bytes that are invalid in a query: spaces, control characters, quotation marks,
-    /// `#`, `<`, `>`, and everything outside ASCII. An empty text adds nothing.
+    /// `#`, `<`, `>`, and all non-ASCII bytes. An empty text adds nothing.
     public mutating func addQuery(_ text: String) {
         guard !text.isEmpty else { return }
         query += text.split(separator: "&", omittingEmptySubsequences: false).map { piece in
@@ -18,7 +18,8 @@ extension Request {
         }
     }
 
-    /// Adds a form field. Form fields are sent before other parts, in the order of adding.
+    /// Adds a form field. Form fields are sent before other parts, in the order in which they were
+    /// added.
     package mutating func addField(_ name: String, _ value: String) {
         switch body {
         case .form(var pairs):
@@ -65,7 +66,7 @@ extension Request {
         return part
     }
 
-    /// Decodes a name or value of a query like a form.
+    /// Decodes a name or value of a query as in a form: `+` is a space.
     private static func unescaped(_ text: Substring) -> String {
         let bytes = text.utf8.map { $0 == 0x2B ? 0x20 : $0 }
         return String(decoding: PercentCoding.decode(bytes) ?? bytes, as: UTF8.self)

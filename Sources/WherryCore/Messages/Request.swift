@@ -5,15 +5,17 @@ import WherryImaging
 @_exported import struct WherrySystem.Bytes
 import WherrySystem
 
-/// A request. A value type: sending takes a snapshot, so it can be changed and sent again.
+/// An HTTP request. A value type: sending takes a snapshot, so you can change the request and send
+/// it once more.
 ///
-/// It is validated when sent, since the client's base URL and settings are known only then.
+/// A request is validated when it is sent, since the client's base URL and settings are known only
+/// then.
 public struct Request: Sendable {
     /// A name and a value of a query or a form. Names may repeat.
     public struct Pair: Sendable, Hashable {
-        /// Unescaped.
+        /// The unescaped name.
         public var name: String
-        /// Unescaped.
+        /// The unescaped value.
         public var value: String
 
         /// The pair as sent in a query; `nil` escapes the name and the value.
@@ -58,13 +60,13 @@ public struct Request: Sendable {
 
     private var content: CopyOnWrite<Fields>
 
-    /// Returns whether the requests still share their storage, so neither changed; `false` proves
+    /// Whether the requests still share their storage, so that neither has changed. `false` proves
     /// nothing.
     package func isUnchanged(from other: Request) -> Bool {
         content.isUnchanged(from: other.content)
     }
 
-    /// The method, any token; `nil` is GET without parameters and body, else POST (R2).
+    /// The method, any token. `nil` means GET without parameters and body, otherwise POST (R2).
     public var method: String? {
         get { content.value.method }
         _modify { yield &content.value.method }
@@ -74,14 +76,14 @@ public struct Request: Sendable {
         get { content.value.url }
         _modify { yield &content.value.url }
     }
-    /// The names of alternative base URLs of the client (C4). If the connection to one fails, the
-    /// next one is tried; a download uses only the first. Empty, the default, uses the unnamed
-    /// base. An unknown name fails when the request is sent.
+    /// The names of base URLs of the client to use (C4). If the connection to one fails, the next
+    /// one is tried; a download uses only the first. Empty, the default, uses the unnamed base URL.
+    /// An unknown name fails when the request is sent.
     public var bases: [String] {
         get { content.value.bases }
         _modify { yield &content.value.bases }
     }
-    /// The first of `bases`; setting it replaces all of them.
+    /// The first of ``bases``. Setting it replaces all of them.
     public var base: String? {
         get { bases.first }
         set { bases = newValue.map { [$0] } ?? [] }
@@ -91,10 +93,10 @@ public struct Request: Sendable {
         get { content.value.headers }
         _modify { yield &content.value.headers }
     }
-    /// The parameters, which replace the client's default parameters. One rule applies to both. With GET, HEAD,
-    /// and DELETE they go into the query. With other methods they become a JSON body, or fields of a
-    /// form or of parts. Beside a body that you made (JSON, bytes, a file, a stream) they go into the
-    /// query. Those of the request count for the identifier.
+    /// The parameters, which override the client's default parameters. With GET, HEAD, and DELETE
+    /// they go into the query. With other methods they become a JSON body, or fields of a form or a
+    /// multipart body. If the request has its own body (JSON, bytes, a file, or a stream), they go
+    /// into the query. The request's own parameters are part of the identifier.
     public var parameters: JSONObject {
         get { content.value.parameters }
         _modify { yield &content.value.parameters }
@@ -114,21 +116,21 @@ public struct Request: Sendable {
         get { content.value.tag }
         _modify { yield &content.value.tag }
     }
-    /// A value of the program that accompanies the request: in its transfer, in lists and in
-    /// callbacks. Wherry does not use it. Default: `nil`.
+    /// A value that the program attaches to the request. It is available in the transfer, in lists,
+    /// and in callbacks. Wherry does not use it. Default: `nil`.
     public var userInfo: (any Sendable)? {
         get { content.value.userInfo }
         _modify { yield &content.value.userInfo }
     }
-    /// Status codes that count as success besides the accepted range.
+    /// Status codes that count as success in addition to the accepted range.
     public var acceptedStatus: [Int] {
         get { content.value.acceptedStatus }
         _modify { yield &content.value.acceptedStatus }
     }
     /// The required shape of the JSON response. A response that does not match, or is not JSON,
-    /// fails with `bad_json_body`, whose message names the path, and is not stored in the timed
-    /// cache. `nil`, the default, checks nothing. Applies to successful responses only; not to
-    /// HEAD, streams and downloads.
+    /// fails with `bad_json_body`. The error's message names the path, and the response is not
+    /// stored in the timed cache. Applies to successful responses only, and not to HEAD, streams,
+    /// and downloads. Default: `nil`, which checks nothing.
     public var jsonShape: JSONShape? {
         get { content.value.jsonShape }
         _modify { yield &content.value.jsonShape }
@@ -143,15 +145,14 @@ public struct Request: Sendable {
         get { content.value.collectsRefusals }
         _modify { yield &content.value.collectsRefusals }
     }
-    /// The token of `Authorization: Bearer`, unless a header of that name is set; `nil` uses the
-    /// client's.
+    /// The token of `Authorization: Bearer`, unless a header of that name is set. `nil` uses the
+    /// client's token.
     public var bearerToken: String? {
         get { content.value.bearerToken }
         _modify { yield &content.value.bearerToken }
     }
-    /// Whether to send and store cookies in the client's ``Client/cookies``; `nil` uses the
-    /// client's setting, which defaults to true. A `Cookie` header of the request overrides the
-    /// jar.
+    /// Whether to send and store cookies in the client's ``Client/cookies``. A `Cookie` header of
+    /// the request overrides the jar. Default: `nil`, which uses the client's setting.
     public var usesCookies: Bool? {
         get { value(of: .cookies).map { $0 == 1 } }
         set {
@@ -160,7 +161,7 @@ public struct Request: Sendable {
         }
     }
     /// The credentials, sent only to the origin of the URL; see ``Credentials``. An `Authorization`
-    /// header and ``bearerToken`` override them; `nil` uses the client's.
+    /// header and ``bearerToken`` override them. `nil` uses the client's credentials.
     public var credentials: Credentials? {
         get { content.value.credentials }
         _modify { yield &content.value.credentials }
@@ -173,8 +174,8 @@ public struct Request: Sendable {
         get { content.value.jpegType }
         _modify { yield &content.value.jpegType }
     }
-    /// Mirror URLs of a download. Each is tried after the previous one failed permanently, and
-    /// resumes the partial file. Requires an expected digest, which verifies the whole file. The
+    /// The mirror URLs of a download. Each is tried after the previous one failed permanently, and
+    /// resumes the partial file. Requires an expected digest, which verifies the complete file. The
     /// request's parameters and query are not added. Default: none.
     public var mirrors: [String] {
         get { content.value.mirrors }
@@ -184,12 +185,12 @@ public struct Request: Sendable {
         get { content.value.expectedDigest }
         _modify { yield &content.value.expectedDigest }
     }
-    /// The algorithm of a digest to compute for a download and report.
+    /// The algorithm of a digest to compute and report for a download.
     package var computedDigest: DigestAlgorithm? {
         get { content.value.computedDigest }
         _modify { yield &content.value.computedDigest }
     }
-    /// The umask for a downloaded file; `nil` uses the process's.
+    /// The umask for a downloaded file. `nil` uses that of the process.
     package var creationMask: UInt32? {
         get { content.value.creationMask }
         _modify { yield &content.value.creationMask }
@@ -205,7 +206,8 @@ public struct Request: Sendable {
         change(&caching.value)
         content.value.caching = caching
     }
-    /// What the request was before a transfer showed it to the program; `nil` for every other request.
+    /// The original of a request that a transfer passed to a callback. `nil` for every other
+    /// request.
     package var preview: RequestPreview? {
         get { content.value.preview }
         _modify { yield &content.value.preview }
@@ -223,9 +225,10 @@ public struct Request: Sendable {
         /// URL-encoded fields.
         case form([Pair])
         case bytes(Bytes, contentType: String?)
-        /// A file, opened when the request is sent, and streamed.
+        /// A file, opened when the request is sent and streamed from disk.
         case file(path: String, contentType: String?)
-        /// Bytes that the caller writes during the transfer; a `nil` length is sent chunked.
+        /// Bytes that the caller writes during the transfer. A body with a `nil` length is sent
+        /// chunked.
         case stream(length: Int64?, contentType: String?)
         /// The fields, parts and images of a multipart/form-data body.
         case multipart([Part])
@@ -243,8 +246,8 @@ public struct Request: Sendable {
         package var content: Content
         package var fileName: String?
         package var contentType: String?
-        /// Further headers of the part, except Content-Disposition and Content-Type. RFC 7578 tells
-        /// servers to ignore most of them. Default: none.
+        /// The headers of the part other than Content-Disposition and Content-Type. Servers ignore
+        /// most of them, as RFC 7578 requires. Default: none.
         public var headers = Headers()
         /// Whether this is a form field, which is sent before other parts.
         package var isFormField = false
@@ -265,7 +268,7 @@ public struct Request: Sendable {
             Part(name: name, content: .bytes(Bytes(value)))
         }
 
-        /// Returns a file part from bytes; the default type is guessed from the name.
+        /// Returns a file part from bytes. The default content type is guessed from the file name.
         public static func bytes(
             _ name: String, _ bytes: Bytes, fileName: String? = nil, contentType: String? = nil
         ) -> Part {
@@ -280,7 +283,7 @@ public struct Request: Sendable {
         }
 
         /// Returns a part of known length that the caller writes during the transfer. Several such
-        /// parts are written in their order. A redirect that requires the body again fails.
+        /// parts are written in order. A redirect that must repeat the body fails.
         public static func stream(
             _ name: String, length: Int64, fileName: String? = nil, contentType: String? = nil
         ) -> Part {
@@ -288,8 +291,8 @@ public struct Request: Sendable {
         }
     }
 
-    /// Creates a request for a URL, absolute or relative to a base URL. A `nil` method is chosen by
-    /// R2.
+    /// Creates a request for a URL, absolute or relative to a base URL. With a `nil` method, R2
+    /// determines the method.
     public init(_ url: String, method: String? = nil) {
         content = CopyOnWrite(Fields(method: method, url: url))
     }
@@ -307,7 +310,7 @@ public struct Request: Sendable {
         overrides.first { $0.option == option }?.value
     }
 
-    /// Validates the parts that become headers (SEC-U1).
+    /// Validates the values that become headers (SEC-U1).
     package func checkFields() throws(WherryError) {
         for field in headers.fields { try Headers.check(field.name, field.value) }
         try headers.checkHost()
@@ -316,14 +319,15 @@ public struct Request: Sendable {
         if let jpegType { try TextOption.jpegType.check(jpegType, in: .request) }
     }
 
-    /// The method, chosen by R2 if `nil`.
+    /// The method to send: ``method``, or if it is `nil`, the method according to R2.
     package var effectiveMethod: String {
         if let method { return method }
         if case .none = body, parameters.isEmpty { return "GET" }
         return "POST"
     }
 
-    /// Returns the identifier for a base URL, which counts unless the request ignores it (K3).
+    /// Returns the identifier for a base URL (K3). The base URL has no effect if the request
+    /// ignores it.
     package func identifier(base: String?) throws(WherryError) -> String {
         if preview != nil { return try ownForm.identifier(base: base) }
         do {
@@ -335,8 +339,8 @@ public struct Request: Sendable {
         }
     }
 
-    /// The request's parameters except those ignored for identifier and cache; `nil` if there are
-    /// none.
+    /// The request's parameters without those that the identifier and the cache ignore. `nil` if
+    /// there are none.
     package var countedParameters: JSONObject? {
         guard let ignored = caching?.ignored, !ignored.isEmpty else {
             return parameters.isEmpty ? nil : parameters
@@ -365,50 +369,55 @@ public struct Request: Sendable {
 }
 
 extension Request {
-    /// The maximum time without a byte in either direction; `nil` uses the client's, zero is
-    /// unlimited.
+    /// The maximum time without a byte in either direction. `nil` uses the client's value; zero
+    /// disables the limit.
     public var idleTimeout: Duration? {
         get { duration(.idleTimeout) }
         set { set(.idleTimeout, newValue) }
     }
-    /// The maximum time for lookup, connection and handshake together; `nil` uses the client's.
+    /// The maximum time for name lookup, connection, and handshake together. `nil` uses the
+    /// client's value.
     public var connectTimeout: Duration? {
         get { duration(.connectTimeout) }
         set { set(.connectTimeout, newValue) }
     }
-    /// The maximum time from the last byte sent to the first received; `nil` uses the client's. A
-    /// shorter ``idleTimeout`` also limits this wait, except for downloads.
+    /// The maximum time from the last byte sent to the first byte received. `nil` uses the client's
+    /// value. A shorter ``idleTimeout`` also limits this wait, except for downloads.
     public var firstByteTimeout: Duration? {
         get { duration(.firstByteTimeout) }
         set { set(.firstByteTimeout, newValue) }
     }
-    /// The maximum time for everything, including redirects and retries.
+    /// The maximum time of the transfer, including redirects and retries. `nil` uses the client's
+    /// value.
     public var totalTimeout: Duration? {
         get { duration(.totalTimeout) }
         set { set(.totalTimeout, newValue) }
     }
-    /// The maximum number of redirects; 0 returns the redirect response.
+    /// The maximum number of redirects. 0 returns the redirect response. `nil` uses the client's
+    /// value.
     public var maxRedirects: Int? {
         get { value(of: .maxRedirects).map { Int($0) } }
         set { set(.maxRedirects, newValue.map { Int64($0) }) }
     }
-    /// Whether to ignore the client's base URL, also for the identifier (C3).
+    /// Whether to ignore the client's base URL, also in the identifier (C3). Default: false.
     public var ignoresBase: Bool {
         get { value(of: .ignoreBase) == 1 }
         set { set(.ignoreBase, newValue ? 1 : 0) }
     }
-    /// Whether to merge the client's default parameters under the request's (C5). Default: true.
+    /// Whether to add the client's default parameters, which the request's override (C5). Default:
+    /// true.
     public var usesDefaultParameters: Bool {
         get { value(of: .defaultParameters) != 0 }
         set { set(.defaultParameters, newValue ? 1 : 0) }
     }
-    /// Whether to fail for a content type other than JSON, or an invalid JSON body; `nil` uses the
-    /// client's setting, which defaults to false.
+    /// Whether to fail if the content type is not JSON or the body is not valid JSON. `nil` uses
+    /// the client's setting, which defaults to false.
     public var wantsJSON: Bool? {
         get { value(of: .jsonOnly).map { $0 == 1 } }
         set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }
     }
-    /// The maximum size of a body collected in memory, after decoding.
+    /// The maximum size of a body collected in memory, after decoding. `nil` uses the client's
+    /// value.
     public var maxBodyBytes: Int64? {
         get { value(of: .maxBodyBytes) }
         set { set(.maxBodyBytes, newValue) }
@@ -418,7 +427,7 @@ extension Request {
         get { value(of: .resume) != 0 }
         set { set(.resume, newValue ? 1 : 0) }
     }
-    /// Whether a download replaces an existing file, atomically at its end.
+    /// Whether a download replaces an existing file, atomically at its end. Default: false.
     public var overwrites: Bool {
         get { value(of: .targetExists) == 1 }
         set { set(.targetExists, newValue ? 1 : 0) }
@@ -432,7 +441,7 @@ extension Request {
         set(option, value.map { $0.settingMilliseconds })
     }
 
-    /// Sets an option; `nil` removes the request's own value, so that the client's applies.
+    /// Sets an option. `nil` removes the request's value, so that the client's value applies.
     package mutating func set(_ option: Option, _ value: Int64?) {
         if let value {
             set(option, value)

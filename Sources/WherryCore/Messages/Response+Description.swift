@@ -1,10 +1,10 @@
-// Wherry: a response as one line for people.
+// Wherry: one-line descriptions of responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
 extension Response: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The status, the URL, and what arrived:
+    /// The status, the URL, and the body's type, size, and source:
     /// "200 https://example.org/notes (application/json, 512 bytes, from cache)".
     ///
     /// Leaves out the query and credentials of the URL, all other headers, and the body.

@@ -10,7 +10,7 @@ public struct Response: Sendable {
     public struct Redirect: Sendable, Hashable {
         /// The URL that redirected.
         public let url: String
-        /// Its status.
+        /// The status of the redirect response.
         public let status: Int
         /// The headers of the redirect response.
         public let headers: Headers
@@ -24,14 +24,14 @@ public struct Response: Sendable {
 
     /// An informational response (1xx) that preceded the final one.
     public struct Informational: Sendable {
-        /// Its status, such as 103.
+        /// The status of the informational response, such as 103.
         public let status: Int
-        /// Its headers.
+        /// The headers of the informational response.
         public let headers: Headers
     }
 
-    /// The duration of each step, and the bytes transferred. Durations are not cumulative; zero if
-    /// a step did not happen.
+    /// The duration of each step, and the number of bytes transferred. Durations are not
+    /// cumulative, and zero for a step that did not happen.
     public struct Metrics: Sendable, Hashable {
         /// The wait for a free connection.
         public var queued = Duration.zero
@@ -49,12 +49,12 @@ public struct Response: Sendable {
         public var sentBytes: Int64 = 0
         /// The bytes received over the network, including headers, redirects and retries.
         public var receivedBytes: Int64 = 0
-        /// 10, 11 or 20; 0 if HTTP was not used.
+        /// The HTTP version: 10, 11, or 20. 0 if HTTP was not used.
         public var httpVersion = 0
         /// The number of redirects followed.
         public var redirects = 0
-        /// The number of attempts after the first one of each URL, for any reason: a retry, a 401 that was
-        /// answered, a new token, the next base URL, or a cache that asked again.
+        /// The number of attempts after the first one of each URL, for any reason: a retry, a 401
+        /// challenge, a refreshed token, the next base URL, or a cache validation.
         public var retries = 0
         /// Whether the connection was reused.
         public var isReused = false
@@ -87,7 +87,7 @@ public struct Response: Sendable {
         }
     }
 
-    /// The contribution of caches to a response.
+    /// How caches contributed to a response.
     package struct CacheMarks: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -98,10 +98,10 @@ public struct Response: Sendable {
     }
 
     private let storage: Storage
-    /// The decoded body; empty if it was streamed or written to a file.
+    /// The decoded body. Empty if it was streamed or written to a file.
     public let body: Bytes
-    /// The images of the upload in the order of adding; skipped ones have an error. Empty for other
-    /// responses.
+    /// The images of an upload in the order in which they were added. Skipped images have an error.
+    /// Empty for other responses.
     public package(set) var images: [ImageOutcome] = []
 
     package init(
@@ -154,7 +154,7 @@ public struct Response: Sendable {
     /// The URL of the response, after redirects.
     public var url: String { storage.url }
     /// The informational responses (1xx) that the server sent before this one, such as 103 Early
-    /// Hints, in the order of arrival. Those before a redirect or an earlier attempt are not included.
+    /// Hints, in the order of arrival. Excludes those of redirects and of earlier attempts.
     public var informational: [Informational] {
         storage.head.interim.map { head in
             Informational(
@@ -167,7 +167,7 @@ public struct Response: Sendable {
     public var redirects: [Redirect] { storage.redirects }
     /// Whether the response came from a cache.
     public var isFromCache: Bool { storage.marks.contains(.stored) }
-    /// Whether the body equals that of the stored response returned before
+    /// Whether the body equals that of the stored response that was returned before
     /// (``CachePolicy/thenNetwork``).
     public var isUnchanged: Bool { storage.marks.contains(.unchanged) }
     /// Whether a stored response was returned after its expiry: because the origin failed, or
@@ -176,8 +176,8 @@ public struct Response: Sendable {
     /// Whether the server has just confirmed a stored response with 304: the body is the stored
     /// one, and the headers are merged (K15).
     public var isRevalidated: Bool { storage.marks.contains(.revalidated) }
-    /// Whether the body may be truncated: over TLS, it has no length, and its connection ended
-    /// without close_notify (SEC-R4). An error with `requiresVerifiedLength`.
+    /// Whether the body may be truncated (SEC-R4): it has no length, and its TLS connection ended
+    /// without close_notify. With the option `requireVerifiedLength` such a response is an error.
     public var isLengthUnverified: Bool { storage.isLengthUnverified }
 
     /// All headers in order. A value is decoded as UTF-8, or as ISO-8859-1 if it is not UTF-8.
@@ -194,15 +194,15 @@ public struct Response: Sendable {
     /// The charset from Content-Type, in lower case.
     public var charset: String? { header("content-type").flatMap { MediaType($0)?.charset } }
 
-    /// The body as text, decoded with the ``charset``; as UTF-8 if it is missing or unsupported.
-    /// Invalid sequences become U+FFFD (R13).
+    /// The body as text, decoded with the ``charset``, or as UTF-8 if the charset is missing or
+    /// unsupported. Invalid sequences become U+FFFD (R13).
     public var text: String {
         charset.flatMap { body.text(charset: $0) } ?? body.text
     }
 
-    /// Returns the result of the first conversion that succeeds, tried in order (R13).
+    /// Tries the conversions in order and returns the result of the first one that succeeds (R13).
     ///
-    /// - Throws: The error of the last one.
+    /// - Throws: The error of the last conversion.
     public func first<Value>(
         of way: @escaping (Response) throws -> Value, _ others: (Response) throws -> Value...
     ) throws -> Value {
@@ -213,7 +213,7 @@ public struct Response: Sendable {
         return try ways[others.count](self)
     }
 
-    /// Parses the body as JSON. An empty body, or one space, is null (R12).
+    /// Parses the body as JSON. An empty body, or a single space, is null (R12).
     public func json() throws(WherryError) -> JSON {
         do {
             return try JSON.parse(body: body)
@@ -227,17 +227,17 @@ public struct Response: Sendable {
         }
     }
 
-    /// The absolute path of the file that the body was saved to, if the callback for response
-    /// headers decided so (R21); otherwise `nil`. The ``body`` is empty then.
+    /// The absolute path of the file that contains the body, if the callback for response headers
+    /// chose to save it (R21). The ``body`` is empty then. Otherwise `nil`.
     public var savedPath: String? { storage.savedPath }
 
-    /// A file name for the body: from Content-Disposition, or else the URL, or else "download".
-    /// Never a path (D19).
+    /// A file name for the body, from Content-Disposition, else from the URL, else "download".
+    /// Never contains a path (D19).
     public var suggestedFileName: String {
         SuggestedFileName.choose(contentDisposition: header("content-disposition"), url: url)
     }
 
-    /// The duration of each step, and the bytes transferred.
+    /// The duration of each step, and the number of bytes transferred.
     public var metrics: Metrics {
         let raw = storage.metrics
         var metrics = Metrics()
