@@ -1,4 +1,4 @@
-// Wherry: authentication challenges.
+// Wherry: HTTP authentication challenges.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -6,18 +6,18 @@ import WherryTransport
 
 /// A challenge of a `WWW-Authenticate` header (RFC 9110, section 11.6.1).
 package struct AuthChallenge: Sendable, Hashable {
-    /// The scheme, in lower case: "basic".
+    /// The scheme in lower case, such as "basic".
     package var scheme: String
-    /// The parameters by lower-case name; the first one counts if a name is repeated.
+    /// The parameters by lower-case name. If a name is repeated, the first one is kept.
     package var parameters: [String: String] = [:]
 
-    /// The realm; "" if missing.
+    /// The realm. "" if it is missing.
     package var realm: String { parameters["realm"] ?? "" }
 
-    /// The maximum number of challenges parsed; no server sends more.
+    /// The maximum number of challenges to parse. No server sends more.
     private static let limit = 32
 
-    /// Returns the challenges of a response in order. Ignores malformed ones.
+    /// Returns the challenges of a response in order. Malformed challenges are ignored.
     package static func all(_ head: ResponseHead) -> [AuthChallenge] {
         var found: [AuthChallenge] = []
         for value in head.values("www-authenticate") { read(value, into: &found) }
@@ -32,7 +32,7 @@ package struct AuthChallenge: Sendable, Hashable {
             scanner.skipSpace()
             if scanner.skip(0x2C) { continue }
             guard let word = scanner.token() else {
-                // Invalid here: continue after the next comma.
+                // Invalid syntax: continue after the next comma.
                 _ = scanner.prefix { $0 != 0x2C }
                 hasScheme = false
                 continue
@@ -63,7 +63,7 @@ package struct AuthChallenge: Sendable, Hashable {
             FieldRules.isTokenByte(byte) || byte == UInt8(ascii: "/") || byte == 0x3D
         }
         ahead.skipSpace()
-        // It has equals signs only at its end; otherwise it is the first parameter.
+        // A token68 has equal signs only at its end. Otherwise the word is the first parameter.
         let end = word.lastIndex { $0 != 0x3D }.map { word.index(after: $0) } ?? word.startIndex
         guard !word.isEmpty, ahead.isAtEnd || ahead.next == 0x2C, !word[..<end].contains(0x3D)
         else { return }

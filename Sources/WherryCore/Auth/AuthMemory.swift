@@ -4,8 +4,8 @@
 import WherrySystem
 import WherryTransport
 
-/// Remembers Digest challenges, so that the server refuses only the first of many requests. A nonce
-/// is valid for all connections.
+/// Stores Digest challenges, so that the server rejects only the first of many requests. A nonce is
+/// valid for all connections.
 package final class AuthMemory: Sendable {
     struct Key: Hashable, Sendable {
         let origin: String
@@ -20,20 +20,21 @@ package final class AuthMemory: Sendable {
         var uses: UInt64 = 0
     }
     private let state = Lock(State())
-    /// The maximum number of entries; the least recently used one is removed first.
+    /// The maximum number of entries. The least recently used entry is removed first.
     private static let capacity = 128
 
     package init() {}
 
-    /// The algorithm of the body's digest that the server demands (`auth-int`); `nil` for none.
+    /// Returns the algorithm of the body digest that the server requires (`auth-int`). `nil` if it
+    /// requires none.
     func bodyAlgorithm(_ key: Key) -> DigestAlgorithm? {
         state.withLock { $0.known[key]?.session.bodyAlgorithm }
     }
 
-    /// The value of the Authorization header for one request. `nil` if this server has not demanded a
-    /// digest yet, or the digest of the body is missing.
+    /// Returns the Authorization header for one request. `nil` if the server has not sent a Digest
+    /// challenge, or if the body's digest is missing.
     ///
-    /// - Parameter bodyHash: returns the digest of the body, if it is known.
+    /// - Parameter bodyHash: Returns the digest of the body, or `nil` if it is not known.
     func field(
         _ key: Key, method: String, target: String, bodyHash: (DigestAlgorithm) -> [UInt8]?
     ) -> String? {
@@ -60,13 +61,13 @@ package final class AuthMemory: Sendable {
         }
     }
 
-    /// Forgets a rejected nonce, so that the next request does not send it preemptively.
+    /// Removes a rejected nonce, so that the next request does not send it preemptively.
     func forget(_ key: Key) { state.withLock { $0.known[key] = nil } }
 
-    /// Stores the next nonce from a response, if any.
+    /// Stores the next nonce from a response, if there is one.
     func renew(_ key: Key, by head: ResponseHead) {
         guard let info = head["authentication-info"] else { return }
-        // The syntax of a challenge without its scheme.
+        // This header has the syntax of a challenge without its scheme.
         var found: [AuthChallenge] = []
         AuthChallenge.read("digest \(info)", into: &found)
         guard let next = found.first?.parameters["nextnonce"],

@@ -1,14 +1,14 @@
-// Wherry: the authentication of a transfer.
+// Wherry: the authentication state of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The credentials of a transfer for one origin, and the state of their use.
+/// The credentials of a transfer for one origin, and the state of the authentication.
 package struct Authentication: Sendable {
-    /// The handling of a 401 response.
+    /// How to handle a 401 response.
     package enum Step: Sendable {
-        /// Send the request again with another header.
+        /// Send the request once more with a new Authorization header.
         case again
         /// Ask the caller for credentials.
         case ask(AuthChallenge)
@@ -18,17 +18,16 @@ package struct Authentication: Sendable {
 
     package let origin: Origin
     package private(set) var credentials: Credentials?
-    /// The scheme of the next request; `nil` sends no credentials.
+    /// The scheme for the next request. `nil` sends no credentials.
     private var scheme: Credentials.Scheme?
-    /// Whether the last request responded to a challenge received by this transfer, not to an old
-    /// one.
+    /// Whether the last request used a challenge that this transfer received, and not an older one.
     private var isFresh = false
     private var tries = 0
     /// The number of times the caller was asked.
     package private(set) var questions = 0
 
-    /// The maximum number of attempts with the latest challenge: a nonce may become stale in
-    /// transit.
+    /// The maximum number of attempts with new challenges. More than one is needed because a nonce
+    /// may become stale in transit.
     private static let maxTries = 4
     /// The maximum number of times to ask the caller during a transfer.
     private static let maxQuestions = 8
@@ -40,15 +39,16 @@ package struct Authentication: Sendable {
         scheme = credentials.flatMap { $0.scheme == .basic ? .basic : .digest }
     }
 
-    /// The algorithm of the body's digest that the next request needs; `nil` for none.
+    /// Returns the algorithm of the body digest that the next request needs. `nil` if it needs
+    /// none.
     package func bodyAlgorithm(at url: HTTPURL, memory: AuthMemory) -> DigestAlgorithm? {
         guard let credentials, scheme == .digest, url.origin == origin else { return nil }
         return memory.bodyAlgorithm(key(credentials))
     }
 
-    /// The `Authorization` of the next request; `nil` for none.
+    /// Returns the Authorization header for the next request. `nil` if it needs none.
     ///
-    /// - Parameter bodyHash: returns the digest of the body, if it is known.
+    /// - Parameter bodyHash: Returns the digest of the body, or `nil` if it is not known.
     package func field(
         method: String, url: HTTPURL, memory: AuthMemory, bodyHash: (DigestAlgorithm) -> [UInt8]?
     ) -> String? {
@@ -64,7 +64,7 @@ package struct Authentication: Sendable {
         }
     }
 
-    /// A cache key for these credentials if the header changes with each request; otherwise `nil`.
+    /// A cache key for these credentials if the header differs for each request. Otherwise `nil`.
     package var identity: String? {
         guard let credentials, scheme == .digest else { return nil }
         return "Digest \(credentials.user.utf8.count):\(credentials.user)\(credentials.password)"
@@ -100,7 +100,7 @@ package struct Authentication: Sendable {
         return answer(AuthChallenge.all(head), credentials, memory)
     }
 
-    /// Returns a copy with other credentials and the same counts of attempts and questions.
+    /// Returns a copy with other credentials and the same attempt and question counts.
     package func with(_ credentials: Credentials?) -> Authentication {
         var other = Authentication(credentials, at: origin)
         (other.tries, other.questions) = (tries, questions)
@@ -114,7 +114,7 @@ package struct Authentication: Sendable {
     }
 
     /// Chooses the strongest challenge that the credentials support. Returns `false` if there is
-    /// none, or if they were rejected.
+    /// none, or if the credentials were rejected.
     private mutating func answer(
         _ challenges: [AuthChallenge], _ credentials: Credentials, _ memory: AuthMemory
     ) -> Bool {
@@ -149,7 +149,7 @@ package struct Authentication: Sendable {
         AuthMemory.Key(origin: origin.text, credentials: credentials)
     }
 
-    /// Returns the target of the request line; never empty.
+    /// Returns the request target, which is never empty.
     private static func target(of url: HTTPURL) -> String {
         let path = url.path.isEmpty ? "/" : String(url.path)
         guard let query = url.query else { return path }

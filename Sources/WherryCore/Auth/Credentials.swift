@@ -1,15 +1,15 @@
-// Wherry: user names and passwords.
+// Wherry: credentials for HTTP authentication.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A user name and password for HTTP authentication (RFC 7617, RFC 7616).
 ///
-/// They are sent only to their origin (scheme, host and port). A redirect to another origin drops
-/// them, unless the request keeps credentials across hosts.
+/// Credentials are sent only to their origin (scheme, host, and port). A redirect to another origin
+/// drops them, unless the request keeps credentials across hosts.
 public struct Credentials: Sendable, Hashable {
     /// The authentication scheme. The raw values are those of `wherry_auth`.
     public enum Scheme: Int64, Sendable, Hashable, CaseIterable {
-        /// Whichever scheme the server requests, with Digest before Basic. The first request has no
-        /// credentials.
+        /// The scheme that the server requests, with Digest preferred to Basic. The first request
+        /// has no credentials.
         case any = 0
         /// Basic, sent preemptively with every request. Use it only over TLS: anyone who can read
         /// the connection can read the password.

@@ -3,35 +3,37 @@
 
 import WherrySystem
 
-/// A Digest nonce with its use count. A value, testable without a server.
+/// A Digest nonce with its use count. A value type that can be tested without a server.
 ///
-/// The algorithms are MD5, SHA-256, SHA-512-256, and their `-sess` kinds. The quality of protection is
-/// `auth`, `auth-int`, or none. If the server offers both, `auth` is used: `auth-int` reads the whole body
-/// before the first byte is sent.
+/// Supports MD5, SHA-256, SHA-512-256, and their `-sess` variants. The quality of protection is
+/// `auth`, `auth-int`, or none. If the server offers both, `auth` is used, since `auth-int` must
+/// read the complete body before the first byte is sent.
 package struct DigestSession: Sendable, Hashable {
     private enum Quality: String {
-        /// RFC 2069.
+        /// No quality of protection (RFC 2069).
         case none = ""
         case auth = "auth"
-        /// The response covers the body too.
+        /// The digest also covers the body.
         case integrity = "auth-int"
     }
 
     package let realm: String
     package private(set) var nonce: String
     private let opaque: String?
-    /// As the server wrote it; `nil` if it did not, which means MD5.
+    /// The algorithm as the server wrote it. `nil` if it is missing, which means MD5.
     private let algorithmName: String?
     private let algorithm: DigestAlgorithm
     private let isSession: Bool
     private let quality: Quality
     private let hashesUser: Bool
-    /// The server knows RFC 7616, and with it `username*`. Older servers read `username` alone.
+    /// Whether the server supports RFC 7616 and its `username*`. Older servers read only
+    /// `username`.
     private let extendsNames: Bool
     private var clientNonce: String
     private var count: UInt32 = 0
 
-    /// - Parameter clientNonce: Random digits that keep an attacker from choosing all hashed input.
+    /// - Parameter clientNonce: Random digits, so that an attacker cannot choose all of the hashed
+    ///   input.
     /// - Returns: `nil` for a challenge that is not Digest, incomplete, or unsupported.
     package init?(_ challenge: AuthChallenge, clientNonce: String) {
         guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else {
@@ -70,7 +72,7 @@ package struct DigestSession: Sendable, Hashable {
         self.clientNonce = clientNonce
     }
 
-    /// Higher is harder to break.
+    /// The relative strength. A higher value is harder to break.
     package var strength: Int {
         switch algorithm {
         case .sha512_256: 3
@@ -79,16 +81,16 @@ package struct DigestSession: Sendable, Hashable {
         }
     }
 
-    /// The algorithm of the body's digest that ``field(_:method:target:bodyHash:)`` needs; `nil` if it
-    /// needs none.
+    /// The algorithm of the body digest that ``field(_:method:target:bodyHash:)`` needs. `nil` if
+    /// it needs none.
     package var bodyAlgorithm: DigestAlgorithm? { quality == .integrity ? algorithm : nil }
 
-    /// The value of the Authorization header for one request.
+    /// Returns the Authorization header for one request.
     ///
     /// - Parameters:
-    ///   - target: path and query, as in the request line.
-    ///   - bodyHash: the digest of the body, for ``bodyAlgorithm``.
-    /// - Returns: `nil` if the digest of the body is needed and missing.
+    ///   - target: The path and query, as in the request line.
+    ///   - bodyHash: The digest of the body, computed with ``bodyAlgorithm``.
+    /// - Returns: `nil` if the digest of the body is required and missing.
     package mutating func field(
         _ credentials: Credentials, method: String, target: String, bodyHash: [UInt8]? = nil
     ) -> String? {
@@ -120,7 +122,7 @@ package struct DigestSession: Sendable, Hashable {
         return "Digest " + parts.joined(separator: ", ")
     }
 
-    /// The user's name (RFC 7616, sections 3.4 and 3.4.4).
+    /// Returns the user name parameter (RFC 7616, sections 3.4 and 3.4.4).
     private func userPart(_ user: String) -> String {
         if hashesUser { return "username=\"\(hash("\(user):\(realm)"))\"" }
         guard extendsNames, !user.utf8.allSatisfy({ $0 < 0x80 }) else {
@@ -137,7 +139,7 @@ package struct DigestSession: Sendable, Hashable {
         return "username*=UTF-8''\(escaped)"
     }
 
-    /// Switches to the next nonce of the server (`nextnonce`, section 3.5).
+    /// Switches to the server's next nonce (`nextnonce`, section 3.5).
     package mutating func renew(_ next: String, clientNonce: String) {
         guard next != nonce, !next.isEmpty, next.utf8.count <= 4096,
             FieldRules.violation(value: next, of: "it") == nil

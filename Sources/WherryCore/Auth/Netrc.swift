@@ -1,31 +1,31 @@
-// Wherry: user names and passwords by host, from a .netrc file.
+// Wherry: credentials by host from a .netrc file.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The entries of a .netrc file, in the grammar that curl reads.
+/// The entries of a .netrc file, in curl's grammar.
 ///
-/// The words are `machine`, `default`, `login`, `password`, `account`, and `macdef`, separated by white
-/// space. A value may stand in double quotes with the escapes `\n`, `\r`, `\t`, `\"`, and `\\`. `#` starts
-/// a comment where a word could start. A macro ends at an empty line. Of several entries for one host
-/// the first counts. As in curl, the permissions of the file do not matter.
+/// The keywords are `machine`, `default`, `login`, `password`, `account`, and `macdef`, separated
+/// by white space. A value may be in double quotes with the escapes `\n`, `\r`, `\t`, `\"`, and
+/// `\\`. `#` at the start of a word begins a comment. A macro ends at an empty line. The first
+/// entry for a host is used. As in curl, the permissions of the file are not checked.
 package struct Netrc: Sendable {
     private var machines: [String: Credentials] = [:]
     private var fallback: Credentials?
 
     package var isEmpty: Bool { machines.isEmpty && fallback == nil }
 
-    /// The credentials for an origin. Only the host counts, and neither scheme nor port.
+    /// Returns the credentials for an origin. Only the host is compared, not the scheme or port.
     ///
-    /// - Parameter isHome: whether the request itself names the origin. A redirect must not pick the
-    ///   host that gets the password of `default`.
+    /// - Parameter isHome: Whether the request itself names the origin. A redirect must not choose
+    ///   the host that receives the password of `default`.
     package func credentials(at origin: Origin, isHome: Bool) -> Credentials? {
         let host = HTTPURL.hostName(origin.host) ?? origin.host
         return machines[host] ?? (isHome ? fallback : nil)
     }
 
-    /// Every user and password in one text, which differs for each set of them.
+    /// A text that is unique to the set of user names and passwords.
     var text: String {
         func text(_ known: Credentials) -> String {
             "\(known.user.utf8.count):\(known.user)\(known.password.utf8.count):\(known.password)"
@@ -34,9 +34,9 @@ package struct Netrc: Sendable {
             .joined(separator: " ") + (fallback.map { " netrc default \(text($0))" } ?? "")
     }
 
-    /// Reads a file. `~/` at the beginning of the path is the home directory.
+    /// Loads a file. A leading `~/` in the path is the home directory.
     ///
-    /// - Throws: what the system reports, `too_large` above 1 MiB, and `bad_value` with the file and the
+    /// - Throws: The system's error, `too_large` above 1 MiB, and `bad_value` with the file and the
     ///   line for a file that cannot be parsed.
     package static func load(_ path: String) throws(WherryError) -> Netrc {
         var path = path
@@ -62,13 +62,13 @@ package struct Netrc: Sendable {
         do throws(Failure) {
             return try Netrc(bytes)
         } catch {
-            // The words themselves may be passwords.
+            // The message contains no words of the file, since they may be passwords.
             throw WherryError(
                 .badValue, "Could not parse \(path), line \(error.line): \(error.cause)")
         }
     }
 
-    /// Why a text cannot be parsed.
+    /// The reason why a text cannot be parsed.
     package struct Failure: Error {
         package let line: Int
         package let cause: String
@@ -109,7 +109,7 @@ package struct Netrc: Sendable {
     }
 
     private struct Entry {
-        /// `nil` for `default`.
+        /// The host. `nil` for `default`.
         let host: String?
         let line: Int
         var login: String?
@@ -130,7 +130,8 @@ package struct Netrc: Sendable {
         entry?[keyPath: part] = value
     }
 
-    /// Takes over an entry that has ended. One without a login and password says that there are none.
+    /// Stores a completed entry. An entry without login and password means that the host has no
+    /// credentials.
     private mutating func close(_ entry: inout Entry?) throws(Failure) {
         guard let ended = entry else { return }
         entry = nil
@@ -152,7 +153,7 @@ package struct Netrc: Sendable {
         }
     }
 
-    /// Hosts that have had an entry.
+    /// The hosts that have an entry.
     private var names: Set<String> = []
     private var hasDefault = false
 
@@ -160,18 +161,18 @@ package struct Netrc: Sendable {
     private struct Scanner {
         let bytes: [UInt8]
         var position = 0
-        /// The line of the last word, from 1.
+        /// The line number of the last word, starting at 1.
         private(set) var line = 1
-        /// The line that `position` is in.
+        /// The line number of `position`.
         private var current = 1
 
         init(bytes: [UInt8]) {
             self.bytes = bytes
-            // The mark that some editors write before UTF-8.
+            // Skip the byte order mark that some editors write before UTF-8.
             if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
         }
 
-        /// The next word that may be a keyword; `nil` at the end.
+        /// Returns the next word that may be a keyword. `nil` at the end of the file.
         mutating func word() throws(Failure) -> String? {
             while true {
                 skipSpace()
@@ -190,7 +191,7 @@ package struct Netrc: Sendable {
             return try token()
         }
 
-        /// Skips the name of a macro and its lines, up to an empty one.
+        /// Skips the name of a macro and its lines, up to an empty line.
         mutating func skipMacro() {
             var isEmpty = false
             while position < bytes.count {
@@ -257,8 +258,8 @@ package struct Netrc: Sendable {
 }
 
 extension Client.Configuration {
-    /// The values with the .netrc file read: once for each client, since a file that changes later must
-    /// not change the requests of a client.
+    /// Returns the values with the entries of the .netrc file. The file is read once for each
+    /// client, so that later changes do not affect its requests.
     func valuesWithNetrc() throws(WherryError) -> ClientSettings.Values {
         guard let netrc, !netrc.isEmpty else { return values }
         var values = values
