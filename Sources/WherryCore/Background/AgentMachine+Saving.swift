@@ -64,7 +64,7 @@ extension AgentMachine {
         noteIdleness(time)
     }
 
-    /// Notes that a record could not be saved. The agent keeps the record and retries before it exits.
+    /// Notes that a record could not be saved. The agent keeps it and retries before it exits.
     package mutating func saveFailed(_ id: String, _ time: Time) {
         guard entries[id] != nil else { return }
         unsaved.failed(id, time.now)

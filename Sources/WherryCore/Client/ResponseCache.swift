@@ -25,7 +25,7 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
 
 /// Lists, reads, and clears the stored responses of a client: `client.cache`.
 ///
-/// No call uses the network. Pass a URL in the form of the request, or in the form of ``Entry/url``.
+/// No call uses the network. Pass a URL in the form of the request or of ``Entry/url``.
 /// Every call may wait for the disk. If the storage folder cannot be used, it throws `bad_storage`
 /// or the disk's error.
 public struct ResponseCache: Sendable {
@@ -41,8 +41,8 @@ public struct ResponseCache: Sendable {
         public var identifier: String
         /// The method of the request.
         public var method: String
-        /// The absolute URL of the request. Digests such as `token=***3f0c...` replace secret values
-        /// in its query. This form also finds the entry in
+        /// The absolute URL of the request. Digests such as `token=***3f0c...` replace secret
+        /// values in its query. This form also finds the entry in
         /// ``ResponseCache/entries(_:base:method:stores:)-44r0x`` and
         /// ``ResponseCache/clear(_:base:method:stores:)-3rkoa``.
         public var url: String
