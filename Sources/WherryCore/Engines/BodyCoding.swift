@@ -1,27 +1,29 @@
-// Wherry: whether the body of a request is coded before it is sent, and how.
+// Wherry: content coding of request bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Joins what client and request say about the content coding of a body (R37, RFC 9110 section 8.4).
+/// Decides the content coding of a request body (R37, RFC 9110 section 8.4).
 enum BodyCoding {
-    /// What becomes of a body whose request has a Content-Encoding of its own. The raw values are
-    /// those of the option.
+    /// The handling of a body whose request already has a `Content-Encoding` header. The raw values
+    /// are those of the option.
     private enum Coded: Int64 { case skip, replace, error }
 
-    /// What is to be done with a body.
+    /// The coding of a body.
     enum Plan {
         case nothing
-        /// It is coded as one, and goes out if that made it smaller.
+        /// Compress the body at once. The result is sent only if it is smaller.
         case whole(Bytes, Inflater.Coding)
-        /// It is coded while it is sent.
+        /// Compress the body while it is sent.
         case streamed(any BodySource, Inflater.Coding)
     }
 
-    /// Bodies in memory up to this size are coded as one, and so keep a Content-Length.
+    /// The largest body that is compressed at once, in bytes. Such a body keeps its
+    /// `Content-Length`.
     static let wholeLimit = 1 << 20
-    /// Up to this size it is done at once, on whichever thread it is: half a millisecond.
+    /// The largest body that is compressed on the calling thread, in bytes. Takes half a
+    /// millisecond.
     static let quick = 16_384
 
     private static func coding(_ options: OptionTable) -> Inflater.Coding? {
@@ -32,13 +34,15 @@ enum BodyCoding {
         }
     }
 
-    /// The field of that name that goes out, request before client; a `nil` value suppresses it.
+    /// Returns the header of that name that is sent: that of the request, otherwise that of the
+    /// client. A header whose value is `nil` is suppressed.
     private static func field(_ request: Request, _ settings: ClientSettings) -> Headers.Field? {
         request.headers.fields.last { Headers.areEqual($0.name, "Content-Encoding") }
             ?? settings.fields.last { Headers.areEqual($0.name, "Content-Encoding") }
     }
 
-    /// Refuses a request that says its body is coded already, where that was asked for.
+    /// Throws if the caller wants an error for a body that is already coded, and the request has
+    /// such a body.
     static func check(
         _ request: Request, _ settings: ClientSettings, _ options: OptionTable
     ) throws(WherryError) {
@@ -47,7 +51,7 @@ enum BodyCoding {
         else { return }
         switch request.body {
         case .multipart: return
-        // Where there is no content there is nothing to be coded.
+        // Without content there is nothing to compress.
         case .none
         where request.parameters.isEmpty || RequestPlanner.takesQuery(request.effectiveMethod):
             return
@@ -59,13 +63,13 @@ enum BodyCoding {
                 + OptionAdvice.codedBody.text)
     }
 
-    /// What is to be done with this body.
+    /// Returns how to code this body.
     static func plan(
         _ body: PreparedBody, of request: Request, _ settings: ClientSettings,
         _ options: OptionTable, workers: WorkerPool
     ) throws(WherryError) -> Plan {
         guard let coding = coding(options) else { return .nothing }
-        // Of forms most is coded already: pictures and files.
+        // Most multipart forms contain data that is already compressed, such as pictures.
         if let type = body.contentType.flatMap({ MediaType($0) }), type.essence.hasPrefix("multipart/") {
             return .nothing
         }
@@ -77,7 +81,7 @@ enum BodyCoding {
         switch body.body {
         case .none: return .nothing
         case .bytes(let bytes):
-            // Of nothing there is nothing to be made smaller.
+            // An empty body cannot become smaller.
             guard !bytes.isEmpty, Int64(bytes.count) >= least else { return .nothing }
             guard bytes.count > wholeLimit else { return .whole(bytes, coding) }
             return .streamed(
@@ -90,15 +94,15 @@ enum BodyCoding {
 }
 
 extension PreparedBody {
-    /// How much of the body as it was given has been sent, and of how much: what a coding has made of
-    /// it counts nowhere but on the wire.
+    /// Returns the progress of the body before compression. The compressed size counts only in wire
+    /// totals.
     func plainSent(_ exchange: Exchange) -> (sent: Int64, total: Int64?) {
         switch exchange.request.body {
         case .none: return (exchange.sent, 0)
         case .bytes(let bytes):
             let count = Int64(bytes.count)
             guard let plainLength else { return (exchange.sent, count) }
-            // All of it was coded as one, and at most 1 MiB.
+            // The body was compressed at once, and is at most 1 MiB.
             return (plainLength * min(exchange.sent, count) / max(1, count), plainLength)
         case .source(let source as CodedBody): return (source.plainSent, source.plain.length)
         case .source(let source): return (exchange.sent, source.length)
@@ -107,13 +111,13 @@ extension PreparedBody {
 }
 
 extension RequestTransfer {
-    /// Whether it is to be decided yet what becomes of the body.
+    /// Whether the coding of the body is still undecided.
     var lacksCoding: Bool {
         guard options[.bodyCoding] != 0 else { return false }
         return hops.withLock { !$0.body.isCodingSettled }
     }
 
-    /// Codes the body, or prepares it to be coded, and sends the request then.
+    /// Compresses the body, or prepares its compression, then sends the request.
     func codeBody(wake: Wake) {
         do throws(WherryError) {
             let (request, body) = hops.withLock { ($0.edited ?? self.request, $0.body) }
@@ -153,13 +157,13 @@ extension RequestTransfer {
         }
     }
 
-    /// Codes all of the body here and now.
+    /// Compresses the whole body on the calling thread.
     private func code(_ bytes: Bytes, _ coding: Inflater.Coding) throws(WherryError) {
         guard let coded = Deflater.code(bytes, coding) else {
             throw WherryError(.noMemory, "There is no memory for coding the body of the request")
         }
         settle { body in
-            // What it makes longer, as it does with pictures, goes out as it is.
+            // Keep a body that compression does not shrink, such as a picture.
             guard coded.count < bytes.count else { return }
             body.body = .bytes(coded)
             body.coding = coding

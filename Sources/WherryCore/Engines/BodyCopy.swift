@@ -3,9 +3,9 @@
 
 import WherrySystem
 
-/// Collects a body that is also handed over in pieces, up to the size that a cache takes.
+/// Collects a copy of a streamed body, up to the size that a cache stores.
 ///
-/// A larger body passes the caches by: its copy is dropped and the stream goes on.
+/// A larger body is not cached: the copy is dropped and the stream continues.
 struct BodyCopy: Sendable {
     private let limit: Int
     private var bytes: [UInt8] = []
@@ -23,6 +23,6 @@ struct BodyCopy: Sendable {
         bytes += piece.array
     }
 
-    /// The body so far; `nil` for one that is too large.
+    /// The body so far; `nil` if it is too large.
     var body: Bytes? { isTooLarge ? nil : Bytes(bytes) }
 }

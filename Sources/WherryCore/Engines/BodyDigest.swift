@@ -1,13 +1,13 @@
-// Wherry: digests of bodies and parts, sent along for the server to check.
+// Wherry: digests of bodies and parts, sent as headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Computes the fields that carry the digest of a content (U24): Content-MD5 (RFC 1864), and
+/// Computes the headers that carry the digest of a body (U24): Content-MD5 (RFC 1864), and
 /// Content-Digest (RFC 9530) for SHA-256 and SHA-512.
 enum BodyDigest {
-    /// The algorithm behind the value of an option, which is that of `wherry_digest`.
+    /// Returns the algorithm for the value of an option; the values are those of `wherry_digest`.
     static func algorithm(_ value: Int64) -> DigestAlgorithm? {
         switch value {
         case 1: .md5
@@ -17,7 +17,8 @@ enum BodyDigest {
         }
     }
 
-    /// Refuses what cannot be: the head is sent first, and what is written later is not known then.
+    /// Throws if a digest is requested for a streamed body. The headers are sent first, before such
+    /// a body is known.
     static func check(_ request: Request, _ options: OptionTable) throws(WherryError) {
         guard options[.bodyDigest] != 0 || options[.partDigests] != 0, request.isWritten else {
             return
@@ -28,9 +29,10 @@ enum BodyDigest {
         )
     }
 
-    /// The field with the digest of a body; `nil` where there is no body, or `isStopped` says so.
+    /// Returns the header with the digest of a body; `nil` without a body, or if `isStopped`
+    /// returns true.
     ///
-    /// Reads all of it: for a worker. Throws what reading a file failed with.
+    /// Reads the whole body, so call it on a worker. Throws the error of reading a file.
     static func field(
         _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
     ) throws(WherryError) -> Headers.Field? {
@@ -42,15 +44,15 @@ enum BodyDigest {
         case .sha1: return Headers.Field(name: "Content-Digest", value: "sha=:\(text):")
         case .sha256: return Headers.Field(name: "Content-Digest", value: "sha-256=:\(text):")
         case .sha512: return Headers.Field(name: "Content-Digest", value: "sha-512=:\(text):")
-        // RFC 9530 registers no name for it.
+        // RFC 9530 registers no name for SHA-512/256.
         case .sha512_256: return nil
         }
     }
 
-    /// The digest of a body, which is that of nothing if there is none. `nil` if it is written while it
-    /// is sent, or `isStopped` returns true.
+    /// Returns the digest of a body, or of no bytes if there is no body. Returns `nil` for a
+    /// streamed body, or if `isStopped` returns true.
     ///
-    /// Reads all of it: for a worker. Throws the error of reading a file.
+    /// Reads the whole body, so call it on a worker. Throws the error of reading a file.
     static func value(
         _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
     ) throws(WherryError) -> [UInt8]? {
@@ -83,13 +85,13 @@ enum BodyDigest {
 }
 
 extension RequestTransfer {
-    /// Whether digests are wanted that have not been computed.
+    /// Whether requested digests are not computed yet.
     var lacksDigests: Bool {
         guard options[.bodyDigest] != 0 || options[.partDigests] != 0 else { return false }
         return hops.withLock { !$0.isDigested }
     }
 
-    /// Computes them on a worker, and sends the request then.
+    /// Computes the digests on a worker, then sends the request.
     func computeDigests() {
         client.workers.submit { [self] in
             do throws(WherryError) {
@@ -97,7 +99,7 @@ extension RequestTransfer {
                     (state.edited ?? self.request, state.method, state.body)
                 }
                 var body = made
-                // Pictures have theirs already.
+                // Parts with pictures already have their digests.
                 if case .multipart = request.body, options[.partDigests] != 0, !request.hasImages,
                     case .source = made.body
                 {

@@ -1,11 +1,11 @@
-// Wherry: the file that the body of an answer is saved to.
+// Wherry: the file that a response body is saved to.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Where the body of an answer may be saved to, and how (R21): by the rules of downloads, as far as
-/// they are no matter of resuming.
+/// The information needed to save a response body to a file (R21). The rules of downloads apply,
+/// except those about resuming.
 package struct BodyPlace: Sendable {
     private let url: HTTPURL
     private let name: String
@@ -14,9 +14,9 @@ package struct BodyPlace: Sendable {
     let facts: DownloadFacts
 
     /// - Parameters:
-    ///   - response: the head of the answer; a body that it has already is what will be saved.
-    ///   - hasBody: one may follow.
-    ///   - now: in seconds since 1970.
+    ///   - response: The response headers; a body already present is the one to save.
+    ///   - hasBody: Whether a body may follow.
+    ///   - now: The current time in seconds since 1970.
     init(
         _ response: Response, hasBody: Bool, url: HTTPURL, request: Request, options: OptionTable,
         now: Int64
@@ -28,7 +28,7 @@ package struct BodyPlace: Sendable {
         var facts = DownloadFacts()
         facts.name = name
         let head = response.head
-        // Of a coded body nobody knows how long it will be.
+        // The decoded length of a coded body is unknown.
         let isPlain = head["content-encoding"] == nil && head["transfer-encoding"] == nil
         if hasBody, isPlain { facts.total = head.contentLength }
         if options[.keepServerTime] == 1, let time = head["last-modified"] {
@@ -37,10 +37,10 @@ package struct BodyPlace: Sendable {
         self.facts = facts
     }
 
-    /// Looks at the place of the file to be. May block.
+    /// Resolves a path to the file to write. May block.
     ///
-    /// - Throws: `exists`, `is_directory`, `read_only`, `bad_directory`, `no_permission`, `bad_path`,
-    ///   `no_file` for a missing directory.
+    /// - Throws: `exists`, `is_directory`, `read_only`, `bad_directory`, `no_permission`,
+    ///   `bad_path`, `no_file` for a missing directory.
     package func target(_ path: String) throws(WherryError) -> DownloadTarget {
         try Client.target(path, suggestedName: name, options: options, hasDigest: false)
     }
@@ -53,15 +53,16 @@ package struct BodyPlace: Sendable {
     }
 }
 
-/// A body on its way to a file: into a part beside it, which gets the name when it is whole.
-final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs of `disk`
+/// Saves a body to a partial file next to its destination, and renames the file once it is
+/// complete.
+final class BodyFile: @unchecked Sendable {  // changed only by the jobs of `disk`
     private let workers: WorkerPool
     private let disk: SerialQueue
     private let place: BodyPlace
     private let target: DownloadTarget
     private var part: PartFile?
     private var failure: DownloadError?
-    /// The exchange has failed: what is queued behind that is passed over.
+    /// Whether the exchange has failed: the remaining jobs of `disk` do nothing.
     private var isAbandoned = false
 
     init(_ place: BodyPlace, _ target: DownloadTarget, on workers: WorkerPool) {
@@ -71,21 +72,22 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
         disk = SerialQueue(on: workers)
     }
 
-    /// Makes the part.
+    /// Creates the partial file.
     ///
-    /// - Parameter failed: called if that or a later write fails; the rest is passed over then.
+    /// - Parameter failed: Called if this or a later write fails; the following writes do nothing
+    ///   then.
     func open(_ failed: @escaping @Sendable () -> Void) {
         disk.submit { [self] in
             attempt(failed) { () throws(DownloadError) in
                 let part = try PartFile.open(target, place.identity).part
                 self.part = part
-                // Of another run's part nothing is kept: this body begins at its first byte.
+                // Nothing is kept of an earlier partial file: this body starts at its first byte.
                 try part.begin(place.facts, isJournaled: false)
             }
         }
     }
 
-    /// Writes a piece behind those before it.
+    /// Appends a piece of the body.
     func write(
         _ piece: Bytes, at offset: Int64, of exchange: Exchange,
         _ failed: @escaping @Sendable () -> Void
@@ -98,16 +100,17 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
         }
     }
 
-    /// Writes a body that is here.
+    /// Writes a body that is complete in memory.
     func write(whole body: Bytes) {
         disk.submit { [self] in
             attempt({}) { () throws(DownloadError) in try write(body, at: 0) }
         }
     }
 
-    /// Gives the part its name, once everything is written.
+    /// Renames the partial file to its final name, after all writes.
     ///
-    /// - Parameter done: with the path, or with what went wrong; no part is left then.
+    /// - Parameter done: Called with the path, or with the error. After an error the partial file
+    ///   is removed.
     func publish(
         length: Int64, _ done: @escaping @Sendable (Result<String, DownloadError>) -> Void
     ) {
@@ -117,7 +120,7 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
                     throw DownloadError(.internal, "There is no part to publish")
                 }
                 let path = try part.publish(length: length)
-                // Its lock is on the finished file now.
+                // The finished file holds the lock now.
                 self.part = nil
                 done(.success(path))
             }
@@ -127,14 +130,14 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
         }
     }
 
-    /// Removes the part, for a body that will not be whole.
+    /// Removes the partial file of a body that will not be complete.
     ///
-    /// - Parameter done: with what had gone wrong here, if something had.
+    /// - Parameter done: Called with the error of an earlier step, if any.
     func abandon(_ done: @escaping @Sendable (DownloadError?) -> Void) {
         disk.submit { [self] in
             let failure = failure
             isAbandoned = true
-            // What could not be removed is taken over by the next who saves there.
+            // A partial file that cannot be removed is reused when a later request saves there.
             discard()
             done(failure)
         }
@@ -146,7 +149,7 @@ final class BodyFile: @unchecked Sendable {  // what changes belongs to the jobs
         part.beginWriteBack(on: workers)
     }
 
-    /// Does it unless something has gone wrong before.
+    /// Runs `body` unless an earlier step failed.
     private func attempt(_ failed: () -> Void, _ body: () throws(DownloadError) -> Void) {
         guard failure == nil, !isAbandoned else { return }
         do throws(DownloadError) {

@@ -1,29 +1,30 @@
-// Wherry: a transfer that waits for a way to its host.
+// Wherry: waiting for a network that reaches the host.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// One wait for the network, which ends once: with a way, without one in time, or cancelled.
+/// One wait for the network. It ends exactly once: when the host is reachable, on timeout, or on
+/// cancel.
 final class NetworkWait: Sendable {
     enum End: Sendable { case found, timeout, cancelled }
 
     private struct State {
         var body: (@Sendable (End) -> Void)?
-        /// What the center knows the wait by.
+        /// The identifier of the wait in the reachability center.
         var id: UInt64?
     }
     private let state: Lock<State>
     private let client: Client
     private let monitor: ReachabilityMonitor
 
-    /// A wait, if there is no way to the host of that URL just now; `nil` where there is one, where
-    /// that cannot be known, and with a stub.
+    /// Creates a wait if the host of a URL is unreachable now. Fails if the host is reachable, if
+    /// its reachability cannot be determined, or with a stub.
     ///
-    /// A name counts as reachable where any network is: whether it can be looked up is found out by
-    /// doing so.
+    /// A host name counts as reachable if any network is up; only a lookup shows whether it
+    /// resolves.
     ///
-    /// - Parameter body: called once on the transport's thread, unless `begin` has answered `false`.
+    /// - Parameter body: Called once on the transport's thread, unless `begin` returned `false`.
     init?(for url: HTTPURL, of client: Client, _ body: @escaping @Sendable (End) -> Void) {
         guard let center = client.networks, let host = client.firstHost(of: url),
             host != "localhost", !host.hasSuffix(".localhost"),
@@ -35,9 +36,9 @@ final class NetworkWait: Sendable {
         state = Lock(State(body: body))
     }
 
-    /// Begins to wait. `false` if that cannot be, and then nothing follows.
+    /// Starts the wait. Returns `false` if waiting is impossible; `body` is not called then.
     ///
-    /// - Parameter nanoseconds: of the center's clock, at most.
+    /// - Parameter nanoseconds: The timeout on the center's clock.
     func begin(within nanoseconds: Int64) -> Bool {
         do throws(WherryError) {
             let id = try monitor.center.whenReachable(monitor, within: nanoseconds) {
@@ -51,7 +52,7 @@ final class NetworkWait: Sendable {
             if isOver { monitor.center.cancelWait(id) }
             return true
         } catch {
-            // Cancelled meanwhile, it has been told.
+            // If the wait was cancelled meanwhile, `body` has been called.
             return state.withLock { state in
                 defer { state.body = nil }
                 return state.body == nil
@@ -59,7 +60,7 @@ final class NetworkWait: Sendable {
         }
     }
 
-    /// Ends it, unless it has ended.
+    /// Cancels the wait, unless it has ended.
     func cancel() { finish(.cancelled) }
 
     private func finish(_ end: End) {
@@ -75,7 +76,7 @@ final class NetworkWait: Sendable {
 }
 
 extension RequestTransfer {
-    /// Waits for a way to the host, if there is none. `false` if there is nothing to wait for.
+    /// Waits until the host is reachable. Returns `false` if no wait is needed.
     func waitForNetwork(_ exchange: Exchange) -> Bool {
         let now = client.transport.clock.now()
         let window = started.advanced(by: .milliseconds(options[.waitForNetwork]))
@@ -102,7 +103,7 @@ extension RequestTransfer {
     }
 
     private func didWaitInVain(_ exchange: Exchange) {
-        // Past its deadline the transport says so.
+        // After its deadline, the transport reports the timeout.
         guard client.transport.clock.now() < deadline else {
             return launchNow(exchange, wake: .now)
         }
@@ -116,23 +117,24 @@ extension RequestTransfer {
 }
 
 extension Client {
-    /// The host that connections for a URL go to first: that of the proxy if there is one. `nil` if
-    /// that is not known.
+    /// Returns the host that connections for a URL go to first: the proxy, if there is one; `nil`
+    /// if unknown.
     package func firstHost(
         of url: HTTPURL, environment: (String) -> String? = { Environment[$0] }
     ) -> String? {
-        // A socket of this machine needs no network.
+        // A local socket needs no network.
         if settings.text(.unixSocket) != nil { return nil }
         let rules = ProxyRules(settings.values.proxies, environment: environment)
         guard let proxy = rules.proxy(for: url.origin) else { return url.origin.host }
-        // Other proxies may be reached in another way.
+        // Proxies of other schemes may be reached in other ways.
         guard let address = proxy.url, address.scheme.hasPrefix("http") else { return nil }
         return address.host
     }
 }
 
 extension ReachabilityCenter {
-    /// Whether there is a way just now; for a name, to any network. `true` where that cannot be known.
+    /// Returns whether a network reaches the target now; for a host name, whether any network is
+    /// up. Returns `true` if that cannot be determined.
     func hasWay(to target: ReachabilityMachine.Target) -> Bool {
         guard !isForked, let source = try? world.networks() else { return true }
         let addresses =

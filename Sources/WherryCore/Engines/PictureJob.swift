@@ -1,12 +1,12 @@
-// Wherry: one picture on its way into a form.
+// Wherry: the preparation of one picture for upload.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryImaging
 import WherrySystem
 
-/// Encodes one picture of an upload and names it.
+/// Encodes one picture of an upload and chooses its file name.
 struct PictureJob: Sendable {
-    /// A picture as its part is sent.
+    /// A picture ready to be sent as a part.
     struct Ready: Sendable {
         let fieldName: String
         let fileName: String
@@ -14,8 +14,9 @@ struct PictureJob: Sendable {
         let bytes: Bytes
     }
 
-    /// Its place among the parts, and among the pictures.
+    /// The index of the picture among all parts.
     let partIndex: Int
+    /// The index among the pictures.
     let index: Int
     private let part: Request.Part
     private let source: ImageSource
@@ -24,12 +25,12 @@ struct PictureJob: Sendable {
     private let jpegType: String
     private let milliseconds: Int64
     private let unreadable: UnreadableImages
-    /// What stands behind its field's name where that is counted.
+    /// The index in the field name, for naming styles that number the fields.
     private let fieldIndex: Int
 
-    /// The pictures among the parts, in order.
+    /// Returns a job for each picture among the parts, in order.
     ///
-    /// - Parameter isSeparate: each is the only one of its form.
+    /// - Parameter isSeparate: Whether each picture is the only one in its form.
     static func jobs(
         of request: Request, _ parts: [Request.Part], settings: ClientSettings,
         options: OptionTable, isSeparate: Bool = false
@@ -52,7 +53,7 @@ struct PictureJob: Sendable {
         return jobs
     }
 
-    /// Does the work; blocks for its time.
+    /// Encodes the picture. Blocks until done.
     func run(isCancelled: Bool) -> (ImageOutcome, Ready?) {
         guard !isCancelled else {
             return (outcome(sentAs: likelyName, error: Transfer.cancelledError), nil)
@@ -76,7 +77,7 @@ struct PictureJob: Sendable {
         }
     }
 
-    /// What becomes of a picture that could not be encoded.
+    /// Handles a picture that could not be encoded.
     private func failed(_ error: ImagingError) -> (ImageOutcome, Ready?) {
         var cause = error
         if unreadable == .send, error.isOfPicture {
@@ -92,7 +93,7 @@ struct PictureJob: Sendable {
         return (outcome(sentAs: likelyName, error: failure), nil)
     }
 
-    /// The picture with its very bytes; `nil` if they are more than allowed, or raw pixels.
+    /// Returns the picture with its original bytes; `nil` if it is too large or raw pixels.
     private func untouched() throws(ImagingError) -> (ImageOutcome, Ready)? {
         guard let original = try OriginalImage(source, maxMemory: compression.maxMemory),
             original.bytes.count <= compression.maxBytes ?? .max
@@ -112,26 +113,27 @@ struct PictureJob: Sendable {
         return (outcome, ready)
     }
 
-    /// The picture before anything was done for it.
+    /// The outcome before the picture has been processed.
     var unsent: ImageOutcome { outcome(sentAs: likelyName) }
 
-    /// For people, who count from 1: "Picture 2 (beach.jpg)".
+    /// The name of the picture in messages, counted from 1: "Picture 2 (beach.jpg)".
     var label: String { "Picture \(index + 1) (\(givenName))" }
 
-    /// Under the name or path that the program gave; without one, under the name in the form.
+    /// Returns an outcome with the name or path that the program gave, or otherwise the file name
+    /// in the form.
     private func outcome(sentAs name: String, error: WherryError? = nil) -> ImageOutcome {
         var known = part.fileName ?? name
         if case .file(let path) = source, part.fileName == nil { known = path }
         return ImageOutcome(index: index, fileName: known, error: error)
     }
 
-    /// Its name in the form: the given one, or one that is made of the time.
+    /// Returns the file name in the form: the given one, or one made from the time.
     private func fileName(_ ending: String) -> String {
         part.fileName ?? Multipart.fileName(
             milliseconds: milliseconds, index: index, extension: ending)
     }
 
-    /// Its name in the form as far as it is known without opening a file.
+    /// The file name in the form, as far as it is known without opening a file.
     private var likelyName: String {
         switch compression.format {
         case .png: return fileName("png")
@@ -139,14 +141,14 @@ struct PictureJob: Sendable {
         default: return fileName("jpg")
         }
         let isPNG = switch source {
-        case .file: false  // known by its path
+        case .file: false  // recognized by its path
         case .bytes(let bytes): OriginalImage.format(of: bytes) == .png
         case .pixels(let pixels): pixels.format.hasAlpha
         }
         return fileName(isPNG ? "png" : "jpg")
     }
 
-    /// What a person knows the picture by, before it has a name of its own.
+    /// The name of the picture in messages before it has a file name.
     private var givenName: String {
         if let name = part.fileName { return name }
         switch source {
@@ -158,12 +160,13 @@ struct PictureJob: Sendable {
 }
 
 extension [ImageOutcome] {
-    /// The failures of a whole upload as one error, which names each picture.
+    /// Returns the failures of an upload as one error that names each picture.
     ///
-    /// - Parameter what: "2 of 3 pictures cannot be sent", for more than one.
+    /// - Parameter what: Returns the summary for more than one failure, such as "2 of 3 pictures
+    ///   cannot be sent".
     func failure(_ what: (Int) -> String) -> WherryError? {
         guard let error = first(where: { $0.error != nil })?.error else { return nil }
-        // Pictures beyond these are named by `failedImages` alone.
+        // The message names at most 100 pictures; `failedImages` names all.
         let named = compactMap { $0.error?.message }.prefix(100)
         return error.with {
             if count > 1 { $0.message = ([what(count) + "."] + named).joined(separator: " ") }
@@ -174,7 +177,7 @@ extension [ImageOutcome] {
 }
 
 extension WherryError {
-    /// The public form of what is wrong with a picture.
+    /// Creates the public error for an imaging error.
     package init(_ error: ImagingError) {
         let reason: ErrorReason = switch error.reason {
         case "truncated": .truncatedImage
@@ -188,7 +191,7 @@ extension WherryError {
         default: .badImage
         }
         if error.kind == .file {
-            // The message is the imaging's; the errno tells which fault of a file it is.
+            // Keep the message of the imaging error; the errno determines the reason.
             let file = WherryError(SystemError(error.systemCode, "read the picture"))
             self = file.with { $0.message = error.message }
             return

@@ -1,30 +1,32 @@
-// Wherry: where a redirect leads, and what may go along.
+// Wherry: the rules for following redirects.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
-/// What to do with an answer that redirects. Pure.
+/// Decides how to handle a redirect response. Pure functions.
 package enum RedirectRules {
     package enum Step: Sendable {
-        /// The answer is no redirect, or is wanted as it is.
+        /// Return the response: it does not redirect, or redirects are not followed.
         case answer
         case follow(Hop)
         case fail(WherryError)
     }
 
-    /// The next request.
+    /// The request that follows a redirect.
     package struct Hop: Sendable {
         package var url: HTTPURL
         package var method: String
         package var keepsBody: Bool
-        /// Another scheme, host or port: credentials stay behind.
+        /// Whether the scheme, host or port differs: credentials are not sent.
         package var isCrossOrigin: Bool
     }
 
+    /// Returns how to handle a response.
+    ///
     /// - Parameters:
-    ///   - hops: redirects followed so far.
-    ///   - origin: of the first request, whose credentials these are.
-    ///   - bodyOrigin: whose body it is, where that is another one.
+    ///   - origin: The origin of the first request, which the credentials belong to.
+    ///   - bodyOrigin: The origin that the body belongs to; `nil` for `origin`.
+    ///   - hops: The number of redirects followed so far.
     package static func step(
         head: ResponseHead, method: String, url: HTTPURL, origin: Origin, bodyOrigin: Origin? = nil,
         hops: Int, limit: Int64, hasBody: Bool, bodyIsReplayable: Bool, mayCrossWithBody: Bool
@@ -48,7 +50,8 @@ package enum RedirectRules {
                     "\(url.origin.text) redirects to a place that is not http or https: \(redacted(location))"))
         }
         if let refusal = downgrade(from: url, to: target, shown: location) { return .fail(refusal) }
-        // RFC 9110 15.4: 303 asks with GET; 301 and 302 do so for POST, as everybody does.
+        // RFC 9110 15.4: 303 changes the method to GET. 301 and 302 do so for POST, as in all
+        // clients.
         let becomesGet = method != "HEAD"
             && (head.status == 303 || (method == "POST" && (head.status == 301 || head.status == 302)))
         let keepsBody = !becomesGet && hasBody
@@ -68,10 +71,11 @@ package enum RedirectRules {
                 isCrossOrigin: isCross))
     }
 
-    /// A hop whose request the program has rewritten, held to the rules of every hop.
+    /// Returns the hop for a redirect whose request the program rewrote. The usual redirect rules
+    /// apply.
     ///
-    /// - Parameters:
-    ///   - keepsBody: the body goes along that was there before; another one is the program's word.
+    /// - Parameter keepsBody: Whether the body is that of the previous hop. A new body may go to
+    ///   any origin, since the program chose it.
     package static func rewritten(
         to target: HTTPURL, method: String, keepsBody: Bool, from url: HTTPURL, origin: Origin,
         bodyOrigin: Origin, mayCrossWithBody: Bool
@@ -82,7 +86,8 @@ package enum RedirectRules {
         return Hop(url: target, method: method, keepsBody: keepsBody, isCrossOrigin: isCross)
     }
 
-    /// https -> http gives away what was protected (SEC-U4).
+    /// Returns an error for a redirect from https to http, which would expose protected data
+    /// (SEC-U4).
     private static func downgrade(
         from url: HTTPURL, to target: HTTPURL, shown: String
     ) -> WherryError? {
@@ -99,7 +104,7 @@ package enum RedirectRules {
                 + OptionAdvice.keepAuthAcrossHosts.text)
     }
 
-    /// Whether a status leads elsewhere (RFC 9110 15.4).
+    /// Returns whether a status code is a redirect (RFC 9110 15.4).
     package static func redirects(_ status: Int) -> Bool {
         switch status {
         case 301, 302, 303, 307, 308: true
@@ -107,6 +112,6 @@ package enum RedirectRules {
         }
     }
 
-    /// A URL for a sentence, without its query, user name and password.
+    /// Returns a URL for messages, without query, user name and password.
     package static func redacted(_ url: String) -> String { HTTPURL.redacted(url) }
 }

@@ -1,11 +1,11 @@
-// Wherry: what a request for a download has to be.
+// Wherry: the validation of download requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
 extension RequestPlanner {
-    /// What a client's download and a background session's have in common: the request is checked,
-    /// and its URL and those of its mirrors are joined with the base.
+    /// Checks a download request, and resolves its URL and the URLs of its mirrors against the base
+    /// URL. Shared by clients and background sessions.
     static func download(
         _ request: Request, settings: ClientSettings
     ) throws(WherryError) -> (options: OptionTable, url: HTTPURL, mirrors: [HTTPURL]) {

@@ -1,24 +1,24 @@
-// Wherry: a request joined with its client's settings, ready for the wire.
+// Wherry: the combination of a request with its client's settings.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The body of a request as the transport takes it.
+/// The body of a request in the form that the transport sends.
 package struct PreparedBody: Sendable {
     package var body = ExchangeBody.none
     package var contentType: String?
-    /// Whether it can be sent a second time, after a redirect.
+    /// Whether the body can be sent a second time, after a redirect.
     package var isReplayable = true
-    /// The digest of the whole, where it is wanted and known.
+    /// The digest of the whole body, if requested and known.
     package var digest: Headers.Field?
     /// The digest that Digest authentication with `auth-int` covers.
     package var integrity: (algorithm: DigestAlgorithm, value: [UInt8])?
-    /// The content coding that it has got here (R37); `nil` leaves the field to the request.
+    /// The content coding applied by the client (R37); `nil` keeps the header of the request.
     package var coding: Inflater.Coding?
-    /// How long it was before that, where it is all in memory.
+    /// The length before compression, if the body was compressed in memory.
     package var plainLength: Int64?
-    /// It is coded, if it is to be.
+    /// Whether the content coding has been decided and applied.
     package var isCodingSettled = false
 
     package init(_ body: ExchangeBody = .none, contentType: String? = nil, isReplayable: Bool = true)
@@ -29,16 +29,16 @@ package struct PreparedBody: Sendable {
     }
 }
 
-/// Joins requests and settings. Pure but for opening the files of a body.
+/// Combines requests and settings. Pure functions, except that bodies open their files.
 package enum RequestPlanner {
     // MARK: URL
 
-    /// The absolute URL with every query parameter in it (C2, R4, R6).
+    /// Returns the absolute URL with all query parameters (C2, R4, R6).
     package static func url(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         near known: HTTPURL? = nil
     ) throws(WherryError) -> HTTPURL {
-        // The URL of a preview contains its parameters already.
+        // The URL of a preview already contains the parameters.
         let request = request.ownForm
         let base = try settings.base(named: request.base)
         var url = try target(request.url, base: base, options: options, near: known)
@@ -53,7 +53,7 @@ package enum RequestPlanner {
         return url
     }
 
-    /// The URL without parameters: absolute ones as they are, others joined with the base.
+    /// Returns the URL without parameters. A relative URL is resolved against the base URL.
     package static func target(
         _ text: String, base: HTTPURL?, options: OptionTable, near known: HTTPURL? = nil
     ) throws(WherryError) -> HTTPURL {
@@ -85,8 +85,8 @@ package enum RequestPlanner {
         return merged(request, settings, options)
     }
 
-    /// Whether parameters go into the query: with GET, HEAD, and DELETE, and beside a body that the
-    /// caller made (R4). Elsewhere they become a JSON body or fields of a form.
+    /// Returns whether parameters go into the query (R4): with GET, HEAD and DELETE, and if the
+    /// caller supplied the body. Otherwise they become a JSON body or form fields.
     package static func putsParametersIntoQuery(_ request: Request, method: String) -> Bool {
         if takesQuery(method) { return true }
         return switch request.body {
@@ -95,12 +95,12 @@ package enum RequestPlanner {
         }
     }
 
-    /// Methods whose parameters go into the query (R4).
+    /// Returns whether the method puts its parameters into the query (R4).
     package static func takesQuery(_ method: String) -> Bool {
         method == "GET" || method == "HEAD" || method == "DELETE"
     }
 
-    /// The client's default parameters under the request's own (C5).
+    /// Returns the client's default parameters, overridden by those of the request (C5).
     package static func merged(
         _ request: Request, _ settings: ClientSettings, _ options: OptionTable
     ) -> JSONObject {
@@ -134,7 +134,7 @@ package enum RequestPlanner {
         }
     }
 
-    /// The pairs in their order, escaped where they are not given as written.
+    /// Encodes the pairs in order; pairs given in encoded form stay as they are.
     private static func encode(_ pairs: [Request.Pair]) -> String {
         pairs.map {
             $0.written
@@ -144,7 +144,7 @@ package enum RequestPlanner {
 
     // MARK: Body
 
-    /// The body of anything but pictures, which are encoded first.
+    /// Returns the body of a request without pictures.
     package static func body(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         workers: WorkerPool
@@ -172,7 +172,7 @@ package enum RequestPlanner {
         }
     }
 
-    /// The text of a form: parameters, then fields.
+    /// Returns the text of a form: first the parameters, then the fields.
     package static func form(
         _ parameters: JSONObject, _ pairs: [Request.Pair], _ options: OptionTable
     ) throws(WherryError) -> Bytes {
@@ -188,7 +188,7 @@ package enum RequestPlanner {
         return PreparedBody(.source(body), contentType: type ?? "application/octet-stream")
     }
 
-    /// A body of bytes and files, opened now.
+    /// Returns a body made of bytes and files. Opens the files.
     package static func segmented(
         _ segments: [BodySegment], workers: WorkerPool
     ) throws(WherryError) -> SegmentedBody {
@@ -209,8 +209,8 @@ package enum RequestPlanner {
 
     // MARK: Fields
 
-    /// Fields that a program has given a request for one origin, each by its name in lower case and its
-    /// value: what the request had before under the same name is not among them.
+    /// The headers that a decision added for one origin, with lower-case names. Headers that the
+    /// request already had are not included.
     package struct GivenFields {
         let origin: Origin
         private var fields: [(name: String, value: String)] = []
@@ -226,7 +226,7 @@ package enum RequestPlanner {
         }
     }
 
-    /// Fields that may follow a redirect to another origin (SEC-U3).
+    /// The headers that may be sent after a redirect to another origin (SEC-U3).
     private static let safeNames: Set<String> = [
         "accept", "accept-language", "accept-encoding", "user-agent", "content-type",
         "content-encoding", "range",
@@ -234,21 +234,23 @@ package enum RequestPlanner {
         "cache-control", "expect",
     ]
 
-    /// The header fields to send: those of the request, of the client, and the built-in ones. A name
-    /// of the request replaces all fields of that name below it (C9). Repeated names are all sent.
+    /// Returns the headers to send: those of the request, of the client, and built-in ones. A name
+    /// in the request replaces all headers of that name from the other two (C9). Repeated names are
+    /// all sent.
     ///
     /// - Parameters:
-    ///   - coding: the content coding of the body, in place of every other.
-    ///   - authorization: the field of that name, in place of every other.
-    ///   - cookies: those of the jar, for the very URL; a field of the request's own goes before.
-    ///   - crossOrigin: leaves out what another origin must not see.
-    ///   - otherOrigin: leaves out `Host`, which names the first origin. Unlike `crossOrigin`, no option
-    ///     turns it off.
-    ///   - given: fields of the request that are meant for that origin all the same.
-    ///   - lostBody: a redirect has taken the body away, and what was said of it goes too
-    ///     (RFC 9110 section 15.4).
-    ///   - closes: whether to send `Connection: close`. HTTP/2 has no such header; libcurl leaves it
-    ///     out there.
+    ///   - coding: The content coding of the body; replaces any other `Content-Encoding`.
+    ///   - authorization: The value of `Authorization`; replaces any other.
+    ///   - cookies: The cookies of the jar for this URL. A `Cookie` header of the request takes
+    ///     precedence.
+    ///   - crossOrigin: Whether to leave out headers that another origin must not see.
+    ///   - otherOrigin: Whether to leave out `Host`, which names the first origin. Unlike
+    ///     `crossOrigin`, no option turns this off.
+    ///   - given: Headers of the request to send to this origin even so.
+    ///   - lostBody: Whether a redirect removed the body: headers that describe the body are left
+    ///     out (RFC 9110 section 15.4).
+    ///   - closes: Whether to send `Connection: close`. HTTP/2 has no such header; libcurl leaves
+    ///     it out there.
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
@@ -271,18 +273,18 @@ package enum RequestPlanner {
             try TextOption.bearerToken.check(token, in: .request)
             own.append(("Authorization", "Bearer \(token)"))
         }
-        // Of another origin the own ones are not, and the jar's may be.
+        // Another origin does not receive the caller's cookies, but may receive those of the jar.
         var isJar = false
         if let cookies, crossOrigin || !has("Cookie") {
             own.removeAll { Headers.areEqual($0.name, "Cookie") }
             own.append(("Cookie", cookies))
             isJar = true
         }
-        // Nor does the client's own go out where the request names another user.
+        // Suppress the client's header if the request names another user.
         if authorization == nil, request.credentials != nil, !has("Authorization") {
             own.append(("Authorization", nil))
         }
-        // Without a word of ours libcurl calls every content a form, and also none.
+        // Without this header, libcurl labels every body as a form, even an empty one.
         if hasBody || expectsContent(request.method), !has("Content-Type"),
             !settings.fields.contains(where: { Headers.areEqual($0.name, "Content-Type") })
         {
@@ -293,7 +295,8 @@ package enum RequestPlanner {
             }
             own.append(("Content-Type", contentType))
         }
-        // A server that does not know 100-continue would cost each upload a second.
+        // With `Expect`, a server that does not know 100-continue would delay each upload by a
+        // second.
         if hasBody { own.append(("Expect", nil)) }
         for field in extra where !has(field.name) { own.append((field.name, field.value)) }
         let dropsHost = otherOrigin && request.ownHost(settings) != nil
@@ -320,21 +323,21 @@ package enum RequestPlanner {
         for field in settings.fields where !has(field.name) && mayGo(field.name.asciiLowercased) {
             kept.append((field.name, field.value))
         }
-        // As above, for content that there is none of.
+        // Suppress libcurl's default, as above.
         if lostBody { kept.append(("Content-Type", nil)) }
         return HeaderList(kept)
     }
 
-    /// Whether a header of this name, in lower case, may be sent after a redirect.
+    /// Returns whether a header may be sent after a redirect. The name is in lower case.
     static func mayGo(_ name: String, crossOrigin: Bool, lostBody: Bool) -> Bool {
         if lostBody && isAboutBody(name) { return false }
         return !crossOrigin || safeNames.contains(name)
     }
 
-    /// Whether a header of this name, in lower case, describes the body of the request.
+    /// Returns whether a header describes the request body. The name is in lower case.
     static func isAboutBody(_ name: String) -> Bool { bodyNames.contains(name) }
 
-    /// Whether libcurl announces content with this method, also where there is none.
+    /// Returns whether libcurl sends a `Content-Type` with this method even without a body.
     private static func expectsContent(_ method: String?) -> Bool {
         switch method {
         case "POST", "PUT", "PATCH": true
@@ -342,16 +345,16 @@ package enum RequestPlanner {
         }
     }
 
-    /// Fields that say something about the body of the request.
+    /// The headers that describe the request body.
     private static let bodyNames: Set<String> = [
         "content-type", "content-encoding", "content-language", "content-location",
         "content-length", "content-md5", "content-digest", "repr-digest", "digest", "last-modified",
     ]
 
-    /// Checks the method (SEC-U1), and whether it may have a body: that of HEAD would have no
-    /// meaning (RFC 9110 section 9.3.2), and servers that wait for it or do not read it are many.
+    /// Checks the method (SEC-U1), and that a HEAD request has no body. The body of a HEAD request
+    /// has no meaning (RFC 9110 section 9.3.2), and many servers wait for it or do not read it.
     package static func check(method: String, body: Request.Body) throws(WherryError) {
-        // The usual ones need no look at each letter.
+        // Skip the check of each letter for the most common methods.
         if method == "GET" || method == "POST" { return }
         if let violation = FieldRules.violation(method: method) {
             throw WherryError(.badMethod, violation.message)

@@ -1,26 +1,26 @@
-// Wherry: a request as a program sees it before it is sent.
+// Wherry: a request as the program sees it before an attempt.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
 /// A request as it will be sent, made for a program that edits or signs it before an attempt.
 ///
-/// A transfer keeps its request as the caller wrote it: with a relative URL, and without the headers
-/// and parameters of the client. Cache keys, identifiers, further base URLs, and redirects need that
-/// form. ``ownForm(of:)`` turns an edited preview back into it.
+/// A transfer keeps its request as the caller wrote it: with a relative URL, and without the
+/// headers and parameters of the client. Cache keys, identifiers, additional base URLs, and
+/// redirects need that form. ``ownForm(of:)`` converts an edited preview back to it.
 package final class RequestPreview: Sendable {
     /// The request as the transfer keeps it.
     private let own: Request
     /// The request with everything that its client adds.
     private let shown: Request
-    /// The default parameters among those shown.
+    /// The client's default parameters among those of `shown`.
     private let defaults: JSONObject
     /// Whether the URL contains the parameters.
     private let hasParametersInURL: Bool
 
     /// - Parameters:
-    ///   - url: the URL of the attempt, with the whole query.
-    ///   - headers: the headers that are sent, of `RequestPlanner.previewFields`.
+    ///   - url: The URL of the attempt, with the whole query.
+    ///   - headers: The result of `RequestPlanner.previewFields`.
     init(
         _ own: Request, method: String, url: HTTPURL, headers: Headers, settings: ClientSettings,
         options: OptionTable
@@ -33,7 +33,7 @@ package final class RequestPreview: Sendable {
         shown.url = url.text
         shown.headers = headers
         shown.parameters = RequestPlanner.merged(own, settings, options)
-        // The bytes of a form depend on these.
+        // The bytes of a form depend on these options.
         for option in [Option.arrayStyle, .memberStyle, .boolStyle]
         where own.value(of: option) == nil && options[option] != 0 {
             shown.set(option, options[option])
@@ -48,8 +48,8 @@ package final class RequestPreview: Sendable {
         return request
     }
 
-    /// The form that a transfer keeps of an edited preview: what the program left unchanged is as the
-    /// caller wrote it.
+    /// Converts an edited preview to the form that a transfer keeps: parts that the program left
+    /// unchanged are as the caller wrote them.
     func ownForm(of edited: Request) -> Request {
         var request = edited
         request.preview = nil
@@ -61,7 +61,7 @@ package final class RequestPreview: Sendable {
             setParameters(of: &request, edited)
             return request
         }
-        // A new URL is complete: only what the program added goes into its query.
+        // An edited URL is complete: only pairs that the program added go into its query.
         request.query = added(to: edited.query)
         let method = edited.method ?? edited.effectiveMethod
         guard hasParametersInURL, RequestPlanner.putsParametersIntoQuery(edited, method: method) else {
@@ -76,7 +76,7 @@ package final class RequestPreview: Sendable {
         return request
     }
 
-    /// Takes over the parameters that the program changed, and no default that it left unchanged.
+    /// Copies the parameters that the program changed, but no default that it left unchanged.
     private func setParameters(of request: inout Request, _ edited: Request) {
         let removed = shown.parameters.names.filter { edited.parameters[$0] == nil }
         guard removed.allSatisfy({ defaults[$0] == nil }) else {
@@ -93,7 +93,7 @@ package final class RequestPreview: Sendable {
         request.parameters = parameters
     }
 
-    /// The pairs of a query that the program added.
+    /// Returns the pairs of a query that the program added.
     private func added(to query: [Request.Pair]) -> [Request.Pair] {
         var known = shown.query
         return query.filter { pair in
@@ -103,8 +103,8 @@ package final class RequestPreview: Sendable {
         }
     }
 
-    /// The headers of the caller and those that the program changed. A header that the program removed
-    /// is suppressed, also where it was the client's.
+    /// Returns the headers of the caller, with the program's changes. A header that the program
+    /// removed is suppressed, even if the client added it.
     private func ownHeaders(_ edited: Headers) -> Headers {
         guard edited != shown.headers else { return own.headers }
         var fields: [Headers.Field] = []
@@ -128,16 +128,16 @@ package final class RequestPreview: Sendable {
 }
 
 extension Request {
-    /// The request as the caller wrote it, with the edits of a program that was shown it: see
-    /// ``RequestPreview``. The request itself if it is no preview.
+    /// The request as the caller wrote it, with the edits made to its preview: see
+    /// ``RequestPreview``. The request itself if it is not a preview.
     package var ownForm: Request { preview?.ownForm(of: self) ?? self }
 }
 
 extension RequestPlanner {
-    /// The headers of a request as a program sees them before an attempt: as `fields` sends them, without
-    /// the `Authorization` and `Cookie` of the client.
+    /// Returns the headers of a request as a program sees them before an attempt: as `fields` sends
+    /// them, without the `Authorization` and `Cookie` of the client.
     ///
-    /// The client adds those two when it sends the request: a token may be renewed first, a digest
+    /// The client adds those two when it sends the request. A token may be renewed first, a digest
     /// depends on the final request, and neither may reach another origin with an edited URL.
     static func previewFields(
         of request: Request, contentType: String?, settings: ClientSettings, crossOrigin: Bool,
