@@ -1,22 +1,22 @@
-// Wherry: the decision before each attempt: a request that the program edits or signs.
+// Wherry: the callback that edits or signs a request before each attempt.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer.State {
-    /// A hop before a decision edited it. Every attempt starts from it, so that an edit, such as a
-    /// signature in the URL, is not made twice.
+    /// A hop before a callback edited it. Every attempt starts from this request, so that an edit,
+    /// such as a signature in the URL, is not applied twice.
     struct Unedited {
         let request: Request
         let method: String
         let body: PreparedBody
         let lostBody: Bool
-        /// An edit replaced the body.
+        /// Whether an edit replaced the body.
         var isBodyReplaced = false
     }
 
-    /// Takes back the edits of earlier attempts at this hop.
+    /// Reverts the edits of earlier attempts at this hop.
     mutating func forgetEdits() {
         guard let unedited else { return }
         edited = unedited.request
@@ -25,7 +25,7 @@ extension RequestTransfer.State {
         self.unedited = nil
     }
 
-    /// Takes back a body that an edit replaced. The restored body was not sent in this hop.
+    /// Restores a body that an edit replaced. The restored body was not sent in this hop.
     mutating func restoreBody() {
         guard let before = unedited, before.isBodyReplaced else { return }
         body = before.body
@@ -36,7 +36,8 @@ extension RequestTransfer.State {
 }
 
 extension RequestTransfer {
-    /// Shows the program the request of the next attempt, if it wants to see it, and sends the request.
+    /// Passes the request of the next attempt to the program, if it wants to edit requests, then
+    /// sends the request.
     func ask() {
         guard decisions.contains(.adapt) else { return send(wake: .now) }
         let (own, preview) = makePreview()
@@ -54,7 +55,8 @@ extension RequestTransfer {
         }
     }
 
-    /// The request of the next attempt, as the transfer keeps it and as the program sees it.
+    /// Returns the request of the next attempt, as the transfer keeps it and as the program sees
+    /// it.
     private func makePreview() -> (own: Request, RequestPreview) {
         hops.withLock { state in
             let own = state.unedited?.request ?? state.edited ?? request
@@ -78,22 +80,23 @@ extension RequestTransfer {
         }
     }
 
-    /// The options that a request is planned with: an edit may leave the default parameters out.
+    /// Returns the options for planning a request. An edit may leave out the default parameters.
     private func planning(_ request: Request) -> OptionTable {
         var options = options
         if let value = request.value(of: .defaultParameters) { options[.defaultParameters] = value }
         return options
     }
 
-    /// Takes over an edited request.
+    /// Applies an edited request, then continues.
     ///
-    /// - Parameter own: the request before the edits of this and of earlier attempts.
+    /// - Parameter own: The request before the edits of this and earlier attempts.
     private func adapt(_ edited: Request, from own: Request) {
         do {
             let method = edited.effectiveMethod
             try RequestPlanner.check(method: method, body: edited.body)
             let isRedirected = hops.withLock { !$0.redirects.isEmpty }
-            // The URL of a redirect contains its parameters, and a body that goes along is prepared.
+            // The URL of a redirect already contains the parameters, and a kept body is already
+            // prepared.
             var options = planning(edited)
             if isRedirected { options[.defaultParameters] = 0 }
             let url = try RequestPlanner.url(

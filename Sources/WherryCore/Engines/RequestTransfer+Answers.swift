@@ -1,10 +1,11 @@
-// Wherry: what becomes of an answer: the next hop, a success or an error.
+// Wherry: response handling: the next hop, success or failure.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
+    /// Returns how to handle a response by the redirect rules.
     func step(after head: ResponseHead) -> RedirectRules.Step {
         guard RedirectRules.redirects(head.status) else { return .answer }
         let state = hops.withLock { state in
@@ -31,19 +32,19 @@ extension RequestTransfer {
         goOn(result, of: exchange)
     }
 
-    /// Goes on with what came of an exchange.
+    /// Continues after an exchange has ended, with the HTTP cache first if the request uses it.
     func goOn(_ result: ExchangeResult, of exchange: Exchange) {
         if caching?.hasHTTP == true { settle(result, of: exchange) } else { arrive(result) }
     }
 
-    /// Goes on with what came of a hop, from the network or from the HTTP cache.
+    /// Handles the result of a hop, from the network or from the HTTP cache.
     func arrive(_ result: ExchangeResult, marks: Response.CacheMarks = []) {
         if let error = result.error, !isUnreadablePage(result) { return fail(error, result) }
         guard let head = result.head else {
             return end(
                 TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
         }
-        // What has been saved is not undone.
+        // A cancel does not undo a saved body.
         guard !isCancelled || savedPath != nil else {
             return end(TransferOutcome(error: Self.cancelledError))
         }
@@ -52,7 +53,7 @@ extension RequestTransfer {
             if mayAuthenticate, authenticate(head, result, marks) { return }
             judge(head, result, marks)
         case .fail(let error):
-            // Of its page no more was read than keeps the connection.
+            // The redirect's body was read only as far as needed to reuse the connection.
             let response = response(head, Bytes(), result, marks)
             end(
                 TransferOutcome(
@@ -72,7 +73,7 @@ extension RequestTransfer {
     func fail(_ error: TransportError, _ result: ExchangeResult) {
         if fallsBack(after: error) { return }
         let response = result.head.map { self.response($0, result.body, result) }
-        // Cancelled between its start and that of its exchange, by the closing of the client.
+        // Closing the client may cancel the transfer before its exchange starts.
         let wasCut = error.kind == .cancelled || error.kind == .shutDown
         var failure = isCancelled && wasCut ? Self.cancelledError : WherryError(error)
         if let response {
@@ -87,8 +88,8 @@ extension RequestTransfer {
         conclude(TransferOutcome(response: response, error: failure), wire: wire)
     }
 
-    /// Whether it is only the coding of a redirect's page that failed: it counts if the page
-    /// becomes the answer.
+    /// Returns whether the only failure was decoding the body of a redirect. The failure counts
+    /// only if the redirect becomes the final response.
     private func isUnreadablePage(_ result: ExchangeResult) -> Bool {
         guard result.error?.kind == .badEncoding, let head = result.head, !isCancelled,
             case .follow = step(after: head)
@@ -96,8 +97,8 @@ extension RequestTransfer {
         return true
     }
 
-    /// Goes on with the next of the request's bases where the one before could not be reached, so
-    /// that nothing of the request has gone out (C4).
+    /// Retries with the request's next base URL if the current one could not be reached: nothing of
+    /// the request has been sent then (C4). Returns `false` if the request is not retried.
     func fallsBack(after error: TransportError) -> Bool {
         guard [.resolve, .connect, .connectTimeout].contains(error.kind), !isCancelled else {
             return false
@@ -129,7 +130,7 @@ extension RequestTransfer {
         judge(response(head, result.body, result, marks))
     }
 
-    /// Ends with an answer, as a success or as an error, unless another attempt may do better.
+    /// Ends the transfer with a response, as success or failure, unless a retry is possible.
     func judge(_ response: Response) {
         if response.status == 401, refreshes(after: response) { return }
         pronounce(response)
@@ -142,7 +143,7 @@ extension RequestTransfer {
         {
             return succeed(response)
         }
-        // To read much JSON takes long: everybody else's bytes wait for this thread.
+        // Parsing a large JSON body would delay the other transfers on this thread.
         guard readsJSON, response.body.count > Self.quickJSON else {
             return finish(response, verdict(response))
         }
@@ -162,12 +163,12 @@ extension RequestTransfer {
         keep(response, in: caching)
     }
 
-    /// Bytes of JSON that are read at once.
+    /// The largest JSON body that is parsed on the transport's thread, in bytes.
     private static let quickJSON = 16_384
 
     private func verdict(_ response: Response) -> WherryError? {
         var request = request
-        // What went to a file is not read again.
+        // A body saved to a file is not parsed.
         if savedPath != nil { request.jsonShape = nil }
         return ResponseRules.error(
             response, method: method, request: request, options: options,

@@ -1,11 +1,11 @@
-// Wherry: saying who asks, before the server wants to know and after.
+// Wherry: the credentials of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension Request {
-    /// Whether it says the same of who asks.
+    /// Returns whether both requests have the same credentials.
     func asksLike(_ other: Request) -> Bool {
         credentials == other.credentials && bearerToken == other.bearerToken
             && headers.values("Authorization") == other.headers.values("Authorization")
@@ -13,24 +13,24 @@ extension Request {
 }
 
 extension RequestTransfer {
-    /// Whether a 401 may be more than an answer.
+    /// Whether a 401 response may lead to another request.
     var mayAuthenticate: Bool {
         if request.credentials != nil || settings.hasCredentials
             || decisions.contains(.credentials)
         {
             return true
         }
-        // A question before the attempt, or about a redirect, may have named some.
+        // A callback may have added credentials before an attempt or at a redirect.
         return !decisions.isDisjoint(with: [.adapt, .redirect]) && hops.withLock { $0.auth?.credentials != nil }
     }
 
-    /// The `Cookie` header that the jar has for the current hop; `nil` for none.
+    /// Returns the `Cookie` header of the jar for the current hop; `nil` if there is none.
     func cookies(_ state: State) -> String? {
         usesJar(state) ? client.cookies.field(for: state.url) : nil
     }
 
-    /// The Authorization header of the next hop; `nil` leaves it to the request's own. Called with the
-    /// lock held.
+    /// Returns the `Authorization` header of the next hop; `nil` keeps that of the request. The
+    /// caller holds the lock.
     func authorization(_ state: inout State) -> String? {
         guard let auth = authentication(&state) else { return nil }
         let integrity = state.body.integrity
@@ -39,7 +39,8 @@ extension RequestTransfer {
         }
     }
 
-    /// The credentials for the origin of the next hop; `nil` if there are none. Called with the lock held.
+    /// Returns the credentials for the origin of the next hop; `nil` if there are none. The caller
+    /// holds the lock.
     private func authentication(_ state: inout State) -> Authentication? {
         let request = state.edited ?? request
         guard state.auth != nil || request.credentials != nil || settings.hasCredentials else {
@@ -47,7 +48,7 @@ extension RequestTransfer {
         }
         let origin = state.url.origin
         if state.auth?.origin != origin {
-            // Credentials that the caller gave for one origin are never sent to another.
+            // The caller's credentials for one origin are never sent to another.
             let credentials = settings.credentials(
                 of: request, at: origin, isHome: !state.isCrossOrigin)
             state.auth = credentials.map { Authentication($0, at: origin) }
@@ -55,8 +56,7 @@ extension RequestTransfer {
         return state.auth
     }
 
-    /// The algorithm of the body's digest that the next hop needs and does not have; `nil` if it lacks
-    /// none.
+    /// The algorithm of the body digest that the next hop needs and lacks; `nil` if none.
     var lackingIntegrity: DigestAlgorithm? {
         guard mayAuthenticate else { return nil }
         return hops.withLock { state in
@@ -65,7 +65,8 @@ extension RequestTransfer {
         }
     }
 
-    /// Computes the digest of the body, on a worker unless the body is small, then sends the request.
+    /// Computes the digest of the body, then sends the request. Uses a worker unless the body is
+    /// small.
     func computeIntegrity(_ algorithm: DigestAlgorithm, wake: Wake) {
         let body = hops.withLock { $0.body.body }
         let isSmall = switch body {
@@ -77,7 +78,8 @@ extension RequestTransfer {
         client.workers.submit { [self] in addIntegrity(algorithm, of: body, wake: .now) }
     }
 
-    /// Up to this size, hashing takes less time than handing the body to a worker.
+    /// The largest body hashed on the calling thread, in bytes: hashing takes less time than
+    /// handing the body to a worker.
     private static let smallBody = 65_536
 
     private func addIntegrity(_ algorithm: DigestAlgorithm, of body: ExchangeBody, wake: Wake) {
@@ -98,7 +100,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Decides about a 401 as its head comes; `nil` where it is an answer like any other.
+    /// Handles the headers of a 401 response. Returns `nil` to treat it like any other response.
     func meet(refusal head: ResponseHead) -> BodyDisposition? {
         guard mayAuthenticate else { return nil }
         let step = hops.withLock { state in
@@ -113,8 +115,8 @@ extension RequestTransfer {
         }
     }
 
-    /// Takes over what the server says about the next request, as its head comes: a stored one says
-    /// it of another time.
+    /// Updates the authentication state from the headers of a network response. Cached headers
+    /// would be outdated.
     func renewNonce(by head: ResponseHead) {
         guard mayAuthenticate, head.status != 401 else { return }
         hops.withLock { $0.auth?.renew(by: head, memory: client.auth) }
@@ -131,13 +133,13 @@ extension RequestTransfer {
         return step
     }
 
-    /// Does what a 401 asks for. `false` where there is nothing to do, or it is none.
+    /// Handles a 401 response. Returns `false` if the response is final or has another status.
     func authenticate(
         _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
     ) -> Bool {
         guard head.status == 401 else { return false }
         let step = hops.withLock { state -> Authentication.Step in
-            // A stored answer was not met before.
+            // A cached response did not pass through `meet(refusal:)`.
             let step = state.refusal ?? weigh(head, &state)
             state.refusal = nil
             return step
@@ -181,12 +183,12 @@ extension RequestTransfer {
         let isAnswer = hops.withLock { state in
             state.auth?.use(credentials, for: head, memory: client.auth) ?? false
         }
-        // Those that may not answer this challenge change nothing.
+        // Credentials that do not fit this challenge change nothing.
         guard isAnswer else { return judge(head, result, marks) }
         sendAgain(head, result, marks)
     }
 
-    /// Sends the same request once more, its body from the first byte on (U13).
+    /// Sends the same request again, with its body from the first byte (U13).
     private func sendAgain(
         _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
     ) {

@@ -1,11 +1,11 @@
-// Wherry: how a request ends, and what its end tells
+// Wherry: the end of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryTransport
 
 extension RequestTransfer {
-    /// Tells the end, with what became of the pictures and of the saved body; a head that is asked about at
-    /// the end comes before it.
+    /// Ends the transfer and reports the outcome, including the pictures and the saved body. If the
+    /// program still has to decide on the response headers, asks first.
     func end(_ outcome: TransferOutcome) {
         if asksAtEnd(outcome) { return }
         var outcome = outcome
@@ -16,7 +16,7 @@ extension RequestTransfer {
             defer { if state.told == .held { state.told = .nothing } }
             if let exchange = state.exchange {
                 state.lastProgress = Self.progress(of: exchange, &state, isUpload: isUpload)
-                // It holds this transfer in turn.
+                // The exchange retains this transfer.
                 state.exchange = nil
             }
             return (state.images, state.told == .held)
@@ -27,7 +27,7 @@ extension RequestTransfer {
             outcome.response = outcome.response?.saved(at: path)
         }
         if let error = outcome.error, kind == .upload {
-            // What did not get through: all of them, if the request failed as a whole (U11).
+            // If the request fails as a whole, every picture has failed (U11).
             outcome.error = error.with { fields in
                 guard fields.failedImages.isEmpty else { return }
                 fields.failedImages = images.map { image in

@@ -1,33 +1,34 @@
-// Wherry: telling of the head of the answer, once.
+// Wherry: the event for the response headers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
-    /// Keeps the head of what may yet become the answer until the end, and its body with it.
+    /// Defers the headers of a possible final response until the end, and collects its body.
     @discardableResult
     func hold() -> BodyDisposition {
         hops.withLock { if $0.told == .nothing { $0.told = .held } }
         return .collect(limit: options[.maxBodyBytes])
     }
 
-    /// The same for what did not come just now, unless it leads on.
+    /// Does the same for a response that did not arrive from the network just now, unless it
+    /// redirects.
     func holdAnswer(_ result: ExchangeResult) {
         if let head = result.head, case .answer = step(after: head) { hold() }
     }
 
-    /// Tells of the head of the answer, where that is wanted.
+    /// Reports the response headers, if the caller wants them.
     ///
-    /// - Parameter response: made only where it is.
+    /// - Parameter response: Evaluated only if the headers are reported.
     func tellHead(_ response: @autoclosure () -> Response) {
         guard options[.wantHead] == 1 else { return }
         hops.withLock { $0.told = .head }
         emit(.head(response()))
     }
 
-    /// Tells what was held back of the answer, now that it is the end. Of a stream that is the body
-    /// too, which the outcome does not have then.
+    /// Reports deferred headers at the end of the transfer. For a streamed request, also reports
+    /// the body and removes it from the outcome.
     func tellHeld(_ outcome: inout TransferOutcome) {
         guard let response = outcome.response else { return }
         let isRefused = !ResponseRules.accepts(

@@ -1,34 +1,35 @@
-// Wherry: the question that the head of an answer puts: go on, end, or a file.
+// Wherry: the callback for the response headers: continue, stop, or save to a file.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
-    /// What came of the question about the head of the answer.
+    /// The result of the callback for the response headers.
     enum HeadAnswer {
-        /// Nobody has asked. Goes to any other.
+        /// The callback was not called. Can change to any other case.
         case none
-        /// The body waits for the answer. Goes to the others.
+        /// The body waits for the callback's result. Can change to any later case.
         case awaited
-        /// It goes on as if nobody had asked.
+        /// Continue as if there were no callback.
         case goesOn
-        /// The transfer ends so, whatever becomes of its exchange.
+        /// End the transfer with this outcome, whatever happens to the exchange.
         indirect case ends(TransferOutcome)
-        /// The body goes to a file. Goes to saved and to goesOn.
+        /// Save the body to a file. Can change to `saved` and `goesOn`.
         case saves(BodyFile)
-        /// The whole body is in the file.
+        /// The complete body is in the file.
         case saved(path: String)
     }
 
-    // MARK: An answer that comes
+    // MARK: Responses from the network
 
-    /// Asks what becomes of the answer that begins; its body waits meanwhile.
+    /// Asks the program what to do with a response whose headers have arrived. The body waits
+    /// meanwhile.
     func ask(about head: ResponseHead, of exchange: Exchange) -> BodyDisposition {
         let isFirst = hops.withLock { state in
             guard case .none = state.headAnswer else { return false }
             state.headAnswer = .awaited
-            // From now on it is known, and so another attempt would not do.
+            // The program knows the headers now, so a retry is no longer possible.
             state.told = .head
             return true
         }
@@ -80,8 +81,8 @@ extension RequestTransfer {
         }
     }
 
-    /// Goes on once the exchange has ended that the question was about. `false` where it changes
-    /// nothing.
+    /// Continues after the exchange of a response that the program was asked about. Returns `false`
+    /// if the program's decision changes nothing.
     func concludeHead(_ exchange: Exchange, _ result: ExchangeResult) -> Bool {
         let (answer, decision, length) = hops.withLock { state in
             defer {
@@ -92,7 +93,7 @@ extension RequestTransfer {
         switch answer {
         case .none, .goesOn, .saved: return false
         case .awaited:
-            // Nobody needs an answer any more.
+            // The result is no longer needed.
             decision?.expire()
             return false
         case .ends(let outcome):
@@ -108,7 +109,7 @@ extension RequestTransfer {
                 return true
             }
             if let response, response.isLengthUnverified {
-                // As with a download, a file that may be incomplete does not appear.
+                // As with a download, an incomplete file must not appear.
                 file.abandon { [self] failure in
                     end(failure.map { unsaved(response, $0) } ?? unverified(response))
                 }
@@ -126,11 +127,10 @@ extension RequestTransfer {
         return true
     }
 
-    // MARK: An answer that is here
+    // MARK: Deferred responses
 
-    /// Asks about an answer that was held until the end, with its body in memory: it came from a
-    /// cache, or another attempt might have brought a better one. `false` where nobody is to be
-    /// asked.
+    /// Asks the program about a deferred response whose body is in memory: it came from a cache, or
+    /// a retry was possible. Returns `false` if the program is not asked.
     func asksAtEnd(_ outcome: TransferOutcome) -> Bool {
         guard decisions.contains(.head), let held = outcome.response, !isCancelled,
             outcome.error == nil || outcome.error?.reasonWord == .httpStatus
@@ -174,9 +174,9 @@ extension RequestTransfer {
         }
     }
 
-    // MARK: Pieces
+    // MARK: Helpers
 
-    /// The path of the file that the body is in.
+    /// The path of the file that contains the body; `nil` if the body is not saved.
     var savedPath: String? {
         hops.withLock { state in
             guard case .saved(let path) = state.headAnswer else { return nil }
@@ -199,12 +199,12 @@ extension RequestTransfer {
             now: Int64(client.transport.clock.wallSeconds()))
     }
 
-    /// The end of a response whose body may have been cut, and so is in no file.
+    /// Returns the outcome for a body that may be truncated and is not saved.
     private func unverified(_ response: Response) -> TransferOutcome {
         TransferOutcome(response: response, error: ResponseRules.lengthUnverified(response))
     }
 
-    /// What the program ended at its head.
+    /// Returns the outcome for a response that the program rejected.
     private func refusal(of response: Response, _ error: WherryError) -> TransferOutcome {
         TransferOutcome(
             response: response,
@@ -214,7 +214,7 @@ extension RequestTransfer {
             })
     }
 
-    /// The answer was good, and its body is in no file.
+    /// Returns the outcome for a successful response whose body could not be saved.
     private func unsaved(_ response: Response?, _ failure: DownloadError) -> TransferOutcome {
         guard let response else { return TransferOutcome(error: failure.wherryError()) }
         return refusal(of: response, failure.wherryError())
