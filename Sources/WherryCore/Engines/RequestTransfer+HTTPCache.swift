@@ -1,14 +1,14 @@
-// Wherry: the HTTP cache before and after a hop.
+// Wherry: the HTTP cache in a request transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
-    /// Asks the HTTP cache before the network.
+    /// Looks up the HTTP cache, then sends the request if needed.
     ///
-    /// Who waits for the answer in the starting call may as well wait for the disk; everybody else
-    /// hears of it later, and from another thread (K6).
+    /// Runs on the calling thread if the caller waits for the response there; otherwise on a
+    /// worker, so that a starting call never waits for the disk (K6).
     func consult(_ caching: TransferCaching, for exchange: Exchange, wake: Wake) {
         let request = hops.withLock { $0.edited } ?? request
         guard
@@ -17,7 +17,8 @@ extension RequestTransfer {
                 identity: hops.withLock { $0.auth?.identity })
         else { return pass(caching, request, exchange, wake: wake) }
         guard http.reads else {
-            // Nothing is waited for, but an end is told as late as any other.
+            // The disk is not needed, but the end must still not be reported inside the starting
+            // call.
             let decision = http.decide()
             if case .network = decision { return carryOut(decision, http, exchange, wake: wake) }
             return after(wake) { [self] in carryOut(decision, http, exchange, wake: .now) }
@@ -26,13 +27,14 @@ extension RequestTransfer {
         client.workers.submit { [self] in decide(http, caching, exchange, wake: .now) }
     }
 
-    /// Runs what may end the transfer: never inside of a starting call that does not wait for it.
+    /// Runs code that may end the transfer: on a worker, unless the starting call waits for the
+    /// response.
     private func after(_ wake: Wake, _ body: @escaping @Sendable () -> Void) {
         if case .never = wake { return body() }
         client.workers.submit(body)
     }
 
-    /// Goes on where there is no HTTP cache for this request.
+    /// Continues without the HTTP cache.
     private func pass(
         _ caching: TransferCaching, _ request: Request, _ exchange: Exchange, wake: Wake
     ) {
@@ -57,7 +59,7 @@ extension RequestTransfer {
         switch decision {
         case .answer(let answer): give(answer)
         case .answerAndRevalidate(let answer, let plan):
-            // Nobody could be asked what is to be stored behind the request's back.
+            // A background revalidation cannot ask the program whether to store the response.
             if decisions.contains(.store) { return ask(plan, http, exchange, wake: wake) }
             guard Revalidation.start(http, exchange.request, client, options) else {
                 return ask(plan, http, exchange, wake: wake)
@@ -65,7 +67,7 @@ extension RequestTransfer {
             give(answer)
         case .network(let plan): ask(plan, http, exchange, wake: wake)
         case .gatewayTimeout:
-            // An answer of our own: the request wanted the cache alone (RFC 9111, 5.2.1.7).
+            // Create the response for a request that allows only the cache (RFC 9111, 5.2.1.7).
             var result = ExchangeResult()
             result.head = ResponseHead(status: 504, block: Bytes())
             hops.withLock { $0.attempts.isLast = true }
@@ -86,8 +88,8 @@ extension RequestTransfer {
             wake: wake)
     }
 
-    /// Tells what is stored, before the network is asked, if the request would accept it from there
-    /// (K16).
+    /// Reports the cached response before the network request, if the caller would accept its
+    /// status and body (K16).
     private func show(_ http: HTTPCaching, _ caching: TransferCaching) {
         guard caching.shown.withLock({ $0 == nil }), hops.withLock({ $0.redirects.isEmpty }),
             let answer = http.shown()
@@ -102,7 +104,7 @@ extension RequestTransfer {
         emit(.cached(response))
     }
 
-    /// Goes on with a stored answer as if it had come just now.
+    /// Continues with a cached response like with a network response.
     private func give(_ answer: CachedAnswer) {
         let age = answer.isStale ? ", stale" : ""
         note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes\(age)")]) {
@@ -122,7 +124,7 @@ extension RequestTransfer {
         arrive(result)
     }
 
-    /// A stored body is held to the request's limit like one that comes.
+    /// Returns an error if a cached body exceeds the request's limit.
     func tooLarge(_ body: Bytes) -> TransportError? {
         let limit = options[.maxBodyBytes]
         return body.count > limit ? .tooLarge(limit) : nil
@@ -136,13 +138,13 @@ extension RequestTransfer {
         launch(exchange, wake: wake)
     }
 
-    /// The head of the present hop has come.
+    /// Records the response headers of the current hop.
     ///
-    /// - Returns: whether a stored answer may yet take its place.
+    /// - Returns: Whether a cached response may still replace this response.
     func note(_ head: ResponseHead) -> Bool {
         guard let http = hops.withLock({ $0.http }) else { return false }
         http.noteHead()
-        // The end of its pieces may be far away.
+        // A streamed body may take long: invalidate now, not at its end.
         if request.isStreamed || decisions.contains(.head), http.changesTarget(head) {
             client.workers.submit { http.invalidate(by: head) }
         }
@@ -151,16 +153,16 @@ extension RequestTransfer {
 
     // MARK: Streams
 
-    /// Whether the body was handed over in pieces as it came.
+    /// Whether the body was delivered in pieces as it arrived.
     var isToldInPieces: Bool { request.isStreamed && hops.withLock { $0.copy != nil } }
 
-    /// Whether a streamed response is sure to be the response, whatever is stored: it need not be held
-    /// until its end.
+    /// Returns whether a streamed response is final, whatever is cached, so that its headers need
+    /// not be deferred.
     func isReplacement(_ head: ResponseHead) -> Bool {
         request.isStreamed && (200..<300).contains(head.status) && head.status != 206
     }
 
-    /// Begins a copy of a streamed body, if the caches may have it.
+    /// Starts a copy of a streamed body, if the caches may store the body.
     func beginCopy(_ head: ResponseHead) {
         let isWanted = caching != nil && request.isGathered(settings)
         // Larger entries are not stored.
@@ -168,9 +170,9 @@ extension RequestTransfer {
         hops.withLock { $0.copy = isWanted ? BodyCopy(limit: limit) : nil }
     }
 
-    /// Works out what the end of a hop means for the HTTP cache and for this request.
+    /// Applies the end of a hop to the HTTP cache and to this request.
     func settle(_ result: ExchangeResult, of exchange: Exchange) {
-        // What has been handed over in pieces is the response, however it ended.
+        // A body that was delivered in pieces is final, even after an error.
         let isTold = isToldInPieces
         if isTold, result.error != nil {
             hops.withLock { $0.http = nil }
@@ -180,7 +182,7 @@ extension RequestTransfer {
         let (own, spare) = hops.withLock { state in
             let own = state.http
             state.http = nil
-            // Another base is asked before a stale answer of this one is given.
+            // The next base URL is tried before a stale response of this one is used.
             if isUnreached, state.spare == nil, own?.mayAnswer == true { state.spare = own }
             return (own, state.spare)
         }
@@ -198,7 +200,7 @@ extension RequestTransfer {
             guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
                 return carryOut(outcome, result, http, exchange)
             }
-            // Once it is cancelled nobody decides, and so nothing is stored.
+            // After a cancel the program is not asked, so nothing is stored.
             let unstored = outcome.storing(false, without: [])
             guard !isCancelled else { return carryOut(unstored, result, http, exchange) }
             put(.store(response(head, result.body, result))) { [self] answer in
@@ -219,7 +221,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Changes what is stored, and goes on with what the request gets.
+    /// Updates the cache, then continues with the response for the request.
     private func carryOut(
         _ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching, _ exchange: Exchange,
         stored: Int? = nil
@@ -239,7 +241,7 @@ extension RequestTransfer {
                 .debug, .hit,
                 [.everybody("Load cache succeed:\(answer.body.count) bytes, \(what)")]
             ) { $0.status = answer.head.status }
-            // It may be that of another base than the last one tried.
+            // The response may belong to an earlier base URL than the last one tried.
             hops.withLock { $0.url = http.request.target }
             arrive(HTTPCaching.replaced(result, by: answer), answer)
         case .askAgain(let plan):
@@ -250,7 +252,7 @@ extension RequestTransfer {
                 if state.told == .held { state.told = .nothing }
             }
             http.plan = plan
-            // Its plan takes out what the one before put in.
+            // The new plan removes the headers that the previous plan added.
             let again = Exchange(http.planned(exchange.request), receiver: self)
             dispatch(again, http, wake: .now)
         }

@@ -1,16 +1,17 @@
-// Wherry: redirects: followed, asked about, rewritten.
+// Wherry: redirects: following, callbacks, rewriting.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer.State {
-    /// The fields that were given for the origin of the present hop.
+    /// The headers that a callback added for the origin of the current hop.
     var givenFields: RequestPlanner.GivenFields? {
         given?.origin == url.origin ? given : nil
     }
 
-    /// The request that a redirect to this origin goes on with: what was given for another one stays there.
+    /// Returns the request to continue with at this origin, without changes made for another
+    /// origin.
     func goingOn(to origin: Origin, _ first: Request) -> Request {
         let present = edited ?? first
         guard let lent, lent.origin != origin else { return present }
@@ -21,16 +22,16 @@ extension RequestTransfer.State {
 }
 
 extension RequestTransfer {
-    /// A redirect's request as a decision has rewritten it.
+    /// The request of a redirect, rewritten by a callback.
     struct Rewriting {
         let request: Request
-        /// As the rules would have sent it.
+        /// The request before the rewrite.
         let offered: Request
-        /// `nil` for that from before, or none.
+        /// The new body; `nil` to keep the previous one, or for no body.
         let body: PreparedBody?
     }
 
-    /// Asks whether a redirect is followed, and as which request (R19).
+    /// Asks the program whether to follow a redirect, and with which request (R19).
     func ask(
         about hop: RedirectRules.Hop, _ head: ResponseHead, _ result: ExchangeResult,
         _ marks: Response.CacheMarks
@@ -55,7 +56,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Follows a redirect as the program has rewritten it, by the rules of every hop.
+    /// Follows a redirect with the rewritten request. The usual redirect rules apply.
     private func follow(
         _ edited: Request, inPlaceOf next: Request, _ hop: RedirectRules.Hop,
         from head: ResponseHead, _ metrics: ExchangeMetrics
@@ -64,11 +65,11 @@ extension RequestTransfer {
             let method = edited.effectiveMethod
             try RequestPlanner.check(method: method, body: edited.body)
             var options = options
-            // The URL of a redirect has had its parameters.
+            // The URL of a redirect already contains the parameters.
             options[.defaultParameters] = 0
             let url = try RequestPlanner.url(
                 of: edited, method: method, settings: settings, options: options)
-            // Parameters are a body too, where they do not go into the query.
+            // Parameters become a body with methods that do not put them into the query.
             let isOther = edited.body.replaces(next.body)
                 || !(edited.parameters.isEmpty || RequestPlanner.takesQuery(method))
             let body = isOther ? try otherBody(of: edited, method, options) : nil
@@ -87,7 +88,7 @@ extension RequestTransfer {
         }
     }
 
-    /// The body that the program gives in place of the one before.
+    /// Returns the new body of a rewritten request.
     private func otherBody(
         of edited: Request, _ method: String, _ options: OptionTable
     ) throws(WherryError) -> PreparedBody? {
@@ -104,9 +105,9 @@ extension RequestTransfer {
         }
     }
 
-    /// Goes on to the next hop.
+    /// Continues with the next hop.
     ///
-    /// - Parameter rewritten: what a decision wants to be sent.
+    /// - Parameter rewritten: The request from the callback; `nil` for the default.
     func follow(
         _ hop: RedirectRules.Hop, as rewritten: Rewriting? = nil,
         from head: ResponseHead, _ metrics: ExchangeMetrics
@@ -156,14 +157,14 @@ extension RequestTransfer {
         if decisions.contains(.adapt) { ask() } else { send(wake: .now) }
     }
 
-    /// Takes over a rewritten request, of which the hop is in place.
+    /// Applies a rewritten request; the state already contains the hop.
     ///
-    /// - Parameter before: what it was rewritten from.
+    /// - Parameter before: The request before the rewrite.
     private func adopt(_ rewritten: Rewriting, _ before: Request, _ state: inout State) {
         let (edited, offered) = (rewritten.request, rewritten.offered)
-        // The answer is not that of what caches were asked for.
+        // The response no longer belongs to the cache key that was looked up.
         state.isEditedLate = true
-        // What was changed was given for this target, and no other origin sees it.
+        // Changes were made for this target, so no other origin may see them.
         var given = RequestPlanner.GivenFields(for: state.url.origin)
         for field in edited.headers.fields {
             guard let value = field.value, !offered.headers.values(field.name).contains(value) else {
@@ -186,8 +187,8 @@ extension RequestTransfer {
         state.edited = edited
     }
 
-    /// A request as it goes on to the target of a redirect, to be shown and edited. Its parameters
-    /// were in the URL or the body before.
+    /// Returns the request for the target of a redirect, to be shown and edited. The parameters
+    /// went into the first URL or body.
     private static func redirected(_ request: Request, _ hop: RedirectRules.Hop) -> Request {
         var request = request
         request.url = hop.url.text

@@ -1,11 +1,11 @@
-// Wherry: attempts after the first one: after failures that may pass, and with a new token.
+// Wherry: retries after transient failures, and after a token refresh.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer.State {
-    /// The request as the present attempt sends it.
+    /// Returns the request as the current attempt sends it.
     func shown(_ request: Request) -> Request {
         var shown = edited ?? request
         if let token = attempts.token, shown.bearerToken == nil { shown.bearerToken = token }
@@ -14,31 +14,32 @@ extension RequestTransfer.State {
 }
 
 extension RequestTransfer {
-    /// What a request has behind it, and what it waits for.
+    /// The attempts of a request so far, and its current wait.
     struct Attempts {
-        /// How many failed.
+        /// The number of retries.
         var retries = 0
-        /// What comes now is no server's answer, and would be the same again.
+        /// Whether the current response was made by the client, so that a retry would give the
+        /// same.
         var isLast = false
-        /// It waits for something that is neither the network nor a question.
+        /// Whether the transfer waits for a retry delay or a new token.
         var resting = false
-        /// Counts the waits, so that the end of one is not taken for that of another.
+        /// The number of the current wait; distinguishes its end from that of an earlier one.
         var rests = 0
-        /// In place of the token that the client had when it began.
+        /// The new token that replaces the client's original one.
         var token: String?
-        /// How often it went again with a new token.
+        /// The number of attempts with a new token.
         var tokens = 0
     }
 
-    /// How often one request goes again with a new token.
+    /// The maximum number of attempts with a new token for one request.
     private static let mostTokens = 2
 
     private var rules: RetryRules { RetryRules(options, deadline: deadline) }
 
-    // MARK: What may be tried again
+    // MARK: Conditions
 
-    /// Whether what this head begins may be followed by another attempt: nothing is told of it until
-    /// that is decided, and its body is collected.
+    /// Returns whether another attempt may follow a response with these headers. If so, its headers
+    /// are deferred and its body is collected.
     func holds(_ head: ResponseHead) -> Bool {
         guard head.status >= 400, !hops.withLock({ $0.attempts.isLast }) else { return false }
         if head.status == 401, decisions.contains(.token) { return isOfClientToken }
@@ -50,7 +51,7 @@ extension RequestTransfer {
             && (options[.retryUnsafeMethods] == 1 || ExchangeRequest.isIdempotent(method))
     }
 
-    /// Whether the body can go out once more, and nothing of an answer has been told.
+    /// Whether the body can be sent again, and no part of a response has been reported.
     private var canSendAgain: Bool {
         hops.withLock { state in
             state.body.isReplayable && state.told != .head && state.delivered == 0
@@ -60,9 +61,9 @@ extension RequestTransfer {
 
     // MARK: Failures
 
-    /// Ends with a failure, or tries again (R29).
+    /// Ends the transfer with a failure, or retries (R29).
     ///
-    /// - Parameter wire: what moved, all attempts together.
+    /// - Parameter wire: The bytes sent and received in all attempts.
     func conclude(_ outcome: TransferOutcome, wire: (sent: Int64, received: Int64)) {
         guard let error = outcome.error, !isCancelled, error.code != .cancelled,
             outcome.response?.isFromCache != true, canSendAgain
@@ -86,7 +87,8 @@ extension RequestTransfer {
         }
     }
 
-    /// By the rules, and as far as the client's budget goes.
+    /// Returns the delay by the retry rules; `nil` if the rules or the client's retry budget forbid
+    /// a retry.
     private func usualWait(_ error: WherryError, _ retries: Int) -> Int64? {
         guard options[.maxRetries] > 0 else { return nil }
         var random = SplitMix(state: .random(in: .min ... .max))
@@ -97,7 +99,7 @@ extension RequestTransfer {
         return wait
     }
 
-    /// Where the program wants another attempt and leaves the time to us.
+    /// Returns the default delay for a retry that the program requested.
     private func decidedWait(_ error: WherryError, _ retries: Int) -> Int64? {
         var random = SplitMix(state: .random(in: .min ... .max))
         return rules.delay(
@@ -124,7 +126,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Goes out once more, to the hop that failed.
+    /// Retries the hop that failed.
     private func sendAgain(_ wire: (sent: Int64, received: Int64)) {
         let canReplay = hops.withLock { state -> Bool in
             state.wire = wire
@@ -145,8 +147,8 @@ extension RequestTransfer {
 
     // MARK: Waiting
 
-    /// Begins to wait for something that is neither the network nor a question; `nil` if it has been
-    /// cancelled. The end of it is ``endRest(_:)``, unless a cancel comes first.
+    /// Begins a wait for a retry delay or a new token. Returns `nil` if the transfer was cancelled.
+    /// The wait ends with ``endRest(_:)``, unless a cancel comes first.
     private func beginRest(_ change: (inout State) -> Void = { _ in }) -> Int? {
         hops.withLock { state in
             guard !state.wasCancelled else { return nil }
@@ -157,7 +159,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Whether this wait is the present one; it is over then.
+    /// Ends a wait. Returns `false` if it is not the current wait.
     private func endRest(_ rest: Int) -> Bool {
         hops.withLock { state in
             guard state.attempts.resting, state.attempts.rests == rest else { return false }
@@ -168,7 +170,7 @@ extension RequestTransfer {
 
     // MARK: Tokens
 
-    /// Whether the credentials of the present hop are the client's token, or would be if it had one.
+    /// Whether the current hop sends the client's token, or would send it if the client had one.
     private var isOfClientToken: Bool {
         let (isCrossOrigin, edited, hasUser) = hops.withLock {
             ($0.isCrossOrigin, $0.edited, $0.auth?.credentials != nil)
@@ -179,13 +181,13 @@ extension RequestTransfer {
             && !settings.values.headers.contains("Authorization")
     }
 
-    /// Takes a 401 as a token that is over, and goes again with another (R32). `false` if the answer
-    /// stands.
+    /// Treats a 401 response as an expired token, and retries with a new one (R32). Returns `false`
+    /// if the response is final.
     func refreshes(after response: Response) -> Bool {
         guard response.status == 401, decisions.contains(.token), !response.isFromCache,
             isOfClientToken, canSendAgain, hops.withLock({ $0.attempts.tokens }) < Self.mostTokens
         else { return false }
-        // Before anybody can call it back.
+        // Register the wait before another thread can call back.
         guard let rest = beginRest() else { return false }
         become(.waiting, quiet: true)
         let used = hops.withLock { $0.attempts.token } ?? settings.values.texts[.bearerToken]
@@ -195,7 +197,8 @@ extension RequestTransfer {
         ) { [weak self] outcome in
             guard let self else { return }
             guard endRest(rest) else {
-                // Cancelled just now, and chosen to ask for the others.
+                // This transfer was cancelled after it was chosen to request the token for the
+                // others.
                 if case .ask = outcome { client.tokens.handOver() }
                 return
             }
@@ -255,13 +258,13 @@ extension RequestTransfer {
         sendAgain(response.wire)
     }
 
-    /// The 401 is the answer.
+    /// Ends the transfer with the 401 response.
     private func stand(_ response: Response) {
         guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
         pronounce(response)
     }
 
-    /// What a cancel does to one that waits. Whether it waited.
+    /// Cancels the current wait. Returns whether the transfer was waiting.
     func cancelRest() -> Bool {
         let waited = hops.withLock { state in
             defer { state.attempts.resting = false }

@@ -1,31 +1,31 @@
-// Wherry: whether and when a request is sent again after a failure
+// Wherry: the rules for retries of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// When a request goes out again by itself (R29). Pure.
+/// Decides when a failed request is retried (R29). Pure.
 package struct RetryRules: Sendable {
-    /// Attempts after the first one; 0 for none.
+    /// The maximum number of retries; 0 for none.
     package var limit = 0
-    /// Whether requests go again whose methods mean something else the second time.
+    /// Whether to retry requests whose methods are not idempotent.
     package var mayRepeatUnsafe = false
-    /// The longest wait that a server may ask for, in nanoseconds.
+    /// The longest `Retry-After` delay to accept, in nanoseconds.
     package var longestAsked: Int64 = 60_000_000_000
-    /// No attempt begins at this instant or later.
+    /// The time at which no attempt may start any more.
     package var deadline = Instant.never
 
     package init() {}
 
     package init(_ options: OptionTable, deadline: Instant) {
-        // Downloads have rules of their own.
+        // Downloads have separate rules.
         limit = max(0, Int(options[.maxRetries]))
         mayRepeatUnsafe = options[.retryUnsafeMethods] == 1
         longestAsked = .milliseconds(options[.maxRetryAfter])
         self.deadline = deadline
     }
 
-    /// Statuses that may be others the next time.
+    /// Returns whether a status code indicates a transient failure.
     package static func mayPass(_ status: Int) -> Bool {
         switch status {
         case 408, 429, 500, 502, 503, 504: true
@@ -33,9 +33,9 @@ package struct RetryRules: Sendable {
         }
     }
 
-    /// How long to wait before the next attempt, in nanoseconds; `nil` if there is to be none.
+    /// Returns the delay before the next attempt, in nanoseconds; `nil` to give up.
     ///
-    /// - Parameter retries: how many attempts went before the one that failed.
+    /// - Parameter retries: The number of attempts before the one that failed.
     package func delay(
         after error: WherryError, method: String, retries: Int, now: Instant,
         _ random: inout SplitMix
@@ -45,34 +45,35 @@ package struct RetryRules: Sendable {
         return delay(after: error, retries: retries, now: now, &random)
     }
 
-    /// The usual wait, where somebody else has decided that there is another attempt.
+    /// Returns the default delay of a retry that the caller has already decided on; `nil` if it
+    /// would be too long.
     package func delay(
         after error: WherryError, retries: Int, now: Instant, _ random: inout SplitMix
     ) -> Int64? {
         let asked = Int64.milliseconds(error.fields.retryAfterMilliseconds)
-        // It would come too early, or keep the caller waiting for longer than he said.
+        // A retry would come before the server allows it, or delay the caller for too long.
         guard asked <= longestAsked else { return nil }
         let delay = max(asked, Backoff.delay(after: retries, &random))
         return now.advanced(by: delay) < deadline ? delay : nil
     }
 }
 
-/// How many attempts again a client may still make, so that servers which fail are not asked
-/// several times as much by everybody: a hundred, and then one for every five that succeed.
+/// The number of retries that a client may still make, to avoid overloading servers that fail: at
+/// first 100, then one for every five successful requests.
 package struct RetryBudget: Sendable {
-    /// In fifths of an attempt.
+    /// The budget in fifths of a retry.
     private var fifths = Self.most
     private static let most = 500
 
     package init() {}
 
-    /// Takes one attempt out; `false` if there is none left.
+    /// Spends one retry. Returns `false` if none is left.
     package mutating func spend() -> Bool {
         guard fifths >= 5 else { return false }
         fifths -= 5
         return true
     }
 
-    /// A request has succeeded.
+    /// Records a successful request.
     package mutating func earn() { fifths = min(Self.most, fifths + 1) }
 }
