@@ -1,94 +1,99 @@
-// Wherry: a request carried through its hops to an answer.
+// Wherry: the transfer of a request, from its first hop to the response.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// An ordinary request or an upload: prepares the body, asks what is to be asked, follows
-/// redirects, and judges the answer.
+/// A request or an upload. Prepares the body, calls the callbacks, follows redirects, and decides
+/// whether the response is a success.
 package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Sendable {
-    // `hops` under its lock; the calls of the exchange come one at a time.
+    // `hops` is guarded by its lock. The calls of an exchange never overlap.
 
     struct State {
-        /// The request as a decision changed it.
+        /// The request after the edits of callbacks.
         var edited: Request?
-        /// The present hop before a decision edited it: each attempt starts from that.
+        /// The current hop before a callback edited it; every attempt starts from it.
         var unedited: Unedited?
-        /// The caches have been asked, if they are to be.
+        /// Whether the cache lookup is done, or not needed.
         var hasLooked = false
-        /// A decision may have changed it after that: the answer is not that of what was looked for.
+        /// Whether a callback may have edited the request after the lookup: the response does not
+        /// belong to the cache key that was looked up.
         var isEditedLate = false
         var method: String
         var url: HTTPURL
         var body = PreparedBody()
-        /// The digests of the body that are wanted are there.
+        /// Whether the requested digests of the body are computed.
         var isDigested = false
-        /// The present hop, until the end: it holds the transfer as its receiver.
+        /// The exchange of the current hop; released at the end, since it retains the transfer.
         var exchange: Exchange?
-        /// What the present hop has to do with the HTTP cache.
+        /// The HTTP cache state of the current hop.
         var http: HTTPCaching?
-        /// That of a base before this one, which had something that may serve if all of them fail.
+        /// The HTTP cache state of an earlier base URL. Its stored response may be used if all base
+        /// URLs fail.
         var spare: HTTPCaching?
-        /// Who asks, and what the server said to that; `nil` where nobody is named.
+        /// The credentials and the server's challenge; `nil` without credentials.
         var auth: Authentication?
-        /// What is to be done about the 401 that has just come.
+        /// The handling of the 401 response that is being received.
         var refusal: Authentication.Step?
-        /// What there was to tell when the last exchange was let go.
+        /// The progress when the last exchange was released.
         var lastProgress = Progress()
         var isPaused = false
-        /// Where it was changed on the way.
+        /// The priority, if changed after the start.
         var priority: Int8?
         var wasCancelled = false
-        /// Whose credentials these are: of the URL before any redirect.
+        /// The origin that the credentials belong to: that of the first URL.
         var origin: Origin
         var isCrossOrigin = false
-        /// What a decision has given a redirect's request, and where it leads.
+        /// The headers that a callback added to a redirect's request, with the origin of its
+        /// target.
         var given: RequestPlanner.GivenFields?
-        /// A redirect's request was rewritten for another origin than the first; what goes on from
-        /// there is the request from before.
+        /// Set if a redirect's request was rewritten for another origin than the first: that
+        /// origin, and the previous request. A redirect to a further origin continues with the
+        /// previous request.
         var lent: (origin: Origin, before: Request)?
-        /// For whom the body is, where a decision has given one.
+        /// The origin that a body from a callback belongs to; `nil` without such a body.
         var bodyOrigin: Origin?
-        /// A redirect has turned the request into one without a body.
+        /// Whether a redirect removed the body.
         var lostBody = false
         var redirects: [Response.Redirect] = []
         var decision: WeakDecision?
-        /// Of the question about the head.
+        /// The state of the callback for the response headers.
         var headAnswer = HeadAnswer.none
-        /// What waits for the network in its place.
+        /// The wait for a network that reaches the host.
         var networkWait: NetworkWait?
         var speed = SpeedMeter()
         /// The last progress that was reported.
         var reported: Progress?
         var delivered: Int64 = 0
-        /// What the caches get of a body that is handed over in pieces.
+        /// A copy for the caches of a body that is delivered in pieces.
         var copy: BodyCopy?
-        /// What has been told of the answer's head.
+        /// Whether the response headers have been reported.
         var told = Telling.nothing
         var sentBefore: Int64 = 0
         var images: [ImageOutcome] = []
         var wire: (sent: Int64, received: Int64) = (0, 0)
         var attempts = Attempts()
-        /// Exchanges that were handed to the transport.
+        /// The number of exchanges handed to the transport.
         var launches = 0
-        /// Whether the present hop had an exchange before.
+        /// Whether the current hop had an exchange before.
         var hasLaunchedHop = false
-        /// Exchanges after the first one of their hop, for whatever reason.
+        /// The number of exchanges after the first one of their hop, for any reason.
         var resends = 0
-        /// What is told after the end: that something was stored, and how many bytes.
+        /// Log records, with sizes in bytes, about stored responses; logged after the end.
         var stored: [([LogRecord.Line], Int64)] = []
-        /// How far it came, once it has ended.
+        /// The final progress.
         var last = Progress()
     }
 
-    /// Of all the heads that come only the answer's is told, and once.
+    /// The state of the event for the response headers. Only those of the final response are
+    /// reported, exactly once.
     enum Telling {
-        /// Goes to either of the others.
+        /// Not reported. Can change to any other case.
         case nothing
-        /// It is told at the end, if it is the answer's then. Goes to the others: to nothing where
-        /// another hop follows.
+        /// Deferred until the end, if the response is final. Can change to `head`, or to `nothing`
+        /// for another hop.
         case held
-        /// It stays so.
+        /// Reported. Final.
         case head
     }
 
@@ -97,10 +102,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     let hops: Lock<State>
-    /// The body that the caller writes, if it is a streamed one.
+    /// The streamed body that the caller writes; `nil` for other bodies.
     package let stream: StreamedBody?
-    /// `nil` for a request without a cache. Changed only by an answer to the first question, which
-    /// comes before everything that reads it.
+    /// The state of the caches; `nil` for a request without a cache. Changed only by the result of
+    /// the first callback, before any use.
     var caching: TransferCaching?
 
     package init(
@@ -134,7 +139,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     package override var tellsMoves: Bool { true }
 
-    /// Whether the bytes that count are those sent.
+    /// Whether the progress counts sent bytes instead of received ones.
     var isUpload: Bool {
         if kind == .upload { return true }
         switch request.body {
@@ -148,7 +153,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     package override func begin(wake: Wake) {
         let asks = decisions.contains(.adapt)
         if !asks, let caching, caching.reads {
-            // What is looked for is what will be sent: after the question, where there is one.
+            // The lookup must use the request as it will be sent: after the callback, if there is
+            // one.
             look(into: caching, wake: wake)
         } else if request.hasImages {
             encodeImages()
@@ -175,7 +181,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
     }
 
-    /// Continues after a decision; after the first one with a look into the caches.
+    /// Continues after a callback. After the first one, looks up the caches.
     func proceed() {
         let isFirst = hops.withLock { state in
             defer { state.hasLooked = true }
@@ -199,7 +205,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             state.decision = WeakDecision(decision: decision)
             return state.wasCancelled
         }
-        // The cancel came too early to find the question.
+        // The cancel came before the decision was registered.
         if wasCancelled { return decision.expire() }
         let time = client.transport.clock.now().advanced(
             by: .milliseconds(options[.decisionTimeout]))
@@ -218,9 +224,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     // MARK: One hop
 
-    /// Starts the exchange of the present hop, unless the HTTP cache has an answer.
+    /// Starts the exchange of the current hop, unless the HTTP cache has a response.
     ///
-    /// - Parameter wake: who carries it out, if nobody turns the transport.
+    /// - Parameter wake: The thread to use if no thread drives the transport.
     func send(wake: Wake) {
         if lacksCoding { return codeBody(wake: wake) }
         if lacksDigests { return computeDigests() }
@@ -254,13 +260,13 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
     }
 
-    /// Sets the present exchange going.
+    /// Starts the current exchange, after the wait for the network if requested.
     func launch(_ exchange: Exchange, wake: Wake) {
         if options[.waitForNetwork] > 0, waitForNetwork(exchange) { return }
         launchNow(exchange, wake: wake)
     }
 
-    /// Sets it going, whatever the network is like.
+    /// Starts the exchange without waiting for the network.
     func launchNow(_ exchange: Exchange, wake: Wake) {
         let isFirst = hops.withLock { state in
             state.launches += 1
@@ -269,11 +275,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             return state.launches == 1
         }
         if isFirst, client.log.isOn(.info) { noteLaunch(exchange) }
-        // From now on it is known how much there is to send.
+        // The total is known from now on.
         if isUpload { observer.transfer(self, isMoving: false) }
         client.transport.start(exchange, wake: wake)
-        // A verb that came before the start found nothing to act on. Said with the lock held,
-        // so that it cannot overtake a later one.
+        // Applies a pause, priority or cancel that arrived before the start. The lock is held, so
+        // that a later call cannot overtake.
         hops.withLock { state in
             if state.isPaused { client.transport.setPaused(exchange, true) }
             if let priority = state.priority, priority != exchange.request.priority {
@@ -297,7 +303,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         become(.running, quiet: true)
         observer.transfer(self, isMoving: true)
         observer.transfer(self, waitsForConnection: false)
-        // Who shares it shows what it shows.
+        // The callers that share this request show its state.
         if options[.coalesce] == 1 { (observer as? Flight)?.goesOn() }
         if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }
     }
@@ -315,7 +321,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         switch step(after: head) {
         case .answer where holds(head): return hold()
         case .follow:
-            // It may yet become the answer.
+            // The redirect may become the final response.
             if decisions.contains(.redirect) { return .collect(limit: options[.maxBodyBytes]) }
             return caching?.hasHTTP == true ? .skim : .discard
         case .fail: return caching?.hasHTTP == true ? .skim : .discard
@@ -325,7 +331,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         return take(head, mayBeReplaced: mayBeReplaced)
     }
 
-    /// Takes a head as that of the answer.
+    /// Treats headers as those of the final response.
     func take(_ head: ResponseHead, mayBeReplaced: Bool = false) -> BodyDisposition {
         if request.collectsRefusals,
             !ResponseRules.accepts(head.status, request: request, options: options)
@@ -361,7 +367,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 isUpload ? state.body.plainSent(exchange).sent : exchange.receivedOnWire,
                 at: client.transport.clock.now())
             let progress = Self.progress(of: exchange, &state, isUpload: isUpload)
-            // The bytes of a response are no progress of an upload.
+            // Bytes of a response are not progress of an upload.
             guard progress.hasMoved(since: state.reported) else { return nil }
             state.reported = progress
             return progress
@@ -379,7 +385,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             progress.total = plain.total
             progress.wire = exchange.sent
         } else {
-            // Of a compressed body the length on the wire is the one that is known (R23).
+            // For a compressed body, only the length on the wire is known (R23).
             progress.completed = exchange.receivedOnWire
             progress.wire = exchange.receivedOnWire
             progress.decodedCount = exchange.received
@@ -403,9 +409,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         decision?.expire()
         if cancelRest() { end(TransferOutcome(error: Self.cancelledError)) }
         wait?.cancel()
-        // Also beside a question: its answer may have set the next hop going just now.
+        // Also cancel during a callback: its result may have started the next hop just now.
         if let exchange { client.transport.cancel(exchange) }
-        // Pictures being encoded end by themselves and see the mark.
+        // Pictures being encoded check for the cancel themselves.
     }
 
     package override func applyPriority(_ priority: Int8) {
@@ -417,7 +423,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     package override func applyPause() {
         hops.withLock { state in
-            // Asked for here, so that of two verbs at once the later one counts for the exchange too.
+            // Read `isPaused` with the lock held, so that the later of two concurrent calls wins.
             let paused = isPaused
             guard state.isPaused != paused else { return }
             state.isPaused = paused

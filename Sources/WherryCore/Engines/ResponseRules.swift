@@ -1,16 +1,16 @@
-// Wherry: which answers are successes.
+// Wherry: the rules for successful responses.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Judges a whole answer (R10, R11, R26). Pure.
+/// Decides whether a complete response is a success (R10, R11, R26). Pure.
 package enum ResponseRules {
-    /// `nil` for a success.
+    /// Returns the error of a response; `nil` for a success.
     ///
-    /// - Parameter receivedAt: when the answer came, in seconds since 1970 by the own clock.
+    /// - Parameter receivedAt: When the response arrived, in seconds since 1970 by the local clock.
     package static func error(
         _ response: Response, method: String, request: Request, options: OptionTable,
         receivedAt: @autoclosure () -> Int64
     ) -> WherryError? {
-        // What is read for its shape is not read twice.
+        // Parse the body only once, even if its JSON shape is checked too.
         let readsShape = request.jsonShape != nil
             && accepts(response.status, request: request, options: options)
         let typeError = contentTypeError(
@@ -29,13 +29,13 @@ package enum ResponseRules {
             ?? shapeError(response, method: method, request)
     }
 
-    /// The error of a body that may have been cut, if the caller does not accept one.
+    /// Returns the error of a body that may be truncated, unless the caller accepts such bodies.
     private static func lengthError(_ response: Response, _ options: OptionTable) -> WherryError? {
         guard response.isLengthUnverified, options[.requireVerifiedLength] == 1 else { return nil }
         return lengthUnverified(response)
     }
 
-    /// The error of a body that may have been cut.
+    /// Returns the error of a body that may be truncated.
     static func lengthUnverified(_ response: Response) -> WherryError {
         WherryError(
             .lengthUnverified,
@@ -65,14 +65,14 @@ package enum ResponseRules {
         }
     }
 
-    /// Which request was answered with a status that is none of success.
+    /// Returns the error message for a status that is not a success.
     static func sentence(_ method: String, _ url: String, status: Int) -> String {
         "\(method) \(RedirectRules.redacted(url)) was answered with status \(status)"
     }
 
-    /// How long the server asks to be left alone, in milliseconds; -1 where it does not say. A date
-    /// counts from the answer's own, so that the two clocks need not agree, and without one from
-    /// when it came (RFC 9110 10.2.3).
+    /// Returns the `Retry-After` delay in milliseconds; -1 if there is none. A date is relative to
+    /// the response's `Date`, so that the two clocks need not agree, or otherwise to the time of
+    /// arrival (RFC 9110 10.2.3).
     private static func retryAfter(_ response: Response, _ receivedAt: Int64) -> Int64 {
         guard let text = response.header("retry-after") else { return -1 }
         let date = response.header("date").flatMap { HTTPDate.parse($0, now: receivedAt) }
@@ -81,14 +81,14 @@ package enum ResponseRules {
         return overflowed ? .max : milliseconds
     }
 
-    /// Whether the status is a success.
+    /// Returns whether the status is a success.
     package static func accepts(_ status: Int, request: Request, options: OptionTable) -> Bool {
         let number = Int64(status)
         return (number >= options[.acceptStatusMin] && number <= options[.acceptStatusMax])
             || request.acceptedStatus.contains(status)
     }
 
-    /// Types under which servers send JSON all the same: those that SJNetwork takes.
+    /// Other content types that servers use for JSON: those that SJNetwork accepts.
     private static let usualTypes: Set<String> = [
         "text/javascript", "text/plain", "text/html", "text/xml", "application/xml",
     ]
@@ -97,7 +97,7 @@ package enum ResponseRules {
         _ response: Response, method: String, options: OptionTable, reads: Bool
     ) -> WherryError? {
         guard options[.jsonOnly] == 1, method != "HEAD" else { return nil }
-        // No content and no type is fine, as is a lone space (R11, R12).
+        // An empty body or a single space is valid, even without a content type (R11, R12).
         if response.body.isEmpty { return nil }
         let type = response.header("content-type")
         let mayBeJSON = type.flatMap { MediaType($0) }.map {

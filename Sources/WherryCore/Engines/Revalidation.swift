@@ -1,13 +1,15 @@
-// Wherry: asking the origin about a stale answer that was given already.
+// Wherry: background revalidation of stale responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A request of the cache's own, which nobody hears of (RFC 5861, section 3). It holds no client: the
-/// closing of that ends it. It then leaves its ``ValidationMark``, and the next request for the
-/// response validates in the foreground: else a program that ends at once would get the stale
-/// response again and again.
+/// A background request by which the cache revalidates a stale response (RFC 5861, section 3). The
+/// program receives no events.
+///
+/// The request does not retain the client, so closing the client ends it. It then leaves its
+/// ``ValidationMark``, and the next request for the response validates in the foreground.
+/// Otherwise, a program that exits at once would get the stale response every time.
 final class Revalidation: ExchangeReceiver {
     private let http: HTTPCaching
     private let caches: ClientCaches
@@ -16,13 +18,14 @@ final class Revalidation: ExchangeReceiver {
     private let maxBodyBytes: Int64
     private let mark: ValidationMark?
 
-    /// How long it may take where the requests of the client have no limit.
+    /// The timeout if the client's requests have none.
     private static let time = Int64.milliseconds(60_000)
 
-    /// Asks, unless this client or another process does already. May block for the disk.
+    /// Starts a revalidation, unless this client or another process already runs one. May block on
+    /// the disk.
     ///
-    /// - Returns: `false` if a program that has ended left the validation undone: the caller
-    ///   validates in the foreground.
+    /// - Returns: `false` if a program exited before its validation was complete: the caller must
+    ///   validate in the foreground.
     static func start(
         _ http: HTTPCaching, _ request: ExchangeRequest, _ client: Client, _ options: OptionTable
     ) -> Bool {
@@ -37,7 +40,7 @@ final class Revalidation: ExchangeReceiver {
             client.caches.endRevalidation(of: http.key)
             return false
         }
-        // Somebody else may have been through with it just now.
+        // Another revalidation may have completed just now.
         guard case .answerAndRevalidate(_, let plan) = http.decide() else {
             mark?.remove()
             client.caches.endRevalidation(of: http.key)
@@ -78,7 +81,7 @@ final class Revalidation: ExchangeReceiver {
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         counters.count(exchange, result)
         workers.submit { [http, caches, mark] in
-            // A failure changes nothing: the next request hears of it, or tries again.
+            // A failure changes nothing: the next request reports the failure, or validates again.
             if http.concerns(result) { http.apply(http.outcome(of: result)) }
             let wasCut = result.error?.kind == .cancelled || result.error?.kind == .shutDown
             if !wasCut { mark?.remove() }

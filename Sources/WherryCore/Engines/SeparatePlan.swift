@@ -1,25 +1,27 @@
-// Wherry: which of many pictures is encoded, sent or sent again next.
+// Wherry: the schedule of an upload with one request per picture.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The life of each picture of an upload with a request for each (U22). Tells what to do, does
-/// nothing: encoding goes ahead of sending by no more pictures than are sent at once, so that never
-/// more than twice as many are in memory, also where all of them rest.
+/// The state of each picture of an upload with one request per picture (U22). A value that decides
+/// what to do next, without doing it.
+///
+/// At most as many pictures are encoded in advance as are sent concurrently. So at most twice as
+/// many pictures are in memory, even if all of them wait for a retry.
 struct SeparatePlan {
     enum Picture: Equatable {
-        /// Goes to `encoding`, and to `over` when all is cancelled.
+        /// Not started. Can change to `encoding`, or to `over` on cancel.
         case waiting
-        /// Goes to `ready`, or to `over` where it is broken.
+        /// Can change to `ready`, or to `over` if the picture is unreadable.
         case encoding
-        /// Encoded, or rested. Goes to `sending`, and to `over` when all is cancelled.
+        /// Ready to be sent, first or again. Can change to `sending`, or to `over` on cancel.
         case ready
-        /// Goes to `over`, or to `resting` where it may be sent again.
+        /// Can change to `over`, or to `resting` before a retry.
         case sending
-        /// Waits before it is sent again. Goes to `ready`, and to `over` when all is cancelled.
+        /// Waits before a retry. Can change to `ready`, or to `over` on cancel.
         case resting
         case over
     }
 
-    /// What is to be done now.
+    /// The steps to take now.
     struct Actions: Equatable {
         var encode: [Int] = []
         var send: [Int] = []
@@ -34,8 +36,8 @@ struct SeparatePlan {
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - limit: how many are sent at once; at least one is.
-    ///   - retries: how often each may be sent again.
+    ///   - limit: The maximum number of concurrent requests; at least 1 is used.
+    ///   - retries: The maximum number of retries for each picture.
     init(count: Int, limit: Int, retries: Int) {
         pictures = Array(repeating: .waiting, count: count)
         attempts = Array(repeating: 0, count: count)
@@ -43,11 +45,11 @@ struct SeparatePlan {
         self.retries = retries
     }
 
-    /// What can be begun; each is told once.
+    /// Returns the steps that can start now. Each step is returned once.
     mutating func next() -> Actions {
         var actions = Actions()
         var sending = count(.sending)
-        // Those that were encoded first; what rested goes before what is new, by its place.
+        // In the order of adding, so that retries come before new pictures.
         for index in pictures.indices where sending < limit && pictures[index] == .ready {
             pictures[index] = .sending
             attempts[index] += 1
@@ -67,14 +69,14 @@ struct SeparatePlan {
         return actions
     }
 
-    /// A picture was encoded, or is broken.
+    /// Records that a picture was encoded, or is unreadable.
     mutating func encoded(_ index: Int, isSound: Bool) {
         guard pictures[index] == .encoding else { return }
         pictures[index] = isSound && !isCancelled ? .ready : .over
     }
 
-    /// A picture's request has ended. Answers the number of the attempt that follows a rest, from 1;
-    /// `nil` if it is over.
+    /// Records the end of a picture's request. Returns the number of the retry to wait for, from 1;
+    /// `nil` if there is none.
     mutating func ended(_ index: Int, mayRetry: Bool) -> Int? {
         guard pictures[index] == .sending else { return nil }
         guard mayRetry, !isCancelled, attempts[index] <= retries else {
@@ -85,12 +87,12 @@ struct SeparatePlan {
         return attempts[index]
     }
 
-    /// A picture has rested.
+    /// Records the end of the wait before a retry.
     mutating func rested(_ index: Int) {
         if pictures[index] == .resting { pictures[index] = .ready }
     }
 
-    /// Nothing more is begun. What is at work ends by itself.
+    /// Cancels the pictures that are not in progress. Those being encoded or sent end separately.
     mutating func cancel() {
         isCancelled = true
         for index in pictures.indices {

@@ -1,25 +1,26 @@
-// Wherry: an upload with a request for each picture.
+// Wherry: an upload with one request per picture.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Sends every picture in a form of its own, several at once: picture n+1 is encoded while n is
-/// sent, one that fails holds up no other, and only what failed is sent again (U22).
+/// Sends every picture in a separate form, several concurrently. Picture n+1 is encoded while
+/// picture n is sent. A failed picture does not delay the others, and only failed pictures are
+/// retried (U22).
 package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
         var plan: SeparatePlan
         var outcomes: [ImageOutcome]
-        /// The pictures that are encoded and not through.
+        /// The encoded pictures that have not been sent completely.
         var ready: [Int: PictureJob.Ready] = [:]
-        /// What is being sent.
+        /// The requests in progress.
         var running: [Int: RequestTransfer] = [:]
-        /// Of each picture's body, as far as it is known.
+        /// The body length of each picture, if known.
         var lengths: [Int: Int64] = [:]
         var sent: [Int: Int64] = [:]
         var speed = SpeedMeter()
         var reported: Progress?
-        /// Where it was changed on the way.
+        /// The priority, if changed after the start.
         var priority: Int8?
     }
 
@@ -54,7 +55,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         var progress = Progress()
         progress.completed = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
         progress.wire = progress.completed
-        // What is not encoded has no length yet; a broken picture has none.
+        // A picture has no length before it is encoded; an unreadable one never has.
         let isKnown = work.plan.pictures.allSatisfy { $0 != .waiting && $0 != .encoding }
         if isKnown {
             let total = work.lengths.values.reduce(Int64(0)) { $0.addingSaturating($1) }
@@ -75,7 +76,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         goOn()
     }
 
-    /// Begins what can be begun; called after every change.
+    /// Starts all steps that can start. Called after every change.
     private func goOn() {
         let actions = work.withLock { $0.plan.next() }
         for index in actions.encode {
@@ -93,7 +94,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             work.plan.encoded(index, isSound: ready != nil)
             guard work.plan.pictures[index] == .over else { return nil }
             if ready != nil {
-                // Cancelled while it was encoded: it is not sent.
+                // Cancelled while it was encoded: do not send it.
                 work.outcomes[index].error = Self.cancelledError
                 work.ready[index] = nil
             }
@@ -110,7 +111,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
                 work.running[index] = child
                 work.lengths[index] = child.bodyLength
             }
-            // Of two priorities at once the later one counts for this picture too.
+            // Of two concurrent priority changes the later one wins, also for this picture.
             var applied: Int8?
             while let priority = work.withLock({ $0.priority }), priority != applied {
                 child.applyPriority(priority)
@@ -118,7 +119,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             }
             align([child])
             child.begin(wake: .now)
-            // A cancel that came before the start found nothing to act on.
+            // Applies a cancel that arrived before the start.
             if isCancelled { child.cancel() }
         } catch {
             childEnded(index, TransferOutcome(error: error))
@@ -131,7 +132,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         }
         var own = request
         own.set(.separateImages, 0)
-        // Attempts are the plan's: those of both would be multiplied.
+        // This upload does the retries; retries of the request would multiply them.
         own.set(.maxRetries, 0)
         own.set(.wantProgress, wantsProgress ? 1 : 0)
         var parts: [Request.Part] = []
@@ -158,7 +159,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
 
     fileprivate func childMoved(_ index: Int, _ progress: Progress) {
         let sum = work.withLock { work -> Progress? in
-            // A retry starts at 0. The sum never goes back.
+            // A retry starts at 0, but the sum never decreases.
             let sent = max(progress.completed, work.sent[index] ?? 0)
             work.sent[index] = sent
             work.outcomes[index].sentBytes = sent
@@ -199,7 +200,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         goOn()
     }
 
-    /// As long as the server asks for, at least half a second, doubled each time, at most 30 s.
+    /// Returns the delay before a retry, in milliseconds: half a second, doubled each time, at most
+    /// 30 s, but at least what the server asks for.
     private static func pause(before attempt: Int, _ asked: Duration?) -> Int64 {
         let doubled = Backoff.bound(after: attempt - 1) / 1_000_000
         return max(doubled, asked?.wholeMilliseconds ?? 0)
@@ -222,7 +224,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             ($0.outcomes, Self.progress($0), $0.reported)
         }
         let skips = UnreadableImages(options) == .skip
-        // What was skipped as asked is told of, and is no failure; unless nothing else is left.
+        // Skipped pictures are reported, but are no failures unless no picture was sent.
         let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
         let sent = images.first { $0.error == nil && $0.response != nil }
         let blamed = failed.first ?? (sent == nil ? images.first : nil)
@@ -281,7 +283,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     }
 }
 
-/// Hears of the request of one picture.
+/// Observes the request of one picture.
 private final class ChildObserver: TransferObserver {
     var isPart: Bool { true }
     private let upload: SeparateUpload
@@ -303,7 +305,7 @@ private final class ChildObserver: TransferObserver {
 }
 
 extension RequestTransfer {
-    /// How long its body is; `nil` if that is not known.
+    /// The length of the body; `nil` if unknown.
     var bodyLength: Int64? {
         hops.withLock { work in
             switch work.body.body {

@@ -1,40 +1,40 @@
-// Wherry: one new bearer token for all requests that met a 401
+// Wherry: the refresh of a bearer token after 401 responses.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Asks for a new token once, however many requests find the old one refused (R32).
+/// Requests one new token, however many requests received a 401 response for the old one (R32).
 ///
-/// The first one asks, on its own queue; those that come meanwhile wait. Who comes later with a token
-/// that is no longer the client's goes again at once.
+/// The first request asks the program, on the request's own queue; the others wait for the result.
+/// A request that was sent with an outdated token is retried at once.
 package final class TokenRefresh: Sendable {
-    /// What the request does that met a 401.
+    /// The next step of a request that received a 401 response.
     package enum Verdict: Sendable, Equatable {
-        /// Goes again with this token, which the client has got since.
+        /// Retry with this token, which the client has got since.
         case replay(String)
-        /// Waits for the answer to another one's question.
+        /// Wait for the new token that another request has asked for.
         case wait
-        /// Asks, and waits for the answer.
+        /// Ask the program for a new token.
         case ask
-        /// Ends with its 401: five new tokens in half a minute did not help.
+        /// Return the 401 response: five new tokens within 30 seconds did not help.
         case giveUp
     }
 
     private struct State {
-        /// Who asks.
+        /// The request that is asking the program.
         var asker: UInt64?
         var waiting: [(id: UInt64, goOn: @Sendable (Outcome) -> Void)] = []
-        /// When the last questions were put, oldest first.
+        /// The times of the last questions, oldest first.
         var asked: [Instant] = []
     }
 
-    /// What those who waited do.
+    /// The next step of a request that waited.
     package enum Outcome: Sendable {
         case replay(String)
-        /// There is no new token.
+        /// Return the 401 response: there is no new token.
         case giveUp
-        /// Whoever asked is gone: it is this one's turn to ask.
+        /// Ask the program, since the request that asked was cancelled.
         case ask
     }
 
@@ -44,12 +44,12 @@ package final class TokenRefresh: Sendable {
 
     package init() {}
 
-    /// A request was answered with 401.
+    /// Handles a 401 response.
     ///
     /// - Parameters:
-    ///   - used: the token that it was sent with.
-    ///   - current: reads the client's token.
-    ///   - goOn: called once after `.wait`, from any thread.
+    ///   - used: The token that the request was sent with.
+    ///   - current: Returns the client's token.
+    ///   - goOn: Called once if the result is `.wait`, from any thread.
     package func met401(
         _ id: UInt64, used: String?, now: Instant, current: () -> String?,
         goOn: @escaping @Sendable (Outcome) -> Void
@@ -68,7 +68,8 @@ package final class TokenRefresh: Sendable {
         }
     }
 
-    /// Ends the question with the token that `take` gives back once the client has it, or `nil`.
+    /// Resumes the waiting requests with the token that `take` returns; `nil` if there is no new
+    /// token. `take` sets the client's token.
     package func settle(_ take: () -> String?) {
         let (token, waiting) = state.withLock { state in
             let token = take()
@@ -80,7 +81,7 @@ package final class TokenRefresh: Sendable {
         for one in waiting { one.goOn(token.map { .replay($0) } ?? .giveUp) }
     }
 
-    /// Whoever asked was cancelled: the next one asks.
+    /// Lets the next waiting request ask, since the asking request was cancelled.
     package func handOver() {
         let next = state.withLock { state -> (id: UInt64, goOn: @Sendable (Outcome) -> Void)? in
             state.asker = nil
@@ -92,7 +93,7 @@ package final class TokenRefresh: Sendable {
         next?.goOn(.ask)
     }
 
-    /// A request that waited has been cancelled.
+    /// Removes a waiting request that was cancelled.
     package func leave(_ id: UInt64) {
         state.withLock { state in state.waiting.removeAll { $0.id == id } }
     }

@@ -1,20 +1,20 @@
-// Wherry: what one transfer has to do with the caches.
+// Wherry: the caches of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Made for a transfer that reads or writes a cache; the others have none.
+/// The caches that a transfer reads or writes; other transfers have none.
 package final class TransferCaching: Sendable {
     let policy: CachePolicy?
-    /// `nil` where the request has no place in the timed cache, or where it cannot be had.
+    /// The timed cache; `nil` if the request does not use that cache, or if it cannot be opened.
     let timed: TimedCaching?
     let writes: Bool
-    /// `nil` where the request has nothing to do with the HTTP cache, or where it cannot be had.
+    /// The HTTP cache; `nil` if the request does not use that cache, or if it cannot be opened.
     private let http: HTTPCacheStore?
-    /// Why the cache cannot be had.
+    /// Why the cache cannot be opened.
     let failure: WherryError?
-    /// What was told before the network was asked.
+    /// The cached body that was reported before the network request.
     let shown = Lock<Bytes?>(nil)
 
     init(
@@ -28,24 +28,25 @@ package final class TransferCaching: Sendable {
         self.failure = failure
     }
 
-    /// Whether the HTTP cache is to be asked before each hop.
+    /// Whether to look up the HTTP cache before each hop.
     var hasHTTP: Bool { http != nil || policy == .anyAgeOnly }
 
-    /// What a hop has to do with the HTTP cache; `nil` for nothing.
+    /// Returns the HTTP cache state of a hop; `nil` if the hop does not use the cache.
     ///
     /// - Parameters:
-    ///   - request: as decisions have made it.
-    ///   - asked: the hop, complete.
-    ///   - identity: who asks, where the field that says so is never the same; `nil` goes by the field.
+    ///   - request: The request after the edits of callbacks.
+    ///   - asked: The complete request of the hop.
+    ///   - identity: A cache key for the credentials if their header changes with each request;
+    ///     `nil` uses the header.
     func http(
         for request: Request, _ asked: borrowing ExchangeRequest, _ settings: ClientSettings,
         _ client: Client, identity: String? = nil
     ) -> HTTPCaching? {
         let isOn = settings.options[.httpCache] == 1
         let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
-        // What is not for the cache may yet change what it has.
+        // An unsafe request may invalidate stored responses, even if it does not use the cache.
         guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
-        // A decision may have set it after the lookup.
+        // A callback may have set a `Host` header after the lookup.
         guard request.ownHost(settings) == nil else { return nil }
         let url = asked.url
         let usesCookies = settings.options.overridden(by: request.overrides)[.cookies] == 1
@@ -55,17 +56,17 @@ package final class TransferCaching: Sendable {
             cookies: usesCookies ? client.cookies.identity(for: url) : nil)
     }
 
-    /// Whether the timed cache is to be asked before the network, or in its place.
+    /// Whether to look up the timed cache before the network request, or in place of it.
     var reads: Bool {
         policy == .only || (timed != nil && (policy == .use || policy == .thenNetwork))
     }
 }
 
 extension Client {
-    /// What the request has to do with the caches; `nil` for nothing.
+    /// Returns the caches of a request; `nil` if it uses none.
     ///
     /// Without certificate checks nothing is stored or read, since such a response may come from
-    /// anybody (SEC-C3). The same holds for a request with a `Host` header of its own (SEC-U11).
+    /// anyone (SEC-C3). The same holds for a request with its own `Host` header (SEC-U11).
     func transferCaching(
         _ request: Request, method: String, settings: ClientSettings
     ) throws(WherryError) -> TransferCaching? {
@@ -89,7 +90,7 @@ extension Client {
                 if wantsHTTP || changes { http = try caches.http() }
             } catch {
                 guard error.code == .file else { throw error }
-                // The request works without; `cache.usage` says the same.
+                // The request continues without the cache; `cache.usage` reports the same error.
                 note(.warning, .warned, [.everybody("Nothing is cached:\(error)")]) {
                     $0.reason = error.reason
                     $0.error = error
@@ -111,7 +112,7 @@ extension Client {
         let request = request.ownForm
         var fields = settings.fields
         if settings.hasCredentials {
-            // They become a field later; what they get is for nobody else (K19).
+            // The credentials become a header later; the cache key must contain them (K19).
             fields.removeAll { Headers.areEqual($0.name, "Authorization") }
             fields.append(.init(name: "Authorization", value: settings.credentialsText))
         }
@@ -126,7 +127,7 @@ extension Client {
             appVersion: settings.values.texts[.appVersion] ?? "1")
     }
 
-    /// The base URL as the caller wrote it, which identifiers are made of.
+    /// Returns the base URL as the caller wrote it, for use in cache identifiers.
     func baseText(named name: String?, _ settings: ClientSettings) -> String? {
         guard let name else { return settings.values.texts[.baseURL] }
         return settings.values.bases[name]
@@ -134,8 +135,9 @@ extension Client {
 }
 
 extension Request {
-    /// Whether the caches may have its response: as a whole, or as a copy of a streamed one if the
-    /// request asks for that. A program that decides on the head or on storing gets neither.
+    /// Returns whether the response may be cached: as a whole, or as a copy of a streamed one if
+    /// the request asks for that. A streamed response is not cached if a callback decides on the
+    /// headers or on storing.
     func isGathered(_ settings: ClientSettings) -> Bool {
         !isStreamed || cachesStream
             && (decisions ?? settings.values.decisions).isDisjoint(with: [.head, .store])
@@ -143,10 +145,10 @@ extension Request {
 }
 
 extension RequestTransfer {
-    /// Looks into the cache before anything is asked.
+    /// Looks up the cache first.
     ///
-    /// Who waits for the answer in the starting call may as well wait for the disk; everybody else
-    /// hears of it later, and from another thread (K6).
+    /// Runs on the calling thread if the caller waits for the response there; otherwise on a
+    /// worker, so that a starting call never waits for the disk (K6).
     func look(into caching: TransferCaching, wake: Wake) {
         if case .never = wake { return answer(from: caching, wake: wake) }
         client.workers.submit { [self] in answer(from: caching, wake: .now) }
@@ -175,7 +177,7 @@ extension RequestTransfer {
         send(wake: wake)
     }
 
-    /// The stored answer, if this request would accept it from the network too.
+    /// Returns the cached response, if the caller would also accept it from the network.
     private func find(in caching: TransferCaching) -> Result<Response, TimedRefusal> {
         guard let timed = caching.timed else { return .failure(.missing) }
         return timed.read(client.transport.clock).flatMap { entry in
@@ -192,16 +194,18 @@ extension RequestTransfer {
         }
     }
 
-    /// Ends with a stored answer, as if it had come just now.
+    /// Ends the transfer with a cached response.
     private func tell(_ response: Response) {
         hold()
         noteHit(response)
         end(TransferOutcome(response: response))
     }
 
-    /// Ends with a success of the network, which the cache has by then if it is to have it.
+    /// Ends the transfer with a successful network response. If the response is to be cached,
+    /// stores it first.
     func keep(_ response: Response, in caching: TransferCaching) {
-        // Of parts and of 304 nobody knows the whole; and neither cache answers for the other.
+        // Partial and 304 responses are incomplete. Responses of the HTTP cache do not go into the
+        // timed cache.
         let isOfNetwork = !response.isFromCache || response.isRevalidated
         let timed =
             caching.writes && isOfNetwork && !response.isLengthUnverified
@@ -210,7 +214,7 @@ extension RequestTransfer {
             ? caching.timed : nil
         let shown = caching.shown.withLock { $0 }
         if isToldInPieces {
-            // Only the copy has the body; `nil` if it is too large to be stored.
+            // Only the copy contains the body; `nil` if it is too large to be stored.
             guard let timed, let body = hops.withLock({ $0.copy?.body }) else {
                 return end(TransferOutcome(response: response))
             }
@@ -218,7 +222,7 @@ extension RequestTransfer {
             return
         }
         guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
-        // Bodies are compared, and the disk waited for, on a worker.
+        // Compare bodies and access the disk on a worker.
         client.workers.submit { [self] in
             let response = shown == response.body ? response.marked(.unchanged) : response
             guard decisions.contains(.store), let timed, !isCancelled else {
@@ -228,7 +232,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Stores it as the program decides (K13).
+    /// Asks the program whether to store the response, and does so (K13).
     private func keepAsking(_ response: Response, _ timed: TimedCaching) {
         put(.store(response)) { [self] answer in
             client.workers.submit { [self] in

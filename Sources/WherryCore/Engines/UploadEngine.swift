@@ -1,13 +1,13 @@
-// Wherry: pictures and parts made into a body.
+// Wherry: the construction of upload bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Makes the body of an upload: checks it, encodes its pictures on the workers, and puts the
-/// parts together.
+/// Creates the body of an upload: checks the parts, encodes pictures on the workers, and joins the
+/// parts.
 package enum UploadEngine {
-    /// What can be told before any work (U2).
+    /// Checks the request for errors that are detectable before any work (U2).
     package static func check(_ request: Request) throws(WherryError) {
         guard case .multipart(let parts) = request.body else { return }
         if parts.isEmpty {
@@ -16,7 +16,7 @@ package enum UploadEngine {
         for part in parts { try Multipart.check(part.contentType, part.headers.fields) }
     }
 
-    /// What the caller writes of a form, if there is such a part.
+    /// Returns the stream for the parts that the caller writes; `nil` if there are no such parts.
     package static func stream(for parts: [Request.Part]) throws(WherryError) -> StreamedBody? {
         var total: Int64?
         for part in parts {
@@ -31,12 +31,12 @@ package enum UploadEngine {
         return total.map { StreamedBody(length: $0) }
     }
 
-    /// The body of a request without pictures.
+    /// Returns the body of a request without pictures.
     ///
     /// - Parameters:
-    ///   - stream: where the caller writes the parts that are streamed.
-    ///   - computesDigests: the digests of parts are computed, where they are wanted. Reads the
-    ///     parts' files, which blocks.
+    ///   - stream: The stream for the parts that the caller writes.
+    ///   - computesDigests: Whether to compute the digests of parts, if requested. Reads the files
+    ///     of the parts, which blocks.
     package static func body(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         workers: WorkerPool, stream: StreamedBody? = nil, computesDigests: Bool = false
@@ -51,7 +51,7 @@ package enum UploadEngine {
             stream: stream, computesDigests: computesDigests)
     }
 
-    /// The body of a request, its pictures encoded one after the other on this thread.
+    /// Returns the body of a request. Encodes its pictures one after another on this thread.
     static func encodedBody(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         workers: WorkerPool
@@ -75,7 +75,8 @@ package enum UploadEngine {
             workers: workers, stream: nil, computesDigests: true)
     }
 
-    /// Why an upload with these failed pictures is not sent; `nil` if it goes without them.
+    /// Returns the error of an upload with these failed pictures; `nil` if the upload continues
+    /// without them.
     private static func failure(
         _ failed: [ImageOutcome], of total: Int, _ options: OptionTable
     ) -> WherryError? {
@@ -83,7 +84,7 @@ package enum UploadEngine {
         return failed.failure { "\($0) of \(total) pictures cannot be sent" }
     }
 
-    /// The form of all parts in their order, the pictures among them encoded.
+    /// Returns the form of all parts in order, with the encoded pictures.
     private static func form(
         _ request: Request, _ parts: [Request.Part], pictures: [Int: PictureJob.Ready],
         settings: ClientSettings, options: OptionTable, workers: WorkerPool,
@@ -95,7 +96,7 @@ package enum UploadEngine {
         var form = try Multipart(contentType: own?.value)
         form.usesExtendedNames = options[.extendedNames] == 1
         let algorithm = computesDigests ? BodyDigest.algorithm(options[.partDigests]) : nil
-        /// The fields of a part, with the digest of its content.
+        /// Returns the headers of a part, with the digest of its content.
         func headers(_ part: Request.Part, _ content: BodySegment) throws(WherryError) -> [Headers.Field] {
             var headers = part.headers
             if let algorithm {
@@ -113,7 +114,7 @@ package enum UploadEngine {
         for (index, part) in parts.enumerated() {
             switch part.content {
             case .bytes(let bytes):
-                // A plain field is no content of its own.
+                // A plain field gets no digest, since it is not a file.
                 let isFile = part.fileName != nil
                 try form.addBytes(
                     part.name, bytes, fileName: part.fileName, contentType: part.contentType,
@@ -130,7 +131,7 @@ package enum UploadEngine {
                     part.name, stream, length: length, fileName: part.fileName,
                     contentType: part.contentType, headers: part.headers.fields)
             case .image:
-                // Those that are missing were skipped, as asked.
+                // A missing picture was skipped as requested.
                 guard let picture = pictures[index] else { continue }
                 try form.addBytes(
                     picture.fieldName, picture.bytes, fileName: picture.fileName,
@@ -143,7 +144,7 @@ package enum UploadEngine {
             .source(body), contentType: form.contentType, isReplayable: stream == nil)
     }
 
-    /// The client's and the request's parameters as fields of a form (U9).
+    /// Returns the parameters of the client and the request as form fields (U9).
     package static func fields(
         of request: Request, _ settings: ClientSettings, _ options: OptionTable
     ) throws(WherryError) -> [(name: String, value: String?)] {
@@ -155,10 +156,10 @@ package enum UploadEngine {
         }
     }
 
-    /// Encodes the pictures on the workers, several at a time, and makes the form of them.
+    /// Encodes the pictures on the workers, several concurrently, then creates the form.
     ///
-    /// One broken picture fails the upload before a byte is sent; every picture is told of, and
-    /// the others' outcomes stand.
+    /// An unreadable picture fails the upload before any byte is sent. The outcome of every picture
+    /// is reported, including those of the successfully encoded ones.
     package static func encode(
         _ request: Request, for transfer: RequestTransfer,
         _ done: @escaping @Sendable ([ImageOutcome], Result<PreparedBody, WherryError>) -> Void
