@@ -49,7 +49,7 @@ enum BodyDigest {
         }
     }
 
-    /// Returns the digest of a body, or of no bytes if there is no body. Returns `nil` for a
+    /// Returns the digest of a body; without a body, the digest of zero bytes. Returns `nil` for a
     /// streamed body, or if `isStopped` returns true.
     ///
     /// Reads the whole body, so call it on a worker. Throws the error of reading a file.

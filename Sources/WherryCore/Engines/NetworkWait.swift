@@ -52,7 +52,7 @@ final class NetworkWait: Sendable {
             if isOver { monitor.center.cancelWait(id) }
             return true
         } catch {
-            // If the wait was cancelled meanwhile, `body` has been called.
+            // After a cancel in the meantime, `body` has already been called.
             return state.withLock { state in
                 defer { state.body = nil }
                 return state.body == nil

@@ -23,13 +23,13 @@ extension RequestTransfer {
 
     // MARK: Responses from the network
 
-    /// Asks the program what to do with a response whose headers have arrived. The body waits
-    /// meanwhile.
+    /// Asks the program what to do with a response whose headers have arrived. The body waits until
+    /// then.
     func ask(about head: ResponseHead, of exchange: Exchange) -> BodyDisposition {
         let isFirst = hops.withLock { state in
             guard case .none = state.headAnswer else { return false }
             state.headAnswer = .awaited
-            // The program knows the headers now, so a retry is no longer possible.
+            // The program now knows the headers, which rules out a retry.
             state.told = .head
             return true
         }
@@ -93,7 +93,7 @@ extension RequestTransfer {
         switch answer {
         case .none, .goesOn, .saved: return false
         case .awaited:
-            // The result is no longer needed.
+            // The exchange ended before the program decided.
             decision?.expire()
             return false
         case .ends(let outcome):

@@ -51,7 +51,7 @@ extension RequestTransfer {
             && (options[.retryUnsafeMethods] == 1 || ExchangeRequest.isIdempotent(method))
     }
 
-    /// Whether the body can be sent again, and no part of a response has been reported.
+    /// Whether the body can be replayed, and no part of a response has been reported.
     private var canSendAgain: Bool {
         hops.withLock { state in
             state.body.isReplayable && state.told != .head && state.delivered == 0

@@ -224,7 +224,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             ($0.outcomes, Self.progress($0), $0.reported)
         }
         let skips = UnreadableImages(options) == .skip
-        // Skipped pictures are reported, but are no failures unless no picture was sent.
+        // Skipped pictures are reported, but count as failures only if no picture was sent.
         let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
         let sent = images.first { $0.error == nil && $0.response != nil }
         let blamed = failed.first ?? (sent == nil ? images.first : nil)

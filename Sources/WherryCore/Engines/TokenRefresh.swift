@@ -32,7 +32,7 @@ package final class TokenRefresh: Sendable {
     /// The next step of a request that waited.
     package enum Outcome: Sendable {
         case replay(String)
-        /// Return the 401 response: there is no new token.
+        /// Return the 401 response, since the program has no new token.
         case giveUp
         /// Ask the program, since the request that asked was cancelled.
         case ask
@@ -68,8 +68,8 @@ package final class TokenRefresh: Sendable {
         }
     }
 
-    /// Resumes the waiting requests with the token that `take` returns; `nil` if there is no new
-    /// token. `take` sets the client's token.
+    /// Resumes the waiting requests with the token that `take` returns, or without one if it
+    /// returns `nil`. `take` sets the client's token.
     package func settle(_ take: () -> String?) {
         let (token, waiting) = state.withLock { state in
             let token = take()

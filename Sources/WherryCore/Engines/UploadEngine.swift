@@ -16,7 +16,7 @@ package enum UploadEngine {
         for part in parts { try Multipart.check(part.contentType, part.headers.fields) }
     }
 
-    /// Returns the stream for the parts that the caller writes; `nil` if there are no such parts.
+    /// Returns the stream for the parts that the caller writes; `nil` without such parts.
     package static func stream(for parts: [Request.Part]) throws(WherryError) -> StreamedBody? {
         var total: Int64?
         for part in parts {

@@ -1,26 +1,27 @@
-// Wherry: how long to wait before trying again
+// Wherry: the delay before a retry.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The waits between attempts, of requests and downloads alike: anything up to a bound that doubles
-/// from half a second to 30 seconds (DR15, "full jitter"), so that clients which failed together do
-/// not come back together.
+/// The delays between attempts of requests and downloads: a random delay up to a bound that doubles
+/// from half a second to 30 seconds (DR15, "full jitter"). The random part spreads the retries of
+/// clients that failed at the same time.
 package enum Backoff {
-    /// The longest wait, in nanoseconds, after so many attempts again: 0.5 s, 1 s, 2 s... 30 s.
+    /// Returns the longest delay after a number of retries, in nanoseconds: 0.5 s, 1 s, 2 s... 30
+    /// s.
     package static func bound(after retries: Int) -> Int64 {
         min(30_000_000_000, 500_000_000 << Int64(max(0, min(retries, 16))))
     }
 
-    /// A wait up to that bound, in nanoseconds.
+    /// Returns a random delay up to the bound, in nanoseconds.
     package static func delay(after retries: Int, _ random: inout SplitMix) -> Int64 {
         Int64(random.unit() * Double(bound(after: retries)))
     }
 }
 
-/// A small generator of random numbers (splitmix64), enough to spread waits.
+/// A small random number generator (splitmix64), sufficient to spread delays.
 package struct SplitMix: Sendable {
     package var state: UInt64
 
-    /// Begins at a seed; the same seed gives the same numbers.
+    /// Creates a generator from a seed. The same seed gives the same numbers.
     package init(state: UInt64) { self.state = state }
 
     package mutating func next() -> UInt64 {
@@ -31,6 +32,6 @@ package struct SplitMix: Sendable {
         return mixed ^ mixed >> 31
     }
 
-    /// From 0 up to but not 1.
+    /// Returns a number from 0 up to, but not including, 1.
     package mutating func unit() -> Double { Double(next() >> 11) / 9_007_199_254_740_992 }
 }

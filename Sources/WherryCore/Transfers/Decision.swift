@@ -1,57 +1,57 @@
-// Wherry: a question to the caller that holds a transfer until it is answered.
+// Wherry: a decision of the caller that a transfer waits for.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Which questions are asked. The raw values are those of `wherry_decision`.
+/// The decisions that the caller is asked for. The raw values are those of `wherry_decision`.
 package struct DecisionSet: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Before every attempt: send it as it is?
+    /// Whether to edit the request before each attempt.
     package static let adapt = DecisionSet(rawValue: 1)
-    /// Follow this redirect, and as which request?
+    /// Whether to follow a redirect, and with which request.
     package static let redirect = DecisionSet(rawValue: 2)
-    /// Who asks?
+    /// The credentials after a 401 response.
     package static let credentials = DecisionSet(rawValue: 4)
-    /// What becomes of the answer that this head begins?
+    /// Whether to continue, stop, or save the body, after the response headers.
     package static let head = DecisionSet(rawValue: 16)
-    /// Try again after this failure?
+    /// Whether to retry after a failure.
     package static let retry = DecisionSet(rawValue: 8)
-    /// Store this answer?
+    /// Whether to store a response.
     package static let store = DecisionSet(rawValue: 32)
-    /// Which token instead of the one that was answered with 401?
+    /// The new bearer token after a 401 response.
     package static let token = DecisionSet(rawValue: 64)
-    /// What follows in a chain? Not asked for by a client or request: every chain asks it.
+    /// The next step of a chain. Always asked for by chains; clients and requests cannot set it.
     package static let next = DecisionSet(rawValue: 128)
-    /// The response in place of the network. Not for a client or request to ask for: a rule of a
-    /// stub asks it.
+    /// The response in place of the network. Asked for by a rule of a stub; clients and requests
+    /// cannot set it.
     package static let respond = DecisionSet(rawValue: 256)
     package static let all: DecisionSet = [
         .adapt, .redirect, .credentials, .retry, .head, .store, .token,
     ]
 }
 
-/// One question. Answered once: by the caller, by letting go of it, or by time.
+/// A decision of the caller. Made once: by the caller, by releasing the object, or on timeout.
 package final class Decision: Sendable {
     package enum Kind: Sendable {
-        /// The request about to go out, to be edited.
+        /// The request about to be sent, which may be edited.
         case adapt(Request)
-        /// The redirect's answer, and the request that would follow it, with the absolute target.
+        /// The redirect response, and the request that would follow it, with its absolute URL.
         case redirect(Response, Request)
-        /// The 401, what it calls the place it guards, how credentials for it are sent, and how often
-        /// this transfer has asked before.
+        /// The 401 response, its realm, the scheme of the credentials, and how often this transfer
+        /// has asked before.
         case credentials(Response, realm: String, Credentials.Scheme, before: Int)
-        /// The head of the answer, and where its body may be saved to.
+        /// The response headers, and the information needed to save the body.
         case head(Response, BodyPlace)
-        /// What went wrong, with the answer if there is one, and how many attempts went before.
+        /// The error, with the response if there is one, and the number of earlier attempts.
         case retry(WherryError, retries: Int)
-        /// The answer that is about to be stored.
+        /// The response to be stored.
         case store(Response)
-        /// The 401 that the client's bearer token was answered with.
+        /// The 401 response to the client's bearer token.
         case token(Response)
-        /// What the step of a chain brought that has ended; `nil` at the beginning.
+        /// The result of the previous step of a chain; `nil` at the beginning.
         case next(GroupAnswer.Member?)
         /// The complete request that the program responds to in place of the network.
         case respond(StubQuestion)
@@ -72,27 +72,27 @@ package final class Decision: Sendable {
     }
 
     package enum Answer: Sendable {
-        /// Nobody said anything: the rules.
+        /// Apply the default.
         case standard
         /// Send this request, before an attempt or after a redirect.
         case adapted(Request)
         case follow(Bool)
         case credentials(Credentials)
-        /// Whether to store it, and without which header fields.
+        /// Whether to store the response, and the headers to leave out.
         case store(Bool, without: [String])
-        /// Save the body there.
+        /// Save the body to this file.
         case save(DownloadTarget)
-        /// Whether to try again, and after how many nanoseconds; `nil` for the usual wait.
+        /// Whether to retry, and the delay in nanoseconds; `nil` for the default delay.
         case again(Bool, after: Int64?)
-        /// The client's bearer token from now on; `nil`: there is none.
+        /// Set the client's bearer token; `nil` if the caller has no new one.
         case token(String?)
-        /// This step follows.
+        /// Continue the chain with this step.
         case next(RequestGroup.Member)
-        /// The chain is done.
+        /// End the chain.
         case stop
         /// End the transfer with this error.
         case fail(WherryError)
-        /// End the transfer with this sentence.
+        /// End the transfer with this message.
         case refuse(String)
     }
 
@@ -107,7 +107,7 @@ package final class Decision: Sendable {
 
     deinit { resolve(.standard) }
 
-    /// Gives the answer. Fails if there has been one, or the time for it is over.
+    /// Makes the decision. Throws if it has already been made, or timed out.
     package func answer(_ answer: Answer) throws(WherryError) {
         guard resolve(answer) else {
             throw expired.withLock { $0 }
@@ -116,8 +116,8 @@ package final class Decision: Sendable {
         }
     }
 
-    /// Asks the program for the response to a request, which it gives to the question itself. The
-    /// timeouts of the request limit the wait.
+    /// Creates a decision by which the program responds to a request; the program passes the
+    /// response to `question`. The timeouts of the request limit the wait.
     package static func respond(to question: StubQuestion) -> Decision {
         Decision(.respond(question)) { answer in
             if case .refuse(let message) = answer {
@@ -128,7 +128,7 @@ package final class Decision: Sendable {
         }
     }
 
-    /// The time is over: the default holds.
+    /// Ends the wait on timeout or cancel. The default applies.
     package func expire() {
         expired.withLock { $0 = true }
         resolve(.standard)

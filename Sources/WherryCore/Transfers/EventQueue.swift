@@ -1,16 +1,16 @@
-// Wherry: events kept until somebody reads them.
+// Wherry: a queue of events for readers.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A completion queue: transfers put events in, threads read them, a descriptor tells of them.
+/// A completion queue: transfers add events, threads read them, and a descriptor signals them.
 ///
-/// The descriptor is readable exactly while events wait: it is written under the lock when the
-/// queue stops being empty, and cleared under the lock when it becomes so. It is made when first
-/// asked for, so that who waits in the queue itself pays no system call for it.
+/// The descriptor is readable exactly while events wait. It is signalled under the lock when the
+/// queue becomes non-empty, and cleared under the lock when it becomes empty. It is created on
+/// first use, so that readers without it need no system calls for it.
 package final class EventQueue: TransferObserver {
-    /// The one PROGRESS event of a transfer that waits.
+    /// The one waiting progress event of a transfer.
     private struct WaitingProgress {
         var position: UInt64
         /// Whether no other event of the transfer came after it.
@@ -20,21 +20,23 @@ package final class EventQueue: TransferObserver {
     private struct State {
         var ring = EventRing()
         var progress: [UInt64: WaitingProgress] = [:]
-        /// Those whose end has not been told yet, in no order; each knows its place.
+        /// The transfers that have not reported their end, in no order. Each stores its index.
         var transfers: [Transfer] = []
         var signal: EventFD?
         var waiting = 0
-        /// Records of logs that wait, and how many found no room since the last one that did.
+        /// The number of waiting log records, and of those dropped since the last one that was
+        /// added.
         var logs = 0
         var lostLogs: Int64 = 0
-        /// Whether the transfers are of more than one client.
+        /// Whether the transfers belong to several clients.
         var isMixed = false
-        /// The transport that a reader turns while it waits.
+        /// The transport that a reader drives while it waits.
         var driven: (any Transport)?
-        /// The last wait did so, and the next is expected to.
+        /// Whether the last reader drove the transport, so that the next one is expected to do so
+        /// too.
         var isAttended = false
         var isClosed = false
-        /// What those do who put events in and are no transfers, when it is closed.
+        /// Functions to call on close, for event sources that are not transfers.
         var closers: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
     private let state = Monitor(State())
@@ -64,20 +66,21 @@ package final class EventQueue: TransferObserver {
         put(QueueEvent(event, of: transfer))
     }
 
-    /// Whoever reads event after event turns the transport itself, as long as it does.
+    /// A thread that reads events in a loop drives the transport itself.
     package var wake: Wake { state.withLock { $0.isAttended } ? .soon : .now }
 
-    /// Puts an event of a background job in. `false` if the queue is closed.
+    /// Adds an event of a background job. Returns `false` if the queue is closed.
     ///
-    /// - Parameter key: of this job and this reader; not that of a transfer.
+    /// - Parameter key: A key for this job and this reader, distinct from those of transfers.
     func tell(_ event: TransferEvent, job: String, key: UInt64, userData: UInt) -> Bool {
         put(QueueEvent(event, job: job, key: key, userData: userData))
     }
 
-    /// Whether it was freed.
+    /// Whether the queue has been closed.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Has something done when it is freed; at once if it was. The last one counts for each object.
+    /// Registers a function to call on close; calls it at once if the queue is closed. Replaces an
+    /// earlier function for the same object.
     func whenClosed(_ object: AnyObject, _ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.closers[ObjectIdentifier(object)] = body }
@@ -86,12 +89,13 @@ package final class EventQueue: TransferObserver {
         if !isOpen { body() }
     }
 
-    /// Ends a wait: puts an event of no transfer in.
+    /// Wakes a reader by adding an event without a transfer.
     package func wake(userData: UInt) throws(WherryError) {
         guard put(QueueEvent(userData: userData)) else { throw Self.closedError }
     }
 
-    /// Cancels the transfers with this user data whose end has not been told. Returns how many.
+    /// Cancels the transfers with this user data that have not reported their end. Returns their
+    /// number.
     package func cancel(userData: UInt) throws(WherryError) -> Int {
         let (isOpen, found) = state.withLock { state in
             (!state.isClosed, state.transfers.filter { $0.userData == userData })
@@ -101,23 +105,23 @@ package final class EventQueue: TransferObserver {
         return found.count
     }
 
-    /// Puts news of the network in; `false` once the queue is closed.
+    /// Adds a change of reachability. Returns `false` if the queue is closed.
     @discardableResult
     package func tell(_ news: Reachability.Change, from source: AnyObject, userData: UInt) -> Bool {
         put(QueueEvent(news, from: source, userData: userData))
     }
 
-    /// Puts in what happened to a list of pages; nothing once the queue is closed.
+    /// Adds an event of a list of pages. No effect if the queue is closed.
     package func tell(_ page: PageEvent, userData: UInt) {
         put(QueueEvent(page, userData: userData))
     }
 
-    /// Puts in that a client is at work, or no longer; `false` once the queue is closed.
+    /// Adds a change of an activity indicator. Returns `false` if the queue is closed.
     func tell(_ change: ActivityChange, userData: UInt) -> Bool {
         put(QueueEvent(change, userData: userData))
     }
 
-    /// Drops what waits of a source of news.
+    /// Removes the waiting events of a reachability monitor.
     package func drop(from source: AnyObject) {
         let dropped = state.withLock { state in
             let dropped = state.ring.remove { $0.source === source }
@@ -130,13 +134,13 @@ package final class EventQueue: TransferObserver {
     private struct Outcome {
         var isOpen = false
         var wakes = false
-        /// What a reader sleeps in.
+        /// The transport in which a reader sleeps.
         var transport: (any Transport)?
         var dropped: AnyObject?
     }
 
-    /// `false` if the queue is closed. What is dropped is let go of outside the lock, since that
-    /// may run a transfer's code.
+    /// Adds an event. Returns `false` if the queue is closed. Replaced events are released outside
+    /// the lock, since that may run code of a transfer.
     @discardableResult
     private func put(_ event: QueueEvent) -> Bool {
         let result = state.withLock { state -> Outcome in
@@ -152,7 +156,7 @@ package final class EventQueue: TransferObserver {
         return result.isOpen
     }
 
-    /// Returns what has to be let go of.
+    /// Adds an event. Returns the object to release outside the lock.
     private static func add(_ event: QueueEvent, to state: inout State) -> AnyObject? {
         let id = event.key
         guard id != 0 else {
@@ -166,7 +170,7 @@ package final class EventQueue: TransferObserver {
                 return nil
             }
             if old.isLast { return state.ring.replace(at: old.position, with: event) }
-            // What came in between must stay before it: it moves to the end.
+            // Keep the order: the new progress comes after the events in between.
             let dropped = state.ring.replace(at: old.position, with: nil)
             state.progress[id] = WaitingProgress(position: state.ring.append(event))
             return dropped
@@ -193,11 +197,11 @@ package final class EventQueue: TransferObserver {
 
     // MARK: Logs
 
-    /// So many records of logs wait at most, so that a reader who does not read costs no more.
+    /// The maximum number of waiting log records, to bound the memory if nothing is read.
     package static let mostLogs = 1000
 
-    /// Puts a record of a log in. Where there is no room it is counted instead, and the next one
-    /// that finds some comes after a record that says how many are missing.
+    /// Adds a log record. If too many log records wait, drops and counts the record; a record with
+    /// the number of lost records is added before the next one that fits.
     ///
     /// - Returns: `false` if the queue is closed.
     package func put(_ record: LogRecord, userData: UInt) -> Bool {
@@ -223,13 +227,13 @@ package final class EventQueue: TransferObserver {
 
     // MARK: Reading
 
-    /// A descriptor that is readable while events wait.
+    /// Returns a descriptor that is readable while events wait.
     package func descriptor() throws(WherryError) -> Int32 {
         do {
             return try state.withLock { state throws(SystemError) -> Int32 in
                 if state.isClosed { return -1 }
                 if let signal = state.signal { return signal.descriptor }
-                // Who watches the descriptor does not wait here.
+                // A reader that watches the descriptor does not wait here.
                 state.isAttended = false
                 let signal = try EventFD()
                 if state.ring.count > 0 { signal.signal() }
@@ -241,14 +245,15 @@ package final class EventQueue: TransferObserver {
         }
     }
 
-    /// How many events wait.
+    /// The number of waiting events.
     package var count: Int { state.withLock { $0.ring.count } }
 
-    /// Takes up to `limit` events; waits for the first of them.
+    /// Takes up to `limit` events; waits for the first one.
     ///
-    /// - Parameter timeout: in nanoseconds of real time; 0 only looks, `nil` waits for ever.
-    /// - Returns: none if the time ran out.
-    /// - Throws: `state` once the queue is closed, also to those who wait in it.
+    /// - Parameter timeout: The timeout in nanoseconds of real time; 0 does not wait, `nil` waits
+    ///   forever.
+    /// - Returns: The events; empty on timeout.
+    /// - Throws: `state` if the queue is closed, even during the wait.
     package func read(_ limit: Int, timeout: Int64?) throws(WherryError) -> [QueueEvent] {
         var events: [QueueEvent] = []
         try wait(timeout) { state in
@@ -261,14 +266,14 @@ package final class EventQueue: TransferObserver {
         return events
     }
 
-    /// Takes one event; `nil` if the time ran out.
+    /// Takes one event; returns `nil` on timeout.
     package func next(timeout: Int64?) throws(WherryError) -> QueueEvent? {
         var event: QueueEvent?
         try wait(timeout) { event = Self.take(from: &$0) }
         return event
     }
 
-    /// Runs `take` once there is something to take; not at all when the time ran out.
+    /// Runs `take` once events are available; never on timeout.
     private func wait(_ timeout: Int64?, _ take: (inout State) -> Void) throws(WherryError) {
         func attempt(_ state: inout State) -> Bool? {
             if state.isClosed { return false }
@@ -310,8 +315,8 @@ package final class EventQueue: TransferObserver {
         if found == false { throw Self.closedError }
     }
 
-    /// The transport that a reader who would have to wait may turn meanwhile: that of all the
-    /// transfers, unless somebody else reads, or the descriptor is watched.
+    /// Returns the transport that a waiting reader may drive: that of all transfers. Returns `nil`
+    /// if another thread reads, or if the descriptor is in use.
     private static func beginDriving(_ state: inout State) -> (any Transport)? {
         guard state.driven == nil, !state.isMixed, state.waiting == 0, state.signal == nil else {
             return nil
@@ -329,7 +334,7 @@ package final class EventQueue: TransferObserver {
 
     // MARK: Closing
 
-    /// Cancels the transfers bound to it and drops what waits; those who wait in it are told.
+    /// Closes the queue: cancels its transfers, drops waiting events, and wakes the readers.
     package func close() {
         let (transfers, waiting, transport, closers) = state.update { state in
             state.isClosed = true
@@ -343,7 +348,7 @@ package final class EventQueue: TransferObserver {
             return rest
         }
         transport?.lookAgain()
-        // First the verdict, so that a question that is dropped does not carry its transfer on.
+        // Cancel first, so that the default of a dropped decision does not continue its transfer.
         for transfer in transfers { transfer.cancel() }
         for closer in closers { closer() }
         withExtendedLifetime(waiting) {}

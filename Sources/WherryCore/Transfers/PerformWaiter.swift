@@ -1,10 +1,10 @@
-// Wherry: a thread that waits for one transfer.
+// Wherry: a blocking wait for a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Catches the end of a transfer for a thread that waits for it.
+/// Receives the end of a transfer for a thread that waits for it.
 package final class PerformWaiter: TransferObserver {
     private let outcome = Monitor<TransferOutcome?>(nil)
 
@@ -13,16 +13,16 @@ package final class PerformWaiter: TransferObserver {
     package func transfer(_ transfer: Transfer, did event: TransferEvent) {
         guard case .done(let outcome) = event else { return }
         self.outcome.update { $0 = outcome }
-        // It may have come from a worker, while the one who waits sleeps in the transport.
+        // The event may come from a worker while the waiting thread sleeps in the transport.
         transfer.client.transport.lookAgain()
     }
 
-    /// The thread that waits turns the transport.
+    /// The waiting thread drives the transport.
     package var wake: Wake { .never }
 
     package var isDone: Bool { outcome.withLock { $0 != nil } }
 
-    /// The end, waited for so many nanoseconds of real time; `nil` when they ran out.
+    /// Waits for the end, for at most `timeout` nanoseconds of real time. Returns `nil` on timeout.
     package func wait(on client: Client, timeout: Int64?) -> TransferOutcome? {
         let start = SystemClock.shared.now()
         let transport = client.transport

@@ -1,10 +1,10 @@
-// Wherry: how far several transfers have come together.
+// Wherry: the combined progress of several transfers.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sum of what several transfers have to tell, in which each can be exchanged for what it tells
-/// now: of very many only those that move have to be looked at again.
+/// The sum of the progress of several transfers. Each part can be replaced, so that of many
+/// transfers only those with new progress are read again.
 package struct ProgressSum: Sendable {
-    // Wide enough that what was added can be taken out again, whatever it was.
+    // 128 bits, so that any value that was added can be subtracted again.
     private var completed: Int128 = 0
     private var decoded: Int128 = 0
     private var total: Int128 = 0
@@ -12,7 +12,7 @@ package struct ProgressSum: Sendable {
     private var wire: Int128 = 0
     private var speed: Int128 = 0
     private var count = 0
-    /// How many do not know their total, and how many know their speed.
+    /// The number of parts with unknown total, and with known speed.
     private var unknownTotals = 0
     private var knownSpeeds = 0
 
@@ -20,7 +20,7 @@ package struct ProgressSum: Sendable {
 
     package mutating func add(_ part: Progress) { change(part, by: 1) }
 
-    /// Takes out what was added just so.
+    /// Subtracts a part that was added with exactly these values.
     package mutating func remove(_ part: Progress) { change(part, by: -1) }
 
     private mutating func change(_ part: Progress, by sign: Int) {
@@ -37,8 +37,8 @@ package struct ProgressSum: Sendable {
         }
     }
 
-    /// The total is unknown if one of them is, or if there are none. The time left is what is missing
-    /// at the speed of all together.
+    /// The sum. Its total is unknown if that of any part is, or without parts. The remaining time
+    /// is estimated from the combined speed.
     package var progress: Progress {
         var progress = Progress()
         progress.completed = Int64(clamping: completed)
@@ -56,7 +56,7 @@ package struct ProgressSum: Sendable {
 }
 
 extension Progress {
-    /// The sum of several, as ``ProgressSum`` has it.
+    /// Creates the sum of several parts; see ``ProgressSum``.
     package init(sumOf parts: [Progress]) {
         var sum = ProgressSum()
         for part in parts { sum.add(part) }

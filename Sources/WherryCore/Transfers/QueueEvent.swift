@@ -1,31 +1,33 @@
-// Wherry: one event in a completion queue.
+// Wherry: an event in a completion queue.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What happened to a transfer, waiting to be read or in a reader's hands. Letting go of it lets
-/// a stream go on and a question take its default.
+/// An event of a transfer, in the queue or held by a reader. Releasing the event lets a stream
+/// continue and applies the default of an unanswered decision.
 package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarded by its user
-    /// `nil` for what `wake` puts in.
+    /// The transfer; `nil` for other events.
     package let transfer: Transfer?
     package let event: TransferEvent?
-    /// News of the network, and who put them in.
+    /// A change of reachability.
     package let news: Reachability.Change?
+    /// The object that reported the change.
     package let source: AnyObject?
-    /// What happened to a list of pages; it is its own source.
+    /// An event of a list of pages; stored in `source`.
     package var page: PageEvent? { transfer == nil ? (source as? PageNews)?.event : nil }
-    /// Whether a client is at work; the same.
+    /// A change of a client's activity indicator; stored in `source`.
     package var activity: ActivityChange? {
         transfer == nil ? (source as? ActivityNews)?.change : nil
     }
     package let userData: UInt
-    /// The background job that it is about, where it is about one.
+    /// The background job of the event; `nil` for other events.
     package let job: String?
-    /// Whose progress only the newest counts of; 0 for what belongs to nothing.
+    /// The key of an object whose older progress events are replaced by newer ones; 0 for other
+    /// events.
     let key: UInt64
-    /// A record of a client's log, with its text as C reads it.
+    /// A log record, with its text in the form for C.
     package let log: (record: LogRecord, text: Bytes)?
-    /// What the reader wants to keep as long as the event; the reader guards it.
+    /// An object that the reader keeps as long as the event. Guarded by the reader.
     package var attachment: AnyObject?
 
     package init(_ event: TransferEvent, of transfer: Transfer) {
@@ -39,9 +41,9 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         key = transfer.id
     }
 
-    /// An event of a background job.
+    /// Creates an event of a background job.
     ///
-    /// - Parameter key: of this job and this reader; not that of a transfer.
+    /// - Parameter key: A key for this job and this reader, distinct from those of transfers.
     init(_ event: TransferEvent, job: String, key: UInt64, userData: UInt) {
         transfer = nil
         self.event = event
@@ -53,7 +55,7 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         self.key = key
     }
 
-    /// News of a monitor.
+    /// Creates an event for a change of reachability.
     package init(_ news: Reachability.Change, from source: AnyObject, userData: UInt) {
         transfer = nil
         event = nil
@@ -65,7 +67,7 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         key = 0
     }
 
-    /// An indicator of activity is to be shown or hidden.
+    /// Creates an event for a change of an activity indicator.
     init(_ activity: ActivityChange, userData: UInt) {
         transfer = nil
         event = nil
@@ -77,7 +79,7 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         key = 0
     }
 
-    /// An event of a list of pages.
+    /// Creates an event of a list of pages.
     package init(_ page: PageEvent, userData: UInt) {
         transfer = nil
         event = nil
@@ -89,7 +91,7 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         key = 0
     }
 
-    /// An event of no transfer.
+    /// Creates an event without a transfer, to wake a reader.
     package init(userData: UInt) {
         transfer = nil
         event = nil
@@ -101,7 +103,7 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
         key = 0
     }
 
-    /// An event of a log.
+    /// Creates an event for a log record.
     package init(_ record: LogRecord, userData: UInt) {
         transfer = nil
         event = nil
@@ -114,28 +116,26 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
     }
 }
 
-/// Few events are of a client's activity, and fewer of lists of pages: those of transfers have no
-/// room for them.
+/// Holds the value of a rare kind of event, to keep the events of transfers small.
 private final class ActivityNews: Sendable {
     let change: ActivityChange
 
     init(_ change: ActivityChange) { self.change = change }
 }
 
-/// The same of lists of pages.
+/// Holds an event of a list of pages, for the same reason.
 private final class PageNews: Sendable {
     let event: PageEvent
 
     init(_ event: PageEvent) { self.event = event }
 }
 
-/// Events in order, in memory that is used again and again. Each has a position that stays its
-/// own while it waits.
+/// A queue of events that reuses its memory. An event keeps its position while it waits.
 struct EventRing {
     private var slots: [QueueEvent?] = Array(repeating: nil, count: 16)
     private var first: UInt64 = 0
     private var end: UInt64 = 0
-    /// How many wait; emptied places do not count.
+    /// The number of waiting events, without empty slots.
     private(set) var count = 0
 
     private func index(_ position: UInt64) -> Int {
@@ -153,7 +153,7 @@ struct EventRing {
         return position
     }
 
-    /// Puts another event in a waiting one's place, or none. Returns the one that was there.
+    /// Replaces or removes the event at a position. Returns the previous event.
     mutating func replace(at position: UInt64, with event: QueueEvent?) -> QueueEvent? {
         guard position >= first, position < end else { return nil }
         let index = index(position)
@@ -177,7 +177,7 @@ struct EventRing {
         return nil
     }
 
-    /// Takes out all that fit, and returns them.
+    /// Removes the events that match, and returns them.
     mutating func remove(where fits: (QueueEvent) -> Bool) -> [QueueEvent] {
         var removed: [QueueEvent] = []
         for position in first..<end {

@@ -1,12 +1,12 @@
-// Wherry: bytes per second over the last five seconds.
+// Wherry: the speed of a transfer over the last five seconds.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Turns counts and times into a speed (DR28). Pauses are left out by starting anew.
+/// Computes a speed from byte counts and times (DR28). Call `restart` after a pause.
 package struct SpeedMeter: Sendable {
     private static let window: Int64 = 5_000_000_000
-    /// What a server announces may be any number: more than this is not told from it.
+    /// An upper bound, since a server may announce any length.
     private static let most = 9e15
     private var samples: [(time: Instant, bytes: Int64)] = []
 
@@ -22,7 +22,7 @@ package struct SpeedMeter: Sendable {
 
     package mutating func restart() { samples.removeAll() }
 
-    /// `nil` before there are two samples.
+    /// The speed; `nil` before there are two samples.
     package var bytesPerSecond: Int64? {
         guard let first = samples.first, let last = samples.last else { return nil }
         let span = last.time.since(first.time)
@@ -30,7 +30,8 @@ package struct SpeedMeter: Sendable {
         return Int64(min(Double(last.bytes &- first.bytes) / (Double(span) / 1e9), Self.most))
     }
 
-    /// The time for the rest at the present speed; `nil` if the speed is unknown or 0.
+    /// Returns the time for the remaining bytes at the current speed; `nil` if the speed is unknown
+    /// or 0.
     package func remaining(_ bytes: Int64) -> Duration? {
         guard let speed = bytesPerSecond, speed > 0 else { return nil }
         return .milliseconds(Int64(min(Double(max(0, bytes)) / Double(speed) * 1000, Self.most)))

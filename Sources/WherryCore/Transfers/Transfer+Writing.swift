@@ -1,14 +1,15 @@
-// Wherry: handing over a body while it is sent.
+// Wherry: streamed request bodies.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension Transfer {
-    /// Hands over more of a streamed body, and returns how many bytes were taken.
+    /// Writes more bytes of a streamed body, and returns the number of bytes accepted.
     ///
-    /// - Throws: `busy` if the buffer is full, and nothing was taken; `wrong_state` if the body is
-    ///   not a streamed one, is finished, would be longer than announced, or the transfer has ended.
+    /// - Throws: `busy` if the buffer is full and no byte was accepted; `wrong_state` if the body
+    ///   is not streamed, is finished or would be longer than announced, or if the transfer has
+    ///   ended.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(WherryError) -> Int {
         let stream = try openStream()
         guard unsafe !bytes.isEmpty else { return 0 }
@@ -24,25 +25,24 @@ extension Transfer {
         return taken
     }
 
-    /// Says that the streamed body has no more bytes. Fewer than announced fail the transfer.
+    /// Ends the streamed body. The transfer fails if fewer bytes were written than announced.
     ///
-    /// - Throws: `wrong_state` if the body is not a streamed one, or the transfer has ended before all
-    ///   bytes were written. Of all that were announced a server may answer to the last one before
-    ///   this word comes, and that is well.
+    /// - Throws: `wrong_state` if the body is not streamed, or if the transfer ended before all
+    ///   bytes were written. Does not throw if all announced bytes were written: a server may
+    ///   respond to the last byte before this call.
     package func finishWriting() throws(WherryError) {
         let stream = try streamedBody()
         if !stream.isWhole { try checkOpen() }
         stream.finish()
     }
 
-    /// Whether a streamed body is to be written from its first byte again: the server wanted to know
-    /// who asks, or redirected, and the bytes have gone. What is written before ``rewindWriting()`` is
-    /// `busy`.
+    /// Whether the streamed body must be written again from its first byte, after a 401 response or
+    /// a redirect. Until ``rewindWriting()`` is called, writes throw `busy`.
     package var wantsRewind: Bool { (self as? RequestTransfer)?.stream?.wantsRewind ?? false }
 
-    /// Says that what is written from now on is the body from its first byte.
+    /// Starts writing the body again from its first byte.
     ///
-    /// - Throws: `wrong_state` where nobody wants it.
+    /// - Throws: `wrong_state` unless ``wantsRewind`` is true.
     package func rewindWriting() throws(WherryError) {
         guard try openStream().beginAgain() else {
             throw WherryError(.wrongState, "The body is not to be written again")

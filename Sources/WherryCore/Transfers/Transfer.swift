@@ -1,13 +1,13 @@
-// Wherry: work in flight.
+// Wherry: a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 import WherryTransport
 
-/// A request, upload or download on its way. Made by a client; known by an id that is unique in
-/// the process. Every member may be used from any thread.
-public class Transfer: @unchecked Sendable {  // what changes is under `life`, or the subclass's lock
+/// A request, upload or download, created by a client. Its id is unique in the process.
+/// Thread-safe.
+public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subclass's lock
     /// The kinds of transfers. The raw values are those of `wherry_transfer_kind`.
     public enum Kind: Int32, Sendable {
         case request = 1
@@ -17,11 +17,11 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         case group = 4
     }
 
-    /// Unique in the process; never 0.
+    /// The identifier of the transfer; unique in the process, never 0.
     public let id: UInt64
-    /// What it does.
+    /// The kind of the transfer.
     public let kind: Kind
-    /// What was asked for, as it was given.
+    /// The request as the caller passed it.
     public let request: Request
     package let userData: UInt
     package let client: Client
@@ -33,19 +33,20 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     private struct Life {
         var cycle = TransferLifecycle()
-        /// Events being told now, by any thread.
+        /// The number of events being reported now, by any thread.
         var telling = 0
-        /// The end, if it came while another event was being told: it is told after that one.
+        /// The outcome, if the transfer ended while an event was being reported; reported after
+        /// that event.
         var outcome: TransferOutcome?
     }
 
     private static let lastID = Atomic<UInt64>(0)
     private let life = Lock(Life())
-    /// The log was told that it is suspended.
+    /// Whether the pause has been logged.
     let wasToldSuspended = Atomic(false)
-    /// Its place in the client's pool, under the pool's lock.
+    /// The index in the client's pool, guarded by the pool's lock.
     var poolIndex = 0
-    /// Its place in the queue that hears of it, under the queue's lock.
+    /// The index in the event queue of the observer, guarded by the queue's lock.
     var queueIndex = 0
 
     package init(
@@ -65,39 +66,39 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         deadline = total == 0 ? .never : started.advanced(by: .milliseconds(total))
     }
 
-    /// The method as it is sent.
+    /// The method as sent.
     public var method: String { request.effectiveMethod }
-    /// The absolute URL of the present hop, of a download the one it started with; "?..." stands for
-    /// a query, which may hold secrets.
+    /// The absolute URL of the current hop; for a download, its first URL. "?..." replaces a query,
+    /// which may contain secrets.
     public var url: String { request.url }
-    /// The absolute URL without parameters, which `TransferMatch.url` finds it by.
+    /// The absolute URL without parameters, for `TransferMatch.url`.
     package final var address: String {
         let base = try? settings.base(named: request.base)
         let url = try? RequestPlanner.target(request.url, base: base, options: options)
         return url?.text ?? request.url
     }
-    /// The request's tag.
+    /// The tag of the request.
     public var tag: String? { request.tag }
-    /// What the program gave the request to carry.
+    /// The request's `userInfo` value.
     public var userInfo: (any Sendable)? { request.userInfo }
-    /// A download's destination.
+    /// The destination of a download; `nil` for other transfers.
     public var path: String? { nil }
-    /// Where it stands now.
+    /// The current state.
     public var state: TransferState { life.withLock { $0.cycle.state } }
-    /// How far it has come; of an ended one how far it came.
+    /// The current progress, or the final one after the end.
     public var progress: Progress { Progress() }
-    /// Whether its progress changes only where the observer is told that it is moving.
+    /// Whether the observer is told when the progress changes; see ``TransferObserver``.
     package var tellsMoves: Bool { false }
-    /// The pictures of an upload in the order of adding, as they stand now. Empty while those of one
-    /// form are being encoded, and for other transfers.
+    /// The pictures of an upload in the order of adding, with their current outcomes. Empty while
+    /// the pictures of a single form are being encoded, and for other transfers.
     public var images: [ImageOutcome] { [] }
 
     // MARK: Verbs
 
-    /// Stops reading and sending. Repeating it, or after the end, changes nothing.
+    /// Pauses the transfer. No effect if it is paused or has ended.
     ///
-    /// A download's journal is durable when this returns; do not call it where a transfer is told
-    /// of, since it waits for the disk.
+    /// A download's journal is durable when this call returns. The call waits for the disk, so do
+    /// not call it from an observer.
     public func pause() {
         guard life.withLock({ $0.cycle.pause() }) else { return noteIdle("suspend") }
         applyPause()
@@ -105,7 +106,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         emit(.state(.paused, reason: nil))
     }
 
-    /// Goes on after a pause.
+    /// Resumes the transfer after a pause.
     public func resume() {
         let state = life.withLock { $0.cycle.resume() ? $0.cycle.state : nil }
         guard let state else { return noteIdle("resume") }
@@ -114,14 +115,16 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         emit(.state(state, reason: nil))
     }
 
-    /// Ends it with `cancelled`, unless it has ended. A resumable partial is kept.
+    /// Ends the transfer with `cancelled`, unless it has ended. Keeps a partial file that can be
+    /// resumed.
     public final func cancel() { cancel(discarding: false) }
 
-    /// Cancels it and deletes its partial; after a kept cancel or failure deletes what was kept.
+    /// Cancels the transfer and deletes its partial file, even after the transfer has ended.
     public final func discard() { cancel(discarding: true) }
 
-    /// What waits, a request for a connection and a download for its turn, goes behind what has this
-    /// priority, -100 to 100; without effect on what runs or has ended. Throws `bad_value` for another.
+    /// Changes the priority, -100 to 100: of a request that waits for a connection, or of a
+    /// download that waits for its turn. It is placed behind others of the same priority. No effect
+    /// on a transfer that is running or has ended. Throws `bad_value` for other values.
     package final func setPriority(_ priority: Int64) throws(WherryError) {
         try Option.priority.check(priority, in: .request)
         applyPriority(Int8(clamping: priority))
@@ -134,29 +137,29 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
 
     // MARK: For subclasses
 
-    /// Starts the work; called once.
+    /// Starts the transfer. Called once.
     ///
-    /// - Parameter wake: who carries it out, if nobody turns the transport.
+    /// - Parameter wake: The thread to use if no thread drives the transport.
     package func begin(wake: Wake) {}
-    /// Brings the work in line with ``isPaused``, which may have changed again meanwhile.
+    /// Applies the current value of ``isPaused``, which may have changed again.
     package func applyPause() {}
-    /// Brings the work in line with another priority.
+    /// Applies a new priority.
     package func applyPriority(_ priority: Int8) {}
-    /// Brings about the end; `finish` must follow.
+    /// Cancels the work. `finish` must follow.
     package func performCancel(discarding: Bool) {}
 
-    /// Tells what is to be told after the end.
+    /// Writes the log records that follow the end.
     package func noteAfterEnd() {}
-    /// Whom it asks first; what it does is counted for that host. `nil` where that is left to its
-    /// parts.
+    /// The origin of the first URL, for the counters of that host; `nil` if the parts are counted
+    /// instead.
     package var origin: Origin? { nil }
 
     package final var isCancelled: Bool { life.withLock { $0.cycle.isCancelled } }
     package final var isPaused: Bool { life.withLock { $0.cycle.state == .paused } }
     package final var isFinal: Bool { life.withLock { $0.cycle.isFinal } }
 
-    /// Brings what is part of this transfer in line with it. Of two verbs at once the later one
-    /// counts: so it is looked at again when they have been told.
+    /// Pauses or resumes the parts of this transfer like the transfer. Checks again afterwards, so
+    /// that the later of two concurrent calls wins.
     final func align(_ parts: [Transfer]) {
         var isDone = false
         while !isDone {
@@ -168,14 +171,15 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         }
     }
 
-    /// Another activity begins. Says so where the caller can see it.
+    /// Changes the state beneath a pause. Reports the new state if the caller can see it, unless
+    /// `quiet`.
     package final func become(_ state: TransferState, reason: ErrorReason? = nil, quiet: Bool = false)
     {
         let visible = life.withLock { $0.cycle.become(state) }
         if visible && !quiet { emit(.state(state, reason: reason)) }
     }
 
-    /// Shows a state that the subclass has decided, pauses included. Says so unless `quiet`.
+    /// Sets a state that the subclass has decided, including pauses. Reports it unless `quiet`.
     package final func show(
         _ state: TransferState, reason: ErrorReason? = nil, quiet: Bool = false
     ) {
@@ -184,7 +188,7 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         if isNew && !quiet { emit(.state(state, reason: reason)) }
     }
 
-    /// Tells an event, unless the end has come. No lock is held while it is told.
+    /// Reports an event, unless the transfer has ended. Holds no lock while the observer runs.
     package final func emit(_ event: TransferEvent) {
         let isWanted = life.withLock { life in
             guard !life.cycle.isFinal else { return false }
@@ -206,7 +210,8 @@ public class Transfer: @unchecked Sendable {  // what changes is under `life`, o
         if let outcome { tellEnd(outcome) }
     }
 
-    /// The end: the one final event, after every other. Later calls change nothing.
+    /// Ends the transfer. The final event is reported once, after all others. Later calls have no
+    /// effect.
     package final func finish(_ outcome: TransferOutcome) {
         let mayTell = life.withLock { life in
             guard life.cycle.finish(outcome.state) else { return false }

@@ -1,99 +1,100 @@
-// Wherry: what happens to a transfer, as values.
+// Wherry: the events of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Where a transfer stands. The raw values are those of `wherry_state`.
+/// The state of a transfer. The raw values are those of `wherry_state`.
 public enum TransferState: Int32, Sendable {
-    /// Waits for its turn. Goes to any other.
+    /// Waiting for its turn. Can change to any other state.
     case queued = 1
     case running = 2
-    /// For a retry, or an answer to a question.
+    /// Waiting for a retry, or for the result of a callback.
     case waiting = 3
     case paused = 4
-    /// From byte 0 again; passed through on the way to running.
+    /// Starting again from byte 0; followed by `running`.
     case restarted = 5
     case verifying = 6
-    /// Final, like the two that follow.
+    /// Final, like the two states that follow.
     case done = 7
     case failed = 8
     case cancelled = 9
-    /// A background job whose agent died; goes to queued when another agent takes it up.
+    /// A background job whose agent died. Changes to `queued` when another agent takes over.
     case interrupted = 10
 
-    /// Whether nothing follows.
+    /// Whether the state is final.
     public var isFinal: Bool { self == .done || self == .failed || self == .cancelled }
 }
 
-/// How far a transfer has come.
+/// The progress of a transfer.
 public struct Progress: Sendable, Hashable {
-    /// Bytes sent or received, from the start of the file or body. Of an answer in a coding such as
-    /// gzip they are those on the wire, and of a body that is coded on its way those before that:
-    /// their number is the one that is known beforehand.
+    /// The number of bytes sent or received, counted from the start of the file or body. For a
+    /// compressed response, the bytes on the wire; for a request body that the client compresses,
+    /// the bytes before compression. Only those totals are known in advance.
     public var completed: Int64 = 0
-    /// The same bytes as the program gets them: more than `completed` where gzip is undone.
+    /// The number of bytes after decoding; greater than `completed` for a compressed response.
     public var decoded: Int64 { decodedCount ?? completed }
     package var decodedCount: Int64?
-    /// `nil` while unknown.
+    /// The total number of bytes; `nil` if unknown.
     public var total: Int64?
-    /// Already there when this run began.
+    /// The number of bytes that were present when this run began.
     public var resumedAt: Int64 = 0
-    /// Moved by this run, before decoding.
+    /// The number of bytes on the wire in this run, before decoding.
     public var wire: Int64 = 0
-    /// Over the last five seconds; `nil` before there is a figure.
+    /// The speed over the last five seconds; `nil` if unknown.
     public var bytesPerSecond: Int64?
-    /// `nil` while unknown.
+    /// The estimated remaining time; `nil` if unknown.
     public var remaining: Duration?
-    /// Goes up, and `completed` back to 0, when the server's file changed.
+    /// The number of times that the file changed on the server, which resets `completed` to 0.
     public var generation = 0
-    /// How many transfers these figures are of: 1, of a group how many members it has.
+    /// The number of transfers in these figures: 1, or the number of members of a group.
     public var count: Int { Int(memberCount) }
-    /// Of a group, how many of its members have ended.
+    /// The number of ended members of a group.
     public var ended: Int { Int(endedCount) }
     package var memberCount: Int32 = 1
     package var endedCount: Int32 = 0
 
-    /// Nothing moved, and nothing known.
+    /// Creates a progress of 0 bytes with an unknown total.
     public init() {}
 
-    /// Whether more bytes moved than an earlier report had.
+    /// Returns whether the progress differs from an earlier report.
     func hasMoved(since earlier: Progress?) -> Bool {
         guard let earlier else { return true }
         return completed != earlier.completed || total != earlier.total || wire != earlier.wire
             || decodedCount != earlier.decodedCount
     }
 
-    /// 0...1, or `nil` while the total is unknown.
+    /// The completed fraction, 0...1; `nil` if the total is unknown.
     public var fraction: Double? {
         guard let total else { return nil }
         return total == 0 ? 1 : min(1, Double(completed) / Double(total))
     }
 }
 
-/// What became of one picture of an upload.
+/// The outcome of one picture of an upload.
 public struct ImageOutcome: Sendable {
-    /// Its place in the order of adding.
+    /// The index of the picture in the order of adding.
     public var index: Int
-    /// The name or path that the program gave, or else the name in the form. The same in success and
-    /// failure.
+    /// The name or path that the program gave, or otherwise the name in the form. The same on
+    /// success and failure.
     public var fileName: String
-    /// -1 if it is not known.
+    /// The size of the original in bytes; -1 if unknown.
     public var originalBytes: Int64
-    /// What is sent for it; -1 if it did not get so far.
+    /// The number of bytes to send for the picture; -1 if the picture was not encoded.
     public var encodedBytes: Int64
-    /// In pixels as it is sent; 0 if it did not get so far.
+    /// The width in pixels as sent; 0 if the picture was not encoded.
     public var width = 0
-    /// In pixels as it is sent; 0 if it did not get so far.
+    /// The height in pixels as sent; 0 if the picture was not encoded.
     public var height = 0
-    /// libjpeg's quality, 1 to 100, that it was coded anew with; `nil` for PNG and where the coded
-    /// picture is the one that came.
+    /// The libjpeg quality used for encoding, 1 to 100; `nil` for PNG, and if the original bytes
+    /// are sent.
     public var quality: Int?
-    /// Sent of the body of its own request; -1 where it has none (``Request/separateImages``).
+    /// The number of body bytes sent in the picture's separate request; -1 without such a request
+    /// (``Request/separateImages``).
     public var sentBytes: Int64 = -1
-    /// The answer to its own request, where it has one and got one.
+    /// The response to the picture's separate request; `nil` if there is none.
     public var response: Response?
-    /// Why it did not get through.
+    /// Why the picture was not sent; `nil` on success.
     public var error: WherryError?
 
     package init(
@@ -108,12 +109,12 @@ public struct ImageOutcome: Sendable {
     }
 }
 
-/// One piece of a streamed body. The stream goes on when it is let go of.
+/// A piece of a streamed body. Releasing the piece lets the stream continue.
 package final class BodyPiece: Sendable {
     package let bytes: Bytes
-    /// Where the piece starts in the body.
+    /// The offset of the piece in the body.
     package let offset: Int64
-    /// `nil` where no stream waits for it.
+    /// The exchange that waits until the piece is released; `nil` if none does.
     private let exchange: Exchange?
 
     init(_ bytes: Bytes, offset: Int64, of exchange: Exchange?) {
@@ -125,13 +126,13 @@ package final class BodyPiece: Sendable {
     deinit { exchange?.consumed() }
 }
 
-/// How a transfer ended.
+/// The outcome of a transfer.
 package struct TransferOutcome: Sendable {
     package var response: Response?
     package var error: WherryError?
-    /// Where a finished download lies.
+    /// The path of a finished download.
     package var path: String?
-    /// Its digests, as far as they were computed.
+    /// The computed digests of a download.
     package var digests: [DigestAlgorithm: [UInt8]] = [:]
 
     package init(response: Response? = nil, error: WherryError? = nil, path: String? = nil) {
@@ -146,35 +147,36 @@ package struct TransferOutcome: Sendable {
     }
 }
 
-/// Something an observer hears of.
+/// An event for the observer of a transfer.
 package enum TransferEvent: Sendable {
     case progress(Progress)
     case head(Response)
-    /// A stored answer, told before the network is asked.
+    /// A cached response, reported before the network request.
     case cached(Response)
     case body(BodyPiece)
-    /// A streamed request body has room for so many bytes, at this offset.
+    /// A streamed request body accepts `room` more bytes at this offset.
     case wantBody(offset: Int64, room: Int)
     case state(TransferState, reason: ErrorReason?)
     case image(ImageOutcome)
     case decision(Decision)
-    /// Exactly one, and the last.
+    /// The last event, sent exactly once.
     case done(TransferOutcome)
 }
 
-/// Hears of a transfer, on a thread of Wherry's; nothing here may block.
+/// Observes a transfer, on a thread of Wherry. The methods must not block.
 package protocol TransferObserver: AnyObject, Sendable {
-    /// The transfer is about to start. Throwing keeps it from starting, and nothing follows.
+    /// Called before the transfer starts. Throwing prevents the start, and no event follows.
     func willStart(_ transfer: Transfer) throws(WherryError)
-    /// Who carries out what is started for this observer, if nobody turns the transport.
+    /// The thread to use for this observer's transfers if no thread drives the transport.
     var wake: Wake { get }
     func transfer(_ transfer: Transfer, did event: TransferEvent)
-    /// Its progress is another, of a transfer that ``Transfer/tellsMoves``. Where it is moving it goes
-    /// on changing without a word, until this is called again or it ends.
+    /// Called when the progress of a transfer with ``Transfer/tellsMoves`` has changed. While
+    /// `isMoving`, the progress keeps changing without further calls, until the next call or the
+    /// end.
     func transfer(_ transfer: Transfer, isMoving: Bool)
-    /// The transfer waits for a free connection, or has one.
+    /// Called when the transfer begins or stops waiting for a free connection.
     func transfer(_ transfer: Transfer, waitsForConnection: Bool)
-    /// Whether what it hears of is a part of another transfer, and not counted by itself.
+    /// Whether the observed transfer is a part of another one, and not counted separately.
     var isPart: Bool { get }
 }
 

@@ -1,23 +1,23 @@
-// Wherry: what has ended of the transfers that have a tag in common.
+// Wherry: the progress of ended transfers by tag.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sums over ended members of groups, by tag (D29).
+/// The progress of the ended members of each group, by tag (D29).
 ///
-/// A group begins with the first transfer of its tag that starts while none is under way. So the sum
-/// over all its members, those that have ended among them, never goes back because one ends.
+/// A group begins when a transfer with its tag starts while no other one is running. The sum over
+/// all members includes those that have ended, so that it does not decrease when a member ends.
 package struct TransferGroups: Sendable {
     private struct Group: Sendable {
         var running = 0
-        /// Those that are through, and those of no path that are not.
+        /// The sum over completed members, and over failed members without a path.
         var ended: Progress?
         var count = 0
-        /// Downloads that failed, which may be started again, by their path.
+        /// Failed downloads by path, since the same download may start again.
         var broken: [String: Progress] = [:]
     }
-    /// So many groups without a member under way are remembered.
+    /// The number of groups without a running member to keep.
     package static let mostIdle = 256
     private var groups: [String: Group] = [:]
-    /// Groups without a member under way, the one that ended first in front.
+    /// The tags of groups without a running member, oldest end first.
     private var idle: [String] = []
 
     package init() {}
@@ -33,7 +33,7 @@ package struct TransferGroups: Sendable {
         groups[tag] = group
     }
 
-    /// - Parameter outcome: `nil` if it never started.
+    /// - Parameter outcome: The final state; `nil` if the transfer never started.
     package mutating func ended(
         _ tag: String, path: String?, _ progress: Progress, as outcome: TransferState?
     ) {
@@ -57,7 +57,8 @@ package struct TransferGroups: Sendable {
         if idle.count > Self.mostIdle { groups[idle.removeFirst()] = nil }
     }
 
-    /// What has ended of a group: sums whose sum is all of it, and how many transfers they are of.
+    /// Returns the progress of the ended members of a group, in parts to add, and the number of
+    /// ended members.
     package func ended(of tag: String) -> (parts: [Progress], count: Int) {
         guard let group = groups[tag] else { return ([], 0) }
         return (

@@ -1,7 +1,7 @@
-// Wherry: the states of a transfer, and which follows which.
+// Wherry: the state machine of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The life of one transfer, as a value. Every verb answers whether it changed anything.
+/// The state of one transfer. A value. Its methods return whether they changed anything.
 package struct TransferLifecycle: Sendable {
     /// The state beneath a pause. queued -> running or final; running -> waiting, verifying or
     /// final; waiting -> running or final; verifying -> running or final.
@@ -17,7 +17,7 @@ package struct TransferLifecycle: Sendable {
 
     package var isFinal: Bool { activity.isFinal }
 
-    /// Carries on with another activity; nothing leaves a final state.
+    /// Changes the state beneath a pause. No effect in a final state.
     package mutating func become(_ state: TransferState) -> Bool {
         guard !activity.isFinal, !state.isFinal, state != .paused, state != activity else {
             return false
@@ -26,7 +26,7 @@ package struct TransferLifecycle: Sendable {
         return !isPaused
     }
 
-    /// Takes over a state from one who keeps pauses himself.
+    /// Sets a state of a subclass that handles pauses itself.
     package mutating func show(_ state: TransferState) -> Bool {
         guard !activity.isFinal, !state.isFinal, state != self.state else { return false }
         isPaused = state == .paused
@@ -46,14 +46,14 @@ package struct TransferLifecycle: Sendable {
         return true
     }
 
-    /// Asks for an end; the end itself is `finish`.
+    /// Marks the transfer as cancelled; `finish` ends it.
     package mutating func cancel() -> Bool {
         guard !activity.isFinal, !isCancelled else { return false }
         isCancelled = true
         return true
     }
 
-    /// The one final step.
+    /// Sets the final state.
     package mutating func finish(_ state: TransferState) -> Bool {
         guard !activity.isFinal, state.isFinal else { return false }
         activity = state

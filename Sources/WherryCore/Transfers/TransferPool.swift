@@ -1,20 +1,21 @@
-// Wherry: every transfer of a client that has not ended.
+// Wherry: the transfers of a client that have not ended.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Which transfers are meant.
+/// A selection of transfers.
 public enum TransferMatch: Sendable {
-    /// A snapshot: what starts later is not touched.
+    /// All current transfers; later ones are not affected.
     case all
-    /// Any method and parameters; joined with the base as a request's URL is.
+    /// Transfers of this URL with any method and parameters. A relative URL is resolved against the
+    /// base URL.
     case url(String)
-    /// Those of any of these URLs.
+    /// Transfers of any of these URLs.
     case urls([String])
     case tag(String)
-    /// The exact request, by `Client.identifier(of:)`.
+    /// Transfers of exactly this request; see `Client.identifier(of:)`.
     case identifier(String)
-    /// A download's destination.
+    /// The download with this destination.
     case path(String)
     case id(UInt64)
 }
@@ -22,10 +23,10 @@ public enum TransferMatch: Sendable {
 /// The transfers of one client, by id (M1).
 package final class TransferPool: Sendable {
     private struct State {
-        /// In no order; each knows its place, so that a busy client pays for no hashing. Those
-        /// that have ended stay until they are through with telling so.
+        /// In no order; each transfer stores its index, which avoids hashing. Transfers remain
+        /// until they have reported their end.
         var transfers: [Transfer] = []
-        /// What has ended of those with a tag.
+        /// The progress of ended transfers, by tag.
         var groups = TransferGroups()
         var waiters = 0
         var isClosed = false
@@ -34,7 +35,7 @@ package final class TransferPool: Sendable {
 
     package init() {}
 
-    /// `false` if the client takes nothing new.
+    /// Adds a transfer. Returns `false` if the client is closed.
     package func add(_ transfer: Transfer) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -45,9 +46,9 @@ package final class TransferPool: Sendable {
         }
     }
 
-    /// Takes one out that has told of its end, or never started.
+    /// Removes a transfer that has reported its end, or never started.
     ///
-    /// - Parameter outcome: how it ended; `nil` if it never started.
+    /// - Parameter outcome: The final state; `nil` if the transfer never started.
     package func remove(_ transfer: Transfer, _ outcome: TransferState? = nil) {
         let last = transfer.tag == nil ? Progress() : transfer.progress
         let mustTell = state.withLock { state in
@@ -68,26 +69,27 @@ package final class TransferPool: Sendable {
         if mustTell { state.notify() }
     }
 
-    /// Nothing new from now on.
+    /// Rejects new transfers from now on.
     package func close() { state.withLock { $0.isClosed = true } }
 
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// How many have not ended.
+    /// The number of transfers that have not ended.
     package var count: Int {
         state.withLock { $0.transfers }.reduce(0) { $1.isFinal ? $0 : $0 + 1 }
     }
 
-    /// All that it knows just now, in no order.
+    /// All transfers in the pool, in no order.
     var all: [Transfer] { state.withLock { $0.transfers } }
 
-    /// Those that have not ended, by id.
+    /// Returns the matching transfers that have not ended, ordered by id.
     package func matching(_ matches: (Transfer) -> Bool) -> [Transfer] {
         let all = state.withLock { $0.transfers }
         return all.filter { !$0.isFinal && matches($0) }.sorted { $0.id < $1.id }
     }
 
-    /// The sum over those with a tag, those that have ended among them.
+    /// Returns the combined progress of the transfers with a tag, including ended ones, and their
+    /// number.
     package func progress(ofGroup tag: String) -> (progress: Progress, count: Int) {
         let (running, ended) = state.withLock { state in
             (state.transfers.filter { $0.tag == tag }, state.groups.ended(of: tag))
@@ -105,17 +107,17 @@ package final class TransferPool: Sendable {
         return index < state.transfers.count && state.transfers[index] === transfer
     }
 
-    /// Waits until none that matches is left, its final event told.
+    /// Waits until all matching transfers have reported their final event.
     ///
-    /// - Parameter timeout: nanoseconds of real time; `nil` waits for ever.
-    /// - Returns: `false` when the time ran out.
+    /// - Parameter timeout: The timeout in nanoseconds of real time; `nil` waits forever.
+    /// - Returns: `false` on timeout.
     package func wait(timeout: Int64?, _ matches: (Transfer) -> Bool) -> Bool {
         state.withLock { $0.waiters += 1 }
         defer { state.withLock { $0.waiters -= 1 } }
         let clock = SystemClock.shared
         let limit = timeout.map { clock.now().advanced(by: max(0, $0)) }
         while true {
-            // What matches is found out without the lock: it may ask each for its URL.
+            // Match without the lock, since matching may read a transfer's URL.
             var pending = state.withLock { $0.transfers }.filter(matches)
             guard !pending.isEmpty else { return true }
             let left = limit.map { max(0, $0.since(clock.now())) }
