@@ -4,7 +4,8 @@
 import WherrySystem
 import WherryTransport
 
-/// A running chain: one step at a time, with a callback after each that adds the next steps (R35).
+/// A running chain. Runs one step at a time, and asks a callback for the next steps after each one
+/// (R35).
 package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
         /// Added steps that have not begun, in reverse order.
@@ -12,8 +13,8 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         /// The current step. Pause and cancel act on it once it is started; it retains this object.
         var current: Transfer?
         var isStarted = false
-        /// The step to begin next. It begins when the start of the previous step returns, however
-        /// quickly that step ended, so that many short steps need no deep stack.
+        /// The step to begin next. It begins after the start of the previous step has returned,
+        /// even if that step has already ended, so that many short steps need no deep stack.
         var next: RequestGroup.Member?
         var isAdvancing = false
         /// The number of steps that began, and that ended.
@@ -118,7 +119,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         }
     }
 
-    /// Begins steps as long as there is a next one. The caller has marked itself as advancing.
+    /// Begins steps while there is a next one. The caller has set `isAdvancing`.
     private func advance() {
         while true {
             let step = work.withLock { work -> (member: RequestGroup.Member, index: Int)? in

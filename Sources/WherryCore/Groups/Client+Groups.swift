@@ -1,13 +1,13 @@
-// Wherry: starting groups of requests.
+// Wherry: the start of request groups.
 // SPDX-License-Identifier: Apache-2.0
 
 extension Client {
-    /// Starts a group. Throws errors of any member that are detectable now; nothing has started
-    /// then.
+    /// Starts a group. Throws if an error of any member is detectable before the start; no member
+    /// is started then.
     ///
     /// - Parameters:
     ///   - keepsAnswers: Whether the transfer's `answer` contains the responses of the members.
-    ///   - willBegin: Called when nothing can fail any more, before the first event.
+    ///   - willBegin: Called before the first event, once the start can no longer fail.
     package func send(
         _ group: RequestGroup, keepsAnswers: Bool, observer: any TransferObserver,
         userData: UInt = 0, willBegin: (CompoundTransfer) -> Void = { _ in }
@@ -58,7 +58,7 @@ extension Client {
             return try makeTransfer(
                 request, settings: settings, observer: observer, userData: member.userData)
         case .group(let group):
-            // The steps of chains are known only later.
+            // The depth of chain steps is known only now.
             guard parent.level + group.depth <= RequestGroup.mostDepth else { throw .tooDeepGroups }
             return try makeGroup(
                 group, level: parent.level + 1, settings: settings,

@@ -1,16 +1,16 @@
-// Wherry: a transfer that consists of transfers.
+// Wherry: the base class of groups and chains.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// The common part of groups and chains. Members are ordinary transfers that the client manages and
-/// the observer sees. The end of the whole is reported after theirs.
+/// The base class of groups and chains. Their members are ordinary transfers that the client
+/// manages and the observer sees. The end of the group is reported after the end of its members.
 package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses guard what they add
     package let group: RequestGroup
     /// Whether to keep the results of members until the end.
     let keepsAnswers: Bool
-    /// The nesting depth in other groups.
+    /// The nesting depth within other groups.
     let level: Int
 
     init(
@@ -116,7 +116,7 @@ private final class MemberObserver: TransferObserver {
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         parent.observer.transfer(transfer, did: event)
-        // A group that is a member forwards the events of its own members through here.
+        // The events of nested members pass through here too.
         guard transfer.observer === self, case .done(let outcome) = event else { return }
         parent.memberEnded(index, transfer, outcome)
     }

@@ -27,11 +27,11 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     private struct Child {
         let transfer: Transfer
-        /// The part of the member in the sum.
+        /// The progress of the member that is included in the sum.
         var told: Progress
-        /// The read that the part belongs to.
+        /// The number of the read that updated the progress.
         var look = 0
-        /// Whether pause and cancel can act on it.
+        /// Whether pause and cancel can act on the member.
         var isStarted = false
     }
 
@@ -138,7 +138,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
                 if isStopping { child.cancel() }
                 if isPaused { align([child]) }
             } catch {
-                // Its members retain it until they end, but they never begin.
+                // The members of a nested group retain it until they end, but they never begin.
                 (child as? CompoundTransfer)?.abandon()
                 memberEnded(index, child, TransferOutcome(error: error))
             }
@@ -203,7 +203,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
     }
 
     package override func applyPriority(_ priority: Int8) {
-        // In their order, which decides between equal priorities.
+        // In the order of adding, which decides between equal priorities.
         let members = work.withLock { work in
             group.members.indices.compactMap { work.running[$0]?.transfer }
         }

@@ -1,4 +1,4 @@
-// Wherry: a group of requests to send together.
+// Wherry: a group of requests.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A group of requests, sent concurrently (R34) or one after another (R35), that ends as one
@@ -8,7 +8,7 @@
 ///     for id in ids { group.add(Request("items/\(id)")) }
 ///     let items = try await client.send(group).responses
 ///
-/// A value type, like ``Request``: sending takes a snapshot. A member may be another group.
+/// A value type, like ``Request``: sending copies the group. A member may be another group.
 public struct RequestGroup: Sendable {
     /// The effect of a failed member on the others. The raw values are `wherry_group_policy`'s.
     public enum Policy: Int32, Sendable, Hashable, CaseIterable {
@@ -88,8 +88,8 @@ public struct RequestGroup: Sendable {
     }
 }
 
-/// The results of a group, in the order in which its members were added; those of a chain in step
-/// order.
+/// The results of a group, in the order in which its members were added. The results of a chain are
+/// in step order.
 public struct GroupAnswer: Sendable {
     /// The result of a member.
     public enum Member: Sendable {

@@ -1,4 +1,4 @@
-// Wherry: a request shared by several callers.
+// Wherry: a request that several callers share.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -7,7 +7,7 @@ import WherryTransport
 /// A running request and the callers that wait for its response. Observes the request for all of
 /// them.
 final class Flight: TransferObserver {
-    /// True, so that the activity count includes the callers instead.
+    /// True, since the activity count includes the callers instead.
     var isPart: Bool { true }
     private let table: FlightTable
 
@@ -24,13 +24,13 @@ final class Flight: TransferObserver {
         case .progress:
             for member in table.members(of: self) { member.emit(event) }
         case .decision:
-            // One program responds for all.
+            // One response serves all callers.
             table.members(of: self).first?.emit(event)
         case .head, .cached, .body, .wantBody, .image: break
         }
     }
 
-    /// Handles that the request is sent, perhaps after a wait.
+    /// Called when the request is sent, perhaps after a wait.
     func goesOn() {
         for member in table.members(of: self) { member.become(.running, quiet: true) }
     }

@@ -1,17 +1,17 @@
-// Wherry: equality of requests.
+// Wherry: the key of requests that share a response.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// Everything that could affect the server or the caller. Two requests share a response only if all
-/// of it is equal (R33).
+/// All properties of a request that may affect the server or the caller. Two requests share a
+/// response only if all of these are equal (R33).
 struct FlightKey: Hashable, Sendable {
     private let method: String
     private let url: String
-    /// The base URLs after the first one.
+    /// The additional base URLs.
     private let bases: [String]
-    /// The only header that the transport writes.
+    /// The value of `User-Agent`, the only header that the transport adds.
     private let userAgent: String
     /// The headers of the request, the client and the cookie jar, as sent.
     private let fields: [String]

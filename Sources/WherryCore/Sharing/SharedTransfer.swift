@@ -1,19 +1,19 @@
-// Wherry: a caller's part in a shared request.
+// Wherry: the transfer of one caller of a shared request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
-/// A transfer that waits for the response to an equal request, or sends the request for others too
+/// A transfer that shares the response of an equal request, or sends the request for others too
 /// (R33). Its caller sees an ordinary transfer with separate events, end and timeout.
 package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded by `part`
     private struct Part {
-        /// The transfer that sends: its own until an equal one is found.
+        /// The transfer that sends the request: its own until an equal one is found.
         var leader: RequestTransfer
-        /// The shared request, once begun.
+        /// The shared request; `nil` before the start.
         var flight: Flight?
         var wasCancelled = false
-        /// The error of the last caller to leave, which ends together with the request.
+        /// The error of the last caller to leave, reported when the request has ended.
         var farewell: WherryError?
     }
     private let part: Lock<Part>
@@ -77,7 +77,8 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
                 "The transfer with \(origin?.text ?? url) was not over in the total time allowed"))
     }
 
-    /// Ends this caller's part. The last caller to leave ends the request, and ends with it.
+    /// Ends the transfer of this caller. The last caller to leave cancels the request and ends with
+    /// it.
     private func leave(_ error: WherryError) {
         let (flight, leader) = part.withLock { ($0.flight, $0.leader) }
         guard let flight else { return }
@@ -112,7 +113,7 @@ extension Client {
         observer: any TransferObserver, userData: UInt
     ) throws(WherryError) -> SharedTransfer? {
         let flight = Flight(flights)
-        // The timeout applies per caller.
+        // The timeout applies to each caller separately.
         var sent = request
         sent.set(.totalTimeout, 0)
         let leader = try makeRequest(sent, settings: settings, observer: flight)
