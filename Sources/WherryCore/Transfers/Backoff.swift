@@ -5,8 +5,8 @@
 /// from half a second to 30 seconds (DR15, "full jitter"). The random part spreads the retries of
 /// clients that failed at the same time.
 package enum Backoff {
-    /// Returns the longest delay after a number of retries, in nanoseconds: 0.5 s, 1 s, 2 s... 30
-    /// s.
+    /// Returns the longest delay after a number of retries, in nanoseconds: from 0.5 s, doubled up
+    /// to 30 s.
     package static func bound(after retries: Int) -> Int64 {
         min(30_000_000_000, 500_000_000 << Int64(max(0, min(retries, 16))))
     }

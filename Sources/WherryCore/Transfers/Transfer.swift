@@ -87,7 +87,7 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
     public var state: TransferState { life.withLock { $0.cycle.state } }
     /// The current progress, or the final one after the end.
     public var progress: Progress { Progress() }
-    /// Whether the observer is told when the progress changes; see ``TransferObserver``.
+    /// Whether the transfer reports progress changes by ``TransferObserver/transfer(_:isMoving:)``.
     package var tellsMoves: Bool { false }
     /// The pictures of an upload in the order of adding, with their current outcomes. Empty while
     /// the pictures of a single form are being encoded, and for other transfers.

@@ -11,7 +11,7 @@ package struct TransferGroups: Sendable {
         /// The sum over completed members, and over failed members without a path.
         var ended: Progress?
         var count = 0
-        /// Failed downloads by path, since the same download may start again.
+        /// Failed downloads by path; removed when the same download restarts.
         var broken: [String: Progress] = [:]
     }
     /// The number of groups without a running member to keep.
