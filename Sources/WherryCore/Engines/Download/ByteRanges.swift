@@ -1,30 +1,30 @@
-// Wherry: which bytes of a file are there
+// Wherry: sets of byte ranges in a file
 // SPDX-License-Identifier: Apache-2.0
 
 /// A set of byte positions, kept as ascending half-open ranges with gaps between them.
 package struct ByteRanges: Hashable, Sendable {
-    /// Ascending, not empty, neither overlapping nor touching.
+    /// In ascending order, nonempty, and neither overlapping nor adjacent.
     package private(set) var ranges: [Range<Int64>] = []
 
     package init() {}
 
-    /// The union of some ranges in any order. Empty ones count for nothing.
+    /// Creates the union of ranges in any order. Ignores empty ranges.
     package init(_ ranges: some Sequence<Range<Int64>>) {
         for range in ranges { insert(range) }
     }
 
     package var isEmpty: Bool { ranges.isEmpty }
 
-    /// How many bytes there are.
+    /// The number of bytes in the set.
     package var count: Int64 { ranges.reduce(0) { $0 &+ ($1.upperBound &- $1.lowerBound) } }
 
-    /// One past the last byte; 0 if there is none.
+    /// One past the last byte; 0 if the set is empty.
     package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
-    /// Adds a range, and merges what touches it.
+    /// Adds a range and merges overlapping and adjacent ranges.
     package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
-        // The usual case: the file grows at the end of its last piece.
+        // The usual case: the last range grows at its end.
         if let last = ranges.last, last.upperBound == range.lowerBound {
             ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
             return
@@ -40,7 +40,7 @@ package struct ByteRanges: Hashable, Sendable {
         ranges.replaceSubrange(first..<after, with: [lower..<upper])
     }
 
-    /// Forgets everything from `end` on.
+    /// Removes every byte at or after `end`.
     package mutating func clip(to end: Int64) {
         ranges = ranges.compactMap { range in
             guard range.lowerBound < end else { return nil }
@@ -48,7 +48,7 @@ package struct ByteRanges: Hashable, Sendable {
         }
     }
 
-    /// Whether every byte of the range is there; true for an empty one.
+    /// Returns whether every byte of the range is in the set. An empty range always is.
     package func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty
             || ranges.contains {
@@ -56,7 +56,7 @@ package struct ByteRanges: Hashable, Sendable {
             }
     }
 
-    /// The first run of missing bytes below `total`, or `nil` if nothing is missing.
+    /// Returns the first run of missing bytes below `total`, or `nil` if no byte is missing.
     package func firstGap(below total: Int64) -> Range<Int64>? {
         var start: Int64 = 0
         for range in ranges {
@@ -68,7 +68,7 @@ package struct ByteRanges: Hashable, Sendable {
         return start..<min(next, total)
     }
 
-    /// Every run of missing bytes below `total`, in order.
+    /// Returns every run of missing bytes below `total`, in ascending order.
     package func gaps(below total: Int64) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
         var start: Int64 = 0
@@ -82,8 +82,8 @@ package struct ByteRanges: Hashable, Sendable {
         return gaps
     }
 
-    /// The set with at most `limit` ranges: the smallest are left out, which claims less than
-    /// there is but never more.
+    /// Returns the set reduced to its `limit` largest ranges. The result never contains a byte that
+    /// is not in the set.
     package func limited(to limit: Int) -> ByteRanges {
         guard ranges.count > limit else { return self }
         let kept = ranges.sorted { $0.upperBound - $0.lowerBound > $1.upperBound - $1.lowerBound }

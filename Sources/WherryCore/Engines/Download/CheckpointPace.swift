@@ -1,58 +1,59 @@
-// Wherry: when a download's journal is written
+// Wherry: schedule of a download's checkpoints
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 /// Decides when the next checkpoint is due (DR20).
 ///
-/// A checkpoint follows within a second of the first byte that the journal does not have, or after
-/// a number of bytes. Responses and ranges never restart that second.
+/// A checkpoint is due one second after the first byte that is not in the journal, or after a
+/// number of bytes. New responses and ranges never restart that second.
 struct CheckpointPace: Sendable {
-    /// The time after which unrecorded bytes are due, in nanoseconds. No number of bytes is: a disk may
-    /// be too slow for it.
+    /// The time after which unrecorded bytes are due, in nanoseconds. A byte count alone does not
+    /// make them due, because the disk may be too slow for it.
     static let delay: Int64 = 1_000_000_000
 
-    /// When the first byte arrived that the journal does not have.
+    /// When the first byte arrived that is not in the journal.
     private var unrecordedSince: Instant?
     private var unrecorded: Int64 = 0
-    /// The number of checkpoints that were requested and are not durable yet.
+    /// The number of checkpoints that were requested but are not durable yet.
     private(set) var pending = 0
     private var begunAt: Instant?
-    /// How long the last checkpoint took.
+    /// How long the last checkpoint took, in nanoseconds.
     private var cost: Int64 = 0
 
-    /// When a checkpoint is due at the latest; `nil` if there is nothing to record.
+    /// The latest time for the next checkpoint; `nil` if there is nothing to record.
     var dueAt: Instant? { unrecordedSince?.advanced(by: Self.delay) }
 
-    /// Bytes arrived that a later run can use.
+    /// Records the arrival of bytes that a later run can use.
     mutating func note(_ count: Int64, at now: Instant) {
         unrecordedSince = unrecordedSince ?? now
         unrecorded &+= count
     }
 
-    /// The bytes so far are not wanted any more: a new generation begins.
+    /// Discards the unrecorded bytes because a new generation begins.
     mutating func forget() {
         unrecordedSince = nil
         unrecorded = 0
     }
 
-    /// A checkpoint was requested: it covers every byte so far.
+    /// Records that a checkpoint was requested. The checkpoint covers every byte so far.
     mutating func begin(at now: Instant?) {
         pending += 1
         begunAt = now
         forget()
     }
 
-    /// A checkpoint is durable.
+    /// Records that a checkpoint is durable.
     mutating func end(after duration: Int64) {
         pending = max(0, pending - 1)
         cost = duration
     }
 
-    /// Whether a checkpoint is due.
+    /// Returns whether a checkpoint is due.
     ///
-    /// - Parameter limit: the number of bytes after which one is due before its time. On a slow disk
-    ///   it takes more bytes, so that checkpoints use at most a fifth of the time.
+    /// - Parameter limit: The number of unrecorded bytes that makes a checkpoint due early. On a
+    ///   slow disk the checkpoint waits longer, so that checkpoints use at most a fifth of the
+    ///   time.
     func isDue(at now: Instant, after limit: Int64) -> Bool {
         guard pending == 0, let dueAt else { return false }
         if now >= dueAt { return true }

@@ -1,19 +1,19 @@
-// Wherry: what a download's machine wants done
+// Wherry: actions of the download state machine
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A request the machine wants sent, always to the original URL (DR10).
+/// A request to send, always to the original URL or a mirror, never to a redirect target (DR10).
 package struct DownloadRequest: Hashable, Sendable {
-    /// Numbers the requests of a run; what arrives is handed in under it.
+    /// The number of the request within the run. Response events carry the same number.
     package var attempt: Int
-    /// `nil`: the whole file.
+    /// The range to request; `nil` for the whole file.
     package var range: AskedRange?
-    /// 0 for the URL itself, else which of its mirrors.
+    /// 0 for the original URL, otherwise the number of the mirror.
     package var source = 0
 
-    /// The fields to send besides the caller's: Accept-Encoding always, Range with If-Range
-    /// (DR3) or If-Match (DR6).
+    /// The fields to send in addition to the caller's: always Accept-Encoding, and Range with
+    /// If-Range (DR3) or If-Match (DR6).
     package var fields: [(name: String, value: String)] {
         var fields = [(name: "Accept-Encoding", value: "identity")]
         if let range {
@@ -27,79 +27,83 @@ package struct DownloadRequest: Hashable, Sendable {
     }
 }
 
-/// A step to carry out, in the order given. Those marked *disk* go through one queue, first in,
-/// first out, after the bytes that were placed before them; each has one answer or
+/// A step that the machine requests. Actions are carried out in the given order.
+///
+/// Actions marked *disk* go through one first-in, first-out queue, after the writes that were
+/// placed before them. Each of them is followed by the listed event or by
 /// ``DownloadMachine/diskFailed(_:)``.
 package enum DownloadAction: Hashable, Sendable {
-    /// Sends a request. Its head, body and end are handed in under its attempt.
+    /// Sends a request. Its response headers, body and end are passed in under its attempt number.
     case send(DownloadRequest)
-    /// Sends a request for a further piece, on a connection of its own beside the others.
+    /// Sends a request for another segment on an additional connection.
     case sendSegment(DownloadRequest)
-    /// Ends the exchange of that attempt only.
+    /// Cancels only the exchange of that attempt.
     case stopSegment(Int)
-    /// Ends every exchange in flight; what still comes of it is ignored here. Bytes already
-    /// placed but not yet written are written first.
+    /// Cancels every exchange in flight and ignores their later events. Bytes that are already
+    /// placed are written first.
     case stop
-    /// Stops reading and keeps the connection: pausing what could not be resumed.
+    /// Stops reading but keeps the connection open. Pauses a download that cannot be resumed.
     case hold
-    /// Reads on after `hold`.
+    /// Continues reading after `hold`.
     case unhold
-    /// Asks for ``DownloadMachine/retryDue()`` after so many nanoseconds; the error is why.
+    /// Calls ``DownloadMachine/retryDue()`` after that many nanoseconds. The error is the reason.
     case wait(Int64, DownloadError)
-    /// The wait is off.
+    /// Cancels the wait.
     case stopWaiting
-    /// *Disk.* ``PartFile/begin(_:isJournaled:)``: empties the part for a new generation. No answer.
+    /// *Disk.* Calls ``PartFile/begin(_:isJournaled:)``: empties the partial file for a new
+    /// generation. No event follows.
     case begin(DownloadFacts, isJournaled: Bool)
-    /// *Disk.* ``PartFile/adopt(_:)``: what was learnt about the generation that goes on. No answer.
+    /// *Disk.* Calls ``PartFile/adopt(_:)``: records new facts about the generation that continues.
+    /// No event follows.
     case adopt(DownloadFacts)
-    /// *Disk.* ``PartFile/checkpoint()``. Answer: ``DownloadMachine/checkpointed()``.
+    /// *Disk.* Calls ``PartFile/checkpoint()``. Event: ``DownloadMachine/checkpointed()``.
     case checkpoint
-    /// *Disk.* ``PartFile/verify(_:length:isStopped:)``. Answer:
+    /// *Disk.* Calls ``PartFile/verify(_:length:isStopped:)``. Event:
     /// ``DownloadMachine/verified(_:)``.
     case verify([DigestAlgorithm], length: Int64)
-    /// Ends a verification that runs, soon; its answer still comes.
+    /// Stops a running verification soon. The event of the verification still follows.
     case stopVerifying
-    /// *Disk.* ``PartFile/publish(length:)``. Answer: ``DownloadMachine/published(_:)``.
+    /// *Disk.* Calls ``PartFile/publish(length:)``. Event: ``DownloadMachine/published(_:)``.
     case publish(length: Int64)
-    /// *Disk.* ``PartFile/close(keeping:)``. Answer: ``DownloadMachine/released(partialPath:)``, with
-    /// `nil` also where it throws.
+    /// *Disk.* Calls ``PartFile/close(keeping:)``. Event:
+    /// ``DownloadMachine/released(partialPath:)``, with `nil` also if the call throws.
     case release(keeping: Bool)
-    /// Tells the caller.
+    /// Reports an event to the caller.
     case report(DownloadReport)
-    /// The last action of all.
+    /// Ends the download. Always the last action.
     case finish(DownloadOutcome)
 }
 
-/// News for the caller.
+/// An event that the caller is told about.
 package enum DownloadReport: Hashable, Sendable {
     case state(TransferState)
-    /// The file goes on from this many bytes.
+    /// The download resumes at this number of bytes.
     case resumed(have: Int64)
     case restarted(RestartReason, generation: UInt32)
-    /// There was a journal, and it could not be used.
+    /// A journal exists but is unusable.
     case journalIgnored(Journal.Defect)
-    /// The file was there, whole.
+    /// The file is already complete.
     case alreadyComplete
-    /// On with the next mirror, because of that.
+    /// The download continues with the next mirror because of this error.
     case mirror(DownloadError)
 }
 
 /// How a download ended.
 package enum DownloadOutcome: Hashable, Sendable {
     case done(path: String)
-    /// The partial's path if one was kept.
+    /// The path of the partial file, if it was kept.
     case failed(DownloadError, partialPath: String?)
     case cancelled(partialPath: String?)
 }
 
-/// Where bytes that arrived belong.
+/// The position of received bytes in the file.
 package struct Placement: Hashable, Sendable {
-    /// How many of them, at the start, are there already.
+    /// The number of leading bytes to skip because the file already has them.
     package var skip = 0
-    /// How many of them, after those, are to be written. What is left over is not wanted.
+    /// The number of bytes to write after the skipped ones. The caller discards the rest.
     package var count = 0
-    /// Where the first of the `count` goes.
+    /// The file offset of the first of the `count` bytes.
     package var offset: Int64 = 0
-    /// What to do after these bytes were taken.
+    /// The actions to carry out after the bytes were taken.
     package var actions: [DownloadAction] = []
 }

@@ -1,9 +1,9 @@
-// Wherry: the digest a file must have
+// Wherry: expected digest of a file
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A digest of the whole file, promised by the caller or announced by the server.
+/// A digest of the whole file, given by the caller or sent by the server.
 package struct DownloadDigest: Hashable, Sendable {
     package enum Source: UInt8, Sendable {
         case caller = 0
@@ -11,10 +11,10 @@ package struct DownloadDigest: Hashable, Sendable {
         case reprDigest = 1
         /// The older Digest field (RFC 3230).
         case digest = 2
-        /// Content-MD5 of a 200 (RFC 1864).
+        /// The Content-MD5 field of a 200 response (RFC 1864).
         case contentMD5 = 3
 
-        /// What sentences call it.
+        /// The name for use in messages.
         package var name: String {
             switch self {
             case .caller: "the digest asked for"
@@ -29,7 +29,7 @@ package struct DownloadDigest: Hashable, Sendable {
     package var bytes: [UInt8]
     package var source: Source
 
-    /// `nil` if the bytes are not as many as the algorithm gives.
+    /// Creates a digest, or `nil` if the byte count does not match the algorithm.
     package init?(_ algorithm: DigestAlgorithm, _ bytes: [UInt8], source: Source = .caller) {
         guard bytes.count == algorithm.byteCount else { return nil }
         self.algorithm = algorithm
@@ -37,15 +37,15 @@ package struct DownloadDigest: Hashable, Sendable {
         self.source = source
     }
 
-    /// The digest that a request asks for.
+    /// Creates the digest that a request expects.
     package init?(_ expected: ExpectedDigest) {
         self.init(expected.algorithm, expected.value)
     }
 
-    /// A digest written by a person: hexadecimal digits in either case, or Base64.
+    /// Parses a digest written as hexadecimal digits in either case or as Base64.
     package init?(_ algorithm: DigestAlgorithm, text: String) {
         let text = DownloadHead.trimmed(text)
-        // 2n digits are never the Base64 of n bytes, so there is no doubt which one it is.
+        // 2n digits are never the Base64 form of n bytes, so the two forms cannot be confused.
         let isHex = text.utf8.count == 2 * algorithm.byteCount
         guard let bytes = isHex ? Hex.decode(text) : Base64.decode(text) else { return nil }
         self.init(algorithm, bytes)
@@ -53,22 +53,22 @@ package struct DownloadDigest: Hashable, Sendable {
 
     package var hex: String { Hex.encode(bytes) }
 
-    /// Whether the two cannot both be true of one file.
+    /// Returns whether the two digests cannot both belong to the same file.
     package func contradicts(_ other: DownloadDigest) -> Bool {
         algorithm == other.algorithm && bytes != other.bytes
     }
 }
 
-/// The fields by which servers announce digests.
+/// The response fields that carry digests.
 package enum DigestFields {
-    /// The digests of the whole file, the strongest algorithm first; what cannot be read or is
-    /// unknown is left out, as RFC 9530 wants it.
+    /// Returns the digests of the whole file, the strongest algorithm first. Ignores malformed and
+    /// unknown digests, as RFC 9530 requires.
     ///
     /// - Parameters:
-    ///   - reprDigest: lines of Repr-Digest, a dictionary of byte sequences:
-    ///     `sha-256=:BASE64:, sha-512=:BASE64:`.
-    ///   - digest: lines of Digest: `SHA-256=BASE64,md5=BASE64`.
-    ///   - contentMD5: Base64.
+    ///   - reprDigest: Values of Repr-Digest, a dictionary of byte sequences: `sha-256=:BASE64:,
+    ///     sha-512=:BASE64:`.
+    ///   - digest: Values of Digest: `SHA-256=BASE64,md5=BASE64`.
+    ///   - contentMD5: The value of Content-MD5, in Base64.
     package static func announced(reprDigest: [String], digest: [String], contentMD5: String?)
         -> [DownloadDigest]
     {
@@ -97,7 +97,7 @@ package enum DigestFields {
         {
             found.append(digest)
         }
-        // Sorting is stable only by hand: the newer field wins among equal algorithms.
+        // Swift's sort is not guaranteed to be stable: the newer field wins among equal algorithms.
         return found.sorted {
             ($1.algorithm.byteCount, $0.source.rawValue)
                 < ($0.algorithm.byteCount, $1.source.rawValue)

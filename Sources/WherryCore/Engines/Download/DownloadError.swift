@@ -1,13 +1,13 @@
-// Wherry: why a download ended without its file
+// Wherry: download errors
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// A failed download: a stable word, a sentence, and the numbers behind them.
+/// A failed download: a stable reason, a message, and details.
 package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible {
     package var reason: ErrorReason
-    /// One sentence, without secrets.
+    /// One sentence without secrets.
     package var message: String
     /// The errno, or 0.
     package var osCode: Int32 = 0
@@ -15,17 +15,17 @@ package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible
     package var status = 0
     /// The CURLcode, or 0.
     package var curlCode: Int32 = 0
-    /// With `no_space`: the bytes still wanted and those free, as far as they are known.
+    /// With `no_space`: the bytes still needed and the bytes free, if known.
     package var neededBytes: Int64?
     package var freeBytes: Int64?
-    /// With `checksum`: what was promised and what was read back, in hexadecimal digits.
+    /// With `checksum`: the expected and the actual digest, in hexadecimal digits.
     package var expectedDigest: String?
     package var actualDigest: String?
-    /// With `retry_later`: how long the server wants to be left alone, in seconds, and until when
-    /// since 1970.
+    /// With `retry_later`: the delay that the server requires, in seconds, and the time it ends, in
+    /// seconds since 1970.
     package var retryAfter: Int64?
     package var retryAt: Int64?
-    /// With `busy`: whether the other one downloads the same URL.
+    /// With `busy`: whether the other download has the same URL.
     package var isSameURL = false
 
     package init(_ reason: ErrorReason, _ message: String) {
@@ -35,7 +35,7 @@ package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible
 
     package var description: String { "\(reason.rawValue): \(message)" }
 
-    /// Whether a network that is gone brings it about.
+    /// Whether a network outage can cause this error.
     package var isOfNetwork: Bool {
         switch reason {
         case .resolve, .connect, .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled,
@@ -45,7 +45,7 @@ package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    /// Whether another attempt may succeed by itself (DR15).
+    /// Whether a retry may succeed (DR15).
     package var isTransient: Bool {
         switch reason {
         case .resolve, .connect, .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled,
@@ -58,7 +58,7 @@ package struct DownloadError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension DownloadError {
-    /// Trouble of an exchange, or of the client around it.
+    /// Converts an error of an exchange or of its client.
     package init(_ error: WherryError) {
         self.init(error.reasonWord, error.message)
         osCode = error.osCode
@@ -66,15 +66,15 @@ extension DownloadError {
         curlCode = error.curlCode
     }
 
-    /// Trouble with a file as the word for it (DR23).
+    /// Converts a file system error (DR23).
     package init(_ error: SystemError) {
         self.init(WherryError(error))
         if [ENAMETOOLONG, EINVAL, ELOOP].contains(error.code) { reason = .badPath }
     }
 
-    /// The error everything throws.
+    /// Converts the error to the public error type.
     ///
-    /// - Parameter partialPath: of the part if it was kept.
+    /// - Parameter partialPath: The path of the partial file, if it was kept.
     package func wherryError(partialPath: String? = nil) -> WherryError {
         var fields = WherryError.Fields(reason: reason, message: message)
         fields.osCode = osCode
@@ -88,7 +88,7 @@ extension DownloadError {
         return WherryError(fields)
     }
 
-    /// Not enough room for what is still to come.
+    /// Returns the error for too little free space.
     static func noSpace(needed: Int64, free: Int64, osCode: Int32, path: String) -> DownloadError {
         var error = DownloadError(
             .noSpace, "\(path) needs \(needed) more bytes, and \(free) are free")

@@ -1,39 +1,39 @@
-// Wherry: what one generation of a download is bound to
+// Wherry: properties of one generation of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What is known of the server's file since byte 0 of it was written (DR1). When any of it changes,
-/// a new generation begins at byte 0.
+/// The properties of the server's file, known since byte 0 was written (DR1). If any of them
+/// changes, a new generation begins at byte 0.
 package struct DownloadFacts: Hashable, Sendable {
-    /// 1 for the first, one more each time the part was emptied.
+    /// 1 for the first generation; increases each time the partial file is emptied.
     package var generation: UInt32 = 1
-    /// The length of the whole; `nil` while unknown.
+    /// The length of the whole file; `nil` while unknown.
     package var total: Int64?
     package var validator: StrongValidator?
     /// The content coding in lower case; empty for none.
     package var encoding = ""
-    /// The digest the caller asked for.
+    /// The digest that the caller expects.
     package var expected: DownloadDigest?
-    /// The best digest the server announced.
+    /// The strongest digest that the server sent.
     package var announced: DownloadDigest?
-    /// The name the file will get, where the answer decides about it.
+    /// The name of the finished file, if the response determines it.
     package var name: String?
-    /// When the server changed the file, in seconds since 1970; `nil` if the file's time is to be
-    /// that of its last byte here. Each answer says it anew, so no journal does.
+    /// The file's last modification on the server, in seconds since 1970; `nil` to use the time of
+    /// the last write. Not in the journal, because every response repeats it.
     package var modified: Int64?
 
     package init() {}
 }
 
-/// Which URL a partial belongs to, kept as digests: a signed URL is a secret.
+/// The URL that a partial file belongs to. Only digests are kept, because a signed URL is a secret.
 package struct DownloadIdentity: Hashable, Sendable {
-    /// SHA-256 of the URL without its fragment.
+    /// The SHA-256 digest of the URL without its fragment.
     package let whole: [UInt8]
-    /// The same without the query, which a new signature changes.
+    /// The digest of the URL without its query, which a new signature changes.
     package let withoutQuery: [UInt8]
 
-    /// - Parameter url: the original, absolute URL, before any redirect.
+    /// - Parameter url: The original, absolute URL, before any redirect.
     package init(url: String) {
         let noFragment = url.prefix { $0 != "#" }
         self.init(whole: noFragment, withoutQuery: noFragment.prefix { $0 != "?" })
@@ -51,7 +51,7 @@ package struct DownloadIdentity: Hashable, Sendable {
     }
 }
 
-/// The number of a download, the same for the same target in the same session.
+/// The identifier of a download, the same for the same target in the same session.
 package struct DownloadID: Hashable, Sendable, CustomStringConvertible {
     /// 16 bytes.
     package let bytes: [UInt8]
@@ -61,12 +61,13 @@ package struct DownloadID: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The first half of SHA-256 over the session and the target.
+    /// Derives the identifier from the first half of SHA-256 over the session and the target.
     ///
     /// - Parameters:
-    ///   - session: the name of a background session; empty in the foreground.
-    ///   - target: the absolute path of the file to be. Where the answer decides about the name:
-    ///     the directory's path with a slash at its end, and then `url`.
+    ///   - session: The name of a background session; empty in the foreground.
+    ///   - target: The absolute path of the finished file. If the response determines the name: the
+    ///     path of the directory with a trailing slash.
+    ///   - url: The URL, if the response determines the name.
     package init(session: String = "", target: String, url: String = "") {
         let separator: [UInt8] = [0]
         let text = Array(session.utf8) + separator + Array(target.utf8)
@@ -76,9 +77,10 @@ package struct DownloadID: Hashable, Sendable, CustomStringConvertible {
 
     /// 32 hexadecimal digits.
     package var description: String { Hex.encode(bytes) }
-    /// The 8 digits in the names of the part and its journal.
+    /// The 8 digits in the names of the partial file and its journal.
     package var short: String { Hex.encode(bytes.prefix(4)) }
-    /// ``short`` and the digits of further names, used if the first name is taken.
+    /// ``short``, followed by the digits for further names that are used if the first name is
+    /// taken.
     package var digits: [String] {
         stride(from: 0, to: bytes.count, by: 4).map { Hex.encode(bytes[$0..<min($0 + 4, bytes.count)]) }
     }

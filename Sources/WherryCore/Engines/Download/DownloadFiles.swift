@@ -1,17 +1,17 @@
-// Wherry: the disk's side of a download
+// Wherry: files of one download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The part of a download; touched by the jobs of its disk queue only, one after the other.
-final class DownloadFiles: @unchecked Sendable {  // guarded by being in one serial queue
+/// The partial file of a download. Only the jobs of its disk queue access it, one at a time.
+final class DownloadFiles: @unchecked Sendable {  // guarded by its serial queue
     var part: PartFile?
-    /// A call failed: what was queued behind it is left out, but for letting go.
+    /// Whether a call failed. Jobs queued after it are skipped, except for the release.
     var isBroken = false
 
-    /// When the first attempt to open the part found no free descriptor.
+    /// When opening the partial file first failed because no file descriptor was free.
     var shortSince: Instant?
-    /// The start was logged.
+    /// Whether the start of the download was logged.
     var isNoted = false
 
     /// Closes the files for a wait, which releases the lock: another process can take the download over
@@ -23,9 +23,9 @@ final class DownloadFiles: @unchecked Sendable {  // guarded by being in one ser
         part?.rest()
     }
 
-    /// Lets go of the part, and of its lock.
+    /// Closes the partial file and releases its lock.
     ///
-    /// - Returns: its path if it was kept, and what went wrong.
+    /// - Returns: The path of the partial file if it was kept, and the error if one occurred.
     func release(keeping: Bool) -> (kept: String?, error: DownloadError?) {
         guard let part else { return (nil, nil) }
         self.part = nil

@@ -1,23 +1,23 @@
-// Wherry: what a download reads in the head of an answer
+// Wherry: response headers that affect a download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The fields of an answer that decide about a download.
+/// The status and the fields of a response that affect a download.
 package struct DownloadHead: Sendable {
     package var status: Int
-    /// Whose answer it is, for sentences.
+    /// The URL of the response, for messages.
     package var url = ""
-    /// When it came, in seconds since 1970.
+    /// When the response arrived, in seconds since 1970.
     package var receivedAt: Int64
-    /// Every Content-Length, split at commas: more than one different value is an error.
+    /// Every Content-Length value, split at commas. More than one distinct value is an error.
     package var contentLengths: [String] = []
     package var hasTransferEncoding = false
     package var contentRange: String?
     package var contentType: String?
-    /// Lower case; empty for none and for `identity`.
+    /// In lower case; empty for none and for `identity`.
     package var contentEncoding = ""
-    /// `Accept-Ranges: none`.
+    /// Whether the response has `Accept-Ranges: none`.
     package var refusesRanges = false
     package var entityTags: [String] = []
     package var lastModified: String?
@@ -25,12 +25,13 @@ package struct DownloadHead: Sendable {
     package var dateSeconds: Int64?
     package var retryAfter: String?
     package var contentDisposition: String?
-    /// The digests of the whole file the server announces, the best first.
+    /// The digests of the whole file that the server sent, the strongest first.
     package var digests: [DownloadDigest] = []
 
     /// - Parameters:
-    ///   - fields: in the order of arrival, of the final answer only; names in any case.
-    ///   - wallSeconds: when it came, in seconds since 1970.
+    ///   - fields: The fields of the final response only, in order of arrival. Names may have any
+    ///     case.
+    ///   - wallSeconds: When the response arrived, in seconds since 1970.
     package init(
         status: Int, fields: some Sequence<(name: String, value: String)>, at wallSeconds: Int64
     ) {
@@ -70,14 +71,15 @@ package struct DownloadHead: Sendable {
         contentEncoding = encoding == "identity" ? "" : encoding
         digests = DigestFields.announced(
             reprDigest: reprDigest, digest: oldDigest,
-            // Content-MD5 is that of the message, which is the whole file only in a 200 (DR17).
+            // Content-MD5 covers the message, which is the whole file only in a 200 response
+            // (DR17).
             contentMD5: status == 200 ? contentMD5 : nil)
     }
 
-    /// How many bytes the body has; `nil` if the head does not say.
+    /// Returns the length of the body; `nil` if the response headers do not give it.
     ///
-    /// - Throws: `protocol` where two lengths differ, a length is no number, or a length comes
-    ///   with a transfer coding (DR12): such an answer can be cut in two ways.
+    /// - Throws: `protocol` if two lengths differ, if a length is not a number, or if a length
+    ///   comes with a transfer coding (DR12). The end of such a response is ambiguous.
     package func bodyLength() throws(DownloadError) -> Int64? {
         guard let first = contentLengths.first else { return nil }
         guard !hasTransferEncoding else {
@@ -94,8 +96,8 @@ package struct DownloadHead: Sendable {
         return length
     }
 
-    /// A field that may stand there once only. Of two neither is believed: together they are no
-    /// value at all (RFC 9110, section 5.3).
+    /// Joins repeated values of a field that may occur only once. The joined value is invalid, so
+    /// neither value is trusted (RFC 9110, section 5.3).
     private static func joined(_ before: String?, _ value: String) -> String {
         before.map { $0 + ", " + trimmed(value) } ?? trimmed(value)
     }

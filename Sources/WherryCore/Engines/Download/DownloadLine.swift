@@ -1,52 +1,53 @@
-// Wherry: the order in which the downloads of a client get their turn
+// Wherry: queue of a client's downloads
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which downloads may run, and which of the others is next (D25). No thread, no clock.
+/// Decides which downloads may run and which one is next (D25). Uses no thread and no clock.
 ///
-/// One stands here from its start to its end, in one order by priority; within a priority in the
-/// order of entering, unless it was moved. One that is paused keeps its place and gives its turn up.
+/// A download is in the queue from its start to its end. The queue is sorted by priority, and by
+/// arrival within a priority, unless a download was moved. A paused download keeps its place but
+/// not its turn.
 package struct DownloadLine: Sendable {
     package enum Standing: Hashable, Sendable {
-        /// For its turn. Exits: active, paused.
+        /// Waits for its turn. Exits: active, paused.
         case waiting
-        /// It has its turn. Exit: paused.
+        /// Has its turn. Exit: paused.
         case active
-        /// It wants no turn. Exit: waiting.
+        /// Does not want a turn. Exit: waiting.
         case paused
     }
 
-    /// Falling by priority.
+    /// In descending order of priority.
     private var entries = TurnTree()
     package private(set) var activeCount = 0
-    /// How many may be active; 0 is no limit.
+    /// The maximum number of active downloads; 0 for no limit.
     package var limit: Int
-    /// No download gets a turn while this is more than 0.
+    /// The number of holds. While it is above 0, no download gets a turn.
     package var holds = 0
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Whether one more would have to wait.
+    /// Whether another download would have to wait.
     package var isFull: Bool { holds > 0 || limit > 0 && activeCount >= limit }
 
-    /// How many entries the operations so far have touched; for tests.
+    /// How many entries the operations so far have visited; for tests.
     var visits: Int { entries.visits }
 
     package func standing(of id: UInt64) -> Standing? { entries.standing(of: id) }
 
     package func priority(of id: UInt64) -> Int? { entries.priority(of: id) }
 
-    /// How many that are not active stand before it; `nil` for an active one.
+    /// Returns the number of inactive downloads before this one; `nil` if it is active.
     package mutating func place(of id: UInt64) -> Int? {
         guard standing(of: id) != .active else { return nil }
         return entries.rank(of: id)?.idle
     }
 
-    /// Enters one at the end of its priority.
+    /// Adds a download at the end of its priority.
     package mutating func enter(_ id: UInt64, priority: Int) {
         insert(id, priority: priority, as: .waiting)
     }
 
-    /// Takes one out, whatever its standing.
+    /// Removes a download, whatever its standing.
     package mutating func leave(_ id: UInt64) {
         if entries.remove(id) == .active { activeCount -= 1 }
     }
@@ -62,7 +63,7 @@ package struct DownloadLine: Sendable {
         entries.setStanding(of: id, to: .waiting)
     }
 
-    /// The next one whose turn it is, which is active now; `nil` while none may be.
+    /// Activates the next waiting download and returns it; `nil` if none may become active.
     package mutating func next() -> UInt64? {
         guard !isFull, let id = entries.firstWaiting() else { return nil }
         entries.setStanding(of: id, to: .active)
@@ -70,7 +71,8 @@ package struct DownloadLine: Sendable {
         return id
     }
 
-    /// Another priority: it goes to the end of those that have it. The same one moves nothing.
+    /// Changes the priority and moves the download to the end of that priority. Does nothing if the
+    /// priority is the same.
     package mutating func setPriority(of id: UInt64, to priority: Int) {
         guard let old = self.priority(of: id), old != priority,
             let standing = entries.remove(id)
@@ -78,8 +80,8 @@ package struct DownloadLine: Sendable {
         insert(id, priority: priority, as: standing)
     }
 
-    /// Moves one that has no turn to a place among such: 0 is the first. Its priority becomes one
-    /// that this place may have, where its own may not.
+    /// Moves an inactive download to a place among the inactive ones: 0 is the first. Changes its
+    /// priority if the place requires another one.
     package mutating func move(_ id: UInt64, to place: Int) {
         guard standing(of: id) != .active, var priority = priority(of: id),
             let standing = entries.remove(id)
@@ -92,7 +94,7 @@ package struct DownloadLine: Sendable {
             let after = entries.priority(of: follower), let rank = entries.rank(of: follower)
         else { return insert(id, priority: priority, as: standing) }
         priority = max(priority, after)
-        // Active ones in between stand where their priority says.
+        // Active downloads in between stay where their priority puts them.
         let position = min(rank.all, entries.count(withPriority: priority))
         entries.insert(id, priority: priority, as: standing, at: position)
     }

@@ -1,10 +1,10 @@
-// Wherry: whether and when a download tries again
+// Wherry: retries and restarts of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension DownloadMachine {
-    /// Waits and asks again for what is missing, as long as the budget lasts.
+    /// Waits, then requests the missing bytes again, as long as retries are left.
     mutating func retry(
         _ error: DownloadError, notBefore seconds: Int64? = nil, receivedAt: Int64 = 0
     ) -> [DownloadAction] {
@@ -33,19 +33,19 @@ extension DownloadMachine {
         return actions
     }
 
-    /// Throws away what is there, in the books: the part is emptied when the new bytes come.
+    /// Discards the received bytes. The partial file is emptied only when new bytes arrive.
     mutating func forget(_ reason: RestartReason) -> [DownloadAction] {
         generation &+= 1
         dropFacts()
         return [.report(.restarted(reason, generation: generation))]
     }
 
-    /// Begins again with a request for the whole, at once.
+    /// Starts again at once with a request for the whole file.
     mutating func restart(_ reason: RestartReason) -> [DownloadAction] {
         if let error = countRestart(reason) { return fail(error) }
         switch reason {
-        // The answer was of no use, which says nothing of the bytes: until the whole comes they are
-        // still there, and stay if it never does.
+        // The response was unusable, which says nothing about the bytes on disk. They stay there
+        // until a whole file arrives, for a later run.
         case .badRange, .encoding, .noValidator: leavesFound = isWorthKeeping
         case .changed, .rangeNotSatisfiable, .rangesUnsupported, .checksum: leavesFound = false
         }
@@ -63,7 +63,7 @@ extension DownloadMachine {
         segments = []
     }
 
-    /// Takes the next generation; an error if there were too many in this run (DR9).
+    /// Starts the next generation. Returns an error after too many restarts in this run (DR9).
     mutating func countRestart(_ reason: RestartReason) -> DownloadError? {
         restarts += 1
         generation &+= 1
@@ -74,7 +74,7 @@ extension DownloadMachine {
                 + "\(reason.rawValue)")
     }
 
-    /// Everything has arrived.
+    /// Handles the arrival of the last byte.
     mutating func finishBytes(_ length: Int64) -> [DownloadAction] {
         body = nil
         let stop = stopSegments()
@@ -90,19 +90,21 @@ extension DownloadMachine {
     /// The digests that the finished file must have.
     var promised: [DownloadDigest] { [policy.expected, facts?.announced].compactMap { $0 } }
 
-    /// What is computed of it: those, in their order, and one that is only told.
+    /// The digest algorithms to compute: those that are checked, then one that is only reported.
     var algorithms: [DigestAlgorithm] {
         let checked = promised.map(\.algorithm)
         guard let told = policy.computed, !checked.contains(told) else { return checked }
         return checked + [told]
     }
 
-    /// Whether a later run could go on with what is on the disk.
+    /// Whether a later run can resume from the bytes on disk.
     var isWorthKeeping: Bool { leavesFound || isResumable && !have.isEmpty }
 
-    /// Whether pieces are asked for by If-Match from now on, after If-Range has brought the whole
-    /// with the tag of what is there: some servers honour it with a date only. Once in a run, and
-    /// where more than half is there (DR6).
+    /// Switches to If-Match requests after a server has answered If-Range with the whole file,
+    /// although the entity tag is the same. Some servers support If-Range with a date only.
+    /// Switches at most once in a run, and only if more than half of the file is there (DR6).
+    ///
+    /// - Returns: Whether the machine switched.
     @discardableResult
     mutating func asksByMatch() -> Bool {
         guard condition == .ifRange, isResumable, case .entityTag? = validator,
@@ -121,8 +123,8 @@ extension DownloadMachine {
 }
 
 extension DownloadMachine {
-    /// Goes on with the next place that has the same bytes; `nil` if there is none, or if it could
-    /// not do better.
+    /// Continues with the next mirror. Returns `nil` if there is none, or if a mirror could not
+    /// help.
     private mutating func nextMirror(after error: DownloadError) -> [DownloadAction]? {
         guard policy.expected != nil, source < policy.mirrors, error.isOfServer else { return nil }
         var actions = stopSegments() + [.report(.mirror(error))]
@@ -134,7 +136,7 @@ extension DownloadMachine {
         isWholeOnly = false
         condition = .ifRange
         if error.reason == .checksum {
-            // Whose bytes are wrong nobody knows.
+            // Nothing shows which server sent the wrong bytes.
             hasRestartedForChecksum = false
             isComplete = false
             leavesFound = false
@@ -142,7 +144,8 @@ extension DownloadMachine {
             dropFacts()
             actions.append(.report(.restarted(.checksum, generation: generation)))
         } else if isResumable, var facts {
-            // Another server's validator says nothing of this one's bytes: the digest will.
+            // Another server's validator says nothing about this server's bytes. The digest
+            // decides.
             facts.validator = nil
             facts.announced = nil
             self.facts = facts
@@ -155,7 +158,7 @@ extension DownloadMachine {
 }
 
 extension DownloadError {
-    /// Whether another server may do better.
+    /// Whether another server might succeed.
     fileprivate var isOfServer: Bool {
         switch reason {
         case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,

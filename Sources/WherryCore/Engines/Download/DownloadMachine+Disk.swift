@@ -1,13 +1,13 @@
-// Wherry: what the disk tells a download
+// Wherry: disk events of the download state machine
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The answers of the disk's queue, and the end of the run.
+/// Events from the disk queue, and the end of the run.
 extension DownloadMachine {
-    /// A checkpoint is durable.
+    /// Handles a durable checkpoint.
     ///
-    /// - Parameter duration: how long it took, in nanoseconds.
+    /// - Parameter duration: The duration of the checkpoint, in nanoseconds.
     package mutating func checkpointed(after duration: Int64 = 0) -> [DownloadAction] {
         checkpoints.end(after: duration)
         guard state == .pausing, checkpoints.pending == 0 else { return [] }
@@ -17,11 +17,12 @@ extension DownloadMachine {
         return settle(goOn())
     }
 
-    /// The part was read back.
+    /// Handles the end of a verification.
     ///
     /// - Parameters:
-    ///   - digests: as many as were asked for, in their order; `nil` if it was stopped.
-    ///   - path: of the file to be, for a sentence.
+    ///   - digests: The digests that were requested, in the same order; `nil` if the verification
+    ///     was stopped.
+    ///   - path: The path of the finished file, for a message.
     package mutating func verified(_ digests: [[UInt8]]?, of path: String) -> [DownloadAction] {
         guard state == .verifying, let digests else { return [] }
         for (expected, actual) in zip(promised, digests) where expected.bytes != actual {
@@ -45,13 +46,14 @@ extension DownloadMachine {
         return settle(news + [.publish(length: length)])
     }
 
-    /// The file has its name. Nothing can fail any more.
+    /// Handles the rename to the final name. Nothing can fail after it.
     package mutating func published(_ path: String) -> [DownloadAction] {
         guard state == .publishing else { return [] }
         return settle(end(.done(path: path), as: .done))
     }
 
-    /// A disk action failed. What was durable before stays so (DR23); there is no other attempt.
+    /// Handles a failed disk action. Data that was durable stays durable (DR23), and the action is
+    /// not retried.
     package mutating func diskFailed(_ error: DownloadError) -> [DownloadAction] {
         switch state {
         case .queued, .ended, .ending: return []
@@ -59,9 +61,9 @@ extension DownloadMachine {
         }
     }
 
-    /// The part was let go of.
+    /// Handles the release of the partial file.
     ///
-    /// - Parameter partialPath: of the part if it was kept.
+    /// - Parameter partialPath: The path of the partial file, if it was kept.
     package mutating func released(partialPath: String?) -> [DownloadAction] {
         guard case .ending(let how) = state else { return [] }
         switch how {

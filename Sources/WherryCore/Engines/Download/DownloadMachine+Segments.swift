@@ -1,24 +1,26 @@
-// Wherry: several connections for one file
+// Wherry: parallel connections of one download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The first connection is the one that the rest of the machine speaks of. Others bring shares of
-/// what is missing beside it; when the first is through or lost, one of them takes its place. So a
-/// file fails only where its last connection does (DR16).
+/// The properties `attempt`, `asked` and `body` describe the first connection. Additional
+/// connections receive other segments of the missing bytes in parallel. When the first connection
+/// finishes or fails, another one takes its place, so a download fails only with its last
+/// connection (DR16).
 extension DownloadMachine {
-    /// A connection that brought less than this before it ended is no gain.
+    /// A connection that received less than this before it ended is not worth a replacement, in
+    /// bytes.
     private static let gain: Int64 = 65_536
-    /// A share that takes longer than this is worth taking from its connection, in seconds.
+    /// A segment that needs longer than this is worth sharing with another connection, in seconds.
     private static let slow = 2.0
 
-    /// Whether pieces of this file may come over several connections: only a strong validator proves
-    /// that they are pieces of one.
+    /// Whether several connections may receive this file. Only a strong validator proves that the
+    /// segments belong to the same file.
     private var isDivisible: Bool {
         isResumable && !isWholeOnly && validator != nil && facts?.total != nil
     }
 
-    /// What is missing, and who brings it.
+    /// Returns the missing bytes, and which of them a connection receives already.
     private func chunks() -> [SegmentPlan.Chunk] {
         guard let total = facts?.total else { return [] }
         var asked = segments.filter { $0.body == nil }.map(\.rest)
@@ -30,7 +32,7 @@ extension DownloadMachine {
         var covered = have
         for range in asked + coming { covered.insert(range) }
         let taken = coming.compactMap { rest -> SegmentPlan.Chunk? in
-            // What was asked for elsewhere is not shared out once more.
+            // Bytes that another connection has requested are not shared again.
             guard !asked.contains(where: { $0.contains(rest.lowerBound) }) else { return nil }
             let end = asked.map(\.lowerBound).filter(rest.contains).min() ?? rest.upperBound
             return rest.isEmpty ? nil : SegmentPlan.Chunk(rest.lowerBound..<end, isTaken: true)
@@ -38,11 +40,10 @@ extension DownloadMachine {
         return covered.gaps(below: total).map { SegmentPlan.Chunk($0, isTaken: false) } + taken
     }
 
-    /// A piece has begun to come: what is missing of it, and whoever was on the way there ends where
-    /// it begins.
+    /// Claims the missing bytes of a segment whose response has begun. Shortens the connection that
+    /// would have received them, so that it ends where the segment begins.
     ///
-    /// Not before: as long as it is not certain that there is an answer of use, the connection
-    /// that brings those bytes anyhow goes on.
+    /// The other connection continues until then, because the response may still be unusable.
     mutating func cut(for asked: AskedRange, end: Int64) -> Range<Int64>? {
         let missing = have.gaps(below: end).first { $0.upperBound > asked.first }
         guard let start = missing.map({ max($0.lowerBound, asked.first) }), start < end else {
@@ -55,7 +56,7 @@ extension DownloadMachine {
         return start..<end
     }
 
-    /// Opens as many connections as are wanted and have something to bring.
+    /// Opens as many connections as are wanted and have bytes to receive.
     mutating func divide() -> [DownloadAction] {
         guard state == .receiving || state == .requesting else { return [] }
         let count = growth.wanted - 1 - segments.count
@@ -78,8 +79,8 @@ extension DownloadMachine {
         ]
     }
 
-    /// Gives what nobody brings back to the connection that was cut there, as long as it still
-    /// has more to bring.
+    /// Gives unclaimed bytes back to the connection that was shortened at that point, while it can
+    /// still receive more.
     private mutating func takeBack() {
         for chunk in chunks() where !chunk.isTaken {
             if let grown = body?.extended(over: chunk.range) { body = grown }
@@ -91,7 +92,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Bytes were kept: perhaps more connections are worth while now.
+    /// Records received bytes, and opens more connections if they may help.
     mutating func grow(by count: Int64, now: Instant) -> [DownloadAction] {
         guard state == .receiving || state == .requesting, isDivisible, let total = facts?.total,
             growth.note(count, missing: total - have.count, now: now)
@@ -99,10 +100,10 @@ extension DownloadMachine {
         return divide()
     }
 
-    // MARK: What a further connection tells
+    // MARK: Additional connections
 
-    /// The head of a further connection's answer, or of the first one's beside others; `nil` for
-    /// any other.
+    /// Handles the response headers of an additional connection, or of the first one while there
+    /// are others. Returns `nil` for any other response.
     mutating func segmentHead(_ head: DownloadHead, attempt: Int, now: Instant)
         -> [DownloadAction]?
     {
@@ -122,12 +123,12 @@ extension DownloadMachine {
                 position: start, wantedFrom: share.lowerBound, end: share.upperBound, since: now)
             return []
         case .whole(_, .changed?), .restart(.changed), .restart(.rangeNotSatisfiable):
-            // What the others bring is of another file than this one. Perhaps it always will be, of
-            // servers that do not agree: then one of them has to bring all of it.
+            // The other connections receive a different file. Servers behind one name may disagree
+            // permanently, so a single one has to send the whole file.
             if index != nil { growth.stayAlone() }
             return [.stop] + restart(.changed)
         case .whole, .restart(.noValidator), .restart(.encoding), .complete:
-            // One answer with the whole is of use, pieces are not (DR6).
+            // A response with the whole file is usable on one connection only (DR6).
             growth.stayAlone()
             if case .whole = verdict { isWholeOnly = true }
             return [.stopSegment(attempt)] + lose(attempt, kept: 0)
@@ -136,9 +137,9 @@ extension DownloadMachine {
         }
     }
 
-    /// A further connection is through.
+    /// Handles the end of an additional connection.
     ///
-    /// - Parameter error: `nil` if it ended as it should.
+    /// - Parameter error: The error; `nil` after a normal end.
     mutating func segmentEnded(_ error: DownloadError?, attempt: Int) -> [DownloadAction] {
         guard state == .receiving || state == .requesting,
             let index = segments.firstIndex(where: { $0.attempt == attempt })
@@ -154,12 +155,12 @@ extension DownloadMachine {
         }
         segments.remove(at: index)
         if let total = facts?.total, have.firstGap(below: total) == nil {
-            // The first connection may have been asked for what this one has brought meanwhile, and
-            // not have answered yet. There is nothing to wait for.
+            // The first connection may have requested bytes that this one has received in the
+            // meantime. Do not wait for its response.
             segments = []
             return [.stop] + finishBytes(total)
         }
-        // A piece that is shorter than asked for, again and again, is no gain either.
+        // Segments that are repeatedly shorter than requested do not help either.
         if let body = segment.body, body.reach < segment.asked.end ?? body.reach,
             body.kept < Self.gain
         {
@@ -175,14 +176,14 @@ extension DownloadMachine {
         return relief.actions + open(relief.share)
     }
 
-    /// A connection is of no use any more: others have brought what it was to bring.
+    /// Ends a connection whose bytes have arrived over other connections.
     private mutating func drop(_ attempt: Int) -> [DownloadAction] {
         if attempt == self.attempt { return goOnElsewhere() }
         segments.removeAll { $0.attempt == attempt }
         return divide()
     }
 
-    /// A connection broke, or what it brought is of no use; the others go on.
+    /// Handles the loss of a connection, or an unusable response. The other connections continue.
     private mutating func lose(_ attempt: Int, kept: Int64) -> [DownloadAction] {
         if attempt == self.attempt { return loseFirst(kept: kept) ?? [] }
         segments.removeAll { $0.attempt == attempt }
@@ -190,7 +191,7 @@ extension DownloadMachine {
         return divide()
     }
 
-    /// The first connection broke: another one takes its place. `nil` if there is none.
+    /// Replaces the lost first connection with another one. Returns `nil` if there is none.
     mutating func loseFirst(kept: Int64) -> [DownloadAction]? {
         guard !segments.isEmpty else { return nil }
         if kept < Self.gain { growth.lower() }
@@ -206,7 +207,7 @@ extension DownloadMachine {
         state = body == nil ? .requesting : .receiving
     }
 
-    /// The first connection has brought its share: on with another.
+    /// Finds more work for the first connection, which has received its segment.
     mutating func goOnElsewhere() -> [DownloadAction] {
         let speed = body?.speed(seen ?? .never) ?? 0
         body = nil
@@ -224,19 +225,20 @@ extension DownloadMachine {
         return []
     }
 
-    // MARK: The end game
+    // MARK: Slow last connection
 
     private struct Relief {
-        /// Whose share it was.
+        /// The attempt that had the segment.
         let attempt: Int
         let share: Range<Int64>
         let actions: [DownloadAction]
     }
 
-    /// What to take from the connection that would be last by far: half of its rest, and all of it
-    /// where that is too little to share. Without it one slow connection holds the whole file.
+    /// Takes work from the connection that would finish last by far: half of its remaining bytes,
+    /// or all of them if they are too few to share. Otherwise one slow connection would delay the
+    /// whole file.
     ///
-    /// - Parameter speed: of the connection that has nothing more to do.
+    /// - Parameter speed: The speed of the idle connection, in bytes per second.
     private mutating func relief(speed: Double) -> Relief? {
         guard let now = seen, isDivisible else { return nil }
         var rests = segments.compactMap { segment in
@@ -249,7 +251,7 @@ extension DownloadMachine {
         guard let (victim, body, seconds) = late.max(by: { $0.seconds < $1.seconds }),
             seconds > Self.slow, let rest = body.rest
         else { return nil }
-        // Not if somebody is on the way already.
+        // Another connection has already requested these bytes.
         guard let chunk = chunks().first(where: { $0.isTaken && $0.range == rest }) else {
             return nil
         }
@@ -264,7 +266,7 @@ extension DownloadMachine {
 
     // MARK: The end
 
-    /// Ends what further connections do.
+    /// Stops all additional connections.
     mutating func stopSegments() -> [DownloadAction] {
         guard !segments.isEmpty else { return [] }
         segments = []
@@ -273,10 +275,10 @@ extension DownloadMachine {
 }
 
 extension SegmentBody {
-    /// The body with its end moved over a run that nobody brings; `nil` where it does not lie at its
-    /// end, or is not on its way.
+    /// Returns the body with its end extended over unclaimed bytes. Returns `nil` if the bytes do
+    /// not follow its end, or if it has already reached its end.
     fileprivate func extended(over gap: Range<Int64>) -> SegmentBody? {
-        // Once all was there its exchange may have been broken off.
+        // Once the body has reached its end, the exchange may have been cancelled.
         guard let end, end == gap.lowerBound, reach > end, position < end else { return nil }
         var grown = self
         grown.end = min(gap.upperBound, reach)

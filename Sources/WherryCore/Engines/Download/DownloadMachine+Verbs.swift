@@ -1,10 +1,10 @@
 // Wherry: pause, resume and cancel a download
 // SPDX-License-Identifier: Apache-2.0
 
-/// The caller's verbs (DR27).
+/// Requests of the caller (DR27).
 extension DownloadMachine {
-    /// Stops until ``resume()``. The journal is durable when the state is `paused`. Twice is once;
-    /// while the finished file is named, and after the end, it does nothing.
+    /// Pauses the download until ``resume()``. The journal is durable once the state is `paused`. A
+    /// second call has no effect, nor does a call during the final rename or after the end.
     package mutating func pause() -> [DownloadAction] {
         switch state {
         case .pausing:
@@ -15,12 +15,12 @@ extension DownloadMachine {
         case .receiving where isResumable:
             return settle(stopForPause())
         case .receiving:
-            // Nothing of it could be gone on with, be it here or still on its way to the machine:
-            // keep the connection as long as the server does.
+            // The received bytes could not be resumed, so keep the connection open as long as the
+            // server does.
             state = .held
             return settle([.hold])
         case .verifying:
-            // Every byte is here, and is read back from the start when it goes on.
+            // Every byte is here. ``resume()`` starts the verification again.
             wasVerifying = true
             state = .pausing
             return settle([.stopVerifying, checkpoint()])
@@ -30,14 +30,14 @@ extension DownloadMachine {
 
     private mutating func stopForPause() -> [DownloadAction] {
         let isWaiting = state == .waiting
-        attempt = nextAttempt()  // What still comes of the old ones is ignored.
+        attempt = nextAttempt()  // Ignores later events of the old attempts.
         body = nil
         segments = []
         state = .pausing
         return (isWaiting ? [.stopWaiting] : [.stop]) + [checkpoint()]
     }
 
-    /// Goes on after ``pause()``; with Range where that is possible.
+    /// Continues after ``pause()``, with a Range request if possible.
     package mutating func resume() -> [DownloadAction] {
         switch state {
         case .pausing:
@@ -66,10 +66,10 @@ extension DownloadMachine {
         return actions + send()
     }
 
-    /// Ends the download. Once the file is being named it ends well instead, and after the end
+    /// Cancels the download. During the final rename the download still succeeds, and after the end
     /// nothing changes.
     ///
-    /// - Parameter discarding: whether a resumable partial goes too. Default false.
+    /// - Parameter discarding: Whether to delete a resumable partial file as well. Default: false.
     package mutating func cancel(discarding: Bool = false) -> [DownloadAction] {
         switch state {
         case .publishing, .ended, .ending: return []

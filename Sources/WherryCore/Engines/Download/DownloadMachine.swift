@@ -1,39 +1,40 @@
-// Wherry: the life of one download, decided without thread, clock or socket
+// Wherry: state machine of a download, independent of threads, clocks and sockets
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Decides what a download does next.
+/// Decides the next actions of a download.
 ///
-/// Methods take an event and return the actions to carry out, in order. All of a machine's methods
-/// are called one at a time. Every run ends with one `finish`, after which nothing is returned.
-/// Bytes handed in count as written: the disk queue writes them before any later action, or says
+/// Every method takes an event and returns the actions to carry out, in order. Calls must not
+/// overlap. Every run ends with one `finish`, after which the methods return no actions. Bytes that
+/// are passed in count as written: the disk queue writes them before any later action, or reports
 /// ``diskFailed(_:)``.
 package struct DownloadMachine: Sendable {
     enum State: Hashable, Sendable {
-        /// Exits: requesting, verifying, paused, ending.
+        /// Waits for the start. Exits: requesting, verifying, paused, ending.
         case queued
-        /// A request is out. Exits: receiving, requesting (again, for the whole), waiting,
+        /// A request was sent. Exits: receiving, requesting (again, for the whole file), waiting,
         /// verifying, pausing, ending.
         case requesting
-        /// The body arrives. Exits: requesting (next gap, or again), waiting, verifying, publishing,
-        /// pausing, held, ending.
+        /// The body is arriving. Exits: requesting (the next gap, or again), waiting, verifying,
+        /// publishing, pausing, held, ending.
         case receiving
-        /// Between attempts. Exits: requesting, pausing, ending.
+        /// Waits before a retry. Exits: requesting, pausing, ending.
         case waiting
         /// The journal becomes durable. Exits: paused, requesting, verifying, ending.
         case pausing
-        /// Exits: requesting, verifying, ending.
+        /// Paused without a connection. Exits: requesting, verifying, ending.
         case paused
         /// Paused with the connection open. Exits: receiving, paused, ending.
         case held
-        /// The finished part is read back. Exits: publishing, requesting (again), pausing, ending.
+        /// The complete partial file is read back. Exits: publishing, requesting (again), pausing,
+        /// ending.
         case verifying
-        /// The rename is under way, and no verb stops it. Exits: ended, ending.
+        /// The final rename is in progress and cannot be cancelled. Exits: ended, ending.
         case publishing
-        /// The part is let go of. Exit: ended.
+        /// The partial file is being released. Exit: ended.
         case ending(End)
-        /// No exit.
+        /// Final.
         case ended(TransferState)
     }
 
@@ -45,52 +46,52 @@ package struct DownloadMachine: Sendable {
     let policy: DownloadPolicy
     let identity: DownloadIdentity
     var state = State.queued
-    /// Of the generation on disk; `nil` before the first byte of one was accepted.
+    /// The facts of the generation on disk; `nil` before the first byte of one was accepted.
     var facts: DownloadFacts?
-    /// What is or will be in the part, of this generation.
+    /// The bytes of this generation that are written or queued for writing.
     package internal(set) var have = ByteRanges()
     var generation: UInt32 = 1
-    /// The number of the request in flight, and of the last one of all connections.
+    /// The attempt number of the first connection, and the highest one of all connections.
     var attempt = 0
     var lastAttempt = 0
     var asked: AskedRange?
     var body: SegmentBody?
-    /// What further connections bring, beside the one that the three above speak of.
+    /// The additional connections. The three properties above describe the first one.
     var segments: [Segment] = []
     var growth: SegmentGrowth
-    /// When something was last heard of the network.
+    /// When the last network event arrived.
     var seen: Instant?
-    /// Set once the server has shown that it sends whole files only (DR6).
+    /// Whether the server has shown that it only sends whole files (DR6).
     var isWholeOnly = false
-    /// How pieces are asked for: If-Match after If-Range has brought the whole.
+    /// The condition for range requests: If-Match after If-Range has brought the whole file.
     var condition = AskedRange.Condition.ifRange
-    /// What an earlier run left is on the disk as it was. This run does not go on with it, and a
-    /// later one may, as long as no new generation has begun.
+    /// Whether the bytes of an earlier run are untouched on disk. This run does not resume them. A
+    /// later run may, as long as no new generation has begun.
     var leavesFound = false
-    /// Where the bytes come from: 0 the URL itself, then its mirrors.
+    /// The source of the bytes: 0 is the original URL, higher numbers are mirrors.
     var source = 0
-    /// Of the mirror's file; the journal, which is about the URL's own, does not have it.
+    /// The validator of the mirror's file. The journal only has that of the original URL.
     var mirrorValidator: StrongValidator?
     var retriesLeft: Int
     var keptSinceRefill: Int64 = 0
     var restarts = 0
     var hasRestartedForChecksum = false
-    /// A pause that is being carried out is to be followed by going on.
+    /// Whether to resume as soon as the pause in progress is complete.
     var resumesAfterPause = false
-    /// How the body ended while it was held: `nil` inside for well.
+    /// How the body ended while the connection was held; the inner `nil` means success.
     var endWhileHeld: DownloadError??
     var isComplete = false
-    /// The pause came while the finished part was read back.
+    /// Whether the pause interrupted a verification.
     var wasVerifying = false
-    /// The digests of the finished file, as far as they were computed.
+    /// The digests of the finished file that were computed.
     package internal(set) var found: [DigestAlgorithm: [UInt8]] = [:]
     var checkpoints = CheckpointPace()
     var reported = TransferState.queued
     var random: SplitMix
 
     /// - Parameters:
-    ///   - identity: of the original URL.
-    ///   - seed: any random number; waits are drawn from it.
+    ///   - identity: The identity of the original URL.
+    ///   - seed: Any random number. Retry delays are derived from it.
     package init(policy: DownloadPolicy, identity: DownloadIdentity, seed: UInt64) {
         self.policy = policy
         self.identity = identity
@@ -99,45 +100,45 @@ package struct DownloadMachine: Sendable {
         random = SplitMix(state: seed)
     }
 
-    // MARK: What can be asked at any time
+    // MARK: Properties valid in every state
 
-    /// The length of the whole; `nil` while unknown.
+    /// The length of the whole file; `nil` while unknown.
     package var total: Int64? { facts?.total }
-    /// Goes up each time progress goes back to 0.
+    /// The current generation. Increases each time the progress falls back to 0.
     package var currentGeneration: UInt32 { generation }
-    /// How many bytes of the file are there.
+    /// The number of received bytes of the file.
     package var completed: Int64 { have.count }
-    /// The state callers see.
+    /// The state that callers see.
     package var visibleState: TransferState {
         switch state {
         case .queued: .queued
         case .requesting, .receiving, .publishing: .running
         case .waiting: .waiting
-        // On the way from one to the other, nothing new is said.
+        // A transition to another state is not visible.
         case .pausing, .ending: reported
         case .paused, .held: .paused
         case .verifying: .verifying
         case .ended(let state): state
         }
     }
-    /// What proves that pieces are of the file that bytes come from now.
+    /// The validator of the current source. It proves that segments belong to the same file.
     var validator: StrongValidator? { facts?.validator ?? mirrorValidator }
-    /// What answers are judged by.
+    /// The facts to judge responses by.
     var judgedFacts: DownloadFacts? {
         guard var facts else { return nil }
         facts.validator = validator
         return facts
     }
-    /// Whether what is there could be gone on with by a later run.
+    /// Whether a later run can resume from the received bytes.
     package internal(set) var isResumable = false
 
-    // MARK: The start
+    // MARK: Start
 
-    /// The part is open, with what an earlier run left in it.
+    /// Starts the download after its partial file was opened.
     ///
     /// - Parameters:
-    ///   - record: its journal; `nil` if there is none of use.
-    ///   - defect: why a journal that was there is of no use.
+    ///   - record: The usable journal of an earlier run; `nil` if there is none.
+    ///   - defect: Why an existing journal is unusable.
     package mutating func start(_ record: JournalRecord?, defect: Journal.Defect? = nil)
         -> [DownloadAction]
     {
@@ -163,7 +164,7 @@ package struct DownloadMachine: Sendable {
                 isResumable = true
                 actions.append(.adopt(facts))
                 if policy.expected != nil, let total = facts.total, have.contains(0..<total) {
-                    // The digest decides; the network is not needed.
+                    // The digest decides, without the network.
                     isComplete = true
                     return settle(actions + finishBytes(total))
                 }
@@ -172,9 +173,9 @@ package struct DownloadMachine: Sendable {
         return settle(actions + send())
     }
 
-    /// The target was there already and has the digest asked for (DC-C19).
+    /// Handles a target that already exists and has the expected digest (DC-C19).
     ///
-    /// - Parameter length: of the file, all of which is there.
+    /// - Parameter length: The length of the complete file.
     package mutating func foundComplete(path: String, length: Int64) -> [DownloadAction] {
         guard state == .queued else { return [] }
         if let digest = policy.expected { found = [digest.algorithm: digest.bytes] }
@@ -187,15 +188,16 @@ package struct DownloadMachine: Sendable {
                 + end(.done(path: path), as: .done))
     }
 
-    /// The part could not be opened, or the target is in the way. Nothing was begun.
+    /// Handles a partial file that could not be opened, or a conflict at the target. No request was
+    /// sent.
     package mutating func refused(_ error: DownloadError) -> [DownloadAction] {
         guard state == .queued else { return [] }
         return settle(end(.failed(error, partialPath: nil), as: .failed))
     }
 
-    /// Asks for what is missing.
+    /// Requests missing bytes.
     ///
-    /// - Parameter share: what of it; `nil` for the first that is missing.
+    /// - Parameter share: The bytes to request; `nil` for the first missing ones.
     mutating func send(_ share: Range<Int64>? = nil) -> [DownloadAction] {
         attempt = nextAttempt()
         asked = nil
@@ -214,7 +216,7 @@ package struct DownloadMachine: Sendable {
         return [.send(DownloadRequest(attempt: attempt, range: asked, source: source))]
     }
 
-    /// If-Match takes entity tags only, and what was learnt of another one does not count.
+    /// If-Match requires an entity tag. With any other validator the condition is If-Range.
     var askedCondition: AskedRange.Condition {
         if case .entityTag? = validator { condition } else { .ifRange }
     }
@@ -226,11 +228,11 @@ package struct DownloadMachine: Sendable {
 
     // MARK: The network
 
-    /// The head of a final answer; redirects have been followed.
+    /// Handles the headers of a final response, after all redirects.
     ///
     /// - Parameters:
-    ///   - suggestedName: the name the file gets where the answer decides about it, else `nil`.
-    ///   - latency: how long the answer took, in nanoseconds.
+    ///   - suggestedName: The name of the file if the response determines it, otherwise `nil`.
+    ///   - latency: The time from the request to the response, in nanoseconds.
     package mutating func head(
         _ head: DownloadHead, attempt: Int, suggestedName: String? = nil, latency: Int64 = 0,
         now: Instant
@@ -269,7 +271,7 @@ package struct DownloadMachine: Sendable {
         guard let asked, var facts else {
             return fail(DownloadError(.badProtocol, "The server sent a piece"))
         }
-        // Another connection may have brought some of it before it ended.
+        // Another connection may have received some of these bytes before it ended.
         guard let share = cut(for: asked, end: min(end, asked.end ?? end)) else {
             let isWhole = facts.total.map { have.firstGap(below: $0) == nil } ?? false
             return [.stop] + (isWhole ? finishBytes(have.count) : send())
@@ -302,14 +304,14 @@ package struct DownloadMachine: Sendable {
         facts.generation = generation
         facts.total = length
         facts.validator = StrongValidator.of(head)
-        // A coding too long to be one is kept apart from all others, and from none.
+        // A truncated, overlong coding still differs from every valid one, and from none.
         facts.encoding = String(head.contentEncoding.prefix(64))
         facts.expected = policy.expected
         facts.announced = announced(by: head)
         facts.name = name
         if policy.keepsServerTime { facts.modified = head.lastModifiedSeconds }
         self.facts = facts
-        // Without a length there is no telling where a piece belongs (DR13).
+        // Without a length, the position of a segment is unknown (DR13).
         isResumable =
             policy.isResumable && !isWholeOnly && length != nil
             && (facts.validator != nil || policy.expected != nil)
@@ -328,9 +330,9 @@ package struct DownloadMachine: Sendable {
         policy.checksAnnounced ? head.digests.first : nil
     }
 
-    /// Bytes of the body arrived.
+    /// Handles received bytes of a body.
     ///
-    /// - Returns: where they belong. Bytes beyond the end are not wanted (DR12).
+    /// - Returns: The position of the bytes in the file. Bytes beyond the end are discarded (DR12).
     package mutating func received(_ count: Int, attempt: Int, now: Instant) -> Placement {
         seen = now
         var placement = Placement()
@@ -353,7 +355,7 @@ package struct DownloadMachine: Sendable {
         return .checkpoint
     }
 
-    /// The budget refills only for bytes that stay (DR15).
+    /// Only bytes that stay on disk reset the number of retries (DR15).
     mutating func noteKept(_ count: Int64, now: Instant) {
         guard isResumable else { return }
         checkpoints.note(count, at: now)
@@ -368,11 +370,11 @@ package struct DownloadMachine: Sendable {
         checkpoints.isDue(at: now, after: policy.durability == .full ? 1 << 20 : 4 << 20)
     }
 
-    /// When ``checkpointDue(now:)`` is to be called if no more bytes arrive until then; `nil` if the
-    /// journal has every byte.
+    /// When to call ``checkpointDue(now:)`` if no more bytes arrive before; `nil` if the journal
+    /// has every byte.
     package var checkpointDueAt: Instant? { checkpoints.dueAt }
 
-    /// Records what has arrived although nothing more does: the connection may be stalled.
+    /// Requests a checkpoint although no bytes arrive: the connection may be stalled.
     package mutating func checkpointDue(now: Instant) -> [DownloadAction] {
         switch state {
         case .requesting, .receiving, .waiting: break
@@ -382,8 +384,8 @@ package struct DownloadMachine: Sendable {
         return isCheckpointDue(now) ? [checkpoint()] : []
     }
 
-    /// The body ended as its framing says it should: by its length, its last chunk, or a clean
-    /// close where it has neither (DR12).
+    /// Handles the end of a body as its framing defines it: its length, its last chunk, or a clean
+    /// close if it has neither (DR12).
     package mutating func ended(attempt: Int) -> [DownloadAction] {
         guard attempt == self.attempt else { return settle(segmentEnded(nil, attempt: attempt)) }
         if state == .held {
@@ -404,8 +406,8 @@ package struct DownloadMachine: Sendable {
         }
         let total = facts?.total ?? end
         guard have.firstGap(below: total) != nil else { return settle(finishBytes(total)) }
-        // One of several gaps is filled: on with the next. A piece that was shorter than asked for
-        // counts as an attempt, or a server could send a byte at a time for ever.
+        // One of several gaps is filled, so continue with the next one. A segment shorter than
+        // requested uses up a retry. Otherwise a server could send a byte at a time for ever.
         if body.reach < asked?.end ?? total {
             guard retriesLeft > 0 else {
                 let error = DownloadError(.truncated, "The server sends its file in tiny pieces")
@@ -416,7 +418,7 @@ package struct DownloadMachine: Sendable {
         return settle(goOnElsewhere())
     }
 
-    /// The exchange broke, before its head or in its body.
+    /// Handles a failed exchange, before or after the response headers.
     package mutating func failed(_ error: DownloadError, attempt: Int) -> [DownloadAction] {
         guard attempt == self.attempt else {
             return settle(segmentEnded(error, attempt: attempt))
@@ -426,11 +428,12 @@ package struct DownloadMachine: Sendable {
             endWhileHeld = .some(error)
             return []
         case .requesting, .receiving:
-            // All bytes are here, and the rest was none of ours: a reset after the end.
+            // All bytes have arrived. A connection reset after the end does not matter.
             if state == .receiving, let body, let end = body.end, body.position >= end {
                 return ended(attempt: attempt)
             }
-            // It was sent as a further connection, which does not wait, and is the first one now.
+            // The request was sent as an additional one, which fails instead of waiting for a free
+            // connection. It is the first connection now, so send it again.
             if state == .requesting, error.reason == .busy {
                 return settle(send(asked.map { $0.first..<($0.end ?? facts?.total ?? $0.first) }))
             }
@@ -440,15 +443,15 @@ package struct DownloadMachine: Sendable {
         }
     }
 
-    /// The time of a `wait` is over.
+    /// Handles the end of a `wait`.
     package mutating func retryDue() -> [DownloadAction] {
         guard state == .waiting else { return [] }
         return settle(send())
     }
 
-    // MARK: The end of each turn
+    // MARK: State reports
 
-    /// Adds the news of a state that callers can see.
+    /// Adds a report if the visible state has changed.
     mutating func settle(_ actions: [DownloadAction]) -> [DownloadAction] {
         let now = visibleState
         guard now != reported else { return actions }

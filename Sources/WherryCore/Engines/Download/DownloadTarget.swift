@@ -1,50 +1,55 @@
-// Wherry: where a download's file is to be
+// Wherry: destination of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The place of the finished file, looked at before any traffic (DR19, DR23).
+/// The location of the finished file, checked before any request (DR19, DR23).
 package struct DownloadTarget: Sendable {
-    /// What happens when a file has the name already.
+    /// What to do if a file with the name exists.
     package enum Existing: Hashable, Sendable {
-        /// `exists`.
+        /// Fail with `exists`.
         case fail
-        /// It goes, in the step in which the new one appears. A symbolic link goes itself, not what
-        /// it points to.
+        /// Replace the file atomically. A symbolic link is replaced itself, not the file it points
+        /// to.
         case replace
-        /// The next free `name (1)` is taken.
+        /// Use the next free name, such as `name (1)`.
         case number
     }
 
     package private(set) var directory: Directory
-    /// What the directory was when it was first opened.
+    /// The status of the directory when it was first opened.
     private let place: FileStatus
-    /// Absolute; links in it are not resolved.
+    /// The absolute path, with symbolic links not resolved.
     package let directoryPath: String
-    /// `nil` until the answer says it.
+    /// The file name; `nil` until the response determines it.
     package private(set) var name: String?
-    /// What the part is named after.
+    /// The name from which the names of the partial file are derived.
     package private(set) var stem: String
     package let existing: Existing
-    /// Whether a file has the name. Only then may a digest show that nothing is to be done.
+    /// Whether a file with the name exists. Only such a file can make the download unnecessary by
+    /// its digest.
     package private(set) var isThere = false
     private var originalName: String?
     private var number = 0
 
-    /// The absolute path of the file to be; of the directory with a slash where the answer names
-    /// the file. Two downloads with the same one are one.
+    /// The absolute path of the finished file. If the response determines the name: the path of the
+    /// directory with a trailing slash. Downloads with equal paths are the same download.
     package var identity: String {
         guard let name else { return directory.path(of: "") }
         return directory.path(of: name)
     }
 
-    /// Looks at a target.
+    /// Checks a target.
     ///
     /// - Parameters:
-    ///   - path: of the file; of the directory with `isDirectory`. Relative to the working directory.
-    ///   - suggestedName: with `isDirectory`, a name for the part until the answer has said one.
-    ///   - makesDirectories: whether missing directories are made. Default false.
-    ///   - hasDigest: an existing file may be the wanted one, so it is no error yet. Default false.
+    ///   - path: The path of the file, or of the directory with `isDirectory`. Relative to the
+    ///     working directory.
+    ///   - isDirectory: Whether the path is that of a directory. Default: false.
+    ///   - suggestedName: With `isDirectory`, the name for the partial file until the response
+    ///     determines one.
+    ///   - makesDirectories: Whether to create missing directories. Default: false.
+    ///   - hasDigest: Whether the download has an expected digest. An existing file may then be the
+    ///     wanted one, so it is not an error yet. Default: false.
     /// - Throws: `exists`, `is_directory`, `bad_directory`, `no_file` for a missing directory,
     ///   `read_only`, `no_permission`, `bad_path`.
     package static func locate(
@@ -106,12 +111,13 @@ package struct DownloadTarget: Sendable {
         originalName = name
     }
 
-    /// Closes the directory: a download that waits holds no descriptor.
+    /// Closes the directory, so that a waiting download uses no file descriptor.
     package mutating func close() { directory = directory.closed }
 
-    /// Opens the directory again, if it is closed.
+    /// Opens the directory again if it is closed.
     ///
-    /// - Throws: `bad_directory` if another directory has its path now; what the file system says.
+    /// - Throws: `bad_directory` if the path leads to another directory now, or a file system
+    ///   error.
     package mutating func reopen() throws(DownloadError) {
         guard !directory.isOpen else { return }
         let path = directory.path
@@ -128,9 +134,9 @@ package struct DownloadTarget: Sendable {
         directory = opened
     }
 
-    /// The answer has named the file.
+    /// Sets the file name that the response determines.
     ///
-    /// - Parameter suggested: a single component, cleaned (DR25).
+    /// - Parameter suggested: A single, sanitized path component (DR25).
     /// - Throws: `exists`, `is_directory`.
     mutating func setName(_ suggested: String) throws(DownloadError) {
         originalName = suggested
@@ -139,9 +145,9 @@ package struct DownloadTarget: Sendable {
         try settleName(allowsExisting: false)
     }
 
-    /// Takes the next number, because somebody took the present name.
+    /// Changes to the next numbered name because the current name is taken.
     ///
-    /// - Returns: false without the policy for it, or after the last number.
+    /// - Returns: False if the policy does not allow it, or after the last number.
     mutating func takeNextNumber() throws(DownloadError) -> Bool {
         guard existing == .number, let originalName else { return false }
         while number < 9_999 {
@@ -161,7 +167,7 @@ package struct DownloadTarget: Sendable {
         if found.kind == .directory {
             throw DownloadError(.isDirectory, "\(directory.path(of: name)) is a directory")
         }
-        // A device, a FIFO or a socket is no file that this one could be, or take the place of.
+        // A device, a FIFO or a socket cannot be the finished file, and is never replaced.
         let isFile = found.kind != .other
         isThere = isFile
         forgetJournal(of: found, name)
@@ -178,8 +184,8 @@ package struct DownloadTarget: Sendable {
         }
     }
 
-    /// Removes the journal of the file that is there, which a crash between the name and the end
-    /// has left (DR20, DR26). Any other one stays: of another part, or of one that is there.
+    /// Removes the journal of an existing file. A crash between the final rename and the end leaves
+    /// such a journal (DR20, DR26). Journals of other or existing partial files stay.
     private func forgetJournal(of file: FileStatus, _ name: String) {
         for names in PartNames.candidates(for: DownloadID(target: identity), name: name) {
             guard let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
@@ -190,14 +196,14 @@ package struct DownloadTarget: Sendable {
         }
     }
 
-    /// The target is there, and it is not the file wanted.
+    /// Handles an existing file that is not the wanted one.
     ///
-    /// - Throws: `exists` where that is an error.
+    /// - Throws: `exists` if the policy forbids an existing file.
     package mutating func giveUpExisting() throws(DownloadError) {
         try settleName(allowsExisting: false)
     }
 
-    /// The final name is somebody else's.
+    /// The error for a final name that is taken.
     var existsError: DownloadError {
         DownloadError(
             .exists,
@@ -205,7 +211,7 @@ package struct DownloadTarget: Sendable {
         )
     }
 
-    /// A link to a directory counts as one; any other link is itself.
+    /// Returns the status of a name. Follows a link to a directory, but no other link.
     private func status(of name: String) throws(DownloadError) -> FileStatus? {
         try DownloadError.naming { () throws(SystemError) in
             guard let found = try directory.status(of: name) else { return nil }
@@ -218,7 +224,7 @@ package struct DownloadTarget: Sendable {
 }
 
 extension DownloadError {
-    /// Calls `body` and gives its trouble the word for it.
+    /// Runs `body` and converts its error.
     static func naming<Result>(_ body: () throws(SystemError) -> Result) throws(DownloadError)
         -> Result
     {
