@@ -1,11 +1,11 @@
-// Wherry: what a download's machine wants, done
+// Wherry: execution of download actions
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension DownloadTransfer {
-    /// Carries one step out. Never blocks: what takes time goes to the disk's queue.
+    /// Carries out one step. Never blocks: slow operations go to the disk queue.
     func perform(_ step: Step) {
         switch step {
         case .action(let action): perform(action)
@@ -58,7 +58,7 @@ extension DownloadTransfer {
                 feed { $0.checkpointed(after: duration) }
             }
         case .verify(let algorithms, let length):
-            // One that a pause has stopped has left the disk by now.
+            // A verification that a pause has stopped has left the disk queue by now.
             stopsReading.store(false, ordering: .relaxed)
             onDisk { [self] part throws(DownloadError) in
                 let found = try part.verify(
@@ -70,7 +70,7 @@ extension DownloadTransfer {
         case .publish(let length):
             onDisk { [self] part throws(DownloadError) in
                 let path = try part.publish(length: length)
-                // Its lock is on the finished file now.
+                // The lock is on the finished file now.
                 files.part = nil
                 feed { $0.published(path) }
             }
@@ -82,9 +82,9 @@ extension DownloadTransfer {
 
     // MARK: Disk
 
-    /// Queues a job for the part. If it fails, what is queued behind it is left out.
+    /// Queues a job for the partial file. If a job fails, the jobs queued after it are skipped.
     ///
-    /// - Parameter wakes: whether the files are opened for it if they are closed. Default true.
+    /// - Parameter wakes: Whether to open the files for the job if they are closed. Default: true.
     private func onDisk(
         wakes: Bool = true, _ job: @escaping @Sendable (PartFile) throws(DownloadError) -> Void
     ) {
@@ -119,11 +119,11 @@ extension DownloadTransfer {
         }
     }
 
-    // MARK: News
+    // MARK: Reports
 
     private func tell(_ report: DownloadReport) {
         switch report {
-        // Told with its reason, when the wait begins; and the end tells itself.
+        // A wait reports its reason when it begins, and the end has its own report.
         case .state(.waiting), .state(.done), .state(.failed), .state(.cancelled): break
         case .state(let state):
             if state == .paused || state == .verifying { tellProgress() }
@@ -131,18 +131,18 @@ extension DownloadTransfer {
                 core.withLock { $0.meter.pause() }
                 disk.submit { [self] in files.rest(releasing: true) }
             }
-            // That it began at once goes without saying.
+            // An immediate start needs no report.
             let goesOn = self.state == .queued && state == .running
             show(state, quiet: goesOn && !core.withLock { $0.hasWaited })
         case .restarted(let reason, _):
-            // It was held, the connection broke meanwhile, and nothing of it can be gone on with.
+            // The connection of a held download was dropped, and its bytes cannot be resumed.
             if self.state == .paused { show(.running) }
             emit(.state(.restarted, reason: reason.word))
             emit(.state(state, reason: nil))
         case .journalIgnored: emit(.state(state, reason: .journalInvalid))
         case .mirror(let error): emit(.state(state, reason: error.reason))
         case .alreadyComplete: emit(.state(state, reason: .alreadyComplete))
-        case .resumed: break  // The first progress has it.
+        case .resumed: break  // the first progress report says it
         }
     }
 
@@ -156,7 +156,7 @@ extension DownloadTransfer {
             core.timer &+= 1
             return core.timer
         }
-        // Past the deadline the next attempt ends at once, and says why.
+        // After the deadline, the next attempt fails at once with the right error.
         let now = client.transport.clock.now()
         let due = min(now.advanced(by: nanoseconds), deadline)
         if waitForNetwork(error, timer: timer, notBefore: due) {
@@ -166,9 +166,10 @@ extension DownloadTransfer {
         show(.waiting, reason: error.reason)
     }
 
-    /// Opens the part later if the process has no free descriptor now: other downloads give theirs back.
+    /// Schedules another try to open the partial file, since the process has no free file
+    /// descriptor. Other downloads may release theirs in the meantime.
     ///
-    /// - Returns: false after half a minute.
+    /// - Returns: False after half a minute.
     func waitForDescriptors() -> Bool {
         let now = client.transport.clock.now()
         let since = files.shortSince ?? now
@@ -181,7 +182,7 @@ extension DownloadTransfer {
         return true
     }
 
-    /// Sees to it that what has arrived is recorded in time, also if nothing more arrives.
+    /// Schedules a checkpoint, so that received bytes are recorded even if no more arrive.
     func scheduleCheckpoint(at due: Instant) {
         client.transport.schedule(at: due) { [weak self] in
             guard let self else { return }
@@ -189,7 +190,7 @@ extension DownloadTransfer {
             let next = core.withLock { core -> Instant? in
                 core.isCheckpointSet = false
                 Self.add(core.machine.checkpointDue(now: now), to: &core)
-                // One that is being written comes first.
+                // The checkpoint in progress has to finish first.
                 return Self.dueCheckpoint(&core).map { max($0, now.advanced(by: CheckpointPace.delay)) }
             }
             if let next { scheduleCheckpoint(at: next) }
@@ -197,14 +198,15 @@ extension DownloadTransfer {
         }
     }
 
-    /// When the next checkpoint is due, unless a timer for it is set.
+    /// Returns when the next checkpoint is due; `nil` if its timer is already set.
     static func dueCheckpoint(_ core: inout State) -> Instant? {
         guard !core.isCheckpointSet, let due = core.machine.checkpointDueAt else { return nil }
         core.isCheckpointSet = true
         return due
     }
 
-    /// Tries again at that time, or now if it is over, unless the wait is void then.
+    /// Retries at that time, or now if it has passed, unless the wait was cancelled in the
+    /// meantime.
     private func schedule(_ timer: UInt64, at due: Instant) {
         client.transport.schedule(at: due) { [weak self] in
             guard let self else { return }
@@ -213,9 +215,9 @@ extension DownloadTransfer {
         }
     }
 
-    /// Where the network is gone, waits for it, and tries again when it is back and the pause is
-    /// over (D13): what looks like a way may be none, and would use the attempts up at once. `false`
-    /// if the network is not what is wrong.
+    /// Waits for the network if it is down, then retries when it is back and the delay has passed
+    /// (D13). Retrying without a network would use up the retries at once. Returns false if the
+    /// network is not the problem.
     private func waitForNetwork(
         _ error: DownloadError, timer: UInt64, notBefore due: Instant
     ) -> Bool {
@@ -243,7 +245,7 @@ extension DownloadTransfer {
         return true
     }
 
-    /// Makes a wait for another attempt void.
+    /// Cancels a wait for a retry.
     func stopWaiting() {
         let wait = core.withLock { core in
             core.timer &+= 1
@@ -254,7 +256,7 @@ extension DownloadTransfer {
 }
 
 extension RestartReason {
-    /// The word for it in the one table.
+    /// The error reason with the same meaning.
     var word: ErrorReason {
         switch self {
         case .changed: .changed

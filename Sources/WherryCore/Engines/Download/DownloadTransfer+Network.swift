@@ -1,32 +1,32 @@
-// Wherry: the network's side of a download
+// Wherry: network exchanges of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension DownloadTransfer {
-    /// What is done with the answer that comes.
+    /// How to handle a response.
     enum Answer: Sendable {
         case none
-        /// Its body is read and thrown away; then on.
+        /// Discards the body, then follows the redirect.
         case redirect(RedirectRules.Hop)
-        /// So is the body of this one; then the same again, saying who asks.
+        /// Discards the body, then sends the request again with credentials.
         case unauthorized(Hop.Start)
-        /// The bytes are of the file.
+        /// The body belongs to the file.
         case file
-        /// The server's words on why not.
+        /// The body is an error message of the server.
         case refusal(ResponseHead)
     }
 
     /// One exchange of an attempt.
     struct Hop: Sendable {
-        /// What is asked, and where: the first of each attempt is to the original URL (DR10).
+        /// The request and its URL. Each attempt starts at the original URL (DR10).
         struct Start: Sendable {
             let request: DownloadRequest
             var url: HTTPURL
             var isCrossOrigin = false
             var redirects: [Response.Redirect] = []
-            /// Who asks; `nil` where nobody is named.
+            /// The authentication; `nil` without credentials.
             var auth: Authentication?
         }
 
@@ -35,7 +35,7 @@ extension DownloadTransfer {
         let sentAt: Instant
         var head: ResponseHead?
         var answer = Answer.none
-        /// Body bytes that were handed to the machine.
+        /// The number of body bytes that were passed to the machine.
         var delivered: Int64 = 0
         var words: [UInt8] = []
 
@@ -43,12 +43,13 @@ extension DownloadTransfer {
         var url: HTTPURL { start.url }
     }
 
-    /// So much is kept of a body that is not the file (R15).
+    /// The maximum number of bytes to keep of a body that is not the file (R15).
     static let wordsLimit = 65_536
 
     // MARK: Sending
 
-    /// Where a request goes: to the URL itself, or to a mirror, which gets no secrets of it.
+    /// Returns the start of a request, at the original URL or at a mirror. A mirror gets no secrets
+    /// of the URL.
     func start(of request: DownloadRequest) -> Hop.Start {
         guard request.source > 0, request.source <= mirrors.count else {
             return Hop.Start(request: request, url: firstURL)
@@ -60,7 +61,7 @@ extension DownloadTransfer {
 
     func send(_ start: Hop.Start) {
         let attempt = start.request.attempt
-        // A verb may have come since it was decided.
+        // The caller may have paused or cancelled the download in the meantime.
         let place = core.withLock { core in
             core.isStopping ? nil : core.machine.place(of: attempt)
         }
@@ -69,7 +70,7 @@ extension DownloadTransfer {
         let authorization = authorization(&start)
         do {
             var asked = self.request
-            // Which bytes are asked for is decided here.
+            // The download controls the range fields.
             let fields = start.request.fields
             for name in ["Range", "If-Range"] + fields.map(\.name) { asked.headers.remove(name) }
             var extra = fields.map { Headers.Field(name: $0.name, value: $0.value) }
@@ -87,13 +88,14 @@ extension DownloadTransfer {
                 options: options, deadline: deadline)
             exchange.decoding = .identity
             exchange.isBulk = true
-            // Counted for all connections together, and changeable: libcurl's own can be neither.
+            // The limit applies to all connections together and can change at any time. libcurl's
+            // limit supports neither.
             exchange.maxReceiveSpeed = 0
             exchange.speedLimits = speedLimits
             exchange.wantsProgress = true
             let window = Int64.milliseconds(options[.stallTimeout])
-            // A server may take longer for its first byte than for the next ones, unless the caller has
-            // set how long nothing may arrive. No bytes at all are too few at any speed limit.
+            // Unless the caller sets the stall timeout, a server may take longer for its first byte
+            // than for later ones. No bytes at all are below any minimum speed.
             if options.hasStallTimeout, window > 0 {
                 let first = exchange.timeouts.firstByte
                 exchange.timeouts.firstByte = first > 0 ? min(first, window) : window
@@ -102,8 +104,8 @@ extension DownloadTransfer {
                 exchange.timeouts.stallWindow = window
                 exchange.timeouts.stallBytesPerSecond = options[.stallSpeed]
             }
-            // The frames of HTTP/2 cost processor time, and streams of one connection share what it
-            // may have: further ones have one each, whatever was asked for.
+            // HTTP/2 framing costs processor time, and its streams share the bandwidth of one
+            // connection. Additional requests therefore always use separate HTTP/1.1 connections.
             if exchange.httpVersion == 0 || place == .further { exchange.httpVersion = 11 }
             if place == .further {
                 exchange.admission = policy.segments > 0 ? .always : .onlyIfFree
@@ -121,7 +123,7 @@ extension DownloadTransfer {
         }
     }
 
-    /// Ends the exchanges of the attempts that match.
+    /// Cancels the exchanges of the matching attempts.
     func stop(_ matches: (Int) -> Bool) {
         let exchanges = core.withLock { core -> [Exchange] in
             let ending = core.hops.filter { matches($0.attempt) }.map(\.exchange)
@@ -133,7 +135,7 @@ extension DownloadTransfer {
         for exchange in exchanges { client.transport.cancel(exchange) }
     }
 
-    /// Does what waited for the last bytes, if they are all here.
+    /// Applies the deferred verbs once the last bytes have arrived.
     private static func applyStopped(to core: inout State) {
         guard core.hops.isEmpty else { return }
         core.isStopping = false
@@ -141,16 +143,16 @@ extension DownloadTransfer {
     }
 
     func setHeld(_ held: Bool) {
-        // What is held is never one of several.
+        // A held download has only one connection.
         let exchange = core.withLock { $0.hops.first?.exchange }
         if let exchange { client.transport.setPaused(exchange, held) }
     }
 
-    // MARK: What the transport tells
+    // MARK: Transport events
 
     package func exchangeMustWait(_ exchange: Exchange) {
         observer.transfer(self, waitsForConnection: true)
-        // Nothing is written before the next response.
+        // No bytes are written before the next response.
         guard core.withLock({ $0.hops.allSatisfy { $0.head == nil } }) else { return }
         disk.submit { [self] in files.rest() }
     }
@@ -218,7 +220,7 @@ extension DownloadTransfer {
         return disposition
     }
 
-    /// Lets the machine decide on a final answer.
+    /// Passes a final response to the machine.
     private func judge(_ head: ResponseHead, _ hop: Hop, _ core: inout State, now: Instant) {
         let wall = client.transport.clock.wallSeconds()
         var read = DownloadHead(status: head.status, fields: head.fields, at: Int64(wall))
@@ -239,7 +241,7 @@ extension DownloadTransfer {
         let now = client.transport.clock.now()
         enum Rest {
             case kept, unwanted, enough
-            /// Kept, and what follows is another connection's.
+            /// The bytes are kept, and another connection receives the following ones.
             case last
         }
         var checkpointDue: Instant?
@@ -253,7 +255,7 @@ extension DownloadTransfer {
                     piece.count, attempt: hop.attempt, now: now)
                 let body = core.machine.body(of: hop.attempt)
                 guard placement.count > 0 else {
-                    // What lies beyond the piece asked for need not be waited for.
+                    // Do not wait for bytes beyond the requested range.
                     return body?.isWhole == true ? .enough : .unwanted
                 }
                 core.steps.append(.write(piece, placement, exchange))
@@ -324,7 +326,7 @@ extension DownloadTransfer {
             redirects: hop.start.redirects + [redirect], auth: hop.start.auth)
     }
 
-    /// The field that says who asks; `nil` leaves it to the request's own (R20).
+    /// Returns the value of the Authorization field; `nil` to keep the field of the request (R20).
     private func authorization(_ start: inout Hop.Start) -> String? {
         if start.auth?.origin != start.url.origin {
             let credentials = settings.credentials(
@@ -336,7 +338,7 @@ extension DownloadTransfer {
         }
     }
 
-    /// What is sent after a refusal that asks who is there; `nil` where it stands.
+    /// Returns the request to send after a 401 response; `nil` if the response is final.
     private func again(after head: ResponseHead, _ start: Hop.Start) -> Hop.Start? {
         guard var auth = start.auth else { return nil }
         guard head.status == 401 else {
@@ -361,21 +363,21 @@ extension DownloadTransfer {
             core.response = response(
                 head, hop, body: Bytes(hop.words), metrics: metrics, retries: core.retries)
         }
-        // Whatever came in the last moment: the caller was first.
+        // The caller cancelled before this event.
         if core.isStopping, core.deferred.contains(where: \.isCancel) { return }
         if case .refusal(let head) = hop.answer, result.error?.kind != .totalTimeout {
-            // Its words may be cut; it is its status that counts.
+            // Only the status counts, even if the body is truncated.
             return judge(head, hop, &core, now: now)
         }
         if let error = result.error {
-            // Broken off for a pause, which follows.
+            // The exchange was cancelled for a pause, which follows.
             if core.isStopping, error.kind == .cancelled { return }
             return Self.add(
                 core.machine.failed(DownloadError(WherryError(error)), attempt: attempt),
                 to: &core)
         }
         if result.isLengthUnverified, !core.machine.hasDigest {
-            // SEC-R4: anybody in between could have cut it.
+            // SEC-R4: an attacker could have truncated the body.
             let error = DownloadError(
                 .lengthUnverified,
                 "\(hop.url.origin.text) closed the connection without saying that this was all")
@@ -401,23 +403,22 @@ extension DownloadTransfer.State {
 extension DownloadMachine {
     enum Place: Hashable, Sendable {
         case first
-        /// Beside the first one.
+        /// Additional, beside the first one.
         case further
     }
 
-    /// Which connection a request that is about to be sent is for; `nil` where it is not wanted
-    /// any more.
+    /// Returns which connection a request is for; `nil` if the request is no longer wanted.
     func place(of attempt: Int) -> Place? {
         if state == .requesting, attempt == self.attempt { return .first }
         return segments.contains { $0.attempt == attempt && $0.body == nil } ? .further : nil
     }
 
-    /// The body that an attempt brings, once its head was accepted.
+    /// Returns the body that an attempt receives, once its response headers were accepted.
     func body(of attempt: Int) -> SegmentBody? {
         if attempt == self.attempt { return state == .receiving || state == .held ? body : nil }
         return segments.first { $0.attempt == attempt }?.body
     }
 
-    /// Whether a digest will tell if the file is whole.
+    /// Whether a digest will show that the file is complete.
     var hasDigest: Bool { policy.expected != nil || facts?.announced != nil }
 }

@@ -1,24 +1,24 @@
-// Wherry: how far a download is, told in time
+// Wherry: progress reports of a download
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 import WherryTransport
 
 extension DownloadTransfer {
-    /// Bytes of the file that are here, those still in the transport's hands included.
+    /// Returns the number of received bytes of the file, including those still in the transport.
     static func completed(_ core: inout State) -> Int64 {
         let pending = core.hops.map { hop in
             (attempt: hop.attempt, count: max(0, hop.exchange.received - hop.delivered))
         }
         let generation = core.machine.currentGeneration
         var completed = core.machine.completed(with: pending)
-        // Bytes that were broken off with their exchange come again.
+        // Bytes lost with a cancelled exchange arrive again: do not show less progress than before.
         if generation == core.shown.generation { completed = max(completed, core.shown.completed) }
         core.shown = (generation, completed)
         return completed
     }
 
-    /// The progress to tell now, if it is time for it.
+    /// Returns the progress to report now; `nil` if it is too early.
     static func measure(_ core: inout State, now: Instant, isForced: Bool) -> Progress? {
         let wire = core.hops.reduce(core.wireBefore) { $0 &+ $1.exchange.receivedOnWire }
         let received = wire &- core.wireTold
@@ -29,8 +29,8 @@ extension DownloadTransfer {
             isForced: isForced)
     }
 
-    /// The last progress to report (DR28); `nil` if the previous report said the same. A file that was
-    /// complete from the start has one, too.
+    /// Returns the last progress to report (DR28); `nil` if the previous report said the same. A
+    /// file that was complete from the start gets a report, too.
     static func measureEnd(
         _ core: inout State, of outcome: DownloadOutcome, now: Instant
     ) -> Progress? {
@@ -46,11 +46,10 @@ extension DownloadTransfer {
         return core.meter.owedAt == nil ? nil : measure(&core, now: now, isForced: true)
     }
 
-    /// Tells how far it is: what is new, now or as soon as it is time for it.
+    /// Reports new progress, now or as soon as the next report is due.
     ///
-    /// Called when bytes came and when none will come for a while; of a file that was not begun
-    /// there is nothing to tell. Who wants no events is told none, and may look at ``progress``, which
-    /// has its speed from here.
+    /// Called when bytes arrive, and before a wait. Reports nothing before the download has begun.
+    /// If the caller wants no events, only updates ``progress`` and its speed.
     func tellProgress() {
         let now = client.transport.clock.now()
         let due = core.withLock { core -> Instant? in
@@ -63,7 +62,7 @@ extension DownloadTransfer {
         if let due { setProgress(at: due) }
     }
 
-    /// When what came too early is to be told, unless that is seen to.
+    /// Returns when delayed progress is due; `nil` if its timer is already set.
     private static func dueProgress(_ core: inout State) -> Instant? {
         guard !core.isProgressSet, let due = core.meter.owedAt else { return nil }
         core.isProgressSet = true
@@ -78,11 +77,11 @@ extension DownloadTransfer {
         let now = client.transport.clock.now()
         let due = core.withLock { core -> Instant? in
             core.isProgressSet = false
-            // Measured anew: what was owed then may be less than what is shown now.
+            // Measure again: the delayed progress may be lower than what callers have seen since.
             if let progress = Self.measure(&core, now: now, isForced: false) {
                 core.steps.append(.progress(progress))
             }
-            // Another report may have come first, and more after it.
+            // Another report may have come first, with more progress after it.
             return Self.dueProgress(&core)
         }
         if let due { setProgress(at: due) }
@@ -91,7 +90,7 @@ extension DownloadTransfer {
 }
 
 extension DownloadMachine {
-    /// ``completed`` with so many further bytes of each body that were not handed in yet.
+    /// Returns ``completed`` plus bytes of each body that were not passed in yet.
     func completed(with pending: [(attempt: Int, count: Int64)]) -> Int64 {
         pending.reduce(have.count) { sum, pending in
             guard pending.count > 0, let body = body(of: pending.attempt) else { return sum }

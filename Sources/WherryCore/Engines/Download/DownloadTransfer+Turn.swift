@@ -1,30 +1,29 @@
-// Wherry: a download that waits for its turn among its client's
+// Wherry: turns of a download in its client's queue
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Whether it runs is the queue's to say; what is done about that is decided here, under the lock
-/// of the download, by what the queue says at that moment. So the last verb counts, whichever
-/// thread it came from.
+/// The queue decides whether a download runs. These methods read the decision under the lock of the
+/// download, so the last verb wins, whichever thread it came from.
 extension DownloadTransfer {
-    /// Its place among the client's downloads that have no turn, 0 for the next; `nil` while it runs
-    /// and after its end.
+    /// The place among the client's downloads without a turn, 0 for the next; `nil` while this one
+    /// runs and after its end.
     package var place: Int? { client.queue.place(of: id) }
 
-    /// Higher goes first; `nil` after its end.
+    /// The priority; higher values run first. `nil` after the end.
     package var priority: Int? { client.queue.priority(of: id) }
 
-    /// Takes it to a place among the downloads that have no turn: 0 is the next. Where its priority
-    /// would forbid that place it changes. One that runs stays.
+    /// Moves the download to a place among those without a turn: 0 is the next. Changes the
+    /// priority if the place requires another one. A running download does not move.
     package func move(to place: Int) { client.queue.move(id, to: place) }
 
-    /// Enters the queue, and says so if it has to wait.
+    /// Enters the queue, and reports it if the download has to wait.
     func enterQueue() {
         let isFirst = core.withLock { core -> Bool in
-            // Another thread may have cancelled it before it began.
+            // Another thread may have cancelled the download before it began.
             guard !core.hasBegun else { return false }
             core.hasWaited = client.queue.enter(self, priority: options[.priority])
-            // What comes of its turn waits until it is said that there is none yet.
+            // The events of its turn wait until the queued state was reported.
             defer { core.isCarrying = true }
             return !core.isCarrying
         }
@@ -33,7 +32,7 @@ extension DownloadTransfer {
         carry(isOurs: isFirst)
     }
 
-    /// It is its turn: it begins, or goes on after a pause.
+    /// Starts the download, or resumes it after a pause.
     func takeTurn() {
         core.withLock { core in
             guard client.queue.standing(of: id) == .active else { return }
@@ -47,14 +46,15 @@ extension DownloadTransfer {
         carry()
     }
 
-    /// Takes its turn away.
+    /// Gives up the turn of the download.
     func giveUpTurn() {
         client.queue.pause(id)
         let mustStop = core.withLock { core -> Bool in
             let standing = client.queue.standing(of: id)
-            // Another thread may have resumed it meanwhile.
+            // Another thread may have resumed the download in the meantime.
             guard standing == nil || standing == .paused else { return false }
-            // One that does not stand in line is just about to, or has ended and does nothing.
+            // A download outside the queue is about to enter it, or has ended and ignores the
+            // pause.
             guard !core.hasBegun, standing != nil else { return true }
             core.hasWaited = true
             core.steps.append(.show(.paused))
@@ -63,7 +63,7 @@ extension DownloadTransfer {
         if mustStop { apply(.pause) } else { carry() }
     }
 
-    /// Wants a turn again.
+    /// Asks for a turn again.
     func wantTurn() {
         client.queue.resume(id)
         client.queue.advance()
@@ -77,13 +77,13 @@ extension DownloadTransfer {
         carry()
     }
 
-    /// A verb that has to wait for the part, or for the last bytes, is put with the others.
+    /// Applies a verb, or defers it until the partial file is open and the last bytes have arrived.
     static func applyOrDefer(_ verb: Verb, to core: inout State) {
         guard !core.isOpening, !core.isStopping else { return core.deferred.append(verb) }
         apply(verb, to: &core)
     }
 
-    /// Lets one begin that never had a turn, since that is how it ends.
+    /// Begins a download that never had a turn, so that it can end.
     static func beginToEnd(_ core: inout State, of transfer: DownloadTransfer) {
         guard !core.hasBegun else { return }
         core.hasBegun = true

@@ -1,18 +1,18 @@
-// Wherry: a download on its way, from its first look at the disk to its file
+// Wherry: download, from the first disk access to the finished file
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 import WherryTransport
 
-/// Joins the rules of a download with the network and the disk.
+/// Connects the state machine of a download with the network and the disk.
 ///
-/// Events come from three sides: the network's thread, the workers and the callers. Each is handed
-/// to the machine under the lock, and what the machine wants is put into one list of steps. Whoever
-/// finds nobody at work on that list carries it out, outside the lock and in order; the others
-/// leave their steps and go. So nobody waits for anybody, and no step overtakes another.
+/// Events come from the network thread, the workers and the callers. Each event goes to the machine
+/// under the lock, and the resulting actions are appended to one list of steps. The thread that
+/// finds no other one at work carries out the steps in order, outside the lock. Other threads leave
+/// their steps in the list and return. No thread waits for another, and no step overtakes another.
 package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sendable {
-    // `core` is a lock; `files` is touched by jobs of `disk` only.
+    // `core` is a lock. Only jobs of `disk` access `files`.
 
     enum Verb: Hashable, Sendable {
         case pause, resume
@@ -23,57 +23,58 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     enum Step: Sendable {
         case action(DownloadAction)
-        /// After a redirect.
+        /// Sends the request that follows a redirect or a 401 response.
         case follow(Hop.Start)
         case write(Bytes, Placement, Exchange)
         case progress(Progress)
         case head(Response)
-        /// Its turn has come: the part is looked for.
+        /// Opens the partial file, at the first turn.
         case begin
-        /// A state before or between its turns.
+        /// Reports a state from before or between the turns.
         case show(TransferState)
     }
 
     struct State: Sendable {
         var machine: DownloadMachine
-        /// Its first turn has come.
+        /// Whether the first turn has come.
         var hasBegun = false
-        /// It had to wait for a turn, so that the end of the wait is worth a word.
+        /// Whether the download had to wait for a turn, so that the end of the wait is reported.
         var hasWaited = false
-        /// The machine has not started: the part is being looked for.
+        /// Whether the partial file is being opened, so that the machine has not started.
         var isOpening = true
-        /// Verbs that wait for the part to be open, or for the last bytes of the exchange.
+        /// Verbs deferred until the partial file is open, or until the last bytes of the exchange
+        /// arrive.
         var deferred: [Verb] = []
         var steps: [Step] = []
         var isCarrying = false
-        /// How many threads wait for a pause to be complete.
+        /// The number of threads that wait for a pause to complete.
         var waiters = 0
-        /// The exchanges under way, one for each connection.
+        /// The exchanges in progress, one for each connection.
         var hops: [Hop] = []
-        /// They were broken off for a verb, which is done once their last bytes are here.
+        /// Whether the exchanges were cancelled for a verb, which follows after their last bytes.
         var isStopping = false
-        /// Raised to make a wait for a retry void.
+        /// Incremented to cancel a wait for a retry.
         var timer: UInt64 = 0
-        /// What waits for the network in place of a timer.
+        /// The wait for the network, used instead of a timer.
         var networkWait: NetworkWait?
         var retries = 0
         var meter = ProgressMeter()
-        /// A time is set at which progress that came too early is told.
+        /// Whether a timer is set for delayed progress.
         var isProgressSet = false
-        /// A timer is set for the next checkpoint.
+        /// Whether a timer is set for the next checkpoint.
         var isCheckpointSet = false
-        /// The last progress told, which never goes back within a generation.
+        /// The last progress reported. It never decreases within a generation.
         var shown: (generation: UInt32, completed: Int64) = (0, 0)
-        /// Body bytes off the wire: of earlier exchanges, and what the meter has been told of.
+        /// Body bytes from the network: those of ended exchanges, and those reported to the meter.
         var wireBefore: Int64 = 0
         var wireTold: Int64 = 0
-        /// Bytes on the wire of all exchanges, heads included.
+        /// Bytes sent and received by all exchanges, including headers.
         var wire: (sent: Int64, received: Int64) = (0, 0)
-        /// The answer that decided last.
+        /// The response that decided last.
         var response: Response?
-        /// The caller wants no partial.
+        /// Whether the caller wants no partial file.
         var discards = false
-        /// The partial that an ended download left.
+        /// The partial file left by the ended download.
         var keptPath: String?
         var releaseError: DownloadError?
     }
@@ -84,11 +85,11 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     let target: DownloadTarget
     let policy: DownloadPolicy
     let firstURL: HTTPURL
-    /// Other places of the same bytes, in the order in which they are tried.
+    /// Other URLs of the same bytes, in the order in which they are tried.
     let mirrors: [HTTPURL]
-    /// Nobody wants the result of reading a file back.
+    /// Whether to stop reading a file for its digest.
     let stopsReading = Atomic<Bool>(false)
-    /// What all its connections together may receive.
+    /// The receive limit for all connections of this download together.
     private let speedLimit: SpeedLimit
     private let registryKey: DownloadRegistry.Key
 
@@ -120,7 +121,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     package override var origin: Origin? { firstURL.origin }
     package override var method: String { "GET" }
     package override var url: String { RedirectRules.redacted(firstURL.text) }
-    /// Absolute; the directory with a slash where the answer names the file.
+    /// The absolute path of the file, or of the directory with a trailing slash if the response
+    /// determines the name.
     package override var path: String? { target.identity }
 
     package override var progress: Progress {
@@ -134,10 +136,10 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         }
     }
 
-    /// Bytes per second at most, from now on; 0 is no limit (D24).
+    /// Sets the maximum number of bytes per second from now on; 0 for no limit (D24).
     package func setMaxReceiveSpeed(_ bytesPerSecond: Int64) {
         speedLimit.set(rate: bytesPerSecond)
-        // Whoever is held looks again.
+        // Wakes the exchanges that the old limit holds back.
         client.transport.schedule(at: client.transport.clock.now()) {}
     }
 
@@ -145,7 +147,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     var wantsProgress: Bool { options[.wantProgress] != 0 }
 
-    // MARK: Starting
+    // MARK: Start
 
     package override func begin(wake: Wake) { enterQueue() }
 
@@ -153,7 +155,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         client.queue.setPriority(of: id, to: Int(priority))
     }
 
-    /// Looks for what is there, on a worker.
+    /// Opens the partial file. Runs on a worker.
     func open() {
         if !files.isNoted {
             files.isNoted = true
@@ -173,7 +175,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 }
                 if !stopsReading.load(ordering: .relaxed) { try target.giveUpExisting() }
             }
-            // What an earlier run left has to be opened to be deleted.
+            // A partial file of an earlier run has to be opened before it can be deleted.
             if stopsReading.load(ordering: .relaxed), !core.withLock({ $0.discards }) {
                 return opened { $0.cancel() }
             }
@@ -198,7 +200,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         return ResumeRules.obstacle(record, identity: identity, policy: policy) == nil
     }
 
-    /// The part is open, or cannot be.
+    /// Handles the result of opening the partial file.
     private func opened(_ event: (inout DownloadMachine) -> [DownloadAction]) {
         let cancels = core.withLock { core -> [Verb] in
             let cancels = core.deferred.filter(\.isCancel)
@@ -209,7 +211,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
             return []
         }
         if !cancels.isEmpty {
-            // Not a byte was asked for: the part is let go of as it was found.
+            // No request was sent: release the partial file as it was found.
             let found = files.release(keeping: !cancels.contains(.cancel(discarding: true)))
             core.withLock { core in
                 core.isOpening = false
@@ -227,10 +229,10 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         if client.log.isOn(.debug), isFinal || isPaused { noteIdle("suspend") }
         giveUpTurn()
         defer { client.queue.advance() }
-        // The thread that would carry it out must not wait for that.
+        // The thread that would carry out the pause must not wait for it.
         guard !client.transport.isTurnedHere else { return }
         core.withLock { $0.waiters += 1 }
-        // Never without end: a pause is done when the disk has answered.
+        // The wait always ends: a pause is complete when the disk has finished.
         _ = core.wait { core -> Bool? in
             let isDone =
                 !core.isCarrying && !core.deferred.contains(.pause)
@@ -257,7 +259,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         apply(.cancel(discarding: discarding))
     }
 
-    /// Deletes a partial that was kept. If another download is at it by now, it is that one's.
+    /// Deletes a partial file that was kept. Does nothing if another download uses it now.
     func delete(_ partial: String) {
         do throws(DownloadError) { try PartialDownload.discard(partial) } catch {
             core.withLock { $0.releaseError = error }
@@ -274,7 +276,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 core.deferred.append(verb)
                 return []
             }
-            // What has arrived and not been handed over yet is worth keeping.
+            // Bytes that have arrived but were not delivered yet are worth keeping.
             if !core.hops.isEmpty, core.machine.keepsLastBytes(verb) {
                 core.deferred.append(verb)
                 core.isStopping = true
@@ -287,7 +289,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         carry()
     }
 
-    /// Does what had to wait.
+    /// Applies the deferred verbs.
     static func applyDeferred(to core: inout State) {
         let verbs = core.deferred
         core.deferred = []
@@ -304,7 +306,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     // MARK: Steps
 
-    /// Hands an event to the machine.
+    /// Passes an event to the machine.
     func feed(_ event: (inout DownloadMachine) -> [DownloadAction]) {
         core.withLock { Self.add(event(&$0.machine), to: &$0) }
         carry()
@@ -313,7 +315,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     static func add(_ actions: [DownloadAction], to core: inout State) {
         for action in actions {
             if action == .stop {
-                // A request that did not go out yet need not.
+                // Drop requests that were not sent yet.
                 core.steps.removeAll { step in
                     switch step {
                     case .action(.send), .action(.sendSegment), .follow: true
@@ -325,9 +327,9 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         }
     }
 
-    /// Carries steps out until none is left, unless somebody else is at it.
+    /// Carries out steps until none is left, unless another thread already does.
     ///
-    /// - Parameter isOurs: whether this thread is at it already. Default false.
+    /// - Parameter isOurs: Whether this thread is the one at work already. Default: false.
     func carry(isOurs: Bool = false) {
         var steps: [Step] = []
         var isOurs = isOurs
@@ -346,7 +348,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         }
     }
 
-    /// The end of all; the last step.
+    /// Ends the download. Always the last step.
     func end(_ outcome: DownloadOutcome) {
         let now = client.transport.clock.now()
         let (response, releaseError, last, kept, found) = core.withLock { core in
@@ -384,7 +386,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 }
 
 extension DownloadMachine {
-    /// Whether a verb ends the exchange and leaves a partial that its last bytes belong to.
+    /// Whether a verb ends the exchange and leaves a partial file that needs its last bytes.
     func keepsLastBytes(_ verb: DownloadTransfer.Verb) -> Bool {
         guard state == .receiving || !segments.isEmpty, isResumable else { return false }
         return verb == .pause || verb == .cancel(discarding: false)

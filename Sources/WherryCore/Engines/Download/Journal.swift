@@ -1,37 +1,39 @@
-// Wherry: the journal of a partial download, as bytes
+// Wherry: binary format of the download journal
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// What a journal says: to which file a part belongs, and which of its bytes are on the device.
+/// The content of a journal: the file that a partial file belongs to, and which of its bytes are
+/// durable.
 package struct JournalRecord: Hashable, Sendable {
-    /// Counts the records written; the higher one of the two slots counts.
+    /// The number of the record. The slot with the higher number is valid.
     package var sequence: UInt64 = 0
     package var id: DownloadID
-    /// Drawn at random by whoever took the part over last.
+    /// A random value from the download that took over the partial file last.
     package var owner: [UInt8]
-    /// Of the part. A copy has another one and is not our partial.
+    /// The inode of the partial file. A copy has another one and is not resumed.
     package var inode: UInt64
-    /// The part's length when the record was written.
+    /// The length of the partial file when the record was written.
     package var partSize: Int64
     package var identity: DownloadIdentity
-    /// For people; cut if it is too long for the slot.
+    /// The URL for display, truncated to fit into the slot.
     package var url: String
-    /// The name the finished file will get.
+    /// The name of the finished file.
     package var name: String
     package var facts: DownloadFacts
-    /// Durable before this record was written.
+    /// The bytes that were durable before this record was written.
     package var ranges: ByteRanges
 }
 
-/// The form of a journal: two slots of 4 KiB, written in turn, so that a torn write costs one
-/// checkpoint and not the file. Numbers are little-endian.
+/// The format of a journal: two slots of 4 KiB, written alternately. A torn write costs one
+/// checkpoint instead of the whole download. Numbers are little-endian.
 ///
-///     0  magic "WHRYJRNL"    8  version, flags (2 bytes each)   12  CRC-32C of the slot with this as 0
-///     16 sequence   24 id (16)   40 owner (16)   56 inode   64 part's length   72 total, -1 unknown
-///     80 generation (4)   84 identity (2 x 32)   148 the rest, each text after its length (2 bytes):
-///     name, validator (kind, text), encoding, two digests (algorithm, source, bytes), ranges
-///     (count, then start and end of each), url. Zeros up to the end.
+///     0  magic "WHRYJRNL"    8  version, flags (2 bytes each)   12  CRC-32C of the slot, this field 0
+///     16 sequence   24 id (16)   40 owner (16)   56 inode   64 length of the partial file
+///     72 total, -1 unknown   80 generation (4)   84 identity (2 x 32)
+///     148 the remaining fields, each text after its length (2 bytes): name, validator (kind, text),
+///     encoding, two digests (algorithm, source, bytes), ranges (count, then start and end of
+///     each), url. Zeros up to the end.
 package enum Journal {
     package static let slotSize = 4096
     package static let fileSize = 2 * slotSize
@@ -39,30 +41,30 @@ package enum Journal {
     package static let maximumRanges = 64
     static let magic = Array("WHRYJRNL".utf8)
 
-    /// Why a slot says nothing. Never fatal: the download starts again (DR21).
+    /// Why a slot is unusable. Never fatal: the download starts again (DR21).
     package enum Defect: String, Error, Sendable {
         /// No bytes, or only zeros.
         case empty
         /// Shorter than a slot.
         case short
-        /// Something else lies under the name.
+        /// Not a journal.
         case foreign
-        /// Written by a version that thought differently.
+        /// Written by an incompatible version.
         case version
-        /// The sum does not fit: torn or damaged.
+        /// The checksum does not match: the slot is torn or damaged.
         case damaged
-        /// The sum fits and the content makes no sense.
+        /// The checksum matches but the content is invalid.
         case malformed
-        /// Of another download, or of another part file.
+        /// The journal of another download or of another partial file.
         case mismatch
-        /// A link, a device, somebody else's.
+        /// A link, a device, or a file of another user.
         case unsafe
-        /// The disk did not give it.
+        /// The file could not be read.
         case unreadable
     }
 
-    /// The 4096 bytes of a slot; `nil` if the record cannot be told in them, which is so only for
-    /// names and encodings beyond all measure.
+    /// Returns the 4096 bytes of a slot; `nil` if the record does not fit, which only happens with
+    /// extremely long names and encodings.
     package static func encode(_ record: JournalRecord) -> [UInt8]? {
         guard record.owner.count == 16 else { return nil }
         var slot = SlotWriter()
@@ -106,7 +108,7 @@ package enum Journal {
         return slot.bytes
     }
 
-    /// What a slot says. Nothing in it is trusted before the sum was right, and nothing traps.
+    /// Parses a slot. Trusts nothing in it before the checksum matches, and never traps.
     package static func decode(_ bytes: some Collection<UInt8>) throws(Defect) -> JournalRecord {
         var bytes = Array(bytes)
         guard bytes.contains(where: { $0 != 0 }) else { throw .empty }
@@ -160,7 +162,7 @@ package enum Journal {
     }
 }
 
-/// Puts a slot together.
+/// Builds a slot.
 private struct SlotWriter {
     var bytes: [UInt8] = []
 
@@ -172,7 +174,7 @@ private struct SlotWriter {
         }
     }
 
-    /// The text after its length. Texts are shorter than a slot, or the slot does not fit.
+    /// Appends a text after its length. A text longer than a slot makes the slot too large.
     mutating func put(text: String) {
         let utf8 = Array(text.utf8)
         put(UInt16(clamping: utf8.count))
@@ -193,7 +195,7 @@ private struct SlotWriter {
     }
 }
 
-/// Takes a slot apart; every answer is `nil` beyond its end.
+/// Reads the fields of a slot; every method returns `nil` beyond the end.
 private struct SlotReader {
     let bytes: [UInt8]
     var position: Int
@@ -214,7 +216,7 @@ private struct SlotReader {
         number(2).flatMap { take(Int($0)) }.flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// A digest, or that there is none (`.some(nil)`); `nil` if it is neither.
+    /// Reads a digest. Returns `.some(nil)` for no digest, and `nil` for an invalid one.
     mutating func digest() -> DownloadDigest?? {
         let algorithm: DigestAlgorithm
         switch number(1) {

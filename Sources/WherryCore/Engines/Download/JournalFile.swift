@@ -1,16 +1,16 @@
-// Wherry: a journal on disk
+// Wherry: journal file on disk
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// The two slots of a journal in their file. One thread at a time.
+/// A journal file with its two slots. Not thread-safe.
 final class JournalFile {
     let name: String
     private var directory: Directory
     private var file: File
     private var sequence: UInt64 = 0
-    /// The slot written last.
+    /// The slot that was written last.
     private var slot = 1
 
     private init(_ file: File, in directory: Directory, name: String) {
@@ -19,10 +19,11 @@ final class JournalFile {
         self.name = name
     }
 
-    /// Opens a journal that is there.
+    /// Opens an existing journal.
     ///
-    /// - Returns: `nil` if there is none.
-    /// - Throws: `unsafe` for whatever is not a plain file of ours with one name; `unreadable`.
+    /// - Returns: The journal; `nil` if there is none.
+    /// - Throws: `unsafe` if the file is not a regular file of this user with a single link;
+    ///   `unreadable`.
     static func open(_ name: String, in directory: Directory, isReadOnly: Bool = false)
         throws(Journal.Defect) -> JournalFile?
     {
@@ -41,7 +42,7 @@ final class JournalFile {
         throw .unsafe
     }
 
-    /// Closes the journal: a download that waits holds no descriptor.
+    /// Closes the journal, so that a waiting download uses no file descriptor.
     func close() {
         file = file.closed
         directory = directory.closed
@@ -53,16 +54,16 @@ final class JournalFile {
         self.directory = directory
     }
 
-    /// Makes a new one in place of whatever has the name.
+    /// Creates a new journal and replaces any file with that name.
     static func create(_ name: String, in directory: Directory) throws(SystemError) -> JournalFile {
         try directory.remove(name)
         let file = try File.open(name, [.read, .write, .create, .exclusive], in: directory)
         return JournalFile(file, in: directory, name: name)
     }
 
-    /// The newest record that is whole.
+    /// Returns the newest valid record.
     ///
-    /// - Throws: why there is none: the defect of the slot that came closer to being one.
+    /// - Throws: The defect of the more plausible slot if neither is valid.
     func read() throws(Journal.Defect) -> JournalRecord {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -90,7 +91,7 @@ final class JournalFile {
         throw defects.first { $0 != .empty } ?? .empty
     }
 
-    /// Whether the file under our name is still this one.
+    /// Returns whether the journal's name still leads to this file.
     func isInPlace() throws(SystemError) -> Bool {
         guard let there = try directory.status(of: name) else { return false }
         return there.isSameFile(as: try file.status())
@@ -98,7 +99,7 @@ final class JournalFile {
 
     /// Writes the record into the older slot.
     ///
-    /// - Parameter isDurable: whether to wait for the device.
+    /// - Parameter isDurable: Whether to wait until the data is durable.
     func write(_ record: JournalRecord, isDurable: Bool) throws(SystemError) {
         let next = slot == 0 ? 1 : 0
         var record = record
@@ -113,15 +114,15 @@ final class JournalFile {
         slot = next
     }
 
-    /// Writes the record into both slots, so that nothing older is left.
+    /// Writes the record into both slots, so that no older record remains.
     func reset(_ record: JournalRecord, isDurable: Bool) throws(SystemError) {
         try write(record, isDurable: false)
         try write(record, isDurable: isDurable)
     }
 
-    /// Makes both slots say nothing, durably, and removes the file.
+    /// Invalidates both slots durably and removes the file.
     func remove() throws(SystemError) {
-        // The name may outlive a power cut; what it claims must not.
+        // The file name may survive a power failure. The record must not.
         try file.truncate(to: 0)
         try file.synchronizeData()
         try directory.remove(name)
@@ -129,6 +130,7 @@ final class JournalFile {
 }
 
 extension FileStatus {
-    /// A regular file of this user under one name only: nothing that somebody planted.
+    /// Whether this is a regular file of this user with a single link. Rejects files planted by
+    /// others.
     var isPlainAndOurs: Bool { kind == .regular && isOurs && links == 1 }
 }
