@@ -3,7 +3,7 @@
 
 import WherrySystem
 
-/// The file names in a Content-Disposition header (RFC 6266), as received and not made safe.
+/// The file names in a Content-Disposition header (RFC 6266), as received and not sanitized.
 ///
 /// The parser is lenient, like many servers: unquoted values may contain spaces, the disposition
 /// type may be missing, and a quoted string may be unterminated.

@@ -6,7 +6,7 @@ package struct EntityTag: Hashable, Sendable {
     /// The tag as received, to be sent back unchanged: `"abc"` or `W/"abc"`.
     package let text: String
 
-    /// Whether it promises only equal meaning, not equal bytes.
+    /// Whether equal tags promise only equal meaning, not equal bytes.
     package var isWeak: Bool { text.utf8.first == 0x57 }
 
     /// The tag with quotes and without `W/`.
@@ -28,12 +28,13 @@ package struct EntityTag: Hashable, Sendable {
         text = (isWeak ? "W/\"" : "\"") + String(decoding: inside, as: UTF8.self) + "\""
     }
 
-    /// Returns whether both are strong and equal, as ranges require (RFC 9110, section 8.8.3.2).
+    /// Returns whether both tags are strong and equal, as ranges require (RFC 9110, section
+    /// 8.8.3.2).
     package func isStronglyEqual(to other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && text == other.text
     }
 
-    /// Returns whether both are equal apart from weakness, which is enough for caches.
+    /// Returns whether the tags are equal apart from weakness, which is enough for caches.
     package func isWeaklyEqual(to other: EntityTag) -> Bool { opaque == other.opaque }
 }
 

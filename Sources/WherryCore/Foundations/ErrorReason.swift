@@ -159,7 +159,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether sending the same request again may succeed.
+    /// Whether the same request may succeed on a retry.
     package var isRetryable: Bool {
         switch self {
         case .connectTimeout, .firstByteTimeout, .idleTimeout, .stalled, .resolve, .connect,

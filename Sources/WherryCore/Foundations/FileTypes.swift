@@ -1,7 +1,7 @@
 // Wherry: media types of file names.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Media types by file name extension. Equal on every machine: no system table is read.
+/// Media types by file name extension. The same on every machine, because no system table is read.
 package enum FileTypes {
     /// The media type of arbitrary bytes.
     package static let unknown = "application/octet-stream"

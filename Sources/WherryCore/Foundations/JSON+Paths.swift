@@ -89,8 +89,7 @@ extension JSON {
     }
 
     /// Returns the bool at a path: a bool; a number, true unless 0; or text, true if it starts with
-    /// y, Y, t, T or
-    /// 1. `nil` for anything else, or if missing.
+    /// y, Y, t, T or 1. `nil` for anything else, or if missing.
     public func bool(at path: String = "") -> Bool? {
         switch value(at: path) {
         case .bool(let value): value

@@ -8,10 +8,10 @@
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
-    /// A number without fraction and exponent that fits.
+    /// A number without fraction and exponent that fits in 64 bits.
     case integer(Int64)
-    /// Such a number above `Int64.max`. Smaller ones are ``integer(_:)``; `JSON(n)` chooses the
-    /// case.
+    /// A number without fraction and exponent above `Int64.max`. Smaller numbers are
+    /// ``integer(_:)``; `JSON(n)` chooses the case.
     case unsigned(UInt64)
     /// Any other number. NaN and infinities are not JSON; printing them fails.
     case double(Double)

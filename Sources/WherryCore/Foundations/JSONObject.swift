@@ -3,8 +3,8 @@
 
 /// The members of a JSON object in order, with unique names.
 ///
-/// Names are compared by bytes, as in JSON. Swift's text comparison would treat "é" as one and as
-/// two code points as equal. The order does not affect the equality of objects.
+/// Names are compared by bytes, as in JSON. Swift's string comparison would treat the composed and
+/// the decomposed form of "é" as equal. The order does not affect the equality of objects.
 public struct JSONObject: Sendable {
     /// One member.
     public struct Member: Sendable, Hashable {
@@ -14,8 +14,8 @@ public struct JSONObject: Sendable {
         public internal(set) var value: JSON
     }
 
-    /// A name as a key, hashed and compared by bytes. As text, names that differ in the order of
-    /// combining marks have the same hash, and a server could send thousands of them.
+    /// A name as a key, hashed and compared by bytes. Swift gives strings that differ only in the
+    /// order of combining marks the same hash, and a server could send thousands of them.
     private struct NameKey: Hashable, Sendable {
         let name: String
         static func == (a: NameKey, b: NameKey) -> Bool { JSONObject.isSame(a.name, b.name) }
@@ -25,7 +25,7 @@ public struct JSONObject: Sendable {
     }
 
     private var members: [Member] = []
-    /// The index of each name. Only for many members, since a linear search is faster for few.
+    /// The index of each name; `nil` for few members, where a linear search is faster.
     private var places: [NameKey: Int]?
     private static let mostWithoutPlaces = 24
 

@@ -353,7 +353,8 @@ extension JSONParser {
         if isFraction { digits.exponent = start - position }
     }
 
-    /// Parses the exponent after `e`, limited to a million, which makes no difference.
+    /// Parses the exponent after `e`. Exponents above a million are capped, which does not change
+    /// the result.
     private mutating func takeExponent(_ text: Span<UInt8>) throws(JSONError) -> Int {
         position += 1
         var isNegative = false

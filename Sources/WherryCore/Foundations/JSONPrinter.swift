@@ -32,7 +32,7 @@ extension JSON {
     }
 }
 
-/// Prints one text.
+/// A printer for one JSON text.
 struct JSONPrinter {
     let style: JSONStyle
     private(set) var text: [UInt8] = []

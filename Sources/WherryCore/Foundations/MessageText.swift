@@ -1,7 +1,7 @@
 // Wherry: error messages of a bounded length.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Shortens values in messages, such as a URL of several megabytes. Pure.
+/// Shortens values in messages, such as a URL of several megabytes. Stateless.
 ///
 /// A value is the text between two quotation marks, or a run of bytes without a space.
 package enum MessageText {
@@ -22,7 +22,7 @@ package enum MessageText {
         var length = 0
         var isQuoted = false
         for byte in message.utf8 {
-            // The message is full; its end matters least.
+            // The message is full. Its end is the least important part.
             if kept.count >= longestMessage, byte & 0xC0 != 0x80 {
                 kept += ellipsis
                 break

@@ -3,9 +3,9 @@
 
 /// The last sentence of an error that a changed option would prevent.
 ///
-/// The text names the option as C, Python, and Swift spell it. A front end with other names replaces
-/// the text with ``replaced(in:by:)``. Errors name options only by this type, so that no front end
-/// prints a name that it does not have.
+/// The text names the option as C, Python, and Swift spell it. A front end with other names
+/// replaces the text with ``replaced(in:by:)``. Errors name options only by this type, so that no
+/// front end prints a name that it does not have.
 package enum OptionAdvice: CaseIterable, Sendable {
     case makeDirectories
     case keepAuthAcrossHosts
@@ -26,7 +26,7 @@ package enum OptionAdvice: CaseIterable, Sendable {
         }
     }
 
-    /// The message with each sentence of advice replaced.
+    /// Returns the message with each sentence of advice replaced.
     ///
     /// - Parameter own: Returns the sentence of the front end.
     package static func replaced(in message: String, by own: (OptionAdvice) -> String) -> String {

@@ -64,8 +64,8 @@ public struct ParameterEncoding: Sendable, Hashable {
         return String(decoding: pairs, as: UTF8.self)
     }
 
-    /// Returns the unescaped pairs in the order of the members, on which servers of forms may
-    /// depend; the value is `nil` for a name alone. For the fields of a multipart form.
+    /// Returns the unescaped pairs for the fields of a multipart form. They are in the order of the
+    /// members, on which form servers may depend. The value is `nil` for a name alone.
     package func fields(
         _ parameters: JSONObject
     ) throws(JSONError) -> [(name: String, value: String?)] {

@@ -6,9 +6,9 @@ import WherrySystem
 /// Identifiers of requests and downloads, for caches and partial files: MD5 digests of their parts,
 /// joined by `_`.
 ///
-/// They equal SJNetwork's, with sorted parameter names: `host_url_method_parameters` for a request
-/// and `host_url_` for a download. A prefix of complete parts matches all identifiers with those
-/// parts.
+/// They equal the identifiers of SJNetwork with sorted parameter names:
+/// `host_url_method_parameters` for a request and `host_url_` for a download. A prefix of complete
+/// parts matches all identifiers with those parts.
 package enum RequestIdentity {
     /// Returns the identifier of a request.
     ///

@@ -21,8 +21,8 @@ public struct ServerEvent: Sendable, Hashable {
     }
 }
 
-/// Parses the events of a stream that arrives in arbitrary pieces (R36; by the HTML standard,
-/// section 9.2.6). Pure.
+/// Parses the events of a stream that arrives in arbitrary pieces (R36; HTML standard, section
+/// 9.2.6). Performs no I/O.
 package struct ServerEventParser: Sendable {
     /// The server's reconnection time in milliseconds, if sent.
     package private(set) var retry: Int64?

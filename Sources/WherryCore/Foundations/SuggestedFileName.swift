@@ -7,7 +7,7 @@ import WherrySystem
 /// Chooses a file name from a response's headers and URL. Whatever a server sends, the result names
 /// a direct child of a directory.
 package enum SuggestedFileName {
-    /// The name if there is no other.
+    /// The name to use if neither the headers nor the URL has one.
     package static let fallback = "download"
 
     /// The maximum length of a name in bytes: 255, the limit of Linux, less the space for the names
@@ -17,8 +17,8 @@ package enum SuggestedFileName {
     /// Suffixes of the library's own files.
     private static let ownSuffixes = [".part", ".journal", ".lock"]
 
-    /// Returns the first usable name of: `filename*`, then `filename` of Content-Disposition, the
-    /// last segment of the URL, and "download". The name is made safe.
+    /// Returns the first usable name: `filename*` or `filename` of Content-Disposition, the last
+    /// segment of the URL, or "download". The name is sanitized.
     ///
     /// - Parameter maximum: The maximum length in bytes. Default: 232; limited to 32 through 255.
     package static func choose(
@@ -28,7 +28,8 @@ package enum SuggestedFileName {
         return choose(contentDisposition: disposition, url: url, maximum: maximum)
     }
 
-    /// As above, for the bytes of the header, which may be ISO-8859-1.
+    /// Returns the first usable name, for a Content-Disposition header given as bytes, which may be
+    /// ISO-8859-1.
     package static func choose(
         contentDisposition: [UInt8]?, url: String, maximum: Int = defaultMaximum
     ) -> String {
@@ -40,7 +41,7 @@ package enum SuggestedFileName {
         return lastSegment(of: url).flatMap { clean($0, maximum: maximum) } ?? fallback
     }
 
-    /// Returns a safe version of the name, or `nil` if nothing remains.
+    /// Returns the sanitized name, or `nil` if nothing remains.
     ///
     /// Keeps only the part after the last slash or backslash, even a percent-encoded one. Removes
     /// control characters and those that change the text direction. Then removes leading dots,

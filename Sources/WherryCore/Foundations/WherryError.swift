@@ -27,9 +27,9 @@ public struct WherryError: Error, Sendable {
         public static let tls = Code(-6)
         /// The server responded with an error.
         public static let http = Code(-7)
-        /// A local file or directory.
+        /// An operation on a local file or directory failed.
         public static let file = Code(-8)
-        /// Not an image, or an image that cannot be encoded.
+        /// The image is invalid or cannot be encoded.
         public static let image = Code(-9)
         /// The request was limited to the cache, which has no usable response.
         public static let cacheMiss = Code(-10)
@@ -100,7 +100,7 @@ public struct WherryError: Error, Sendable {
     public var curlCode: Int32 { storage.fields.curlCode }
     /// The errno, or 0.
     public var osCode: Int32 { storage.fields.osCode }
-    /// Whether sending the same request again may succeed.
+    /// Whether the same request may succeed on a retry.
     public var isRetryable: Bool {
         storage.fields.reason.isRetryable
             || (storage.fields.reason == .httpStatus

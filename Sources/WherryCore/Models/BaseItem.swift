@@ -1,7 +1,7 @@
-// Wherry: an item as most lists show it.
+// Wherry: list items with text and images.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An item as most lists show it: an identifier, two lines of text and two images (O16).
+/// An item for a typical list: an identifier, two lines of text and two images (O16).
 ///
 /// An image is a reference, such as a URL or a name, that the program loads.
 public struct BaseItem: Sendable, Hashable, Codable {

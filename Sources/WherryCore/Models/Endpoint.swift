@@ -7,8 +7,9 @@ import WherryTransport
 /// A server endpoint that is accessed repeatedly. A new access cancels the one in progress (O1,
 /// O2).
 ///
-///     let search = try Endpoint(client, server: "https://example.org", path: "search", method: "GET")
-///     let answer = try await search.access(["q": "skye"])
+///     let search = try Endpoint(
+///         client, server: "https://example.org", path: "search", method: "GET")
+///     let response = try await search.access(["q": "skye"])
 ///
 /// Thread-safe. A replaced access fails with `replaced`, and has no other effect.
 public final class Endpoint: Sendable {
@@ -132,7 +133,7 @@ public final class Endpoint: Sendable {
                 state.timing = nil
                 return old
             }
-            // The end of the old access is reported before any event of the new one.
+            // Report the end of the old access before any event of the new one.
             old?.cancel()
             willBegin(transfer)
         }
@@ -171,7 +172,7 @@ public final class Endpoint: Sendable {
     }
 }
 
-/// Sits between an access and its observer.
+/// Forwards the events of an access to its observer, and changes the outcome if it was replaced.
 private final class EndpointAccess: TransferObserver {
     let number = Lock<UInt64>(0)
     private let endpoint: Endpoint

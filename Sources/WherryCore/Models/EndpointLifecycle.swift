@@ -15,13 +15,13 @@ public enum EndpointState: Int32, Sendable {
     case cancelled = 5
 }
 
-/// Decides which of several accesses is current (O2). Pure.
+/// Decides which of several accesses is current (O2). Performs no I/O.
 package struct EndpointLifecycle: Sendable {
     /// The report of the end of an access.
     package enum End: Sendable, Hashable {
-        /// It is the current access: report its result.
+        /// The access is current: report its result.
         case tell
-        /// A newer access replaced it: report `replaced`, whatever its result.
+        /// A newer access replaced this one: report `replaced`, whatever its result.
         case replaced
     }
 
@@ -42,7 +42,7 @@ package struct EndpointLifecycle: Sendable {
     /// Whether there is an access to cancel.
     package var mayCancel: Bool { state == .loading }
 
-    /// Handles the end of an access. An access that is no longer current changes nothing.
+    /// Handles the end of an access. Only the current access changes the state.
     package mutating func end(_ number: UInt64, _ outcome: EndpointState) -> End {
         guard number == current, state == .loading else { return .replaced }
         state = outcome

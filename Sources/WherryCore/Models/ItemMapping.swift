@@ -194,7 +194,7 @@ extension ItemMapping.FieldType {
         return value.map { .value($0) } ?? .problem(.wrongType)
     }
 
-    /// Returns all elements converted, or `nil` if one is not convertible.
+    /// Returns all elements converted, or `nil` if one cannot be converted.
     private func converted(
         _ elements: [JSON], at place: String, _ problems: inout [ItemMapping.Problem]
     ) -> JSON? {
@@ -204,7 +204,7 @@ extension ItemMapping.FieldType {
         for (index, element) in elements.enumerated() {
             guard case .value(let value) = converted(element, at: "\(place)/\(index)", &problems)
             else {
-                // Now the whole array is the problem.
+                // Report the array instead of its elements.
                 problems.removeSubrange(known...)
                 return nil
             }

@@ -29,7 +29,7 @@ public enum ServerAddress {
         guard let first = bytes.first, first != UInt8(ascii: "/"), first != UInt8(ascii: ":") else {
             throw WherryError(.badURL, "The server \(quoted(server)) has no name of a host")
         }
-        // The rest of another scheme, or of "http:" with a single slash.
+        // Another scheme, or "http:" with a single slash.
         if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
             let next = bytes.index(after: colon)
             guard next == bytes.endIndex || bytes[next] != UInt8(ascii: "/") else {

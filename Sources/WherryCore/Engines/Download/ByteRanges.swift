@@ -1,4 +1,4 @@
-// Wherry: sets of byte ranges in a file
+// Wherry: sets of byte ranges in a file.
 // SPDX-License-Identifier: Apache-2.0
 
 /// A set of byte positions, kept as ascending half-open ranges with gaps between them.

@@ -1,4 +1,4 @@
-// Wherry: schedule of a download's checkpoints
+// Wherry: schedule of a download's checkpoints.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

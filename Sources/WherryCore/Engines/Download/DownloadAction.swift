@@ -1,4 +1,4 @@
-// Wherry: actions of the download state machine
+// Wherry: actions of the download state machine.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -74,7 +74,7 @@ package enum DownloadAction: Hashable, Sendable {
     case finish(DownloadOutcome)
 }
 
-/// An event that the caller is told about.
+/// An event to report to the caller.
 package enum DownloadReport: Hashable, Sendable {
     case state(TransferState)
     /// The download resumes at this number of bytes.

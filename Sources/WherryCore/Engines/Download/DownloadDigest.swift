@@ -1,4 +1,4 @@
-// Wherry: expected digest of a file
+// Wherry: expected digest of a file.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

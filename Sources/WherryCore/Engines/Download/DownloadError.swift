@@ -1,4 +1,4 @@
-// Wherry: download errors
+// Wherry: download errors.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc

@@ -1,4 +1,4 @@
-// Wherry: properties of one generation of a download
+// Wherry: properties of one generation of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

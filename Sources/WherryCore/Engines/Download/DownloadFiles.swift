@@ -1,4 +1,4 @@
-// Wherry: files of one download
+// Wherry: files of one download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

@@ -1,4 +1,4 @@
-// Wherry: response headers that affect a download
+// Wherry: response headers that affect a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

@@ -1,4 +1,4 @@
-// Wherry: queue of a client's downloads
+// Wherry: queue of a client's downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 /// Decides which downloads may run and which one is next (D25). Uses no thread and no clock.

@@ -1,4 +1,4 @@
-// Wherry: retries and restarts of a download
+// Wherry: retries and restarts of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -40,7 +40,7 @@ extension DownloadMachine {
         return [.report(.restarted(reason, generation: generation))]
     }
 
-    /// Starts again at once with a request for the whole file.
+    /// Restarts at once with a request for the whole file.
     mutating func restart(_ reason: RestartReason) -> [DownloadAction] {
         if let error = countRestart(reason) { return fail(error) }
         switch reason {

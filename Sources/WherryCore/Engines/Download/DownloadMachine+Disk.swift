@@ -1,4 +1,4 @@
-// Wherry: disk events of the download state machine
+// Wherry: disk events of the download state machine.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

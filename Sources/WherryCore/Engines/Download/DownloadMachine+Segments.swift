@@ -1,4 +1,4 @@
-// Wherry: parallel connections of one download
+// Wherry: parallel connections of one download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -8,10 +8,9 @@ import WherrySystem
 /// finishes or fails, another one takes its place, so a download fails only with its last
 /// connection (DR16).
 extension DownloadMachine {
-    /// A connection that received less than this before it ended is not worth a replacement, in
-    /// bytes.
+    /// The connection limit is lowered if a connection receives less than this, in bytes.
     private static let gain: Int64 = 65_536
-    /// A segment that needs longer than this is worth sharing with another connection, in seconds.
+    /// A segment is shared with an idle connection if it needs longer than this, in seconds.
     private static let slow = 2.0
 
     /// Whether several connections may receive this file. Only a strong validator proves that the
@@ -264,7 +263,7 @@ extension DownloadMachine {
         return Relief(attempt: victim, share: rest, actions: [.stopSegment(victim)])
     }
 
-    // MARK: The end
+    // MARK: End
 
     /// Stops all additional connections.
     mutating func stopSegments() -> [DownloadAction] {

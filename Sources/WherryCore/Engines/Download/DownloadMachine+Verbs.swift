@@ -1,4 +1,4 @@
-// Wherry: pause, resume and cancel a download
+// Wherry: pause, resume and cancel a download.
 // SPDX-License-Identifier: Apache-2.0
 
 /// Requests of the caller (DR27).

@@ -1,4 +1,4 @@
-// Wherry: state machine of a download, independent of threads, clocks and sockets
+// Wherry: state machine of a download, independent of threads, clocks and sockets.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

@@ -1,4 +1,4 @@
-// Wherry: settings of one download
+// Wherry: settings of one download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -59,7 +59,7 @@ package struct DownloadPolicy: Hashable, Sendable {
     package init() {}
 }
 
-/// Why a download started again at byte 0.
+/// The reason for a restart at byte 0.
 package enum RestartReason: String, Hashable, Sendable {
     /// The file on the server has changed.
     case changed

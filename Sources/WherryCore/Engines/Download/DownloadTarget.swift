@@ -1,4 +1,4 @@
-// Wherry: destination of a download
+// Wherry: destination of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

@@ -1,4 +1,4 @@
-// Wherry: execution of download actions
+// Wherry: execution of download actions.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

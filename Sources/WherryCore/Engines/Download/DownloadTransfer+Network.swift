@@ -1,4 +1,4 @@
-// Wherry: network exchanges of a download
+// Wherry: network exchanges of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -353,7 +353,7 @@ extension DownloadTransfer {
         return again
     }
 
-    /// Tells the machine how an exchange ended.
+    /// Passes the end of an exchange to the machine.
     private func finish(_ hop: Hop, _ result: ExchangeResult, _ core: inout State, now: Instant) {
         let attempt = hop.attempt
         if let head = result.head, attempt == core.machine.attempt {
@@ -403,7 +403,7 @@ extension DownloadTransfer.State {
 extension DownloadMachine {
     enum Place: Hashable, Sendable {
         case first
-        /// Additional, beside the first one.
+        /// An additional connection.
         case further
     }
 

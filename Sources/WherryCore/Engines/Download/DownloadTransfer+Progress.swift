@@ -1,4 +1,4 @@
-// Wherry: progress reports of a download
+// Wherry: progress reports of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

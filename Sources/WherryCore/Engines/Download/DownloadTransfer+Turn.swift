@@ -1,4 +1,4 @@
-// Wherry: turns of a download in its client's queue
+// Wherry: turns of a download in its client's queue.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem

@@ -1,4 +1,4 @@
-// Wherry: download, from the first disk access to the finished file
+// Wherry: download, from the first disk access to the finished file.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization

@@ -1,4 +1,4 @@
-// Wherry: binary format of the download journal
+// Wherry: binary format of the download journal.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -28,11 +28,12 @@ package struct JournalRecord: Hashable, Sendable {
 /// The format of a journal: two slots of 4 KiB, written alternately. A torn write costs one
 /// checkpoint instead of the whole download. Numbers are little-endian.
 ///
-///     0  magic "WHRYJRNL"    8  version, flags (2 bytes each)   12  CRC-32C of the slot, this field 0
+///     0  magic "WHRYJRNL"    8  version, flags (2 bytes each)
+///     12 CRC-32C of the slot, computed with this field as 0
 ///     16 sequence   24 id (16)   40 owner (16)   56 inode   64 length of the partial file
 ///     72 total, -1 unknown   80 generation (4)   84 identity (2 x 32)
-///     148 the remaining fields, each text after its length (2 bytes): name, validator (kind, text),
-///     encoding, two digests (algorithm, source, bytes), ranges (count, then start and end of
+///     148 the remaining fields, each text after its length (2 bytes): name,
+///     validator (kind, text), encoding, two digests (algorithm, source, bytes), ranges (count, then start and end of
 ///     each), url. Zeros up to the end.
 package enum Journal {
     package static let slotSize = 4096
@@ -41,7 +42,7 @@ package enum Journal {
     package static let maximumRanges = 64
     static let magic = Array("WHRYJRNL".utf8)
 
-    /// Why a slot is unusable. Never fatal: the download starts again (DR21).
+    /// Why a slot is unusable. Never fatal: the download restarts (DR21).
     package enum Defect: String, Error, Sendable {
         /// No bytes, or only zeros.
         case empty

@@ -1,4 +1,4 @@
-// Wherry: journal file on disk
+// Wherry: journal file on disk.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc

@@ -1,28 +1,29 @@
-// Wherry: partial files of the same URL with another query
+// Wherry: partial files of the same URL with another query.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension PartFile {
-    /// A partial file of an earlier download whose URL differs in its query only.
+    /// A partial file of an earlier download whose URL differs only in its query.
     ///
-    /// The two URLs may name one file (a link with a new signature) or two. Only the server can tell,
-    /// so nothing is locked, changed, or removed before it has confirmed the validator and the length.
-    /// Until then the download holds a part of its own.
+    /// The two URLs may name one file (a link with a new signature) or two. Only the server knows,
+    /// so nothing is locked, changed, or removed before it has confirmed the validator and the
+    /// length. Until then the download uses a separate partial file.
     struct Lender {
         let id: DownloadID
         let names: PartNames
-        /// The journal as it was read.
+        /// The record of the journal when it was read.
         let record: JournalRecord
     }
 
-    /// Finds the part that all queries of a URL share, for a download that has no part of its own.
+    /// Finds the partial file that all queries of a URL share, for a download without a partial
+    /// file.
     ///
     /// - Parameters:
-    ///   - own: the names of the download's own part.
-    ///   - resumes: whether the download can resume a part with that record.
-    /// - Returns: the names to use, and the part to borrow from. Without a lender these are the shared
-    ///   names if they are free, else the download's own.
+    ///   - own: The names for the download's own partial file.
+    ///   - resumes: Whether the download can resume a partial file with that record.
+    /// - Returns: The names to use, and the partial file to borrow from. Without a lender, the
+    ///   shared names if they are free, otherwise the download's own names.
     static func shared(
         _ target: DownloadTarget, _ identity: Identity, own: (DownloadID, PartNames),
         resumes: (JournalRecord) -> Bool
@@ -31,7 +32,7 @@ extension PartFile {
         let ownFiles = (id: own.0, names: own.1, lender: Lender?.none)
         if try directory.status(of: own.1.journal) != nil { return ownFiles }
         if try directory.status(of: own.1.part) != nil {
-            // Either another download of this URL has just begun, or a killed one has left it empty.
+            // Another download of this URL has just begun, or a killed one has left an empty file.
             guard !isInUse(own.1, in: directory), let file = try lockedFile(own.1.part, in: directory)
             else { return ownFiles }
             try withExtendedLifetime(file) { () throws(SystemError) in
@@ -55,9 +56,11 @@ extension PartFile {
         return (own.0, own.1, Lender(id: id, names: names, record: found))
     }
 
-    /// Takes over the borrowed part, since the server has confirmed that it is of the same file.
+    /// Takes over the borrowed partial file after the server has confirmed that it belongs to the
+    /// same file.
     ///
-    /// - Throws: `busy` if another download uses or has changed it since it was read.
+    /// - Throws: `busy` if another download uses the partial file, or has changed it since it was
+    ///   read.
     func claimLender() throws(DownloadError) {
         guard let lender else { return }
         self.lender = nil
@@ -76,7 +79,7 @@ extension PartFile {
                 let record = try? journal.read(), record.sequence == lender.record.sequence,
                 record.owner == lender.record.owner, try opened.status().inode == record.inode
             else { return .failure(taken) }
-            // The empty part that this download has held until now.
+            // The empty partial file that this download has used until now.
             try target.directory.remove(names.part)
             id = lender.id
             names = lender.names
@@ -91,8 +94,8 @@ extension PartFile {
         try reserveOrCheckSpace()
     }
 
-    /// Whether another download holds the part, or waits in this process and will hold it again. Does
-    /// not lock the part.
+    /// Returns whether another download has locked the partial file, or waits in this process and
+    /// will lock it again. Does not lock the file.
     static func isInUse(_ names: PartNames, in directory: Directory) -> Bool {
         guard let file = try? File.open(names.part, [.read, .write], in: directory) else {
             return false

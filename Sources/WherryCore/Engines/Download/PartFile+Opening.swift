@@ -1,19 +1,19 @@
-// Wherry: how a download finds, makes and locks its partial file
+// Wherry: opening and locking of partial files.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
 extension PartFile {
-    /// Opens or makes the part of a target and locks it.
+    /// Opens or creates the partial file of a target and locks it.
     ///
     /// - Parameters:
-    ///   - fileSystem: `nil` to look. Where its locks are known to lie, the part gets a name of its own
-    ///     and no journal: no other run can go on with it (DR24).
-    ///   - resumes: whether the download can resume the part of another query of its URL, by that
-    ///     part's record. `nil`, the default, if it never does. Only a download that the server names
-    ///     asks: the part of a named target is the same for all URLs.
-    /// - Throws: `busy` if another download holds it, and what the file system says.
+    ///   - fileSystem: The file system; `nil` to detect it. If its locks are unreliable, the
+    ///     partial file gets a unique name and no journal, so that no other run resumes it (DR24).
+    ///   - resumes: Whether the download can resume a partial file whose URL has another query,
+    ///     judged by its record. `nil`, the default, if it never can. Only used if the server names
+    ///     the file: with a named target, the partial file is the same for all URLs.
+    /// - Throws: `busy` if another download has locked it, or a file system error.
     package static func open(
         _ target: DownloadTarget, _ identity: Identity, on fileSystem: FileSystem? = nil,
         resumes: ((JournalRecord) -> Bool)? = nil
@@ -24,7 +24,7 @@ extension PartFile {
             do throws(DownloadError) {
                 return try openOnce(target, identity, on: fileSystem, resumes)
             } catch {
-                // Somebody else is busy with "name (1)": "name (2)" will do.
+                // Another download uses "name (1)", so try "name (2)".
                 guard error.reason == .busy, try target.takeNextNumber() else { throw error }
             }
         }
@@ -72,13 +72,15 @@ extension PartFile {
         }.get()
     }
 
-    /// The file under the name, made if missing, with its lock; `nil` if another one holds it.
+    /// Opens and locks the file of that name, and creates it if it is missing. Returns `nil` if
+    /// another download has locked it.
     ///
-    /// - Parameter isOurs: whether the part is marked as in use for this download. Default false.
+    /// - Parameter isOurs: Whether the partial file is marked as in use by this download. Default:
+    ///   false.
     static func lockedFile(_ name: String, in directory: Directory, isOurs: Bool = false)
         throws(SystemError) -> File?
     {
-        // Each turn loses a race against a file that comes or goes; nobody wins so many.
+        // Each iteration loses a race against a file that appears or disappears. Give up after 16.
         for _ in 0..<16 {
             let file: File
             var isNew = false
@@ -90,7 +92,7 @@ extension PartFile {
                 guard error.code == EEXIST else { throw error }
                 guard let there = try directory.status(of: name) else { continue }
                 guard there.isPlainAndOurs else {
-                    // Not ours to write to; only the name in our way goes.
+                    // Do not write to a foreign file. Only remove its name.
                     try directory.remove(name)
                     continue
                 }
@@ -109,7 +111,7 @@ extension PartFile {
                 return nil
             }
             guard try file.lock() else { return nil }
-            // Its owner may have given it its final name, or removed it, before we had the lock.
+            // Another download may have renamed or removed the file before the lock was acquired.
             guard let there = try directory.status(of: name), there.isSameFile(as: status),
                 there.isPlainAndOurs
             else { continue }
@@ -131,7 +133,7 @@ extension PartFile {
         return error
     }
 
-    /// What the journal says of the part; takes it over if it is right.
+    /// Reads the journal, and takes over the partial file if the journal is valid.
     private func readJournal() throws(SystemError) -> Found {
         let journal: JournalFile
         var record: JournalRecord
@@ -144,7 +146,7 @@ extension PartFile {
         } catch {
             return Found(part: self, record: nil, defect: error)
         }
-        // Claims beyond the end are of bytes that were lost (DR22).
+        // Bytes claimed beyond the end of the file were lost (DR22).
         record.ranges.clip(to: try file.status().size)
         record.owner = owner
         try journal.write(record, isDurable: identity.durability != .none)

@@ -1,20 +1,21 @@
-// Wherry: partial files of downloads that wait
+// Wherry: closed partial files of waiting downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
 extension PartFile {
-    /// How many partial files of this process are open.
+    /// The number of open partial files in this process.
     static let openParts = Atomic<Int>(0)
 
-    /// Whether many partial files are open, so that a download that has only found its part closes it.
+    /// Whether many partial files are open. A download then closes its partial file as soon as it
+    /// has found it.
     static var areMany: Bool {
         openParts.load(ordering: .relaxed) > min(64, DescriptorLimit.current / 16)
     }
 
-    /// Marks a part as in use while its download waits: no other download of this process locks,
-    /// resumes, or deletes the part. The lock itself needs a descriptor.
+    /// Marks a partial file as in use while its download waits. No other download of this process
+    /// locks, resumes, or deletes it. A lock would need a file descriptor.
     final class Resting {
         private struct Place: Hashable {
             let device: UInt64
@@ -37,7 +38,7 @@ extension PartFile {
             }
         }
 
-        /// Forgets a part whose file was removed, since a new file has its number.
+        /// Removes the mark of a deleted file, because a new file has the same inode number.
         static func forget(_ status: FileStatus) {
             let place = Place(device: status.device, inode: status.inode)
             places.withLock { $0[place] = nil }
@@ -49,11 +50,11 @@ extension PartFile {
         }
     }
 
-    /// The space taken for bytes that have not arrived.
+    /// The state of the disk space reserved for missing bytes.
     enum Reservation: Hashable { case none, held, released }
 
-    /// Closes the files and the directory until ``wake(reserving:)``. This releases the lock, so that
-    /// another process may take the download over.
+    /// Closes the files and the directory until ``wake(reserving:)``. This releases the lock, so
+    /// another process may take over the download.
     ///
     /// - Parameter isKnown: Whether other downloads of this process treat the part as in use.
     ///   Default: true.
@@ -108,8 +109,8 @@ extension PartFile {
 
     private func lockAgain(in directory: Directory) throws(DownloadError) {
         try DownloadError.naming { () throws(SystemError) -> Result<Void, DownloadError> in
-            // A file that nothing was written to is made again if it is gone; one that a journal
-            // speaks of must be the same.
+            // Create an unused file again if it is missing. A file with a journal must be the same
+            // one.
             if journal != nil {
                 let there = try directory.status(of: names.part)
                 guard let there else {
@@ -125,7 +126,7 @@ extension PartFile {
             if let own, journal == nil {
                 let other = try directory.status(of: names.journal)
                 if found == nil || other != nil {
-                    // Another query of the URL has begun under the shared names.
+                    // A download with another query of the URL has begun under the shared names.
                     (id, names) = own
                     found = try PartFile.lockedFile(names.part, in: directory)
                 }

@@ -1,4 +1,4 @@
-// Wherry: bytes on their way into a partial file
+// Wherry: writes to a partial file.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -6,10 +6,10 @@ import WherrySystem
 extension PartFile {
     private static let writeBackStep: Int64 = 8 << 20
 
-    /// Whether the next piece may be written by a thread that others wait for.
+    /// Whether the next write is fast enough for a thread that others wait for.
     package var isQuick: Bool { pace.isQuick(at: SystemClock.shared.now()) }
 
-    /// Writes a piece of a body as its ``Placement`` says.
+    /// Writes received bytes at the position given by their ``Placement``.
     package func write(_ piece: Bytes, _ placement: Placement) throws(DownloadError) {
         let start = max(0, placement.skip)
         let end = min(piece.count, start &+ max(0, placement.count))
@@ -29,13 +29,13 @@ extension PartFile {
         sinceWriteBack += Int64(end - start)
     }
 
-    /// Writes bytes where they belong in the file.
+    /// Writes bytes at an offset.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(DownloadError) {
         try write(Bytes(bytes), Placement(skip: 0, count: bytes.count, offset: offset))
     }
 
-    /// Has the device begin with what was written, once that is enough to be worth it. Told of a
-    /// little at a time it is never idle, and a checkpoint waits for the last of it alone.
+    /// Starts write-back of the written bytes once there are enough of them. Small steps keep the
+    /// device busy, so a checkpoint only waits for the last bytes.
     func beginWriteBack(on workers: WorkerPool) {
         guard sinceWriteBack >= Self.writeBackStep else { return }
         sinceWriteBack = 0

@@ -1,34 +1,35 @@
-// Wherry: the partial file of a download, and how it becomes the file
+// Wherry: partial file of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import Synchronization
 import WherrySystem
 
-/// A partial file with its journal, held under a lock.
+/// A locked partial file with its journal.
 ///
-/// One thread at a time, not always the same one. Whatever is called after a failure is safe; the
-/// engine then calls ``close(keeping:)``. If the object just goes away, the files stay as a crash
-/// would leave them.
+/// Used by one thread at a time, not always the same one. All calls are safe after a failure. The
+/// engine then calls ``close(keeping:)``. Deallocation without it leaves the files as a crash
+/// would.
 package final class PartFile {
-    /// What opening found.
+    /// The result of opening a partial file.
     package struct Found {
         package let part: PartFile
-        /// What an earlier run left, its ranges cut to the part's length; `nil` if nothing of use.
+        /// The record of an earlier run, its ranges clipped to the length of the partial file;
+        /// `nil` if there is no usable one.
         package let record: JournalRecord?
-        /// Why a journal that was there is of no use.
+        /// Why an existing journal is unusable.
         package let defect: Journal.Defect?
     }
 
-    /// What identifies a download to its partial.
+    /// The properties that match a download with its partial file.
     package struct Identity {
         package var session: String
         package var identity: DownloadIdentity
-        /// For people reading a list of partials; no secrets.
+        /// The URL for lists of partial files, without secrets.
         package var shownURL: String
         package var durability: DownloadPolicy.Durability
 
-        /// The umask that the finished file gets; `nil` for the process's.
+        /// The umask for the finished file; `nil` for the umask of the process.
         package var creationMask: UInt32?
 
         package init(
@@ -45,16 +46,16 @@ package final class PartFile {
 
     package var target: DownloadTarget
     package var id: DownloadID
-    /// The path of the part.
+    /// The path of the partial file.
     package var path: String { target.directory.path(of: names.part) }
-    /// What is in the part, of the present generation.
+    /// The bytes of the current generation in the partial file.
     package var written = ByteRanges()
 
     var names: PartNames
-    /// What the download resumes if the server confirms that it is of the same file.
+    /// The partial file to resume if the server confirms that it belongs to the same file.
     var lender: Lender?
-    /// The identifier and names for a download that has begun under the names shared by all queries of
-    /// its URL, if another one takes those first. `nil` once bytes may have been written.
+    /// The identifier and names to use if another download takes the names that all queries of the
+    /// URL share. `nil` once bytes may have been written.
     var own: (DownloadID, PartNames)?
     var file: File
     var inode: UInt64
@@ -62,23 +63,24 @@ package final class PartFile {
     var identity: Identity
     var facts = DownloadFacts()
     var journal: JournalFile?
-    /// What the journal says.
+    /// The ranges in the journal.
     var claimed = ByteRanges()
     let fileSystem: FileSystem
     var canLock: Bool { fileSystem != .withoutLocks }
-    /// What was found is this download's to go on with, or a generation of its own has begun.
-    /// Before that nothing is written about it: it may be of another URL.
+    /// Whether this download has resumed the partial file or begun a new generation. Until then
+    /// nothing is recorded, because the partial file may belong to another URL.
     private var isAdopted = false
     private let isNamedByAnswer: Bool
-    /// How much the disk has not been told to begin with.
+    /// The number of written bytes for which write-back has not started.
     var sinceWriteBack: Int64 = 0
     var pace: WritePace
-    /// Another process has taken the files over, or this one has let go of them: hands off.
+    /// Whether another process has taken over the files, or this one has released them. The files
+    /// must not be changed then.
     var isGone = false
-    /// The descriptors are closed until ``wake(reserving:)``.
+    /// Whether the descriptors are closed until ``wake(reserving:)``.
     var isResting = false
     var reservation = Reservation.none
-    /// Marks the part as in use while it rests.
+    /// Marks the partial file as in use while its descriptors are closed.
     var resting: Resting?
 
     init(
@@ -102,16 +104,18 @@ package final class PartFile {
         if !isResting { Self.openParts.subtract(1, ordering: .relaxed) }
     }
 
-    // MARK: A generation
+    // MARK: Generations
 
-    /// Empties the part for a new generation.
+    /// Empties the partial file for a new generation.
     ///
-    /// - Parameter isJournaled: whether a later run may go on with it; else there is no journal.
-    /// - Throws: `no_space` if the whole does not fit, `exists` if the answer named a file that is
-    ///   there.
+    /// - Parameter isJournaled: Whether a later run can resume the partial file. Without it there
+    ///   is no journal.
+    /// - Throws: `no_space` if the whole file does not fit, `exists` if the response names an
+    ///   existing file.
     package func begin(_ facts: DownloadFacts, isJournaled: Bool) throws(DownloadError) {
         if isNamedByAnswer, let name = facts.name { try target.setName(name) }
-        // The server has another file for this query: the borrowed part stays as it is.
+        // The server has a different file for this query, so the borrowed partial file stays
+        // unchanged.
         lender = nil
         own = nil
         self.facts = facts
@@ -119,7 +123,7 @@ package final class PartFile {
         written = ByteRanges()
         claimed = ByteRanges()
         try DownloadError.naming { () throws(SystemError) in
-            // The old claims go before the bytes they speak of.
+            // Remove the old ranges from the journal before their bytes.
             if isJournaled, canLock {
                 if journal == nil {
                     journal = try JournalFile.create(names.journal, in: target.directory)
@@ -135,7 +139,7 @@ package final class PartFile {
         try reserve()
     }
 
-    /// Whether what is missing fits (DR23).
+    /// Checks that the missing bytes fit on the disk (DR23).
     private func checkSpace() throws(DownloadError) {
         guard let total = facts.total else { return }
         let needed = max(0, total - written.count)
@@ -148,8 +152,8 @@ package final class PartFile {
         }
     }
 
-    /// Takes the space of the whole file; `false` where the file system cannot, or would take memory
-    /// for bytes that may never come.
+    /// Reserves disk space for the whole file. Returns false if the file system cannot, or if that
+    /// would use memory for bytes that may never arrive.
     @discardableResult
     private func reserve() throws(DownloadError) -> Bool {
         guard fileSystem != .memory, let total = facts.total, total <= Directory.fileSizeLimit() else {
@@ -164,9 +168,9 @@ package final class PartFile {
         }
     }
 
-    /// Takes in what was learnt about the generation that goes on; the next checkpoint records it.
+    /// Updates the facts of the generation that continues. The next checkpoint records them.
     ///
-    /// - Throws: `exists` if the name an earlier answer gave it is taken.
+    /// - Throws: `exists` if the name given by an earlier response is taken.
     package func adopt(_ facts: DownloadFacts) throws(DownloadError) {
         let name = facts.name ?? self.facts.name
         isAdopted = true
@@ -177,18 +181,18 @@ package final class PartFile {
         try reserveOrCheckSpace()
     }
 
-    /// Reserves what is missing, or checks that it fits.
+    /// Reserves space for the missing bytes, or checks that they fit.
     func reserveOrCheckSpace() throws(DownloadError) {
-        // A run that crashed may have left its reservation, which free space does not show.
+        // The reservation of a crashed run may still exist, and free space does not show it.
         if try !reserve() { try checkSpace() }
     }
 
-    /// Makes the bytes written so far durable, and then the journal that claims them (DR20).
+    /// Makes the written bytes durable, then the journal that lists them (DR20).
     ///
-    /// Without a journal it does nothing.
-    /// - Throws: `busy` if another process has taken the download over; then nothing was touched.
+    /// Does nothing without a journal.
+    /// - Throws: `busy` if another process has taken over the download. Nothing was changed then.
     package func checkpoint() throws(DownloadError) {
-        // A download that waits opens its files only if there is something to record.
+        // A waiting download opens its files only if there is something to record.
         guard !isGone, isAdopted, journal != nil, !isResting || written != claimed else { return }
         try wake(reserving: false)
         guard let journal = try journalInPlace() else { return }
@@ -204,19 +208,19 @@ package final class PartFile {
             try journal.write(record(), isDurable: isDurable)
         }
         claimed = ranges
-        // What was cut off did not go to the disk with us: this run's books are wrong.
+        // Another program has truncated the file, so the ranges of this run are wrong.
         guard !isShort else { throw shortened }
     }
 
-    /// The journal; a new one where somebody has removed it while the part stayed. `nil` if there is
-    /// to be none.
+    /// Returns the journal, or a new one if the old one was removed but the partial file was not.
+    /// Returns `nil` if the download has no journal.
     private func journalInPlace() throws(DownloadError) -> JournalFile? {
         guard let journal else { return nil }
         try checkPlace()
         return try DownloadError.naming { () throws(SystemError) in
             guard try target.directory.status(of: names.journal) == nil else { return journal }
             let new = try JournalFile.create(names.journal, in: target.directory)
-            // What it claims until the next record is what the lost one did.
+            // Until the next record, the new journal lists the same ranges as the lost one.
             var record = try record()
             record.ranges = claimed
             try new.reset(record, isDurable: isDurable)
@@ -226,7 +230,8 @@ package final class PartFile {
         }
     }
 
-    /// Locks lie on some file systems: the journal must still be in place and name us (DR24).
+    /// Checks that the journal is in place and names this download. Some file systems grant locks
+    /// that do not work (DR24).
     private func checkOwner(_ journal: JournalFile) throws(DownloadError) {
         let isOurs = try DownloadError.naming { () throws(SystemError) in
             try journal.isInPlace()
@@ -236,15 +241,15 @@ package final class PartFile {
         throw DownloadError(.busy, "Another download has taken over \(path)")
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Reads the part back and computes digests of it.
+    /// Reads the partial file and computes its digests.
     ///
     /// - Parameters:
-    ///   - algorithms: of those wanted.
-    ///   - length: of the finished file.
-    ///   - isStopped: asked from time to time, on this thread.
-    /// - Returns: one for each in `algorithms`; `nil` if it was stopped.
+    ///   - algorithms: The algorithms of the digests.
+    ///   - length: The length of the finished file.
+    ///   - isStopped: Called repeatedly on this thread; return true to stop.
+    /// - Returns: One digest for each algorithm; `nil` if stopped.
     package func verify(
         _ algorithms: [DigestAlgorithm], length: Int64, isStopped: () -> Bool = { false }
     ) throws(DownloadError) -> [[UInt8]]? {
@@ -252,7 +257,7 @@ package final class PartFile {
         return try PartFile.digests(of: file, algorithms, length: length, isStopped)
     }
 
-    /// The length of the file that has the target's name, if it has the digest (DC-C19).
+    /// Returns the length of the existing target if it has the digest (DC-C19).
     package static func lengthIfThere(
         _ target: DownloadTarget, with digest: DownloadDigest, isStopped: () -> Bool = { false }
     ) throws(DownloadError) -> Int64? {
@@ -296,11 +301,12 @@ package final class PartFile {
         return algorithms.map { results[$0] ?? [] }
     }
 
-    /// Gives the finished part its name: length, permissions, fsync, rename, fsync of the
-    /// directory, and the journal goes (DR18 to DR20).
+    /// Turns the complete partial file into the finished file: sets its length and permissions,
+    /// syncs and renames it, syncs the directory, and removes the journal (DR18 to DR20).
     ///
-    /// - Returns: the path of the file.
-    /// - Throws: `exists` if somebody took the name meanwhile; the part is still there then.
+    /// - Returns: The path of the file.
+    /// - Throws: `exists` if the name has been taken in the meantime. The partial file still exists
+    ///   then.
     package func publish(length: Int64) throws(DownloadError) -> String {
         try claimLender()
         try checkPlace()
@@ -310,7 +316,7 @@ package final class PartFile {
             isShort = size < length
             guard !isShort else { return }
             try file.truncate(to: length)
-            // Where /proc does not tell the umask, the file stays private.
+            // If /proc does not give the umask, the file stays private.
             if let mask = identity.creationMask ?? Directory.umask() {
                 try file.setPermissions(0o666 & ~mask)
             }
@@ -333,8 +339,8 @@ package final class PartFile {
         }
         isGone = true
         do throws(SystemError) {
-            // What it claims is about a part that is no more, so its name is all there is to
-            // remove; and it goes whatever becomes of the rest.
+            // The journal describes a partial file that no longer exists. Remove it even if the
+            // sync fails.
             defer { if journal != nil { _ = try? target.directory.remove(names.journal) } }
             if isDurable { try target.directory.synchronize() }
         } catch {
@@ -347,7 +353,7 @@ package final class PartFile {
         return place
     }
 
-    /// Where the file lies, also if its folder has got another name meanwhile.
+    /// The path of the finished file, even if its directory was renamed in the meantime.
     private var place: String {
         let folder = target.directory
         guard let name = target.name, let own = try? folder.file.status(),
@@ -357,11 +363,11 @@ package final class PartFile {
         return path == "/" ? "/" + name : path + "/" + name
     }
 
-    /// Closes the part and releases its lock.
+    /// Closes the partial file and releases its lock.
     ///
-    /// - Parameter keeping: whether it may stay for a later run. It does only if a journal claims
-    ///   something of it.
-    /// - Returns: the part's path if it was kept.
+    /// - Parameter keeping: Whether a later run may resume the partial file. It is kept only if the
+    ///   journal lists bytes of it.
+    /// - Returns: The path of the partial file if it was kept.
     package func close(keeping: Bool) throws(DownloadError) -> String? {
         guard !isGone else { return nil }
         defer {
@@ -371,7 +377,7 @@ package final class PartFile {
             }
         }
         let mayStay = keeping && !claimed.isEmpty
-        // Nothing was written or reserved since: the files are as an earlier run left them.
+        // Nothing was written or reserved, so the files are as an earlier run left them.
         if isResting, mayStay, reservation != .held, written == claimed {
             isGone = true
             return path
@@ -379,7 +385,7 @@ package final class PartFile {
         do throws(DownloadError) {
             try wake(reserving: false)
         } catch {
-            // The journal still describes the part, unless another download has it now.
+            // The journal still describes the partial file, unless another download uses it now.
             guard mayStay, ![.busy, .noFile].contains(error.reason) else { throw error }
             isGone = true
             return path
@@ -391,7 +397,7 @@ package final class PartFile {
                 try checkpoint()
             } catch { failure = error }
             if isGone { return nil }
-            // On a full disk the claims of the last checkpoint still hold.
+            // On a full disk, the ranges of the last checkpoint are still valid.
             if !claimed.isEmpty {
                 isGone = true
                 return path
@@ -402,7 +408,8 @@ package final class PartFile {
         isGone = true
         return try DownloadError.naming { () throws(SystemError) in
             do throws(SystemError) { try removeJournal() } catch {
-                // Without a journal of ours, what has its name is somebody else's to remove.
+                // Without a journal of this download, the file of that name belongs to another
+                // program.
                 guard journal == nil else { throw error }
             }
             try target.directory.remove(names.part)
@@ -410,22 +417,23 @@ package final class PartFile {
         }
     }
 
-    /// Releases the space that was reserved for bytes that have not arrived: after the last byte, and
-    /// between the shares of several connections.
+    /// Releases the space reserved for missing bytes: after the last byte, and between the segments
+    /// of several connections.
     func giveBackReservation() throws(DownloadError) {
         try checkPlace()
         try DownloadError.naming { () throws(SystemError) in
-            // Never longer: zeros would be claimed as bytes that came.
+            // Never extend the file: the added zeros would count as received bytes.
             let end = try min(written.end, file.status().size)
             try file.truncate(to: end)
             for gap in written.gaps(below: end) {
-                // Not every file system can.
+                // Some file systems do not support this.
                 guard try file.release(gap) else { return }
             }
         }
     }
 
-    /// Whether the part still lies under its name, or else it is not ours to name or remove.
+    /// Checks that the partial file still has its name. Otherwise this download must not rename or
+    /// remove it.
     private func checkPlace() throws(DownloadError) {
         guard !isGone else { throw takenOver }
         let there = try DownloadError.naming { () throws(SystemError) in
@@ -436,7 +444,7 @@ package final class PartFile {
             if there.isSameFile(as: status) { return }
         }
         isGone = true
-        // A journal that still names us speaks of a part that is no more.
+        // The journal of this download describes a partial file that no longer exists.
         if let journal, (try? journal.isInPlace()) == true, (try? journal.read())?.owner == owner {
             try DownloadError.naming { () throws(SystemError) in try removeJournal() }
         }
@@ -444,7 +452,7 @@ package final class PartFile {
         throw removed
     }
 
-    /// Before bytes are written behind a hole: of what somebody has cut off there would be zeros.
+    /// Checks that the file was not truncated. A later write would turn the lost bytes into zeros.
     func checkLength() throws(DownloadError) {
         let size = try DownloadError.naming { () throws(SystemError) in try file.status().size }
         guard size < written.end else { return }
@@ -464,7 +472,7 @@ package final class PartFile {
         DownloadError(.fileChanged, "Somebody has shortened \(path) while it was written")
     }
 
-    // MARK: Pieces
+    // MARK: Helpers
 
     var isDurable: Bool { identity.durability != .none }
 
@@ -488,7 +496,7 @@ package final class PartFile {
         try DownloadError.naming { () throws(SystemError) in try target.directory.freeSpace() }
     }
 
-    /// A failed write or reservation, with the numbers where the disk is full.
+    /// Converts a failed write or reservation. Adds the byte counts if the disk is full.
     func trouble(_ error: SystemError) -> DownloadError {
         let plain = DownloadError(error)
         guard plain.reason == .noSpace, let total = facts.total, let free = try? freeSpace() else {

@@ -1,12 +1,13 @@
-// Wherry: the names of a partial file and its journal
+// Wherry: names of partial files and their journals.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// `.<name>.<8 digits>.part` and `.<name>.<8 digits>.journal`, beside the file to be (DR18).
+/// The names `.<name>.<8 digits>.part` and `.<name>.<8 digits>.journal`, in the directory of the
+/// finished file (DR18).
 package struct PartNames: Hashable, Sendable {
-    /// The name of the file to be, cut so that the longest of the names still fits in 255 bytes.
+    /// The name of the finished file, truncated so that both names fit in 255 bytes.
     package let stem: String
     /// 8 hexadecimal digits.
     package let digits: String
@@ -24,14 +25,14 @@ package struct PartNames: Hashable, Sendable {
         self.digits = digits
     }
 
-    /// The names that a download may take, in this order. It takes the second if something that cannot
-    /// be removed has the first.
+    /// Returns the names that a download may use, in order of preference. It uses a later one if
+    /// the files of an earlier one cannot be removed.
     static func candidates(for id: DownloadID, name: String) -> [PartNames] {
         id.digits.map { PartNames(name: name, digits: $0) }
     }
 
-    /// Returns the names for a download in a directory: those of the files of an earlier run, else the
-    /// first that are free. Removes anything else that has these names, if it can.
+    /// Returns the names for a download in a directory: those of the files of an earlier run,
+    /// otherwise the first free ones. Removes any other file with these names, if possible.
     static func usable(for id: DownloadID, name: String, in directory: Directory)
         throws(SystemError) -> PartNames
     {
@@ -41,10 +42,10 @@ package struct PartNames: Hashable, Sendable {
             let journal = try directory.status(of: names.journal)
             if part?.isPlainAndOurs == true, journal?.isPlainAndOurs == true { return names }
             guard free == nil else { continue }
-            // A journal that is a link of ours is reported and replaced later.
+            // A link of this user in place of the journal is reported and replaced later.
             if journal?.isOurs != true || journal?.kind == .directory {
                 guard try makesWay(names.journal, journal, in: directory) else {
-                    // Without its journal the part is of no use.
+                    // Without its journal, the partial file is useless.
                     if part?.isPlainAndOurs == true,
                         let file = try PartFile.lockedFile(names.part, in: directory)
                     {
@@ -62,7 +63,7 @@ package struct PartNames: Hashable, Sendable {
             free = names
         }
         if let free { return free }
-        // Every predictable name is taken. A random one is found again by its journal.
+        // Every predictable name is taken. A random one is found again through its journal.
         for entry in try directory.names() {
             guard let (names, isJournal) = parse(entry), isJournal,
                 let journal = try? JournalFile.open(entry, in: directory, isReadOnly: true),
@@ -73,7 +74,7 @@ package struct PartNames: Hashable, Sendable {
         return PartNames(name: name, digits: try SystemRandom.hex(byteCount: 4))
     }
 
-    /// Makes a name free. Returns false if something else has it and cannot be removed.
+    /// Frees a name. Returns false if its file cannot be removed.
     static func makesWay(_ name: String, _ status: FileStatus?, in directory: Directory)
         throws(SystemError) -> Bool
     {
@@ -87,8 +88,8 @@ package struct PartNames: Hashable, Sendable {
         }
     }
 
-    /// The names that one of them belongs to, and whether it is the journal's; `nil` for a file
-    /// that is neither.
+    /// Parses a file name. Returns both names, and whether the file is the journal; `nil` for any
+    /// other file.
     package static func parse(_ file: String) -> (names: PartNames, isJournal: Bool)? {
         guard file.utf8.first == UInt8(ascii: ".") else { return nil }
         let isJournal = file.hasSuffix(".journal")
@@ -104,12 +105,12 @@ package struct PartNames: Hashable, Sendable {
         return (PartNames(stem: stemText, digits: digitText), isJournal)
     }
 
-    /// The part of a name that stands in ours: 237 bytes at most, cut between characters.
+    /// Truncates a name to the 237 bytes that the names have room for, between characters.
     static func stem(_ name: String) -> String { name.cut(toBytes: 255 - 18) }
 }
 
 extension String {
-    /// At most so many bytes of the text, cut between scalars.
+    /// Returns the text truncated to at most `limit` bytes, between Unicode scalars.
     func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var kept = String.UnicodeScalarView()
@@ -122,15 +123,16 @@ extension String {
         return String(kept)
     }
 
-    /// `name (1).tar.gz` style: the name with a number before its ending, at most 255 bytes.
+    /// Returns the name with a number before its extension, as in `name (1).tar.gz`, at most 255
+    /// bytes.
     func numbered(_ number: Int) -> String {
         let (base, ending) = splitEnding()
         let suffix = " (\(number))" + ending
         return base.cut(toBytes: 255 - suffix.utf8.count) + suffix
     }
 
-    /// The name and its ending with the dot; `.tar.gz` and the like count as one. No ending at the
-    /// start of a name, and none longer than 16 bytes.
+    /// Splits the name from its extension with the dot; `.tar.gz` and the like count as one. An
+    /// extension never starts the name, and has at most 16 bytes.
     private func splitEnding() -> (base: String, ending: String) {
         guard let dot = lastIndex(of: "."), dot != startIndex else { return (self, "") }
         var cut = dot

@@ -1,41 +1,41 @@
-// Wherry: unfinished downloads on disk
+// Wherry: unfinished downloads on disk.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 import WherrySystem
 
-/// A download that was begun and not finished, as its journal tells. Looking at it starts nothing.
+/// An unfinished download, as described by its journal. Reading it starts nothing.
 public struct PartialDownload: Hashable, Sendable {
-    /// Of the file to be.
+    /// The path of the finished file.
     public var path: String
-    /// Of the part.
+    /// The path of the partial file.
     public var partialPath: String
     package var journalPath: String
-    /// As it may be shown; cut if it was very long.
+    /// The URL without secrets, truncated if it was very long.
     public var url: String
-    /// Bytes that are there for certain.
+    /// The number of bytes that are durable.
     public var bytes: Int64
-    /// Of the whole; `nil` while unknown.
+    /// The length of the whole file; `nil` while unknown.
     public var total: Int64?
     package var validator: StrongValidator?
-    /// Of the URL it was begun with.
+    /// The identity of the URL that the download began with.
     package var identity: DownloadIdentity
     package var expected: DownloadDigest?
-    /// Whether a download in this or another process is at it just now.
+    /// Whether a download in this or another process is writing the partial file.
     public var isRunning: Bool
 
-    /// 0.00 to 1.00 in steps of 0.01, rounded down so that only the whole is 1; -1 while the whole
-    /// is unknown.
+    /// The completed share, 0.00 to 1.00 in steps of 0.01, rounded down so that only a complete
+    /// file is 1; -1 while the length is unknown.
     public var ratio: Double {
         guard let total else { return -1 }
         guard total > 0, bytes < total else { return 1 }
         return Double(Int(Double(max(0, bytes)) / Double(total) * 100)) / 100
     }
 
-    /// The partials of a directory, in the order of their paths. Journals that say nothing of use,
-    /// or whose part is gone, are passed over.
+    /// Returns the partial downloads in a directory, sorted by path. Ignores journals that are
+    /// unusable or have no partial file.
     ///
-    /// - Throws: what the file system says of the directory.
+    /// - Throws: A file system error of the directory.
     package static func list(in directory: String) throws(DownloadError) -> [PartialDownload] {
         try DownloadError.naming { () throws(SystemError) in
             let opened = try Directory.open(directory)
@@ -46,10 +46,10 @@ public struct PartialDownload: Hashable, Sendable {
         }
     }
 
-    /// The partials of one target: the foreground's, and those of background sessions.
+    /// Returns the partial downloads of one target, including those of background sessions.
     ///
-    /// - Parameter path: of the file to be, or of a part or journal.
-    /// - Returns: none if the directory is missing too.
+    /// - Parameter path: The path of the finished file, the partial file or the journal.
+    /// - Returns: The partial downloads; none if the directory is missing.
     package static func of(_ path: String) throws(DownloadError) -> [PartialDownload] {
         guard
             let (directory, names) = try DownloadError.naming({ () throws(SystemError) in
@@ -59,11 +59,12 @@ public struct PartialDownload: Hashable, Sendable {
         return names.compactMap { read($0, in: directory) }
     }
 
-    /// Deletes the partials and journals of a target.
+    /// Deletes the partial files and journals of a target.
     ///
-    /// - Parameter path: of the file to be, or of a part or journal. The file itself stays.
-    /// - Returns: how many there were.
-    /// - Throws: `busy` while a download holds one; the others are gone then.
+    /// - Parameter path: The path of the finished file, the partial file or the journal. The
+    ///   finished file itself stays.
+    /// - Returns: The number of deleted partial downloads.
+    /// - Throws: `busy` if a download has locked one of them. The others are deleted then.
     @discardableResult
     package static func discard(_ path: String) throws(DownloadError) -> Int {
         guard
@@ -88,8 +89,8 @@ public struct PartialDownload: Hashable, Sendable {
         return count
     }
 
-    /// The directory of a target and the names of all partials in it that are the target's;
-    /// `nil` without a directory.
+    /// Returns the directory of a target and the names of its partial files; `nil` if the directory
+    /// is missing.
     private static func candidates(_ path: String)
         throws(SystemError) -> (Directory, [PartNames])?
     {
@@ -109,11 +110,11 @@ public struct PartialDownload: Hashable, Sendable {
         var found = Set<PartNames>()
         for entry in try directory.names() {
             guard let parsed = PartNames.parse(entry) else { continue }
-            // A directory under such a name is not a partial file, and blocks nothing.
+            // A directory of that name is not a partial file and does not get in the way.
             if try directory.status(of: parsed.names.part)?.kind == .directory { continue }
             if try directory.status(of: entry)?.kind == .directory { continue }
             if parsed.names.stem == PartNames.stem(name) {
-                // A stem that was cut may be another file's, which the journal tells.
+                // A truncated stem may belong to another file. The journal has the whole name.
                 if let record = record(parsed.names, in: directory), record.name != name {
                     continue
                 }
@@ -147,14 +148,14 @@ public struct PartialDownload: Hashable, Sendable {
 
     /// Removes both files under the lock.
     ///
-    /// - Returns: false if a download holds it.
+    /// - Returns: False if a download has locked the partial file.
     private static func remove(_ names: PartNames, in directory: Directory)
         throws(SystemError) -> Bool
     {
-        // Made if it is missing: whoever holds it is alone with the journal too.
+        // Creates the file if it is missing: its lock also protects the journal.
         guard let file = try PartFile.lockedFile(names.part, in: directory) else { return false }
         defer { withExtendedLifetime(file) {} }
-        // The journal first: a part that nothing claims is emptied by whoever comes next.
+        // Remove the journal first: the next download empties a partial file without a journal.
         if try directory.status(of: names.journal)?.kind != .directory {
             try directory.remove(names.journal)
         }

@@ -1,37 +1,39 @@
-// Wherry: how far a download is, how fast, and how long it will take
+// Wherry: progress, speed and remaining time of a download.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Turns amounts into progress, and lets at most ten reports a second through.
+/// Computes progress from byte counts, and limits it to ten reports per second.
 package struct ProgressMeter: Sendable {
     private static let window: Int64 = 5_000_000_000
     private static let interval: Int64 = 100_000_000
 
     private var progress = Progress()
-    /// When so many bytes in all had come; ascending, not older than the window but for the first.
+    /// The total of received bytes over time; in ascending order, and all but the first within the
+    /// window.
     private var samples: [(at: Instant, received: Int64)] = []
     private var reportedAt: Instant?
-    /// What the last report told, and whether it does not tell all that was taken in since.
+    /// The values of the last report, and whether newer values are still unreported.
     private var told: (completed: Int64, total: Int64?, wire: Int64) = (0, nil, 0)
     private var owes = false
 
     package init() {}
 
-    /// Nothing comes for a while by intent: the time does not count for the speed.
+    /// Starts a pause, whose time does not count for the speed.
     package mutating func pause() {
         samples.removeAll()
     }
 
-    /// Takes the present amounts.
+    /// Updates the byte counts.
     ///
     /// - Parameters:
-    ///   - completed: bytes of the file there; `generation` went up if it fell.
-    ///   - received: how many bytes came since the last call.
-    ///   - isForced: also if the last report is less than 0.1 s ago: for the first, the last, and
-    ///     a new generation.
-    /// - Returns: the progress to report, or `nil` if it is too early or nothing is new; what came
-    ///   too early is owed (``owedAt``).
+    ///   - completed: The received bytes of the file. They decrease only with a higher
+    ///     `generation`.
+    ///   - received: The number of bytes that arrived since the last call.
+    ///   - isForced: Whether to report even within 0.1 s of the last report. Used for the first and
+    ///     the last report, and for a new generation.
+    /// - Returns: The progress to report; `nil` if it is too early or nothing has changed. If it is
+    ///   too early, ``owedAt`` says when the report is due.
     package mutating func update(
         completed: Int64, total: Int64?, generation: UInt32, received: Int64, now: Instant,
         isForced: Bool = false
@@ -44,11 +46,11 @@ package struct ProgressMeter: Sendable {
         progress.total = total
         progress.generation = Int(generation)
         progress.wire = progress.wire.addingSaturating(max(0, received))
-        // What is owed may be told in a pause, whose time must not count.
+        // A delayed report may come during a pause, whose time must not count.
         if received > 0 || isFirst || (isForced && samples.isEmpty) {
             note(now)
         }
-        // After the last byte of the file, bytes of the framing may still arrive: not progress.
+        // After the last byte of the file, framing bytes may still arrive. They are not progress.
         owes = told != (completed, total, completed == total ? told.wire : progress.wire)
         let isDue = owedAt.map { $0 <= now } ?? false
         guard isForced || isFirst || isNewGeneration || isDue else { return nil }
@@ -58,19 +60,19 @@ package struct ProgressMeter: Sendable {
         return snapshot(now: now)
     }
 
-    /// Whether anything was reported yet.
+    /// Whether any report was made.
     package var hasReported: Bool { reportedAt != nil }
 
-    /// When the amounts taken since the last report may be told; `nil` if it told all.
+    /// When the next report is due; `nil` if the last one has all values.
     package var owedAt: Instant? { owes ? reportedAt?.advanced(by: Self.interval) : nil }
 
-    /// Whether the last report had these amounts.
+    /// Returns whether the last report had these values.
     package func hasTold(_ completed: Int64, of total: Int64?, generation: UInt32) -> Bool {
         hasReported && told.completed == completed && told.total == total
             && progress.generation == Int(generation)
     }
 
-    /// The present figures.
+    /// Returns the current progress.
     package func snapshot(now: Instant) -> Progress {
         var result = progress
         result.bytesPerSecond = speed(now: now)
@@ -82,7 +84,7 @@ package struct ProgressMeter: Sendable {
     }
 
     private mutating func note(_ now: Instant) {
-        // A sample for each tenth of a second is fine enough, and bounds their number.
+        // One sample per tenth of a second is enough, and bounds the number of samples.
         if samples.count > 1, let last = samples.last,
             now.since(samples[samples.count - 2].at) < Self.interval
         {

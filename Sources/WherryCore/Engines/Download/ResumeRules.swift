@@ -1,25 +1,25 @@
-// Wherry: what the head of an answer means for the bytes that are there
+// Wherry: rules for resuming and restarting downloads.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The range a request asked for, and on what condition.
+/// The range and the condition of a request.
 package struct AskedRange: Hashable, Sendable {
-    /// The first byte wanted. Equal to the whole's length where everything is there, to learn
-    /// whether it is still the whole.
+    /// The first byte to request. The length of the whole file if every byte is there, to check
+    /// that it is still complete.
     package var first: Int64
-    /// One past the last byte wanted; `nil` for up to the end.
+    /// One past the last byte to request; `nil` for the end of the file.
     package var end: Int64?
-    /// What If-Range or If-Match carried.
+    /// The validator in If-Range or If-Match.
     package var validator: StrongValidator?
-    /// Which of the two.
+    /// The field that carries the validator.
     package var condition = Condition.ifRange
 
     package enum Condition: Hashable, Sendable {
-        /// The piece if the file is still the same, else the whole.
+        /// The range if the file has not changed, otherwise the whole file.
         case ifRange
-        /// The piece if the file is still the same, else 412: for servers that answer If-Range
-        /// with the whole although they know ranges (DR6). With an entity tag only.
+        /// The range if the file has not changed, otherwise 412. For servers that support ranges
+        /// but ignore If-Range (DR6). Requires an entity tag.
         case ifMatch
     }
 
@@ -29,36 +29,36 @@ package struct AskedRange: Hashable, Sendable {
         self.validator = validator
     }
 
-    /// The value of Range: `bytes=N-` or `bytes=N-M`.
+    /// The value of the Range field: `bytes=N-` or `bytes=N-M`.
     package var fieldValue: String {
         end.map { "bytes=\(first)-\($0 - 1)" } ?? "bytes=\(first)-"
     }
 }
 
-/// The rules by which an answer continues, replaces or ends a partial. No state.
+/// The rules by which a response continues, replaces or ends a partial file. Stateless.
 package enum ResumeRules {
     package enum Verdict: Hashable, Sendable {
         /// The body is bytes `start..<end` of the same file (206).
         case piece(start: Int64, end: Int64)
-        /// The body is the whole file from byte 0, of this length if it is known (200). The reason
-        /// is that of the restart it means, `nil` where no range was asked for.
+        /// The body is the whole file from byte 0, with this length if known (200). The reason is
+        /// that of the restart, `nil` if no range was requested.
         case whole(length: Int64?, RestartReason?)
-        /// Everything is there already (416, or 200 with the validator of what is there).
+        /// Every byte is there already (416, or 200 with the same validator).
         case complete
-        /// This answer is of no use: ask again for the whole file.
+        /// The response is unusable: request the whole file.
         case restart(RestartReason)
-        /// Not now: ask again for the same, not before the given number of seconds.
+        /// A transient failure: retry the request after at least this number of seconds.
         case retry(DownloadError, afterSeconds: Int64?)
-        /// Asking again would not help.
+        /// A retry would not help.
         case fail(DownloadError)
     }
 
-    /// Judges an answer (DR5 to DR9, DR11, DR12, DR15).
+    /// Judges a response (DR5 to DR9, DR11, DR12, DR15).
     ///
     /// - Parameters:
-    ///   - asked: `nil` if the whole file was asked for.
-    ///   - facts: of the bytes that are there; `nil` if there are none.
-    ///   - have: how many bytes there are.
+    ///   - asked: The requested range; `nil` for the whole file.
+    ///   - facts: The facts of the received bytes; `nil` without any.
+    ///   - have: The number of received bytes.
     package static func judge(
         _ head: DownloadHead, asked: AskedRange?, facts: DownloadFacts?, have: Int64
     ) -> Verdict {
@@ -84,13 +84,13 @@ package enum ResumeRules {
         }
     }
 
-    /// 408, 429, 500, 502, 503 and 504: the statuses that pass (DR15).
+    /// Returns whether a status is transient: 408, 429, 500, 502, 503 or 504 (DR15).
     package static func isTransient(status: Int) -> Bool {
         [408, 429, 500, 502, 503, 504].contains(status)
     }
 
-    /// Seconds until the server wants to be asked again. A date counts from the answer's own Date,
-    /// so that the two clocks need not agree.
+    /// Returns the seconds until a retry is allowed. A date is relative to the Date field of the
+    /// response, so the two clocks need not agree.
     static func retryAfter(_ head: DownloadHead) -> Int64? {
         head.retryAfter.flatMap { RetryAfter.seconds($0, now: head.dateSeconds ?? head.receivedAt) }
     }
@@ -101,10 +101,10 @@ package enum ResumeRules {
         let length: Int64?
         do throws(DownloadError) { length = try head.bodyLength() } catch { return .fail(error) }
         guard asked != nil else { return .whole(length: length, nil) }
-        // Our own validator back with the whole file: the server knows no ranges, or no If-Range.
+        // The whole file with the same validator: the server does not support ranges or If-Range.
         let isSame = facts?.validator == nil || StrongValidator.of(head) == facts?.validator
         let isSameLength = length == nil || facts?.total == nil || length == facts?.total
-        // Nothing was missing: the same version once more has nothing to add (DR7).
+        // Nothing was missing, and the same version adds nothing (DR7).
         if let facts, facts.validator != nil, isSame, let total = facts.total, length == total,
             have == total
         {
@@ -130,7 +130,7 @@ package enum ResumeRules {
             case .part(let first, let last, let total)? = ContentRange(text), let total
         else { return .restart(.badRange) }
         if let known = facts.total, known != total { return .restart(.changed) }
-        // A server may ignore If-Range: the piece itself must prove where it comes from.
+        // A server may ignore If-Range, so the response itself must prove which file it belongs to.
         if let validator = facts.validator {
             let tags = head.entityTags.isEmpty && head.lastModified == nil
             if tags { return .restart(.noValidator) }
@@ -147,8 +147,8 @@ package enum ResumeRules {
         return .piece(start: first, end: last + 1)
     }
 
-    /// Whether the answer carries the validator. A date is compared as it is written: whether it
-    /// is strong was decided when it was stored, and a resumed answer's Date says nothing new.
+    /// Returns whether the response has the validator. Dates are compared as text: whether a date
+    /// is strong was decided when it was stored, and the Date field of a 206 response adds nothing.
     private static func isSame(_ validator: StrongValidator, _ head: DownloadHead) -> Bool {
         switch validator {
         case .entityTag(let tag): head.entityTags == [tag]
@@ -159,7 +159,7 @@ package enum ResumeRules {
     private static func judgeBeyondEnd(
         _ head: DownloadHead, facts: DownloadFacts?, have: Int64
     ) -> Verdict {
-        // The validator may be missing: what is there is whole and of one version in any case.
+        // The validator may be missing, because the received bytes are complete and of one version.
         guard let text = head.contentRange,
             case .unsatisfied(let total)? = ContentRange(text),
             total == have, facts?.total == nil || facts?.total == have,
@@ -168,9 +168,9 @@ package enum ResumeRules {
         return .complete
     }
 
-    /// Whether what an earlier run left can be gone on with (DR1, DR4).
+    /// Returns why the partial file of an earlier run cannot be resumed (DR1, DR4).
     ///
-    /// - Returns: `nil` if it can.
+    /// - Returns: The reason; `nil` if it can be resumed.
     package static func obstacle(
         _ record: JournalRecord, identity: DownloadIdentity, policy: DownloadPolicy
     ) -> RestartReason? {

@@ -1,22 +1,22 @@
-// Wherry: one connection's share of a download
+// Wherry: segment of a download on one connection.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A body under way: which bytes of the file it carries.
+/// The body of a response in progress, and its position in the file.
 struct SegmentBody: Hashable, Sendable {
-    /// Where the next byte that arrives belongs.
+    /// The file offset of the next byte.
     private(set) var position: Int64
-    /// The first byte that is wanted of it.
+    /// The first byte that is wanted.
     let wantedFrom: Int64
-    /// One past the last byte wanted; `nil` while the length is unknown. It comes nearer when
-    /// another connection takes a share of the rest.
+    /// One past the last byte that is wanted; `nil` while the length is unknown. Decreases when
+    /// another connection takes over some of the remaining bytes.
     var end: Int64?
-    /// One past the last byte that is on its way; `.max` while the length is unknown.
+    /// One past the last byte that the response carries; `.max` while the length is unknown.
     let reach: Int64
-    /// When it began.
+    /// When the body began.
     let since: Instant
-    /// How many of its bytes were wanted.
+    /// The number of received bytes that were wanted.
     private(set) var kept: Int64 = 0
 
     init(position: Int64, wantedFrom: Int64, end: Int64?, since: Instant) {
@@ -27,21 +27,21 @@ struct SegmentBody: Hashable, Sendable {
         self.since = since
     }
 
-    /// What it has still to bring; `nil` where its end is unknown.
+    /// The range still to receive; `nil` if the end is unknown.
     var rest: Range<Int64>? {
         guard let end else { return nil }
         let start = max(position, wantedFrom)
         return start < end ? start..<end : end..<end
     }
 
-    /// Whether all that is wanted of it has come.
+    /// Whether every wanted byte has arrived.
     var isWhole: Bool { end.map { position >= $0 } ?? false }
-    /// Whether another connection brings what follows.
+    /// Whether another connection receives the bytes that follow.
     var isCut: Bool { end.map { $0 < reach } ?? false }
 
-    /// Takes bytes as they arrive.
+    /// Accounts for received bytes.
     ///
-    /// - Returns: where they belong; none is wanted beyond the end.
+    /// - Returns: The position of the bytes. Bytes beyond the end are not wanted.
     mutating func take(_ count: Int) -> Placement {
         var placement = Placement()
         let (after, overflow) = position.addingReportingOverflow(Int64(count))
@@ -56,26 +56,27 @@ struct SegmentBody: Hashable, Sendable {
         return placement
     }
 
-    /// Bytes a second since it began.
+    /// Returns the average speed, in bytes per second.
     func speed(_ now: Instant) -> Double {
         Double(kept) * 1_000_000_000 / Double(max(1, now.since(since)))
     }
 
-    /// How long its rest takes at its speed, in seconds; `nil` before there is a speed.
+    /// Returns the time that the remaining bytes take, in seconds; `nil` while the speed is
+    /// unknown.
     func secondsLeft(_ now: Instant) -> Double? {
         guard let rest, now.since(since) >= 500_000_000 else { return nil }
         return Double(rest.count) / max(1, speed(now))
     }
 }
 
-/// A piece of the file that a further connection brings.
+/// A segment of the file on an additional connection.
 struct Segment: Hashable, Sendable {
-    /// The number of its request.
+    /// The attempt number of the request.
     let attempt: Int
     let asked: AskedRange
-    /// `nil` until its answer has begun.
+    /// The body; `nil` until the response has begun.
     var body: SegmentBody?
 
-    /// What it has still to bring.
+    /// The range still to receive.
     var rest: Range<Int64> { body?.rest ?? asked.first..<(asked.end ?? asked.first) }
 }

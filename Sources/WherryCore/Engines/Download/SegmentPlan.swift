@@ -1,17 +1,17 @@
-// Wherry: how the missing bytes of a file are shared among connections
+// Wherry: division of a download into segments.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds work for further connections in what is missing of a file. No state.
+/// Divides the missing bytes of a file among additional connections. Stateless.
 package enum SegmentPlan {
-    /// Nothing smaller is cut off from what a connection brings.
+    /// The smallest segment to take from another connection, in bytes.
     package static let minimum: Int64 = 1 << 20
-    /// The same where the connection is slow.
+    /// The smallest segment to take from a slow connection, in bytes.
     package static let smallMinimum: Int64 = 65_536
 
     /// A run of missing bytes.
     package struct Chunk: Hashable, Sendable {
         package var range: Range<Int64>
-        /// A connection brings it, from its start on.
+        /// Whether a connection is receiving the bytes, starting with the first.
         package var isTaken: Bool
 
         package init(_ range: Range<Int64>, isTaken: Bool) {
@@ -20,14 +20,15 @@ package enum SegmentPlan {
         }
     }
 
-    /// The shares of up to `count` further connections, in order.
+    /// Returns the segments for up to `count` additional connections, in ascending order.
     ///
-    /// The largest piece is cut first, and chunks are cut evenly. Where a share begins inside of a
-    /// chunk that is taken, whoever brings that one ends there.
+    /// The largest chunk is divided first, and chunks are divided evenly. If a segment begins
+    /// inside a taken chunk, the connection that receives this chunk ends there.
     ///
     /// - Parameters:
-    ///   - chunks: in any order, apart from each other.
-    ///   - minimum: the least that is cut off. A chunk that nobody brings may be smaller.
+    ///   - chunks: Separate chunks in any order.
+    ///   - minimum: The smallest segment to take from a connection, in bytes. A chunk without a
+    ///     connection may be smaller.
     package static func shares(
         of chunks: [Chunk], for count: Int, minimum: Int64 = minimum
     ) -> [Range<Int64>] {
@@ -52,17 +53,17 @@ package enum SegmentPlan {
         return shares.sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// The size of a chunk's pieces if it were cut once more.
+    /// Returns the size of a chunk's segments after another division.
     private static func size(_ chunk: Chunk, _ parts: Int) -> Int64 {
         Int64(chunk.range.count) / Int64(parts + 1)
     }
 
-    /// Where the piece of that number begins: at a whole block where the pieces are large.
+    /// Returns the start of a segment, rounded to a whole block if the segments are large.
     private static func cut(_ range: Range<Int64>, _ index: Int, of count: Int) -> Int64 {
         guard index > 0 else { return range.lowerBound }
         let piece = (range.upperBound - range.lowerBound) / Int64(count)
         let start = range.lowerBound + piece * Int64(index)
-        // Writes of whole blocks are faster, and a piece is never less than twice its block.
+        // Writes of whole blocks are faster. A segment is at least twice as large as its block.
         let block: Int64 = piece >= minimum ? 262_144 : 4_096
         let rounded = start - start % block
         return rounded > range.lowerBound + piece * Int64(index - 1) ? rounded : start

@@ -1,22 +1,22 @@
-// Wherry: an ordered list of downloads whose operations take logarithmic time
+// Wherry: ordered queue of downloads with operations in logarithmic time.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The entries of a ``DownloadLine`` in their order, as a balanced tree (a treap).
+/// The entries of a ``DownloadLine`` in order, as a balanced tree (a treap).
 ///
-/// Each node knows how many entries below it have no turn, and how many wait for one. So the next
-/// waiting entry, the place of an entry, and the entry at a place are found without passing the others:
-/// thousands of downloads may be paused, resumed, or ended in any order.
+/// Each node counts the entries of its subtree that have no turn, and those that wait for one. The
+/// next waiting entry, the place of an entry, and the entry at a place are therefore found without
+/// visiting the others. Thousands of downloads may be paused, resumed, or ended in any order.
 struct TurnTree: Sendable {
     private struct Node: Sendable {
         var id: UInt64
         var priority: Int
         var standing: DownloadLine.Standing
-        /// Random: a parent's weight is never less than its children's, which balances the tree.
+        /// A random weight, never less than those of the children, which balances the tree.
         var weight: UInt64
         var left = -1
         var right = -1
         var parent = -1
-        /// Counts of the subtree.
+        /// The counts of the subtree.
         var count = 1
         var idle = 0
         var waiting = 0
@@ -27,7 +27,7 @@ struct TurnTree: Sendable {
     private var indices: [UInt64: Int] = [:]
     private var root = -1
     private var random = SplitMix(state: 1)
-    /// How many nodes the operations so far have touched; for tests.
+    /// How many nodes the operations so far have visited; for tests.
     private(set) var visits = 0
 
     var count: Int { root < 0 ? 0 : nodes[root].count }
@@ -38,9 +38,9 @@ struct TurnTree: Sendable {
 
     func priority(of id: UInt64) -> Int? { indices[id].map { nodes[$0].priority } }
 
-    // MARK: Finding
+    // MARK: Lookup
 
-    /// The number of entries before an entry: all of them, and those without a turn.
+    /// Returns the number of entries before an entry: all of them, and those without a turn.
     mutating func rank(of id: UInt64) -> (all: Int, idle: Int)? {
         guard var index = indices[id] else { return nil }
         var rank = (all: 0, idle: 0)
@@ -59,7 +59,7 @@ struct TurnTree: Sendable {
         return rank
     }
 
-    /// The first entry that waits for its turn.
+    /// Returns the first entry that waits for its turn.
     mutating func firstWaiting() -> UInt64? {
         var index = root
         guard index >= 0, nodes[index].waiting > 0 else { return nil }
@@ -71,13 +71,13 @@ struct TurnTree: Sendable {
             } else if nodes[index].standing == .waiting {
                 return nodes[index].id
             } else {
-                // Its count says that there is one.
+                // The count of waiting entries guarantees that there is one on the right.
                 index = nodes[index].right
             }
         }
     }
 
-    /// The entry at a place among those without a turn.
+    /// Returns the entry at a place among those without a turn.
     mutating func idle(at place: Int) -> UInt64? {
         var index = root
         var place = place
@@ -97,7 +97,7 @@ struct TurnTree: Sendable {
         }
     }
 
-    /// The number of entries that have a priority or a higher one, which all stand before the others.
+    /// Returns the number of entries with at least this priority. They precede all others.
     mutating func count(withPriority priority: Int) -> Int {
         var index = root
         var count = 0
@@ -113,7 +113,7 @@ struct TurnTree: Sendable {
         return count
     }
 
-    // MARK: Changing
+    // MARK: Changes
 
     mutating func setStanding(of id: UInt64, to standing: DownloadLine.Standing) {
         guard var index = indices[id] else { return }
@@ -144,9 +144,9 @@ struct TurnTree: Sendable {
         nodes[root].parent = -1
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     ///
-    /// - Returns: its standing.
+    /// - Returns: The standing of the entry.
     @discardableResult
     mutating func remove(_ id: UInt64) -> DownloadLine.Standing? {
         guard let index = indices.removeValue(forKey: id) else { return nil }
@@ -168,7 +168,7 @@ struct TurnTree: Sendable {
         return nodes[index].standing
     }
 
-    /// Computes the counts of a node from its children's.
+    /// Updates the counts of a node from its children.
     private mutating func update(_ index: Int) {
         visits += 1
         let standing = nodes[index].standing
@@ -183,7 +183,7 @@ struct TurnTree: Sendable {
         nodes[index].waiting = counts.waiting
     }
 
-    /// Divides a subtree into its first entries and the others.
+    /// Splits a subtree after its first `position` entries.
     private mutating func split(_ index: Int, at position: Int) -> (Int, Int) {
         guard index >= 0 else { return (-1, -1) }
         let before = nodes[index].left < 0 ? 0 : nodes[nodes[index].left].count
@@ -199,7 +199,7 @@ struct TurnTree: Sendable {
         return (index, second)
     }
 
-    /// Joins two subtrees, all entries of the first before those of the second.
+    /// Joins two subtrees; all entries of the first precede those of the second.
     private mutating func merge(_ first: Int, _ second: Int) -> Int {
         if first < 0 { return second }
         if second < 0 { return first }

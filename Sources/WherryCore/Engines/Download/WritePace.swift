@@ -1,22 +1,21 @@
-// Wherry: whether a file may be written to by a thread that others wait for
+// Wherry: speed of writes to a file.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Tells from how long a file took the last bytes whether the next may be written without a thread of
-/// their own.
+/// Decides from the duration of earlier writes whether the next write needs a separate thread.
 ///
-/// Bytes that lie in the cache of the processor that received them are written in the time it takes to
-/// wake another thread, unless the file system has them wait. So the first that waits is the last for
-/// so long that no more than a hundredth of the thread's time is lost.
+/// Writing bytes from the cache of the processor that received them takes no longer than waking
+/// another thread, unless the file system blocks. A slow write therefore disables direct writes for
+/// 100 times its duration. At most a hundredth of the thread's time is lost.
 struct WritePace {
-    /// A write of one piece that takes longer has waited for something.
+    /// The longest duration of a write that has not blocked.
     static let quick = Int64.milliseconds(4)
 
     private let waitsForNobody: Bool
     private var slowUntil = Instant(nanoseconds: .min)
 
-    /// - Parameter fileSystem: the one that the file lies on.
+    /// - Parameter fileSystem: The file system of the file.
     init(on fileSystem: FileSystem) {
         waitsForNobody = fileSystem == .local || fileSystem == .memory
     }
