@@ -41,11 +41,11 @@ package enum FieldRules {
         return isNamed(name, "host") ? violation(host: value) : nil
     }
 
-    /// Checks the value of `Host` (RFC 9110, section 7.2): a name, an IPv4 address, or an IPv6 address
-    /// in brackets, and an optional port from 1 to 65535.
+    /// Checks the value of `Host` (RFC 9110, section 7.2): a name, an IPv4 address, or an IPv6
+    /// address in brackets, and an optional port from 1 to 65535.
     ///
-    /// Stricter than the grammar, which allows escapes and an empty host: servers do not agree on what
-    /// these mean.
+    /// Stricter than the grammar, which allows escapes and an empty host. Servers do not agree on
+    /// what these mean.
     package static func violation(host value: some Collection<UInt8>) -> FieldViolation? {
         var rest = Array(value)[...]
         let isBracketed = rest.first == UInt8(ascii: "[")

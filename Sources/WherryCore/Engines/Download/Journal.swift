@@ -33,8 +33,8 @@ package struct JournalRecord: Hashable, Sendable {
 ///     16 sequence   24 id (16)   40 owner (16)   56 inode   64 length of the partial file
 ///     72 total, -1 unknown   80 generation (4)   84 identity (2 x 32)
 ///     148 the remaining fields, each text after its length (2 bytes): name,
-///     validator (kind, text), encoding, two digests (algorithm, source, bytes), ranges (count, then start and end of
-///     each), url. Zeros up to the end.
+///     validator (kind, text), encoding, two digests (algorithm, source, bytes),
+///     ranges (count, then start and end of each), url. Zeros up to the end.
 package enum Journal {
     package static let slotSize = 4096
     package static let fileSize = 2 * slotSize
