@@ -40,7 +40,8 @@ package final class CodedBody: BodySource {
     /// The content encoding.
     package let coding: Inflater.Coding
     private let workers: WorkerPool
-    /// Whether to flush what was written when its writer pauses, because the receiver waits for it.
+    /// Whether to flush the compressor when the plain body has to wait, because the receiver needs
+    /// the bytes written so far.
     private let flushes: Bool
     private let shared = Lock(Shared())
     private let consumed = Atomic<Int64>(0)
@@ -53,14 +54,15 @@ package final class CodedBody: BodySource {
     private nonisolated(unsafe) var taken: Int64 = 0
     /// Whether the last block was passed to a job.
     private nonisolated(unsafe) var isOver = false
-    /// Whether the compressor may hold back the end of its input.
+    /// Whether the compressor may still hold input that it has not output.
     private nonisolated(unsafe) var keepsBack = false
     /// Whether the plain body has no bytes now and will call back.
     private nonisolated(unsafe) var isStarved = false
     private nonisolated(unsafe) var current: Block?
     private nonisolated(unsafe) var offset = 0
 
-    /// - Parameter flushes: Whether to flush when `plain` has to wait for more bytes.
+    /// - Parameter flushes: Whether to flush the compressor when `plain` has to wait for more
+    ///   bytes.
     package init(
         _ plain: any BodySource, _ coding: Inflater.Coding, flushes: Bool, workers: WorkerPool
     ) {
@@ -74,8 +76,7 @@ package final class CodedBody: BodySource {
 
     package var length: Int64? { nil }
 
-    /// The number of plain bytes that correspond to the bytes passed to the connection.
-    /// Thread-safe.
+    /// The number of plain bytes whose compressed form was passed to the connection. Thread-safe.
     package var plainSent: Int64 { consumed.load(ordering: .relaxed) }
 
     package func rewind() -> Bool {
@@ -86,7 +87,7 @@ package final class CodedBody: BodySource {
             shared.failure = nil
             shared.waiting = nil
         }
-        // A job may still be using the old one.
+        // A job may still be using the old compressor, so create a new one.
         deflater = nil
         (filled, taken, isOver, keepsBack) = (0, 0, false, false)
         (current, offset) = (nil, 0)
@@ -226,7 +227,7 @@ package final class CodedBody: BodySource {
             block.removeAll()
             return hasMemory && body(output.bytes)
         }
-        // Use the same blocks as when sending: other blocks may compress differently.
+        // Use the same blocks as when sending: other block boundaries may compress differently.
         let isWhole = try source.forEachPiece { piece in
             var rest = piece[...]
             while !rest.isEmpty {

@@ -1,14 +1,14 @@
-// Wherry: the queue for connections.
+// Wherry: the queue of exchanges waiting for a connection.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Counts the running exchanges of each origin, and queues the others by priority, and by
-/// submission among equal ones.
+/// Counts the running exchanges of each origin. Queues the others by priority, and by order of
+/// submission within a priority.
 ///
 /// An HTTP/1 exchange occupies a connection, which counts for its host and in total. An HTTP/2
-/// exchange is a stream, which counts only for its host. Which one it is becomes known when its
-/// response begins; until then it counts like the last response of its origin.
+/// exchange is a stream, which counts only for its host. The protocol becomes known when the
+/// response begins. Until then, the exchange counts like the last response of its origin.
 ///
 /// With a rate limit, each exchange that starts takes a token from its host's bucket and one from
 /// the total bucket. Without a token it waits in its line, as for a connection.
@@ -18,8 +18,8 @@ struct ConnectionQueue {
         let origin: Origin
         /// Whether the last responses used HTTP/2.
         fileprivate(set) var isMultiplexed = false
-        /// Whether the origin has responded with HTTP/1: bytes between two responses belong to
-        /// none.
+        /// Whether the origin has responded with HTTP/1. Bytes that arrive between two HTTP/1
+        /// responses belong to no response.
         fileprivate(set) var isSerial = false
         /// Whether the origin has responded with HTTP/2.
         fileprivate(set) var hasStreams = false

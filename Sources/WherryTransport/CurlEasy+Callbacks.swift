@@ -1,4 +1,4 @@
-// Wherry: what libcurl calls while it carries out an exchange.
+// Wherry: libcurl callbacks during an exchange.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -6,12 +6,13 @@ import Glibc
 import WherrySystem
 
 extension CurlEasy {
-    // MARK: The head
+    // MARK: Response headers
 
-    /// One line of a head, with its end. A count other than the one given breaks the exchange off.
+    /// Handles one header line, including its line end. Returning a count other than `count` aborts
+    /// the exchange.
     func receiveHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard let carried, let bytes, count > 0 else { return 0 }
-        // Called ten times for a small answer, so without a reference counted.
+        // Called ten times for a small response, so avoid reference counting.
         carried._withUnsafeGuaranteedRef { $0.state.lastActivity = loop.now }
         switch head.add(UnsafeRawBufferPointer(start: bytes, count: count)) {
         case .goesOn: return count
@@ -46,12 +47,13 @@ extension CurlEasy {
         return takeUpBody(of: exchange)
     }
 
-    /// A length is then that of what another answer would bring.
+    /// Returns whether the response has no body. Its Content-Length then describes another
+    /// response.
     private func hasNoBody(_ exchange: Exchange) -> Bool {
         head.status == 204 || head.status == 304 || exchange.request.method == "HEAD"
     }
 
-    /// Makes ready for the body that follows, as was decided about it.
+    /// Prepares for the body according to its disposition.
     ///
     /// - Returns: `false` if the exchange has failed.
     func takeUpBody(of exchange: Exchange) -> Bool {
@@ -76,7 +78,7 @@ extension CurlEasy {
         return true
     }
 
-    /// Who undoes the coding of the body that follows.
+    /// Chooses the decoder for the content encoding of the body.
     private func chooseDecoding(_ exchange: Exchange) {
         guard exchange.request.decoding != .identity, !exchange.isDiscarding else { return }
         let isAll = exchange.request.decoding == .all
@@ -94,7 +96,8 @@ extension CurlEasy {
         exchange.state.decoding = .ours
     }
 
-    /// Of a body that libcurl was given whole, it alone knows how much it has sent.
+    /// Updates the number of sent bytes of a body that was passed to libcurl at once. Only libcurl
+    /// counts these bytes.
     func noteGivenBody(_ exchange: Exchange) {
         guard case .bytes = exchange.request.body, isGivenWhole else { return }
         exchange.setSent(offset(CURLINFO_SIZE_UPLOAD_T))
@@ -104,7 +107,7 @@ extension CurlEasy {
 
     func receive(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard let exchange, let bytes, exchange.state.failure == nil else { return 0 }
-        // Paused before there was a connection that libcurl could have held.
+        // Paused before libcurl had a connection to pause.
         if exchange.state.isPaused { return Int(CCURL_WRITE_PAUSE) }
         guard exchange.state.head != nil else {
             _ = fail(exchange, .badProtocol, "A body came before the head of the answer")
@@ -130,7 +133,7 @@ extension CurlEasy {
         case .curl:
             exchange.addReceived(count, wire: 0)
             exchange.setReceivedOnWire(offset(CURLINFO_SIZE_DOWNLOAD_T))
-            // What it reads at once it counts when that is decoded.
+            // libcurl reads a whole buffer before it decodes it, so the wire count may lag behind.
             guard checkRatio(exchange, slack: Self.bufferSize(exchange.request)),
                 store(input, exchange)
             else { return 0 }
@@ -145,7 +148,8 @@ extension CurlEasy {
         return count
     }
 
-    /// Whether so many bytes more would have to be handed over to a receiver that has its fill.
+    /// Returns whether `count` more bytes would require a delivery that the receiver cannot accept
+    /// now.
     private func isFull(_ exchange: Exchange, _ count: Int) -> Bool {
         guard case .deliver(_, let eager) = exchange.state.disposition,
             eager || exchange.state.piece.count + count >= exchange.state.pieceCapacity
@@ -153,7 +157,7 @@ extension CurlEasy {
         return !exchange.mayDeliver()
     }
 
-    /// A bomb is told by its ratio once it is no longer small (SEC-R2).
+    /// Detects a decompression bomb by its ratio, once more than 1 MiB was decoded (SEC-R2).
     private func checkRatio(_ exchange: Exchange, slack: Int = 0) -> Bool {
         guard exchange.received > 1 << 20,
             exchange.received / 1000 > exchange.receivedOnWire + Int64(slack)
@@ -167,7 +171,7 @@ extension CurlEasy {
         func take(_ output: UnsafeRawBufferPointer) -> Bool {
             exchange.addReceived(output.count, wire: 0)
             guard checkRatio(exchange), store(output, exchange) else { return false }
-            // A little input may become a lot, so the receiver is asked again for each 64 KiB.
+            // A small input may decode to much more, so check the receiver again for each 64 KiB.
             return !isFull(exchange, InflateBuffer.capacity)
         }
         do {
@@ -183,7 +187,7 @@ extension CurlEasy {
         }
     }
 
-    /// Goes on with what was decoded but not handed over, as far as the receiver takes it.
+    /// Resumes delivering decoded bytes that were held back, as far as the receiver accepts them.
     ///
     /// - Returns: `false` if the exchange has failed.
     func resumeDecoding(_ exchange: Exchange) -> Bool {
@@ -201,7 +205,7 @@ extension CurlEasy {
         case .deliver(_, let eager):
             return storePiece(bytes, eager: eager, exchange)
         case .discard, .skim:
-            // More than this is not worth the connection, which is then cut.
+            // Reading more would cost more than a new connection, so close this one.
             guard exchange.receivedOnWire <= Self.discarded else { return false }
             if case .skim = exchange.state.disposition {
                 return exchange.state.collected.append(bytes)
@@ -211,7 +215,8 @@ extension CurlEasy {
         return true
     }
 
-    /// How much of a redirect's page is read.
+    /// The maximum number of bytes to read of a body that is not needed, such as that of a
+    /// redirect.
     private static let discarded = 65_536
 
     private func storePiece(
@@ -240,7 +245,7 @@ extension CurlEasy {
             exchange.state.isListed = true
             loop.eager.append(exchange)
         }
-        // Of a slow stream, what a second brought is handed over: nobody should have to fetch it again.
+        // Deliver the bytes of a slow stream after a second, so that a failure does not lose them.
         if !eager && exchange.state.piece.count > 0
             && loop.now.since(exchange.state.pieceStart) >= 1_000_000_000 && exchange.mayDeliver()
         {
@@ -277,7 +282,8 @@ extension CurlEasy {
             }
         }
         if case .source(let source) = exchange.request.body, let length = source.length {
-            // libcurl sends what it is given, and at an early end waits for ever for an answer.
+            // libcurl sends whatever it is given. After an early end, it waits forever for a
+            // response.
             let offset = Int64(exchange.state.bodyOffset) + Int64(count)
             if offset > length || (count == 0 && offset < length) {
                 _ = fail(
@@ -298,7 +304,7 @@ extension CurlEasy {
         return count
     }
 
-    /// Whether these bytes of the body are the last ones.
+    /// Returns whether the body was read to its end; `count` is the number of bytes just read.
     private func isLast(_ count: Int, _ exchange: Exchange) -> Bool {
         switch exchange.request.body {
         case .none: true
@@ -308,7 +314,7 @@ extension CurlEasy {
         }
     }
 
-    /// libcurl starts the body over: a reused connection had died.
+    /// Rewinds the body because libcurl resends the request: a reused connection was dropped.
     func seek(_ offset: curl_off_t, _ origin: Int32) -> Int32 {
         guard let exchange, offset == 0, origin == SEEK_SET else { return Int32(CCURL_SEEK_FAIL) }
         if case .source(let source) = exchange.request.body, !source.rewind() {
@@ -320,11 +326,11 @@ extension CurlEasy {
         return Int32(CCURL_SEEK_OK)
     }
 
-    // MARK: Small things
+    // MARK: Helpers
 
     private func reportProgress(_ exchange: Exchange) {
         guard loop.now >= exchange.state.nextProgress else {
-            // Told later, also if nothing moves any more.
+            // Report later, even if no more data is transferred.
             exchange.state.owesProgress = true
             loop.nextSweep = min(loop.nextSweep, exchange.state.nextProgress)
             return

@@ -1,4 +1,4 @@
-// Wherry: libcurl's results as kinds that callers tell apart.
+// Wherry: mapping of libcurl errors.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -6,13 +6,13 @@ import Glibc
 import WherrySystem
 
 extension CurlEasy {
-    /// The error behind a result code, with libcurl's own words.
+    /// Returns the transport error for a result code, including libcurl's message.
     func error(_ code: CURLcode) -> TransportError {
         let detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
         let proxy = proxy(behind: code, detail)
         let host = proxy ?? exchange?.request.url.origin.text ?? "the server"
         if code == CURLE_OUT_OF_MEMORY, head.isInHead {
-            // What libcurl says of a line that it gave up to gather.
+            // libcurl reports a header line that is too long as out of memory.
             return TransportError(
                 .headerTooLarge, "A line in the head of the answer of \(host) is too long",
                 curlCode: Int32(code.rawValue))
@@ -31,13 +31,13 @@ extension CurlEasy {
             kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
     }
 
-    /// Whether no connection was made because the process had no descriptor left. libcurl reports that as
-    /// a host that cannot be reached or looked up.
+    /// Returns whether the connection failed because the process had no free descriptor. libcurl
+    /// reports this as a failed connection or name lookup.
     func lacksDescriptor(_ code: CURLcode) -> Bool {
         guard let exchange else { return false }
         switch code {
         case CURLE_COULDNT_CONNECT where exchange.state.lacksDescriptor: return true
-        // After the connection, but before the request.
+        // Fails after the connection is established, but before the request is sent.
         case CURLE_SSL_CACERT_BADFILE: return DescriptorLimit.isReached
         case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
             CURLE_FAILED_INIT:
@@ -54,7 +54,7 @@ extension CurlEasy {
             curlCode: Int32(code.rawValue), osCode: EMFILE)
     }
 
-    /// The proxy that failed, for an error; `nil` if there is none, or if it did its part.
+    /// Returns the proxy that caused an error; `nil` if there is no proxy, or if it did not fail.
     private func proxy(behind code: CURLcode, _ detail: String) -> String? {
         guard let origin = exchange?.request.url.origin, let proxy = loop.proxies.proxy(for: origin)
         else { return nil }
@@ -68,21 +68,23 @@ extension CurlEasy {
         }
     }
 
-    /// What libcurl says where a proxy has answered CONNECT with another status than 200.
+    /// Returns whether libcurl's message says that a proxy rejected CONNECT (a status other than
+    /// 200).
     private static func isRefusedTunnel(_ detail: String) -> Bool {
         detail.hasPrefix("CONNECT tunnel failed")
             || detail.hasPrefix("Received HTTP code") && detail.contains("proxy after CONNECT")
     }
 
-    /// Codes that libcurl has for faults of the protocol, when it was the connection that broke.
+    /// Returns whether a code that usually means a protocol error means a dropped connection here.
     private func isBroken(_ code: CURLcode, _ detail: String) -> Bool {
         let hasHead = exchange?.state.head != nil
         switch code {
-        // A stream was reset; where its head was wrong, another try brings the same.
+        // The stream was reset. If the response headers were invalid, a retry would fail in the
+        // same way.
         case CURLE_HTTP2_STREAM: return hasHead || !detail.contains("PROTOCOL_ERROR")
-        // The framing of a connection that had worked so far.
+        // A framing error on a connection that had worked before.
         case CURLE_HTTP2: return hasHead || long(CURLINFO_NUM_CONNECTS) == 0
-        // What is said when the socket failed or ended, and OpenSSL has nothing to add.
+        // libcurl's message if the socket failed or was closed, and OpenSSL has no further detail.
         case CURLE_SSL_CONNECT_ERROR:
             return ["Recv failure", "Send failure", "OpenSSL SSL_connect:"].contains {
                 detail.hasPrefix($0)
@@ -104,7 +106,7 @@ extension CurlEasy {
         case CURLE_INTERFACE_FAILED:
             return (.connect, "The interface or address that was named is not there to connect to")
         case CURLE_OPERATION_TIMEDOUT:
-            // Only the connection has a time limit inside libcurl.
+            // The connect timeout is the only timeout set in libcurl.
             return (.connectTimeout, "Could not connect in time to")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
             return (.tls, "No secure connection could be agreed with")
@@ -121,7 +123,7 @@ extension CurlEasy {
         case CURLE_URL_MALFORMAT: return (.badURL, "The URL cannot be used for")
         case CURLE_OUT_OF_MEMORY: return (.noMemory, "No memory for the transfer with")
         case CURLE_SEND_FAIL_REWIND:
-            // A connection that was used before had died.
+            // A reused connection was dropped.
             return (.reset, "The connection broke, and the body cannot be sent again, with")
         case CURLE_FILESIZE_EXCEEDED:
             return (.tooLarge, "The answer is too large from")

@@ -1,21 +1,22 @@
-// Wherry: whether a connection that was used before is clean.
+// Wherry: validation of reused connections.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 
 extension CurlEasy {
-    /// So many connections are tried before a new one is made at any rate.
+    /// The number of restarts after which an exchange requires a new connection.
     static let mostRestarts = 8
 
-    /// Called by libcurl when a connection is there, and before a byte is sent over it.
+    /// Called by libcurl when it has a connection, before it sends any bytes.
     ///
-    /// libcurl 7.88 takes what came over an idle connection for the beginning of the next answer,
-    /// so that a server, or a proxy in between, could slip in an answer to another question
-    /// (RFC 9112 11.2). Between two exchanges of HTTP/1 nothing may come, not even an end.
+    /// libcurl 7.88 treats bytes received on an idle connection as the start of the next response.
+    /// A server, or a proxy in between, could thus inject a response to another request (RFC 9112,
+    /// section 11.2). Between two HTTP/1 exchanges nothing may arrive, not even the end of the
+    /// connection.
     ///
-    /// It is called again where libcurl sends a request a second time by itself, whatever its
-    /// method: a connection that was used before has broken without an answer.
+    /// libcurl calls this again when it resends a request on its own, whatever the method, because
+    /// a reused connection was dropped without a response.
     func mayUseConnection(to port: Int32, from localPort: Int32) -> Bool {
         guard let exchange else { return true }
         guard maySend(exchange) else { return false }
@@ -27,7 +28,8 @@ extension CurlEasy {
 
     private func maySend(_ exchange: Exchange) -> Bool {
         guard exchange.state.hasGoneOut, head.version == 0 else { return true }
-        // libcurl counts these for the handle, gives up at the sixth, and forgets them with a reset.
+        // libcurl counts its resends per handle, gives up at the sixth, and keeps the count until
+        // the handle is reset.
         isPlain = false
         guard long(CURLINFO_REQUEST_SIZE) > 0 else { return true }
         guard exchange.request.mayRepeat || isUnseen else {
@@ -42,12 +44,12 @@ extension CurlEasy {
         return false
     }
 
-    /// So many are left to libcurl in a row.
+    /// The number of consecutive resends left to libcurl.
     private static let mostResends = 4
 
     private func isClean(_ exchange: Exchange, _ port: Int32, _ localPort: Int32) -> Bool {
         let isUsed = long(CURLINFO_NUM_CONNECTS) == 0
-        // Over TLS a connection of one that asked for HTTP/1.1 speaks that for good.
+        // Over TLS, a connection made for HTTP/1.1 uses HTTP/1.1 until it is closed.
         let isBound = exchange.request.httpVersion == 11 && exchange.request.url.origin.isSecure
         let speech = speech(of: exchange)
         guard isBound || isUsed && speech != .streams,
@@ -65,13 +67,13 @@ extension CurlEasy {
         return !exchange.state.beginsAnew
     }
 
-    /// What a connection that an exchange was given speaks.
+    /// The protocol of the connection assigned to an exchange.
     private enum Speech {
-        /// HTTP/1: one answer after the other.
+        /// HTTP/1: one response after another.
         case serial
-        /// HTTP/2: frames come at any time, and name the answer they belong to.
+        /// HTTP/2: frames arrive at any time and name their stream.
         case streams
-        /// The host has spoken both: it is known of the socket.
+        /// The host uses both protocols; the socket table knows the one of each socket.
         case either
     }
 
@@ -81,7 +83,7 @@ extension CurlEasy {
         guard exchange.request.url.origin.isSecure else {
             return place.isMultiplexed || exchange.request.httpVersion == 20 ? .streams : .serial
         }
-        // What a connection over TLS speaks is agreed on in its handshake.
+        // Over TLS, the handshake negotiates the protocol.
         guard place.isSerial else { return .streams }
         return place.hasStreams ? .either : .serial
     }

@@ -1,4 +1,4 @@
-// Wherry: which addresses are connected to.
+// Wherry: opening sockets and blocking addresses.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -6,10 +6,10 @@ import Glibc
 import WherrySystem
 
 extension CurlEasy {
-    /// Has libcurl ask for the socket to an address, that of a proxy too.
+    /// Makes libcurl call `openSocket(_:)` for each connection, including connections to a proxy.
     ///
-    /// Its own, before version 8.13, are inherited by every program that the process starts, which
-    /// then keeps connections open that were closed here.
+    /// Before version 8.13, the sockets that libcurl opens itself are inherited by every program
+    /// that the process starts. Such a program keeps connections open that were closed here.
     func watchSockets() {
         ccurl_set_open_socket(
             handle,
@@ -21,22 +21,22 @@ extension CurlEasy {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Every address was kept from it.
+    /// Whether every address was blocked because it requires a cellular network.
     var isKeptFromMetered: Bool {
         guard let exchange else { return false }
         return exchange.state.meteredAddresses > 0 && exchange.state.openedAddresses == 0
     }
 
-    /// Keeps libcurl from connecting over a mobile network.
+    /// Prevents connections over a cellular network.
     func denyMetered() {
         isPlain = false
-        // A connection that another request has made may lead anywhere.
+        // A connection made for another request may use any network.
         if NetworkLink.all.contains(where: { $0.isUp && Self.isMetered($0) }) {
             ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
         }
     }
 
-    /// Whether the way to an address is over a mobile network.
+    /// Returns whether the route to an address uses a cellular network.
     private static func isMetered(_ address: NetworkAddress) -> Bool {
         guard let route = NetworkRoute.to(address), let link = NetworkLink.at(route.link) else {
             return false
@@ -48,10 +48,11 @@ extension CurlEasy {
         LinkRules.shared.withLock { $0 }.kind(of: link) == .wwan
     }
 
-    /// A socket to an address that libcurl has chosen; -1 where it is not to be used.
+    /// Returns a socket for an address that libcurl has chosen; -1 if the address is blocked.
     func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> Int32 {
         let told = address.pointee
-        // The field is declared as long as an address of IPv4: libcurl has room for all behind it.
+        // The field is declared with the size of an IPv4 address, but libcurl allocates space for
+        // longer addresses behind it.
         let start = UnsafeRawPointer(address).advanced(
             by: MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 16
         ).assumingMemoryBound(to: sockaddr.self)

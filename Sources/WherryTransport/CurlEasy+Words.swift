@@ -1,22 +1,23 @@
-// Wherry: what libcurl says in words alone.
+// Wherry: events that libcurl reports only in its debug text.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 
-/// Whether a host of HTTP/2 has looked at a request, which matters for one that may not be sent twice.
+/// What is known about whether an HTTP/2 server processed a request. It decides whether a request
+/// that must not be sent twice may be retried.
 struct Hearing {
-    /// The host has said that it did not look at the request.
+    /// Whether the server has refused the stream without processing the request.
     var wasRefused = false
-    /// The request's stream; 0 while libcurl has not said it.
+    /// The stream ID of the request; 0 if not known yet.
     var stream: UInt32 = 0
-    /// Of the connection that it is on.
+    /// The local port of the connection.
     var localPort: Int32 = 0
 }
 
 extension CurlEasy {
-    /// Has libcurl say what it does, where a request may not be sent twice, and where one may be on the
-    /// same connection: any of its transfers may be the one that hears it close.
+    /// Enables libcurl's debug text if a request must not be sent twice, or if such a request may
+    /// share the connection. Any transfer of the connection may be the one that receives GOAWAY.
     func hear(_ exchange: Exchange) {
         hearing = Hearing()
         let version = exchange.request.httpVersion
@@ -27,25 +28,25 @@ extension CurlEasy {
         setHeard(place.hasUnrepeatable)
     }
 
-    /// A request is about to go out over the connection with this port.
+    /// Notes that a request is about to be sent over the connection with this local port.
     func beginToHear(from localPort: Int32) {
         hearing.stream = 0
         hearing.localPort = localPort
-        // Another connection had that port.
+        // An earlier connection used the same port.
         if !loop.goneAway.isEmpty, long(CURLINFO_NUM_CONNECTS) > 0 { loop.goneAway[localPort] = nil }
     }
 
-    /// Whether the host has said that it never looked at the request, as one that is about to close a
-    /// connection says of the last streams on it: those may go again, whatever they are (RFC 9113
-    /// 6.8, 8.7).
+    /// Whether the server never processed the request. A server that is about to close a connection
+    /// reports the last stream it processed (GOAWAY). Requests on later streams may be retried,
+    /// whatever their method (RFC 9113, sections 6.8 and 8.7).
     var isUnseen: Bool {
         if hearing.wasRefused { return true }
         guard hearing.stream > 0, let last = loop.goneAway[hearing.localPort] else { return false }
         return hearing.stream > last
     }
 
-    /// Whether a request that has failed may begin anew, since the host never looked at it: libcurl
-    /// itself gives up where it hears that together with the end of the connection.
+    /// Returns whether to restart a failed request because the server never processed it. libcurl
+    /// itself gives up if GOAWAY arrives together with the end of the connection.
     func mayBeginAnew(_ exchange: Exchange) -> Bool {
         guard exchange.state.head == nil, exchange.state.failure == nil,
             exchange.state.restarts < CurlEasy.mostRestarts, isUnseen
@@ -54,7 +55,7 @@ extension CurlEasy {
         return true
     }
 
-    /// Takes in a line.
+    /// Handles a line of libcurl's debug text.
     func hear(_ words: UnsafeMutablePointer<CChar>?, _ count: Int) {
         guard let words, count > 0, let first = UInt8(exactly: words[0]) else { return }
         let line = { String(decoding: UnsafeRawBufferPointer(start: words, count: count), as: UTF8.self) }
@@ -66,7 +67,7 @@ extension CurlEasy {
             }
         case UInt8(ascii: "r"):
             let line = line()
-            // 7.88 says "recveived".
+            // libcurl 7.88 writes "recveived".
             guard line.contains(" GOAWAY, "), let last = Self.number(behind: "last_stream=", in: line)
             else { return }
             if loop.goneAway.count >= Self.mostGoneAway { loop.goneAway = [:] }
