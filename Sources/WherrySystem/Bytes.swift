@@ -51,7 +51,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
         self = copy
     }
 
-    /// Copies the bytes of `buffer`, whose size a peer may have chosen; `nil` if out of memory.
+    /// Copies the bytes of `buffer`, whose size the peer may have chosen. `nil` if out of memory.
     package init?(copyingIfPossible buffer: UnsafeRawBufferPointer) {
         guard buffer.count > 0, let source = buffer.baseAddress else {
             storage = nil
@@ -201,7 +201,7 @@ package struct ByteBuffer: ~Copyable {
     @inlinable
     package mutating func removeAll() { filled = 0 }
 
-    /// Releases capacity above `most` bytes.
+    /// Releases the memory, including its contents, if its capacity exceeds `most` bytes.
     package mutating func trim(to most: Int) {
         guard capacity > most else { return }
         BlockPool.release(base, to: pool)

@@ -5,7 +5,7 @@ import Glibc
 
 extension Bytes {
     /// Returns the bytes decoded from a charset, such as "iso-8859-1". Undecodable bytes become
-    /// U+FFFD; `nil` for a charset that the system does not support.
+    /// U+FFFD. `nil` if the system does not support the charset.
     package func text(charset: String) -> String? {
         let name = charset.asciiLowercased
         if name == "utf-8" || name == "utf8" { return text }

@@ -1,60 +1,60 @@
-// Wherry: easy handles, pooled, and set up for an exchange.
+// Wherry: pooled libcurl easy handles.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
 import Glibc
 import WherrySystem
 
-/// A libcurl easy handle with the exchange it carries.
+/// A libcurl easy handle and the exchange that it performs.
 ///
-/// Handles are reused, since a new one costs a fifth of a small request. Options that are the same
-/// as last time are left alone; a handle on which a rarer one was set is reset before reuse.
+/// Handles are reused, because creating one costs a fifth of a small request. Options that did not
+/// change are not set again. A handle with an option set by `prepareRare` is reset before reuse.
 final class CurlEasy {
-    /// The options that differ from one exchange to the next, as they were set last.
+    /// The options that differ between exchanges, as set last.
     private struct Settled {
         var url = ""
-        /// libcurl undoes content codings.
+        /// Whether libcurl decodes content encodings.
         var decodes: Bool?
         var headers: HeaderList?
-        /// What the fields of our own were made for.
+        /// The content that `ownFields` was created from.
         var ownFields: OwnFields.Content?
         var connectTimeout: Int64 = -1
         var sharesByHandshake: Bool?
         var userAgent = ""
-        /// "" for none.
+        /// "" for no proxy.
         var proxy = ""
-        /// GET without a body, as after a reset.
+        /// Whether the method is GET without a body, as after a reset.
         var isGet = true
-        /// Has a large buffer for sending.
+        /// Whether the handle has a large send buffer.
         var isUpload = false
-        /// libcurl says in words what it does.
+        /// Whether libcurl's debug text is enabled.
         var isHeard = false
     }
 
-    /// Where a handle is on its way through libcurl.
+    /// Whether libcurl processes the handle.
     private enum Run {
-        /// Not given to libcurl, or not taken.
+        /// Not added to libcurl, or rejected by libcurl.
         case none
-        /// Given to it in this turn of the loop, which has yet to look at it.
+        /// Added to libcurl during this turn of the loop; libcurl processes it in the next call.
         case added(turn: Int)
     }
 
     let handle: UnsafeMutableRawPointer
     let errorText: UnsafeMutablePointer<CChar>
-    /// What is carried; the loop holds it.
+    /// The exchange that the handle performs. The loop keeps it alive.
     @exclusivity(unchecked) private(set) var carried: Unmanaged<Exchange>?
     var exchange: Exchange? { carried?.takeUnretainedValue() }
     @exclusivity(unchecked) var head = HeadReader()
     /// The owner of the pool this handle is in, or of the exchange it carries.
     unowned(unsafe) let loop: CurlLoop
-    /// No option is set that `prepare` would not set again.
+    /// Whether every option set on the handle is one that `prepare` sets again.
     @exclusivity(unchecked) var isPlain = true
     @exclusivity(unchecked) private var settled = Settled()
-    /// The URL in parts. Given the text alone, libcurl parses it for each request and puts it
-    /// together again, an eighth of all that a small one costs.
+    /// The parsed URL. If libcurl gets only the text, it parses and reassembles the URL for each
+    /// request, which costs an eighth of a small request.
     private let url: OpaquePointer
     @exclusivity(unchecked) private var ownFields = OwnFields()
-    /// The host that the options of trust were set for, and whether its pins counted.
+    /// The host whose trust options are set, and whether its pins were applied.
     @exclusivity(unchecked) var heldTo: (host: TrustedHost, pinsCount: Bool)?
     @exclusivity(unchecked) var hearing = Hearing()
     @exclusivity(unchecked) private var lastAddress = ""
@@ -89,7 +89,7 @@ final class CurlEasy {
         errorText.deallocate()
     }
 
-    /// What holds for every exchange of the pool.
+    /// Sets the options that all exchanges of the pool share.
     private func setUp() {
         let context = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_NOSIGNAL, 1)
@@ -98,7 +98,7 @@ final class CurlEasy {
         set(CURLOPT_HTTP_TRANSFER_DECODING, 1)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_TCP_NODELAY, 1)
-        // A cancelled lookup is left to its thread: waiting for it would hold up everybody.
+        // Do not join the thread of a cancelled name lookup, which would block all transfers.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
         ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
@@ -138,14 +138,16 @@ final class CurlEasy {
         ccurl_set_share(handle, loop.share)
         setUpTrust()
         setUpWay()
-        // The field itself is one of ours: without this, libcurl would undo no coding.
+        // Accept-Encoding is sent as one of our own headers, but libcurl decodes nothing unless
+        // this option is set.
         ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, ContentDecoding.all.fieldValue)
     }
 
-    /// Where connections go first.
+    /// Sets how connections are made: proxy, fixed addresses, interface, Unix socket.
     private func setUpWay() {
         let configuration = loop.configuration
-        // The proxy is chosen for each request. Without these two, libcurl reads the environment.
+        // The proxy is chosen for each request. Without these two options, libcurl would read the
+        // environment.
         ccurl_set_text(handle, CURLOPT_PROXY, "")
         ccurl_set_text(handle, CURLOPT_NOPROXY, "")
         if !loop.proxies.isEmpty, let credentials = configuration.proxyCredentials {
@@ -158,31 +160,32 @@ final class CurlEasy {
         if let name = configuration.interface { ccurl_set_text(handle, CURLOPT_INTERFACE, name) }
         if let path = configuration.unixSocket {
             setPath(CURLOPT_UNIX_SOCKET_PATH, path)
-            // What came in between is found by ports, which these have not; and they are cheap.
+            // Stray bytes on a connection are found by its ports, which Unix sockets do not have.
+            // New connections are cheap here.
             ccurl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
         }
     }
 
-    /// Sets an option that is a path, byte by byte.
+    /// Sets an option whose value is a path, as raw bytes.
     @discardableResult
     func setPath(_ option: CURLoption, _ path: String?) -> CURLcode {
         guard let path else { return ccurl_set_text(handle, option, nil) }
         return path.withPath { ccurl_set_text(handle, option, $0) }
     }
 
-    /// The handle that a callback is about, without a reference counted.
+    /// Calls `body` with the handle of a callback, without reference counting.
     @inline(__always)
     private static func with<Result>(
         _ context: UnsafeMutableRawPointer?, _ body: (CurlEasy) -> Result
     ) -> Result {
-        // Set by us in `setUp`, never nil.
+        // Set in `setUp`, never nil.
         let result = Unmanaged<CurlEasy>.fromOpaque(context!)._withUnsafeGuaranteedRef(body)
-        // The body may have waited for a disk, longer than the exit of the process waits for it.
+        // `body` may have waited for a disk longer than the process exit waits for this thread.
         ProcessExit.blockIfOver()
         return result
     }
 
-    /// Prepares the handle for its exchange; `nil`, or why that cannot be.
+    /// Prepares the handle for an exchange. Returns `nil` on success, or the error.
     func prepare(_ exchange: Exchange) -> TransportError? {
         if !isPlain {
             curl_easy_reset(handle)
@@ -211,7 +214,7 @@ final class CurlEasy {
         return nil
     }
 
-    /// What every exchange has; most of it is as it was last time.
+    /// Sets the options that every exchange needs, if they changed.
     private func prepareUsual(_ request: borrowing ExchangeRequest) -> CURLcode {
         if !Self.areSame(settled.url, request.url.text) {
             settled.url = ""
@@ -232,8 +235,9 @@ final class CurlEasy {
             settled.connectTimeout = request.timeouts.connect
             set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.timeouts.connect))
         }
-        // Over TLS the handshake tells whether requests can share a connection. Without it only the
-        // first answer does, and a slow one would hold up everything else for its host.
+        // Over TLS, the handshake shows whether requests can share a connection. Without TLS, only
+        // the first response shows it, and a slow response would block all other requests to its
+        // host.
         let isSecure = request.url.origin.isSecure
         if settled.sharesByHandshake != isSecure {
             settled.sharesByHandshake = isSecure
@@ -243,7 +247,7 @@ final class CurlEasy {
         return CURLE_OK
     }
 
-    /// Whether libcurl says in words what it does.
+    /// Enables or disables libcurl's debug text.
     func setHeard(_ isHeard: Bool) {
         guard settled.isHeard != isHeard else { return }
         settled.isHeard = isHeard
@@ -251,18 +255,19 @@ final class CurlEasy {
     }
 
     private func prepareURL(_ text: String) -> CURLcode {
-        // What it cannot take apart, libcurl shall refuse in its own words; and 7.88 loses the zone
-        // of an IPv6 address ("[fe80::1%25eth0]") when it copies the parts.
+        // If `curl_url` cannot parse the URL, libcurl gets the text and reports the error itself.
+        // Also, libcurl 7.88 loses the zone of an IPv6 address ("[fe80::1%25eth0]") when it copies
+        // the parts.
         let isParsed = !text.utf8.contains(UInt8(ascii: "["))
             && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK
         ccurl_set_pointer(handle, CURLOPT_CURLU, isParsed ? UnsafeMutableRawPointer(url) : nil)
-        // Else it would be made of the parts.
+        // If the text were not set, libcurl would assemble it from the parts.
         return ccurl_set_text(handle, CURLOPT_URL, text)
     }
 
-    /// The fields of the request, behind those that the transport adds.
+    /// Sets the headers of the request, after the transport's own headers.
     private func prepareFields(_ request: borrowing ExchangeRequest) -> CURLcode {
-        // To a proxy, libcurl itself says who asks.
+        // In requests to a proxy (CONNECT), libcurl sends the User-Agent set by this option.
         if !loop.proxies.isEmpty, !Self.areSame(settled.userAgent, request.userAgent) {
             settled.userAgent = request.userAgent
             ccurl_set_text(
@@ -286,25 +291,27 @@ final class CurlEasy {
         return ccurl_set_headers(handle, head)
     }
 
-    /// Whether libcurl undoes the coding of a body. It may still be told when the head is there.
+    /// Enables or disables decoding of the body by libcurl. May still be changed when the response
+    /// headers have arrived.
     func decodeByCurl(_ decodes: Bool) {
         guard settled.decodes != decodes else { return }
         settled.decodes = decodes
         set(CURLOPT_HTTP_CONTENT_DECODING, decodes ? 1 : 0)
     }
 
-    /// The size of the pieces in which libcurl reads.
+    /// The size of libcurl's receive buffer in bytes.
     static func bufferSize(_ request: borrowing ExchangeRequest) -> Int {
         request.isBulk ? 524_288 : 16_384
     }
 
-    /// The weight of a stream of HTTP/2 (RFC 7540 section 5.3.2), 1 to 256; 16 is that of all without.
+    /// The weight of an HTTP/2 stream (RFC 7540, section 5.3.2), 1 to 256; 16 is the default.
     static func streamWeight(_ priority: Int8) -> Int {
         let priority = Int(priority)
         return priority < 0 ? max(1, 16 + priority * 15 / 100) : min(256, 16 + priority * 240 / 100)
     }
 
-    /// Byte for byte: to Swift the two forms of an accented letter are equal.
+    /// Compares bytes: Swift treats the composed and decomposed forms of an accented letter as
+    /// equal.
     static func areSame(_ a: String, _ b: String) -> Bool {
         let areSame = a.utf8.withContiguousStorageIfAvailable { a in
             b.utf8.withContiguousStorageIfAvailable { b -> Bool in
@@ -316,7 +323,7 @@ final class CurlEasy {
         return (areSame ?? false) ?? false
     }
 
-    /// What few exchanges have: a reset undoes it.
+    /// Sets options that few exchanges need. A reset restores their defaults.
     private func prepareRare(_ request: borrowing ExchangeRequest, isFresh: Bool) {
         if request.httpVersion != 0 {
             isPlain = false
@@ -356,16 +363,17 @@ final class CurlEasy {
         settled.isGet = false
         switch request.body {
         case .none where request.method == "HEAD":
-            // First a plain GET, since an upload carried before would otherwise stay one.
+            // Start from a plain GET. Otherwise, the upload of a previous exchange would stay
+            // enabled.
             set(CURLOPT_HTTPGET, 1)
             set(CURLOPT_NOBODY, 1)
         case .none where ["POST", "PUT", "PATCH"].contains(request.method):
-            // A method that expects content says that there is none (RFC 9110 8.6).
+            // A method that expects content is sent with Content-Length: 0 (RFC 9110, section 8.6).
             prepareBody("", count: 0)
         case .none:
             set(CURLOPT_HTTPGET, 1)
         case .bytes(let bytes) where bytes.count <= CurlEasy.smallBody:
-            // Not copied: the exchange holds the bytes until the handle is done.
+            // Not copied: the exchange keeps the bytes until the handle is done.
             bytes.withUnsafeBytes { buffer in
                 prepareBody(
                     buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count: buffer.count)
@@ -395,7 +403,7 @@ final class CurlEasy {
         set(CURLOPT_UPLOAD_BUFFERSIZE, 1 << 20)
     }
 
-    /// The body is not asked for piece by piece: libcurl was given the whole of it.
+    /// Whether the complete body was passed to libcurl, so that libcurl does not call `send`.
     var isGivenWhole: Bool {
         switch exchange?.request.body {
         case .bytes(let bytes): bytes.count <= CurlEasy.smallBody
@@ -404,27 +412,28 @@ final class CurlEasy {
         }
     }
 
-    /// Bodies up to this size go to libcurl as they are; larger ones are read piece by piece, so
-    /// that progress and silence can be told.
+    /// The maximum size of a body that is passed to libcurl at once. A larger body is read in
+    /// chunks, so that progress and idle time can be measured.
     static let smallBody = 65_536
 
-    /// Lets go of the exchange, so that the handle may be used again.
+    /// Removes the exchange from the handle, so that the handle can be reused.
     func detach() {
         carried = nil
-        // libcurl frees the buffer of an upload only when its size changes.
+        // libcurl frees the upload buffer only when its size changes.
         guard settled.isUpload else { return }
         settled.isUpload = false
         set(CURLOPT_UPLOAD_BUFFERSIZE, CurlEasy.smallBody)
     }
 
-    /// Gives the handle to libcurl, which looks at it the next time it is called.
+    /// Adds the handle to the multi handle, which processes it in its next call.
     func add() -> CURLMcode {
         let code = curl_multi_add_handle(loop.multi, handle)
         if code == CURLM_OK { run = .added(turn: loop.curlCalls) }
         return code
     }
 
-    /// Whether libcurl has begun with it; before that, it tells of the exchange before.
+    /// Whether libcurl has started the exchange. Before that, its metrics are those of the previous
+    /// exchange.
     var hasRun: Bool {
         if case .added(let turn) = run { turn != loop.curlCalls } else { false }
     }
@@ -439,7 +448,7 @@ final class CurlEasy {
 
     static func text(_ code: CURLcode) -> String { String(cString: curl_easy_strerror(code)) }
 
-    // MARK: After the end
+    // MARK: Metrics
 
     func metrics() -> ExchangeMetrics {
         var metrics = ExchangeMetrics()
@@ -457,7 +466,7 @@ final class CurlEasy {
         metrics.httpVersion = Int32(head.version)
         var address: UnsafeMutablePointer<CChar>?
         if ccurl_get_text(handle, CURLINFO_PRIMARY_IP, &address) == CURLE_OK, let address {
-            // The same as last time, as a rule: a string less to make.
+            // Usually the same address as last time, so avoid creating a string.
             if !lastAddress.withCString({ strcmp($0, address) == 0 }) {
                 lastAddress = String(cString: address)
             }

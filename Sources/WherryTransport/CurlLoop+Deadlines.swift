@@ -9,8 +9,8 @@ extension CurlLoop {
         nextSweep = min(nextSweep, exchange.nearestDeadline.time)
     }
 
-    /// Checks all deadlines. Rarely: `nextSweep` is the earliest deadline of the last check, and
-    /// activity only moves deadlines later.
+    /// Checks all deadlines. Called rarely: `nextSweep` is the earliest deadline found by the last
+    /// check, and activity only moves deadlines later.
     func sweep() {
         nextSweep = .never
         var due: [@Sendable () -> Void] = []
@@ -26,7 +26,7 @@ extension CurlLoop {
         var postponed: [Exchange] = []
         for exchange in active {
             if let error = exchange.overdue(at: now) {
-                // The body of a redirect is not needed.
+                // The body of a redirect is not needed, so an incomplete one is no error.
                 let isEnough = exchange.isDiscarding && error.kind != .totalTimeout
                 finish(exchange, error: isEnough ? nil : error)
             } else {

@@ -1,20 +1,20 @@
-// Wherry: running the loop, on its own thread or on that of a blocked caller.
+// Wherry: running the loop, on its own thread or on a waiting caller's thread.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 extension CurlLoop {
-    /// The time that the loop's thread waits for the next caller before it takes over the loop, in
-    /// nanoseconds. Grows as long as callers return in time, since each takeover costs a thread
-    /// switch.
+    /// How long the loop's thread waits for the next caller before it takes over the loop, in
+    /// nanoseconds. The time increases as long as callers return in time, because each takeover
+    /// costs a thread switch.
     private static let patience: ClosedRange<Int64> = 2_000_000...16_000_000
 
     // MARK: Callers
 
     /// Runs the loop on the caller's thread until `isDone`, unless another thread runs it.
     ///
-    /// - Parameter returns: Whether the caller will call again soon. If so, the loop's thread yields
-    ///   to it, and waits a moment before it takes over the remaining work.
+    /// - Parameter returns: Whether the caller will soon call again. If so, the loop's thread
+    ///   yields to the caller, and waits a moment before it takes over the remaining work.
     /// - Returns: Whether this call has run the loop.
     func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool {
         guard !isDrivenHere, ForkGuard.current == forkGeneration else { return false }
@@ -35,8 +35,8 @@ extension CurlLoop {
         while !letGo(returns) { giveUp() }
     }
 
-    /// Hands the remaining work to the loop's thread. Returns `false` if there is no thread and none
-    /// can be started.
+    /// Hands the remaining work to the loop's thread. Returns `false` if that thread does not run
+    /// and cannot be started.
     private func letGo(_ returns: Bool) -> Bool {
         let (isOver, mustTell) = mailbox.withLock { mailbox -> (Bool, Bool) in
             let isLeft = !mailbox.isClosed && (hasWork || !mailbox.messages.isEmpty)

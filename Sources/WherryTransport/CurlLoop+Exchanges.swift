@@ -1,4 +1,4 @@
-// Wherry: the life of an exchange in the loop.
+// Wherry: the lifecycle of an exchange in the loop.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -149,7 +149,7 @@ extension CurlLoop {
         applyHolds(exchange)
     }
 
-    /// Tells libcurl which directions are paused.
+    /// Pauses or resumes each direction of the transfer in libcurl.
     func applyHolds(_ exchange: Exchange) {
         guard let easy = exchange.state.easy else { return }
         if !exchange.state.isPaused && !exchange.state.holdsReceiving {
@@ -173,7 +173,7 @@ extension CurlLoop {
         exchange.restartStallWindow(at: now)
         noteDeadline(of: exchange)
         let code = curl_easy_pause(easy.handle, mask)
-        // libcurl returns this before it has a connection; the callbacks will then pause it.
+        // libcurl returns this error before it has a connection; the callbacks will then pause it.
         if code == CURLE_BAD_FUNCTION_ARGUMENT { return }
         if code != CURLE_OK, exchange.state.phase == .active {
             finish(exchange, error: exchange.state.failure ?? easy.error(code))
@@ -252,7 +252,8 @@ extension CurlLoop {
     private func end(_ exchange: Exchange, _ code: CURLcode) {
         guard let easy = exchange.state.easy else { return }
         var error = exchange.state.failure
-        // An unneeded body does not matter: the response headers have arrived.
+        // If the body is not needed, its failure does not matter: the response headers have
+        // arrived.
         if error == nil, code != CURLE_OK, !exchange.isDiscarding { error = easy.error(code) }
         exchange.state.hasWholeBody = error == nil && code == CURLE_OK
         if error == nil && exchange.state.head == nil {

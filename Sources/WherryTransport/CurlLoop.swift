@@ -13,7 +13,7 @@ import WherrySystem
 /// first exchange and sleeps while there is none. It can also be the thread of a caller that waits
 /// for its response (`drive`), which saves a small request two thread switches. Only that thread
 /// touches the members below "Turning"; others communicate through the mailbox.
-// mailbox under its monitor, the rest as described above
+// The mailbox is protected by its monitor, everything else as described above.
 final class CurlLoop: @unchecked Sendable {
     enum Message {
         case start(Exchange)
@@ -62,12 +62,12 @@ final class CurlLoop: @unchecked Sendable {
     let proxies: ProxyRules
     let systemRoots: Bool
     let mailbox = Monitor(Mailbox())
-    /// Signaled with the mailbox locked; otherwise used only by the driver.
+    /// Signaled while the mailbox is locked; otherwise used only by the driver.
     var waker: EventFD?
     let wakerDescriptor: Int32
     let exitDescriptor = ProcessExit.descriptor
     let forkGeneration = ForkGuard.current
-    /// The thread that runs the loop now. Calls from inside the loop are recognized by it.
+    /// The thread that runs the loop now. Identifies calls from inside the loop.
     let drivingThread = Atomic<UInt>(0)
     var observation: ClockObservation?
 
@@ -94,9 +94,9 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var inner: [Message] = []
     /// The time when libcurl wants to be called, in real time.
     @exclusivity(unchecked) var curlDeadline = Instant.never
-    /// No exchange has an earlier deadline.
+    /// A lower bound for the deadlines of all exchanges.
     @exclusivity(unchecked) var nextSweep = Instant.never
-    /// Why no new exchange may start.
+    /// The error for new exchanges, if none may start.
     @exclusivity(unchecked) var refusal: TransportError?
     @exclusivity(unchecked) var isStarting = false
     /// Whether waiting exchanges may start because of a response.
@@ -109,7 +109,8 @@ final class CurlLoop: @unchecked Sendable {
     /// The number of libcurl calls that process its handles.
     @exclusivity(unchecked) var curlCalls = 0
     let inflateBuffer = InflateBuffer()
-    /// Memory for delivered chunks: as many as one exchange may have outstanding, and the next.
+    /// Memory for delivered chunks: the maximum number of outstanding chunks of an exchange, plus
+    /// one.
     let blocks = BlockPool(blockSize: Exchange.pieceSize, most: Exchange.window + 1)
     /// The trust requirements and findings of each host. Kept as long as connections may exist:
     /// OpenSSL refers to them by address.
@@ -158,7 +159,8 @@ final class CurlLoop: @unchecked Sendable {
         queue = ConnectionQueue(
             perHost: configuration.maxPerHost, total: configuration.maxConnections)
         queue.setRate(configuration.rate)
-        // libcurl would read the environment for each request, which costs 3,000 instructions.
+        // Parsed once, because libcurl would read the environment for each request, at a cost of
+        // 3,000 instructions.
         proxies = ProxyRules(configuration.proxies)
         systemRoots = access("/etc/ssl/certs", R_OK | X_OK) == 0
         ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
@@ -270,7 +272,7 @@ final class CurlLoop: @unchecked Sendable {
         }
     }
 
-    /// Returns `false` if no thread reads the mailbox and none can be started.
+    /// Wakes the driver. Returns `false` if no thread reads the mailbox and none can be started.
     func wake(_ mailbox: inout Mailbox) -> Bool {
         if mailbox.driver == .nobody { return handToThread(&mailbox) }
         if mailbox.isAsleep {

@@ -76,7 +76,7 @@ package final class CurlTransport: Transport, ExchangeCarrier {
         loop.post(.decide(exchange, disposition))
     }
 
-    /// "libcurl/7.88.1 OpenSSL/3.0.11 ...".
+    /// The version of libcurl, such as "libcurl/7.88.1 OpenSSL/3.0.11 ...".
     package static var libraryVersion: String {
         curl_version().map { String(cString: $0) } ?? "libcurl"
     }

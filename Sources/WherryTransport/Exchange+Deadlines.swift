@@ -4,10 +4,10 @@
 import WherrySystem
 
 extension Exchange {
-    /// The time limit for the body of a redirect, which is read only to reuse the connection.
+    /// The maximum time to read the body of a redirect, which is read only to reuse the connection.
     static let discardTime = Int64.milliseconds(1_000)
 
-    /// Whether the headers have arrived and the body is not needed.
+    /// Whether the response headers have arrived and the body is not needed.
     var isDiscarding: Bool {
         guard state.head != nil else { return false }
         switch state.disposition {
@@ -16,7 +16,7 @@ extension Exchange {
         }
     }
 
-    /// Whether the headers have arrived and the handling of the body is undecided.
+    /// Whether the response headers have arrived and the handling of the body is undecided.
     var isUndecided: Bool {
         guard state.head != nil, case .wait = state.disposition else { return false }
         return true

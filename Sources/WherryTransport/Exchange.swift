@@ -1,34 +1,35 @@
-// Wherry: one request and its answer, without redirects, retries or caches.
+// Wherry: a single request and its response, without redirects, retries or caches.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
 import WherrySystem
 
-/// Spans of time in nanoseconds; 0 is none.
+/// The timeouts of an exchange in nanoseconds; 0 disables a timeout.
 package struct ExchangeTimeouts: Hashable, Sendable {
-    /// Name lookup, connection and TLS handshake together. Real time.
+    /// The time for name lookup, connection and TLS handshake together. Measured in real time.
     package var connect: Int64 = 0
-    /// Silence in both directions.
+    /// The maximum time without data in either direction.
     package var idle: Int64 = 0
-    /// From the last byte sent to the first byte of the answer.
+    /// The time from the last byte sent to the first byte of the response.
     package var firstByte: Int64 = 0
-    /// Fewer than `stallBytesPerSecond` over this span is a stall.
+    /// The window of the low-speed rule: fewer than `stallBytesPerSecond` during this time is a
+    /// stall.
     package var stallWindow: Int64 = 0
     package var stallBytesPerSecond: Int64 = 0
 
     package init() {}
 }
 
-/// Which content codings are asked for and undone.
+/// The content encodings that a request accepts and the transport decodes.
 package enum ContentDecoding: Sendable {
-    /// None: `Accept-Encoding: identity`, bytes as they come.
+    /// None: sends `Accept-Encoding: identity` and delivers the body unchanged.
     case identity
-    /// gzip and deflate, by our own stage, so that a cut stream is an error.
+    /// gzip and deflate, with our own decoder, which reports a truncated stream as an error.
     case gzip
-    /// br and zstd too, by libcurl.
+    /// All of `gzip`, and br and zstd, which libcurl decodes.
     case all
 
-    /// The value of Accept-Encoding.
+    /// The value of the Accept-Encoding header.
     package var fieldValue: String {
         switch self {
         case .identity: "identity"
@@ -38,17 +39,18 @@ package enum ContentDecoding: Sendable {
     }
 }
 
-/// What becomes of an exchange where every connection that it may have is taken.
+/// What happens to an exchange if all its allowed connections are in use.
 package enum Admission: Sendable {
-    /// It waits for its turn.
+    /// Waits in the queue.
     case waits
-    /// It ends at once, with `busy`: it would be of use only now.
+    /// Fails at once with `busy`.
     case onlyIfFree
-    /// It goes all the same, and counts for others: its caller has named a number of connections.
+    /// Starts anyway, beyond the limits, but counts for other exchanges. For callers that set a
+    /// number of connections themselves.
     case always
 }
 
-/// What is to be asked, checked and complete.
+/// A validated, complete request.
 package struct ExchangeRequest: Sendable {
     package var method: String
     package var url: HTTPURL
@@ -56,32 +58,32 @@ package struct ExchangeRequest: Sendable {
     package var body: ExchangeBody
     package var decoding: ContentDecoding = .gzip
     package var timeouts = ExchangeTimeouts()
-    /// When all must be over, waiting for a free connection included.
+    /// The time when the exchange must be finished, including the wait for a connection.
     package var deadline = Instant.never
-    /// 0 for whichever is best, 11 or 20.
+    /// The HTTP version: 11 or 20; 0 chooses the best one.
     package var httpVersion: Int32 = 0
-    /// Bytes per second; 0 is no limit.
+    /// The maximum speeds in bytes per second; 0 for no limit.
     package var maxSendSpeed: Int64 = 0
     package var maxReceiveSpeed: Int64 = 0
-    /// Limits of what it receives that it shares with others, each of them counts.
+    /// Limits on the receive speed that the exchange shares with others. All of them apply.
     package var speedLimits: [SpeedLimit] = []
     package var maxHeaderBytes = 307_200
-    /// Whether `exchangeDidProgress` is wanted, at most ten times a second.
+    /// Whether to call `exchangeDidProgress`, at most ten times a second.
     package var wantsProgress = false
-    /// The User-Agent field, unless the list has one; "" sends none.
+    /// The User-Agent header, unless `headers` contains one; "" sends none.
     package var userAgent = ""
-    /// Large receive buffers for what will be long.
+    /// Whether to use large receive buffers, for long responses.
     package var isBulk = false
-    /// A connection of its own that is closed afterwards.
+    /// Whether to use a separate connection that is closed afterwards.
     package var ownConnection = false
     package var admission = Admission.waits
-    /// No connection over a mobile network.
+    /// Whether to prevent connections over a cellular network.
     package var deniesMetered = false
-    /// Of those that wait for a connection the highest goes first, -100...100.
+    /// The priority in the queue for a connection, -100...100; the highest goes first.
     package var priority: Int8 = 0
-    /// Whether it goes out again where a connection that was used before breaks without a word of
-    /// an answer. The server may have acted on it, so by default only an idempotent method does;
-    /// what no byte was sent of always does.
+    /// Whether to resend the request if a reused connection is dropped without a response. The
+    /// server may have acted on the request, so the default is `true` only for idempotent methods.
+    /// A request of which no byte was sent is always resent.
     package var mayRepeat: Bool
 
     package init(
@@ -97,7 +99,8 @@ package struct ExchangeRequest: Sendable {
 }
 
 extension ExchangeRequest {
-    /// Whether a method has the effect of once when it is sent twice (RFC 9110 section 9.2.2).
+    /// Returns whether sending a method twice has the same effect as sending it once (RFC 9110,
+    /// section 9.2.2).
     package static func isIdempotent(_ method: String) -> Bool {
         switch method {
         case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
@@ -105,89 +108,94 @@ extension ExchangeRequest {
         }
     }
 
-    /// Fields that are sent unless ``headers`` has them, or suppresses them.
+    /// The headers that are sent unless ``headers`` contains or suppresses them.
     package var ownFields: [(name: String, value: String)] {
         let fields = [("Accept", "*/*"), ("Accept-Encoding", decoding.fieldValue)]
         return userAgent.isEmpty ? fields : [("User-Agent", userAgent)] + fields
     }
 }
 
-/// What becomes of the body of an answer.
+/// What to do with the body of a response.
 package enum BodyDisposition: Sendable {
-    /// Gathered in memory, up to so many decoded bytes.
+    /// Collects the body in memory, up to `limit` decoded bytes.
     case collect(limit: Int64)
-    /// Handed over in pieces. The first piece is cut so that later ones start at a multiple of
-    /// `Exchange.pieceSize` of the file; `eager` ones are handed over as soon as the socket is
-    /// drained; others when they are full, at the end, and as soon as more comes for one that was
-    /// begun a second ago.
+    /// Delivers the body in chunks. The first chunk is shortened so that later chunks start at a
+    /// multiple of `Exchange.pieceSize` in the file.
+    ///
+    /// `eager` chunks are delivered as soon as the socket is drained. Other chunks are delivered
+    /// when they are full, at the end of the body, and when more data arrives a second or more
+    /// after their first byte.
     case deliver(offset: Int64, eager: Bool)
-    /// Thrown away: a redirect's page. A little of it is read, so that the connection may be kept;
-    /// then the exchange ends without an error, whatever became of the rest.
+    /// Discards the body, such as that of a redirect. A small part is read, so that the connection
+    /// can be reused. The exchange then ends without an error, even if the body is incomplete.
     case discard
-    /// The same, but what was read is in the result, its coding not undone, and
-    /// ``ExchangeResult/isComplete`` says whether it is all.
+    /// Like `discard`, but the result contains the bytes that were read, not decoded.
+    /// ``ExchangeResult/isComplete`` says whether they are the complete body.
     case skim
-    /// Nothing of it is read until ``Exchange/decide(_:)`` says what becomes of it. The exchange ends
-    /// before that by an error alone, and of the timeouts only the deadline counts meanwhile.
+    /// Reads nothing until ``Exchange/decide(_:)`` is called. Until then, the exchange can only end
+    /// with an error, and only the deadline applies, no other timeout.
     case wait
-    /// The exchange fails now.
+    /// Fails the exchange now.
     case abort(TransportError)
 }
 
-/// Lengths of time and amounts of one exchange.
+/// Timings and sizes of an exchange.
 package struct ExchangeMetrics: Sendable {
-    /// Microseconds from the start of the exchange; 0 where that step did not happen.
+    /// Microseconds from the start of the exchange; 0 if the step did not happen.
     package var lookup: Int64 = 0
     package var connect: Int64 = 0
     package var tls: Int64 = 0
     package var firstByte: Int64 = 0
     package var total: Int64 = 0
-    /// Microseconds spent waiting for a free connection before that.
+    /// Microseconds spent waiting for a connection before the start.
     package var queued: Int64 = 0
-    /// Bytes on the wire, heads included.
+    /// Bytes on the wire, including headers.
     package var sent: Int64 = 0
     package var received: Int64 = 0
     package var httpVersion: Int32 = 0
     package var isReused = false
-    /// How often the request went out again over another connection (``ExchangeRequest/mayRepeat``).
+    /// The number of times the request was resent over another connection
+    /// (``ExchangeRequest/mayRepeat``).
     package var resends = 0
     package var remoteAddress = ""
 
     package init() {}
 }
 
-/// How an exchange ended.
+/// The result of an exchange.
 package struct ExchangeResult: Sendable {
-    /// `nil` if no answer came.
+    /// `nil` if no response arrived.
     package var head: ResponseHead?
-    /// The collected body: what there is of it, if the exchange failed.
+    /// The collected body. If the exchange failed, the part that was received.
     package var body = Bytes()
     package var error: TransportError?
     package var metrics = ExchangeMetrics()
-    /// A body without any length whose end was only the end of the connection (SEC-R4).
+    /// Whether a body without a length ended only with the connection (SEC-R4), so that it may be
+    /// truncated.
     package var isLengthUnverified = false
-    /// The transport has undone the content coding of the body.
+    /// Whether the transport decoded the content encoding of the body.
     package var isDecoded = false
-    /// All of the body is in the result: it was read to its end, and gathered.
+    /// Whether the result contains the complete body: collected and read to its end.
     package var isComplete = true
 
     package init() {}
 }
 
-/// Hears from an exchange, on a thread of the transport; nothing here may block.
+/// Receives the events of an exchange on the transport's thread. Implementations must not block.
 package protocol ExchangeReceiver: AnyObject, Sendable {
-    /// Every connection that it may use is taken, so it waits in the queue. ``exchangeDidStart(_:)``
-    /// or the end follows.
+    /// Called when the exchange must wait in the queue, because all allowed connections are in use.
+    /// ``exchangeDidStart(_:)`` or the end of the exchange follows.
     func exchangeMustWait(_ exchange: Exchange)
-    /// It left the queue and is being carried out.
+    /// Called when the exchange starts.
     func exchangeDidStart(_ exchange: Exchange)
     func exchange(_ exchange: Exchange, didReceive head: ResponseHead) -> BodyDisposition
-    /// One piece of a delivered body. `exchange.consumed()` must follow, from any thread.
+    /// Receives a chunk of a delivered body. The receiver must then call `exchange.consumed()`,
+    /// from any thread.
     func exchange(_ exchange: Exchange, didReceive piece: Bytes)
     func exchangeDidProgress(_ exchange: Exchange)
     /// A stub has the complete request and leaves the response to the program.
     func exchange(_ exchange: Exchange, asks question: StubQuestion)
-    /// The last call, exactly once.
+    /// Called last, exactly once.
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult)
 }
 
@@ -197,17 +205,18 @@ extension ExchangeReceiver {
     package func exchange(_ exchange: Exchange, asks question: StubQuestion) {}
 }
 
-/// One request on its way. Made by the client, carried out by a transport.
-package final class Exchange: @unchecked Sendable {  // atomics; the rest is the transport's
-    /// The size of delivered pieces: large enough for whole, aligned writes to a file.
+/// A single request, created by the client and performed by a transport.
+package final class Exchange: @unchecked Sendable { // Atomics; the transport owns everything else.
+    /// The size of delivered chunks in bytes: large enough for aligned writes to a file.
     package static let pieceSize = 262_144
-    /// Pieces that may be with the receiver before the stream is held.
+    /// The maximum number of chunks that the receiver has not consumed. Receiving pauses at this
+    /// number.
     static let window = 3
 
     package let request: ExchangeRequest
     package let receiver: any ExchangeReceiver
 
-    // Amounts, written by the transport and read by anyone.
+    // Byte counts, written by the transport and read by any thread.
     private let receivedCount = Atomic<Int64>(0)
     private let wireCount = Atomic<Int64>(0)
     private let sentCount = Atomic<Int64>(0)
@@ -215,9 +224,10 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
     private let outstanding = Atomic<Int>(0)
     private let waitsForReceiver = Atomic<Bool>(false)
 
-    /// State that belongs to the transport, touched only on its thread.
+    /// The transport's state, used only on its thread.
     @exclusivity(unchecked) var state = ExchangeState()
-    /// The transport that carries it out; set by `start`, before any other thread knows of it.
+    /// The transport that performs the exchange. `start` sets it before other threads see the
+    /// exchange.
     var carrier: (any ExchangeCarrier)?
 
     package init(_ request: ExchangeRequest, receiver: any ExchangeReceiver) {
@@ -225,16 +235,16 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
         self.receiver = receiver
     }
 
-    /// Decoded bytes of the body so far.
+    /// The number of decoded body bytes received so far.
     package var received: Int64 { receivedCount.load(ordering: .relaxed) }
-    /// Bytes of the body as they came over the wire.
+    /// The number of body bytes received over the wire.
     package var receivedOnWire: Int64 { wireCount.load(ordering: .relaxed) }
-    /// Bytes of the request body handed to the connection.
+    /// The number of request body bytes passed to the connection.
     package var sent: Int64 { sentCount.load(ordering: .relaxed) }
-    /// Content-Length of the answer, -1 while unknown.
+    /// The Content-Length of the response; -1 if unknown.
     package var expectedOnWire: Int64 { expected.load(ordering: .relaxed) }
 
-    /// Says that a delivered piece is done with, so that the stream may go on.
+    /// Notes that the receiver has consumed a delivered chunk, so that receiving may continue.
     package func consumed() {
         outstanding.subtract(1, ordering: .sequentiallyConsistent)
         if waitsForReceiver.exchange(false, ordering: .sequentiallyConsistent) {
@@ -242,11 +252,11 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
         }
     }
 
-    /// Says what becomes of a body that waits (``BodyDisposition/wait``). Once; of any other nothing
-    /// changes.
+    /// Sets the disposition of a body that waits (``BodyDisposition/wait``). Call it once. No
+    /// effect in any other state.
     package func decide(_ disposition: BodyDisposition) { carrier?.decide(self, disposition) }
 
-    /// Says that a body source which answered `.wait` has bytes, an end or an error.
+    /// Notes that a body source that returned `.wait` now has bytes, an end or an error.
     package func bodyIsReady() { carrier?.continueSending(self) }
 
     // For transports.
@@ -259,7 +269,7 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
     func setSent(_ count: Int64) { sentCount.store(count, ordering: .relaxed) }
     func setExpected(_ count: Int64) { expected.store(count, ordering: .relaxed) }
 
-    /// Whether another piece may be delivered; if not, `continueReceiving` will be called.
+    /// Returns whether another chunk may be delivered. If not, `continueReceiving` will be called.
     func mayDeliver() -> Bool {
         if outstanding.load(ordering: .sequentiallyConsistent) < Self.window { return true }
         waitsForReceiver.store(true, ordering: .sequentiallyConsistent)
@@ -269,7 +279,7 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
         return waitsForReceiver.exchange(false, ordering: .sequentiallyConsistent)
     }
 
-    /// Ends it before it began, for its receiver. From any thread: its state stays as it is.
+    /// Ends an exchange that has not started. Callable from any thread: it does not change `state`.
     func refuse(_ error: TransportError) {
         var result = ExchangeResult()
         result.error = error
@@ -282,7 +292,7 @@ package final class Exchange: @unchecked Sendable {  // atomics; the rest is the
     }
 }
 
-/// What an exchange asks of the transport that carries it out; from any thread.
+/// The calls of an exchange to its transport. Callable from any thread.
 protocol ExchangeCarrier: AnyObject, Sendable {
     func continueReceiving(_ exchange: Exchange)
     func continueSending(_ exchange: Exchange)

@@ -1,33 +1,33 @@
-// Wherry: which proxy a connection uses.
+// Wherry: the choice of the proxy for a connection.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The proxies that a caller sets. `nil` takes what the environment says; "" is no proxy.
+/// The proxies set by the caller. `nil` uses the environment; "" uses no proxy.
 package struct ProxySettings: Hashable, Sendable {
-    /// The proxy of schemes without one of their own.
+    /// The proxy for schemes without a specific proxy.
     package var all: String?
     package var http: String?
     package var https: String?
-    /// Hosts without a proxy, separated by commas.
+    /// Hosts that bypass the proxy, separated by commas.
     package var exceptions: String?
 
     package init() {}
 
-    /// Every proxy that is set.
+    /// All proxies that are set.
     package var given: [String] { [all, http, https].compactMap { $0 }.filter { !$0.isEmpty } }
 }
 
-/// Chooses the proxy of a connection by the scheme, host, and port of its URL.
+/// Chooses the proxy for a connection by the scheme, host and port of the URL.
 ///
-/// libcurl 7.88 can do most of this too. It cannot except a port, converts no international names,
-/// and does not tell which proxy it chose, which errors have to name.
+/// libcurl 7.88 supports most of this. However, it cannot exclude a port, does not convert
+/// international names, and does not report which proxy it chose, which error messages must name.
 package struct ProxyRules: Sendable {
-    /// One proxy, for errors and for libcurl.
+    /// A proxy, for error messages and for libcurl.
     package struct Proxy: Sendable {
-        /// As libcurl takes it, with an ASCII host.
+        /// The URL in libcurl's format, with an ASCII host.
         package let text: String
-        /// `nil` if the environment names something that is no proxy: libcurl reports that.
+        /// `nil` if the setting is not a valid proxy URL; libcurl reports the error.
         package let url: ProxyURL?
 
         fileprivate init?(_ setting: String?) {
@@ -41,8 +41,8 @@ package struct ProxyRules: Sendable {
     private let https: Proxy?
     private let exceptions: ProxyExceptions
 
-    /// - Parameter environment: returns the value of a variable. It is called only for settings that the
-    ///   caller has not set.
+    /// - Parameter environment: Returns the value of an environment variable. Called only for
+    ///   settings that the caller has not set.
     package init(
         _ settings: ProxySettings, environment: (String) -> String? = { Environment[$0] }
     ) {
@@ -60,7 +60,7 @@ package struct ProxyRules: Sendable {
     /// Whether no connection uses a proxy.
     package var isEmpty: Bool { http == nil && https == nil }
 
-    /// The proxy for an origin; `nil` if it is connected to directly.
+    /// Returns the proxy for an origin; `nil` for a direct connection.
     package func proxy(for origin: Origin) -> Proxy? {
         guard let proxy = origin.isSecure ? https : http, !exceptions.contains(origin) else {
             return nil
@@ -69,13 +69,13 @@ package struct ProxyRules: Sendable {
     }
 }
 
-/// Hosts without a proxy, as in the variable `no_proxy`.
+/// Hosts that bypass the proxy, in the format of the variable `no_proxy`.
 ///
 /// Entries are separated by commas or spaces:
 /// - `*`: every host.
-/// - `example.org`, `.example.org`, `*.example.org`: that host and every host below it.
-/// - `192.0.2.1`, `2001:db8::1`, `[2001:db8::1]`: an address that stands in the URL.
-/// - `10.0.0.0/8`, `fe80::/10`: a network of such addresses.
+/// - `example.org`, `.example.org`, `*.example.org`: that host and all its subdomains.
+/// - `192.0.2.1`, `2001:db8::1`, `[2001:db8::1]`: a literal address in the URL.
+/// - `10.0.0.0/8`, `fe80::/10`: a network of literal addresses.
 /// - `host:port`, `[address]:port`: that port only.
 package struct ProxyExceptions: Sendable {
     private enum Host: Sendable {
@@ -89,7 +89,7 @@ package struct ProxyExceptions: Sendable {
     }
 
     private var entries: [Entry] = []
-    /// Entries that cannot be parsed. They except no host.
+    /// Entries that cannot be parsed. They match no host.
     package private(set) var invalid: [String] = []
 
     package init(_ text: String) {
@@ -106,7 +106,7 @@ package struct ProxyExceptions: Sendable {
     package func contains(_ origin: Origin) -> Bool {
         guard !entries.isEmpty else { return false }
         let address = Self.address(origin.host)
-        // An address is below no name, although it may end like one.
+        // A literal address never matches a name, even if it ends like one.
         let name = address == nil ? HTTPURL.hostName(origin.host) ?? origin.host : ""
         for entry in entries where entry.port == nil || entry.port == origin.port {
             switch entry.host {
@@ -160,12 +160,12 @@ package struct ProxyExceptions: Sendable {
         return HTTPURL.hostName(String(name)).map { .name($0) }
     }
 
-    /// The address that a host is; `nil` for a name. "10" and "127.1" are names here: a short form of an
-    /// address in a list is more likely a mistake.
+    /// Returns the literal address of a host; `nil` for a name. "10" and "127.1" are names here: a
+    /// short form of an address in a list is more likely a mistake.
     private static func address(_ host: String) -> NetworkAddress? {
         if host.utf8.contains(UInt8(ascii: ":")) {
             let bare = host.first == "[" ? host.dropFirst().dropLast() : host[...]
-            // The zone of a link-local address is no part of it.
+            // Ignore the zone of a link-local address.
             return NetworkAddress(String(bare.prefix { $0 != "%" }))
         }
         guard host.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }),

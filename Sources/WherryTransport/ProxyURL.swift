@@ -1,4 +1,4 @@
-// Wherry: the URL of a proxy, parsed as libcurl parses it.
+// Wherry: proxy URLs, parsed like libcurl does.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
@@ -19,8 +19,8 @@ package struct ProxyURL: Hashable, Sendable {
         "http", "https", "socks4", "socks4a", "socks5", "socks5h",
     ]
 
-    /// - Parameter text: a URL; the scheme may be left out for http, and the port. `nil` if it names no
-    ///   proxy.
+    /// - Parameter text: A URL. The port and the scheme "http" may be omitted. `nil` if it names no
+    ///   valid proxy.
     package init?(_ text: String) {
         guard let handle = Self.parsed(text) else { return nil }
         defer { curl_url_cleanup(handle) }
@@ -28,7 +28,7 @@ package struct ProxyURL: Hashable, Sendable {
             let host = Self.part(CURLUPART_HOST, of: handle), !host.isEmpty,
             let name = HTTPURL.asciiHost(host)
         else { return nil }
-        // To libcurl "socks" is short for the oldest version.
+        // libcurl treats "socks" as "socks4".
         self.scheme = scheme == "socks" ? "socks4" : scheme
         guard Self.schemes.contains(self.scheme) else { return nil }
         self.host = name
@@ -36,9 +36,10 @@ package struct ProxyURL: Hashable, Sendable {
             ?? (scheme == "https" ? 443 : 1080)
     }
 
-    /// The text of a proxy's URL with its host in ASCII, as it is looked up; otherwise unchanged.
+    /// Returns a proxy URL with its host in ASCII, as used for name lookup. Returns other text
+    /// unchanged.
     ///
-    /// libcurl would convert the host in the charset of the locale, and fails in the locale C.
+    /// libcurl would convert the host in the charset of the locale, which fails in the locale C.
     static func asciiText(_ text: String) -> String {
         guard !text.utf8.allSatisfy({ $0 < 0x80 }), let handle = parsed(text) else { return text }
         defer { curl_url_cleanup(handle) }
@@ -67,8 +68,8 @@ package struct ProxyURL: Hashable, Sendable {
         return String(cString: value)
     }
 
-    /// The proxy that the environment names for URLs of a scheme, in libcurl's order. `HTTP_PROXY` in
-    /// capitals does not count: in a CGI program it is a header of the client.
+    /// Returns the proxy set in the environment for a scheme, in libcurl's order. `HTTP_PROXY` in
+    /// capitals is ignored, because in a CGI program it contains a header sent by the client.
     package static func setting(
         for scheme: String, in environment: (String) -> String? = { Environment[$0] }
     ) -> String? {

@@ -18,8 +18,8 @@ package struct RequestRate: Hashable, Sendable {
     var isLimited: Bool { total > 0 || perHost > 0 }
 }
 
-/// A token bucket with one token per request, refilled at a constant rate. Needs no clock: a full
-/// bucket is a moment in the past.
+/// A token bucket with one token per request, refilled at a constant rate. It stores only the time
+/// when it will be full, so it needs no timer.
 struct TokenBucket: Hashable, Sendable {
     /// The time to refill one token; 0 for no limit.
     private let cost: Int64

@@ -4,11 +4,11 @@
 import Glibc
 import WherrySystem
 
-/// A segment of a body.
+/// A part of a body, sent in order.
 package enum BodySegment: Sendable {
     case bytes(Bytes)
-    /// A file, or a part of it from `offset` on. A `nil` length is everything from the offset to
-    /// the end when the body is created.
+    /// A file, or a part of it that starts at `offset`. If `length` is `nil`, the part ends at the
+    /// end that the file has when the body is created.
     case file(path: String, offset: Int64 = 0, length: Int64? = nil)
     /// Bytes that a caller writes during the transfer. All such segments of a body share one
     /// writer, one after another.
@@ -17,10 +17,10 @@ package enum BodySegment: Sendable {
 
 /// A body of known length that never holds whole files in memory.
 ///
-/// `init` opens the files, so that a missing one fails before anything is sent. Bytes in the page
-/// cache are read directly into libcurl's buffer, without waiting. Otherwise a job on the workers
-/// fills two buffers in turn; `read` then only copies, and returns `.wait` if the job is behind. A
-/// file whose size changes during the transfer fails it.
+/// `init` opens the files, so that a missing file fails before anything is sent. Bytes in the page
+/// cache are read directly into libcurl's buffer, without waiting. Other bytes are read by a job on
+/// the workers, which fills two buffers in turn. `read` then only copies, and returns `.wait` if
+/// the job is behind. If the size of a file changes during the transfer, the transfer fails.
 package final class SegmentedBody: BodySource {
     /// The size of each of the two buffers.
     package static let bufferSize = 524_288
@@ -62,7 +62,7 @@ package final class SegmentedBody: BodySource {
         var offset: Int64 = 0
     }
 
-    /// The state that the reading side and the job share.
+    /// The state shared by the reading side and the job.
     private struct Shared {
         var free: [Buffer] = []
         var made = 0
@@ -70,7 +70,7 @@ package final class SegmentedBody: BodySource {
         /// The next position that the job reads.
         var next = Position()
         var isRunning = false
-        /// The number of rewinds: what was read for an earlier round is discarded.
+        /// The number of rewinds. Data read before the last rewind is discarded.
         var round = 0
         var failure: TransportError?
         weak var waiting: Exchange?
@@ -88,14 +88,14 @@ package final class SegmentedBody: BodySource {
     private nonisolated(unsafe) var position = Position()
     private nonisolated(unsafe) var current: Block?
 
-    /// Opens every file. Follows symbolic links.
+    /// Opens every file, following symbolic links.
     ///
     /// Throws the system's error for a missing or unreadable file, and `EISDIR` for a directory.
     /// Throws `EINVAL` for anything else that is not a regular file, and `ESTALE` for a file
     /// shorter than the requested part.
     ///
-    /// - Parameter usesPageCache: `false` reads everything on the workers, as if it were not in the
-    ///   page cache; for tests.
+    /// - Parameter usesPageCache: `false` reads everything on the workers, as if nothing were in
+    ///   the page cache. For tests.
     package init(
         _ segments: [BodySegment], workers: WorkerPool, usesPageCache: Bool = true
     ) throws(SystemError) {
@@ -146,8 +146,8 @@ package final class SegmentedBody: BodySource {
     /// The length in bytes, always known.
     package var length: Int64? { total }
 
-    /// Writes the whole body into a file, from its start. Blocks. `ESTALE` for a file that became
-    /// shorter.
+    /// Writes the complete body into a file, from its start. Blocks. Throws `ESTALE` if a source
+    /// file became shorter.
     package func write(to target: File) throws(SystemError) {
         var end: Int64 = 0
         var buffer = [UInt8](repeating: 0, count: 262_144)
@@ -190,8 +190,8 @@ package final class SegmentedBody: BodySource {
         }
     }
 
-    /// Passes the whole body to `body` in chunks from the start, regardless of the current
-    /// position, until it returns `false`. Blocks: call it on a worker.
+    /// Passes the complete body to `body` in chunks from the start, regardless of the current
+    /// position, until `body` returns `false`. Blocks: call it on a worker.
     ///
     /// - Returns: Whether the body was complete. `false` also if a caller writes a segment.
     /// - Throws: `ESTALE` if a file has changed.
@@ -238,8 +238,8 @@ package final class SegmentedBody: BodySource {
                 }
                 if count == 0 { return done > 0 ? .bytes(done) : .wait }
             case .stream(let stream, let length):
-                // Reads only if nothing else was copied, since the segment remembers the waiting
-                // exchange.
+                // Read only if nothing else was copied, because the segment then remembers the
+                // waiting exchange.
                 if done > 0 { return .bytes(done) }
                 let left = Int(min(Int64(room.count), length - position.offset))
                 let answer = stream.read(
@@ -274,7 +274,8 @@ package final class SegmentedBody: BodySource {
         }
     }
 
-    /// Copies from the filled buffers. Returns 0 if there is none, and notifies `waiting` later.
+    /// Copies from the filled buffers. Returns 0 if none is filled; `waiting` is then notified
+    /// later.
     private func copyFile(
         into room: UnsafeMutableRawBufferPointer, for waiting: Exchange?
     ) -> Result<Int, TransportError> {
@@ -310,8 +311,8 @@ package final class SegmentedBody: BodySource {
         return .success(count)
     }
 
-    /// Reads from the page cache if no job is reading. Returns `nil` if nothing is cached, and if
-    /// the file changed, which the job then reports.
+    /// Reads from the page cache if no job is reading. Returns `nil` if nothing is cached, or if
+    /// the file changed; the job then reports the change.
     private func readCached(into room: UnsafeMutableRawBufferPointer) -> Int? {
         guard usesPageCache,
             case .file(let file, let offset, let length, let size) = parts[position.part]

@@ -15,23 +15,24 @@ final class SocketTable {
         var want: UInt8 = 0
         var have: UInt8 = 0
         var isListed = false
-        /// Whether `closed` reports its end, so that it may stay in epoll without interest.
-        /// libcurl's resolver closes its sockets without a report, and their numbers are reused.
+        /// Whether the socket belongs to a connection. `closed` reports the end of these sockets,
+        /// so they may stay in epoll without interest. libcurl's resolver closes its sockets
+        /// without a report, and their numbers are reused.
         var isConnection = false
-        /// Whether data arrived while there was no interest.
+        /// Whether data arrived while libcurl wanted no events.
         var isSoiled = false
         /// The number of inspections when the last interest ended.
         var idleSince = 0
-        /// Whether it uses HTTP/1, even if its host also supports HTTP/2.
+        /// Whether the connection uses HTTP/1, even if its host also supports HTTP/2.
         var isSerial = false
-        /// Its ports as in `route`; 0 until determined.
+        /// The ports of the connection, as in `route`; 0 until determined.
         var route: UInt32 = 0
     }
 
     private var epoll: Int32
     @exclusivity(unchecked) private var interests: [Interest] = []
     @exclusivity(unchecked) private var changed: [Int32] = []
-    /// The connections by ports, for reused ones.
+    /// The sockets of connections by ports, to find reused ones.
     @exclusivity(unchecked) private var routes: [UInt32: Int32] = [:]
     private let ready = UnsafeMutablePointer<clinux_ready>.allocate(capacity: 64)
     private static let inspectedLimit = Int(CLINUX_READY_LIMIT)
@@ -48,7 +49,8 @@ final class SocketTable {
         if clinux_epoll_set(epoll, waker.descriptor, UInt32(CLINUX_READ), 0) != 0 {
             throw SystemError(errno, "watch an eventfd")
         }
-        // Without it, a sleeping loop notices the exit of the process only at its next wake-up.
+        // Without it, a sleeping loop would notice the exit of the process only at its next
+        // wake-up.
         if exit >= 0 { _ = clinux_epoll_set(epoll, exit, UInt32(CLINUX_READ), 0) }
     }
 
@@ -172,7 +174,7 @@ final class SocketTable {
         return max(0, Int(clinux_epoll_wait(epoll, ready, 64, timeout)))
     }
 
-    /// Returns whether data arrived on an idle connection; `nil` if only reading from it can tell.
+    /// Returns whether data arrived on an idle connection; `nil` if only a read can show it.
     ///
     /// One system call checks all sockets on the first use during a libcurl call.
     func isSoiled(_ socket: Int32, duringCall call: Int) -> Bool? {

@@ -3,16 +3,17 @@
 
 import WherrySystem
 
-/// Compares bytes with the time that they may take. Needs no clock.
+/// A token bucket for received bytes. Needs no timer: it stores only the time when the bytes
+/// received so far are paid for.
 package struct SpeedBudget: Hashable, Sendable {
     /// Bytes per second; 0 for no limit.
     private(set) var rate: Int64
-    /// The time when all bytes so far have used up their time.
+    /// The time at which the bytes received so far would have arrived at the allowed rate.
     private var paidAt: Instant?
 
-    /// The maximum unused time, in nanoseconds, so that no burst follows a pause.
+    /// The maximum unused time that is credited, in nanoseconds. Limits the burst after a pause.
     private static let burst: Int64 = 100_000_000
-    /// Shorter delays are skipped, in nanoseconds.
+    /// Delays shorter than this are skipped, in nanoseconds.
     private static let slack: Int64 = 10_000_000
 
     package init(rate: Int64) { self.rate = max(0, rate) }
@@ -25,7 +26,7 @@ package struct SpeedBudget: Hashable, Sendable {
         paidAt = begun.advanced(by: Int64(min(span, 1e15)))
     }
 
-    /// Returns when more bytes may be received; `nil` if now.
+    /// Returns when more bytes may be received; `nil` if they may be received now.
     package func heldUntil(_ now: Instant) -> Instant? {
         guard rate > 0, let paidAt, paidAt > now.advanced(by: Self.slack) else { return nil }
         return paidAt
@@ -46,15 +47,15 @@ package final class SpeedLimit: Sendable {
     package init(rate: Int64) { budget = Lock(SpeedBudget(rate: rate)) }
 
     package var rate: Int64 { budget.withLock { $0.rate } }
-    /// Sets the limit. Delayed exchanges resume when their transport checks again: schedule
-    /// something.
+    /// Sets the limit. Delayed exchanges resume when their transport checks again, so the caller
+    /// must schedule a call on it.
     package func set(rate: Int64) { budget.withLock { $0.set(rate: rate) } }
     func take(_ count: Int, now: Instant) { budget.withLock { $0.take(count, now: now) } }
     func heldUntil(_ now: Instant) -> Instant? { budget.withLock { $0.heldUntil(now) } }
 }
 
 extension Exchange {
-    /// Returns when its limits allow more bytes; `nil` if now.
+    /// Returns when the exchange's limits allow more bytes; `nil` if they allow them now.
     func heldUntil(_ now: Instant) -> Instant? {
         request.speedLimits.compactMap { $0.heldUntil(now) }.max()
     }

@@ -6,8 +6,8 @@ import WherrySystem
 
 /// A body that is written during the transfer, through a bounded buffer.
 ///
-/// `write` and `finish` are thread-safe. The caller is notified of room once each time the buffer
-/// is empty and the transport needs more.
+/// `write` and `finish` are thread-safe. The writer is notified once each time the buffer is empty
+/// and the transport needs more bytes.
 package final class StreamedBody: BodySource {
     /// The capacity of the buffer in bytes.
     package static let capacity = 262_144
@@ -19,11 +19,11 @@ package final class StreamedBody: BodySource {
         var taken: Int64 = 0
         var isFinished = false
         var onRoom: (@Sendable (_ offset: Int64, _ room: Int) -> Void)?
-        /// Whether `onRoom` was called and nothing was written since.
+        /// Whether `onRoom` was called and nothing was written since then.
         var isAsked = false
         var failure: TransportError?
-        /// Whether the body must restart and the writer does not know yet: its writes still belong
-        /// to the old attempt.
+        /// Whether the body must restart and the writer has not noticed yet. Its writes still
+        /// belong to the previous attempt.
         var wantsRewind = false
         weak var waiting: Exchange?
 
@@ -33,7 +33,7 @@ package final class StreamedBody: BodySource {
     /// The declared length; `nil` sends the body chunked.
     package let length: Int64?
     private let state: Lock<State>
-    /// Whether the writer can restart.
+    /// Whether the writer can restart the body.
     private let isRewindable: Bool
 
     /// - Parameters:
@@ -45,19 +45,20 @@ package final class StreamedBody: BodySource {
         state = Lock(State())
     }
 
-    /// Sets the callback for room: it receives the offset of the next byte, and how many bytes fit.
-    /// Called on the transport's thread without locks held; it must not block, but may write. Set
-    /// it before the exchange starts.
+    /// Sets the callback for free space. It receives the offset of the next byte and the number of
+    /// bytes that fit. Called on the transport's thread without locks held. It must not block, but
+    /// may write. Set it before the exchange starts.
     package func onRoom(_ body: @escaping @Sendable (_ offset: Int64, _ room: Int) -> Void) {
         state.withLock { $0.onRoom = body }
     }
 
     deinit { state.withLock { free($0.ring) } }
 
-    /// Takes as many bytes as fit and returns their number: 0 if the buffer is full.
+    /// Copies as many bytes as fit and returns their number; 0 if the buffer is full.
     ///
-    /// Throws kind `bodySource`, and takes nothing, after `finish` and if the body would exceed its
-    /// declared length; kind `noMemory` if the buffer cannot be allocated.
+    /// Throws kind `bodySource` after `finish`, or if the body would exceed its declared length.
+    /// Throws kind `noMemory` if the buffer cannot be allocated. In these cases, nothing is
+    /// written.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(TransportError) -> Int {
         let (count, waiting) = try state.withLock { state throws(TransportError) in
             (try write(bytes, &state), state.count > 0 ? Self.takeWaiting(&state) : nil)
@@ -97,8 +98,8 @@ package final class StreamedBody: BodySource {
     /// Whether all declared bytes were written.
     package var isWhole: Bool { state.withLock { $0.written == length } }
 
-    /// Ends the body. Fewer bytes than declared fail the transfer with kind `truncated`. A second
-    /// call has no effect.
+    /// Ends the body. If fewer bytes than declared were written, the transfer fails with kind
+    /// `truncated`. A second call has no effect.
     package func finish() {
         let waiting = state.withLock { state -> Exchange? in
             guard !state.isFinished, !state.wantsRewind else { return nil }
@@ -136,7 +137,8 @@ package final class StreamedBody: BodySource {
         return answer
     }
 
-    /// Returns the callback to run now, if the buffer is empty and the caller was not notified yet.
+    /// Returns the callback to call now, if the buffer is empty and the writer was not notified
+    /// yet.
     private func question(_ state: inout State) -> (() -> Void)? {
         guard state.count == 0, !state.isAsked, !state.isFinished, let onRoom = state.onRoom else {
             return nil
@@ -154,7 +156,7 @@ package final class StreamedBody: BodySource {
         return waiting
     }
 
-    /// Whether the writer must restart; until it calls `beginAgain`, its writes are discarded.
+    /// Whether the writer must restart. Until it calls `beginAgain`, its writes are discarded.
     package var wantsRewind: Bool { state.withLock { $0.wantsRewind } }
 
     /// Restarts the body for the writer. Returns `false` if no restart is pending.
@@ -165,8 +167,8 @@ package final class StreamedBody: BodySource {
         }
     }
 
-    /// Rewinds the body. Possible as long as every byte written is still in the buffer, and if the
-    /// writer can restart.
+    /// Rewinds the body. Succeeds while the buffer still holds every byte written, or if the writer
+    /// can restart.
     package func rewind() -> Bool {
         state.withLock { state in
             state.waiting = nil

@@ -1,9 +1,10 @@
-// Wherry: the network behind a stub.
+// Wherry: the network transport behind a stub.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// The transport for requests that a rule of a stub sends to the network, made for the first one.
+/// The transport for requests that a stub's rule sends to the network. Created by the first such
+/// request.
 final class StubNetwork: Sendable {
     private struct State {
         var transport: (any Transport)?
@@ -19,10 +20,10 @@ final class StubNetwork: Sendable {
         self.make = make
     }
 
-    /// Whether the calling thread turns the network's transport.
+    /// Whether the calling thread runs the network transport's loop.
     var isTurnedHere: Bool { state.withLock { $0.transport }?.isTurnedHere ?? false }
 
-    /// Hands an exchange over; from then on its receiver hears from the network's transport.
+    /// Passes an exchange to the network transport, which then calls its receiver.
     func start(_ exchange: Exchange, clock: any Clock) {
         do {
             try transport(clock).start(exchange, wake: .now)
@@ -48,7 +49,8 @@ final class StubNetwork: Sendable {
         }
     }
 
-    /// Passes a message on if it concerns an exchange of the network. Limits concern both.
+    /// Passes a message to the network transport if it concerns an exchange there. Limits apply to
+    /// both transports. Returns whether the message is done.
     func takes(_ message: StubTransport.Message, _ stub: StubTransport) -> Bool {
         let transport = state.withLock { state in
             switch message {

@@ -1,12 +1,13 @@
-// Wherry: the URLs that a rule of a stub matches.
+// Wherry: URL patterns of stub rules.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
 /// A URL, or a pattern in which each "*" matches any text.
 ///
-/// Scheme and host match in any case, the rest exactly. In a pattern with a path, a "*" in the scheme
-/// or host does not match beyond it. A URL without "*" is compared in its normal form.
+/// Scheme and host match case-insensitively, everything else exactly. In a pattern with a path, a
+/// "*" in the scheme or host does not match beyond it. A URL without "*" is compared in its
+/// normalized form.
 struct StubPattern: Sendable {
     private let globs: [Glob]
 
@@ -16,13 +17,14 @@ struct StubPattern: Sendable {
         globs = (Self.parts(url) ?? [Array(url.utf8)[...]]).map(Glob.init)
     }
 
-    /// Whether an absolute URL matches, given by its ``parts(_:)``.
+    /// Returns whether an absolute URL, given as its ``parts(_:)``, matches.
     func matches(_ parts: [ArraySlice<UInt8>]) -> Bool {
         guard globs.count == parts.count else { return globs[0].matches(Self.folded(parts)[...]) }
         return zip(globs, parts).allSatisfy { $0.matches($1) }
     }
 
-    /// Scheme, authority, and the rest from the first "/" on; scheme and authority in lower case.
+    /// Returns the scheme, the authority, and the rest from the first "/" on. Scheme and authority
+    /// are in lower case.
     static func parts(_ url: String) -> [ArraySlice<UInt8>]? {
         let bytes = Array(url.utf8)
         let slash = UInt8(ascii: "/")
@@ -39,7 +41,7 @@ struct StubPattern: Sendable {
     }
 }
 
-/// Bytes in which each "*" matches any bytes, none included.
+/// A byte pattern in which each "*" matches any number of bytes, including none.
 private struct Glob: Sendable {
     /// The bytes between the stars, in order.
     private let pieces: [ArraySlice<UInt8>]
@@ -57,7 +59,7 @@ private struct Glob: Sendable {
         else { return false }
         var rest = text.dropFirst(first.count).dropLast(last.count)
         for piece in pieces[1..<(pieces.count - 1)] where !piece.isEmpty {
-            // The leftmost match leaves the most room for the pieces that follow.
+            // The leftmost match leaves the most room for the remaining parts.
             guard rest.count >= piece.count,
                 let start = (rest.startIndex...(rest.endIndex - piece.count)).first(where: {
                     rest[$0..<($0 + piece.count)].elementsEqual(piece)

@@ -1,10 +1,10 @@
-// Wherry: a request to a stub that the program answers.
+// Wherry: a request to a stub that the program responds to.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// A complete request that waits for the program's response. It takes one answer, from any thread.
-/// If the program releases the question without an answer, the request fails with `connect`.
+/// A complete request that waits for the program's response. Accepts one response, from any thread.
+/// If the program releases the question without a response, the request fails with `connect`.
 package final class StubQuestion: Sendable {
     /// The request with its complete body.
     package let request: StubRequest
@@ -19,16 +19,16 @@ package final class StubQuestion: Sendable {
 
     /// Responds to the request.
     ///
-    /// - Parameter head: lines "Name: value". Content-Length is added if it is missing.
-    /// - Returns: `false` if there was an answer before.
+    /// - Parameter head: Lines of the form "Name: value". Content-Length is added if missing.
+    /// - Returns: `false` if the program has already responded.
     @discardableResult
     package func respond(status: Int, head: String, body: Bytes) -> Bool {
         resolve(StubOutcome(status: status, head: head, body: body))
     }
 
-    /// Fails the request as a network would.
+    /// Fails the request as a network transport would.
     ///
-    /// - Returns: `false` if there was an answer before.
+    /// - Returns: `false` if the program has already responded.
     @discardableResult
     package func fail(_ kind: TransportError.Kind, _ message: String) -> Bool {
         resolve(StubOutcome(failure: TransportError(kind, message)))

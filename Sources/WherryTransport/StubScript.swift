@@ -1,4 +1,4 @@
-// Wherry: what a stub transport answers, and what it was asked.
+// Wherry: the rules and recorded requests of a stub transport.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
@@ -7,26 +7,27 @@ import WherrySystem
 package struct StubRequest: Sendable {
     package var method: String
     package var url: String
-    /// Every field, those that the transport writes included, in order.
+    /// All headers in order, including those added by the transport.
     package var fields: [(name: String, value: String)]
-    /// The body, or its first 64 MiB.
+    /// The body, truncated to 64 MiB.
     package var body = Bytes()
-    /// The whole length of the body as far as it was read.
+    /// The length of the body, as far as it was read, without truncation.
     package var bodyLength: Int64 = 0
 }
 
 /// The response or the failure of a request.
 struct StubOutcome: Sendable {
     var status: Int
-    /// "name: value\n" for each header.
+    /// The headers, one "name: value\n" each.
     var head: String
     var body: Bytes
-    /// The error that ends the request.
+    /// The error that fails the request.
     var failure: TransportError?
-    /// Clock time from the last byte of the request to the first byte of the response.
+    /// The clock time in nanoseconds from the last byte of the request to the first byte of the
+    /// response.
     var delay: Int64 = 0
 
-    /// A response. Content-Length is added to `head` if it is missing.
+    /// Creates a response. Content-Length is added to `head` if missing.
     init(status: Int, head: String, body: Bytes) {
         self.status = status
         self.body = body
@@ -39,7 +40,7 @@ struct StubOutcome: Sendable {
         }
     }
 
-    /// A failure, at once or in the middle of a body of status 200 after `bytes` bytes ("x").
+    /// Creates a failure: at once, or after `bytes` bytes ("x") of a longer body with status 200.
     init(failure: TransportError, afterBytes bytes: Int = 0) {
         status = 200
         self.failure = failure
@@ -47,29 +48,29 @@ struct StubOutcome: Sendable {
         body = Bytes(repeatElement(UInt8(ascii: "x"), count: bytes))
     }
 
-    /// Header lines with plain ends, without empty lines.
+    /// Returns the header lines with "\n" as line end, without empty lines.
     private static func block(_ head: String) -> String {
         head.utf8.split { $0 == 0x0A || $0 == 0x0D }
             .map { String(decoding: $0, as: UTF8.self) + "\n" }.joined()
     }
 }
 
-/// What a rule of a stub does with a request.
+/// The action of a stub's rule for a request.
 enum StubAction: Sendable {
     case respond(StubOutcome)
-    /// The program responds: this function, or else the receiver of the exchange.
+    /// Asks the program to respond: through this function, or else through the exchange's receiver.
     case ask((@Sendable (StubQuestion) -> Void)?)
-    /// The network's transport carries it out.
+    /// Sends the request to the network transport.
     case network
 }
 
-/// The rules and the requests of a stub; shared by the transports of several clients.
+/// The rules and recorded requests of a stub, shared by the transports of several clients.
 final class StubScript: Sendable {
     private struct Rule {
-        /// `nil` is any.
+        /// `nil` matches every method.
         var method: String?
         var pattern: StubPattern
-        /// How many more requests it serves; -1 is all.
+        /// The number of requests that the rule still matches; -1 for no limit.
         var times: Int
         var action: StubAction
     }
@@ -84,7 +85,7 @@ final class StubScript: Sendable {
         weak var transport: StubTransport?
     }
 
-    /// The largest body that is recorded, or given to a program in full.
+    /// The maximum size of a body that is recorded or passed to the program.
     static let bodyLimit = 64 << 20
 
     let clock: ManualClock
@@ -98,7 +99,8 @@ final class StubScript: Sendable {
         state.withLock { $0.rules.append(rule) }
     }
 
-    /// Delays the rule added last. `false` if there is none, or if it gives no response itself.
+    /// Delays the response of the last added rule. Returns `false` if there is no rule, or if its
+    /// response does not come from the rule.
     func setDelay(_ nanoseconds: Int64) -> Bool {
         state.withLock { state in
             guard case .respond(var outcome) = state.rules.last?.action else { return false }
@@ -108,7 +110,7 @@ final class StubScript: Sendable {
         }
     }
 
-    /// Whether a request goes to the network; its rule is used once more.
+    /// Returns whether a rule sends the request to the network. If so, counts a use of the rule.
     func takesNetwork(method: String, url: String) -> Bool {
         state.withLock { state in
             guard let index = Self.rule(for: method, url, in: state),
@@ -119,8 +121,8 @@ final class StubScript: Sendable {
         }
     }
 
-    /// The action for a request. Records the request, and returns its number, if a rule responds
-    /// or none matches. A program that is asked, and the network, get the request themselves.
+    /// Returns the action for a request. If a rule responds or none matches, records the request
+    /// and returns its number. Otherwise, the program or the network receives the request.
     func take(_ request: StubRequest) -> (number: Int?, action: StubAction) {
         state.withLock { state in
             guard let index = Self.rule(for: request.method, request.url, in: state) else {
@@ -152,7 +154,7 @@ final class StubScript: Sendable {
         return state.requests.count - 1
     }
 
-    /// Completes a record with its body.
+    /// Adds the body to a recorded request.
     func setBody(_ body: Bytes, length: Int64, ofRequest number: Int?) {
         guard let number else { return }
         state.withLock { state in
@@ -177,16 +179,16 @@ final class StubScript: Sendable {
         }
     }
 
-    /// Whether a transport calls just now, which could not be waited for.
+    /// Whether the caller is on the thread of a transport, which must not wait for itself.
     var isOnThread: Bool {
         state.withLock { $0.transports.compactMap { $0.transport } }.contains { $0.isOnThread }
     }
 
-    /// Moves the clock from one time at which something is due to the next, so that what happens
-    /// then sees that time, and waits each time until it has happened.
+    /// Advances the clock from one due time to the next, and waits each time until the transports
+    /// have handled everything due. Each event thus sees its own time.
     func advance(by nanoseconds: Int64) {
         clock.advance(by: 0)
-        // A clock never comes to `never` itself.
+        // `never` itself is not a valid time.
         let last = Instant(nanoseconds: Instant.never.nanoseconds - 1)
         let end = min(clock.now().advanced(by: max(0, nanoseconds)), last)
         while true {

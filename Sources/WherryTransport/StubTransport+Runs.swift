@@ -1,31 +1,31 @@
-// Wherry: how a stub carries out one exchange.
+// Wherry: performing an exchange in a stub.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// An exchange that a stub carries out; touched on the stub's thread only.
+/// An exchange performed by a stub; used only on the stub's thread.
 final class StubRun {
-    /// sending -> (asking ->) waiting -> answering, and from each to the end.
+    /// sending -> (asking ->) waiting -> answering. Each stage can also end the exchange.
     enum Stage {
-        /// Reads the body of the request.
+        /// The stub reads the body of the request.
         case sending
-        /// The program has the request and will respond.
+        /// The program has the request and has not responded yet.
         case asking
-        /// Waits until the response is due.
+        /// The response is delayed until this time.
         case waiting(until: Instant)
-        /// The receiver has the headers and that many bytes of the body.
+        /// The receiver has the headers and the first `offset` bytes of the body.
         case answering(offset: Int)
     }
 
     let exchange: Exchange
     let request: StubRequest
     let action: StubAction
-    /// The number of its record, if there is one.
+    /// The number of the recorded request, if it is recorded.
     let number: Int?
     var stage = Stage.sending
-    /// The body of the request as far as it was read.
+    /// The body of the request, as far as it was read.
     var body = ByteBuffer()
-    /// Known from `waiting` on.
+    /// The response; valid from `waiting` on.
     var outcome: StubOutcome
 
     init(_ exchange: Exchange, _ request: StubRequest, action: StubAction, number: Int?) {
@@ -54,7 +54,7 @@ extension StubTransport {
         exchange.receiver.exchangeDidStart(exchange)
     }
 
-    /// Whether a step would do something now.
+    /// Returns whether a step would have an effect now.
     func canStep(_ run: StubRun) -> Bool {
         let state = run.exchange.state.phase
         guard state == .active, !run.exchange.state.isPaused else { return false }
@@ -66,13 +66,13 @@ extension StubTransport {
         }
     }
 
-    /// When it goes on by itself, if it waits for a time.
+    /// Returns when a delayed response is due; `nil` if the exchange waits for no time.
     func due(of run: StubRun) -> Instant? {
         guard case .waiting(let time) = run.stage, !run.exchange.state.isPaused else { return nil }
         return time
     }
 
-    /// One piece of work, so that pauses and cancels between two of them count.
+    /// Performs one step. Pauses and cancellations take effect between steps.
     func step(_ run: StubRun) {
         guard canStep(run) else { return }
         switch run.stage {
@@ -83,7 +83,7 @@ extension StubTransport {
         }
     }
 
-    // MARK: The request's body
+    // MARK: Request body
 
     private func send(_ run: StubRun) {
         let exchange = run.exchange
@@ -124,7 +124,7 @@ extension StubTransport {
     private func keep(_ buffer: UnsafeMutableRawBufferPointer, _ count: Int, _ run: StubRun) {
         run.exchange.setSent(run.exchange.sent + Int64(count))
         let room = max(0, StubScript.bodyLimit - run.body.count)
-        // A record that no memory can be had for ends early; its length still tells the truth.
+        // If memory runs out, the record is truncated; its length stays correct.
         _ = run.body.append(UnsafeRawBufferPointer(rebasing: buffer[..<min(count, room)]))
     }
 
@@ -133,7 +133,7 @@ extension StubTransport {
             .bodySource, "The request body does not have the \(length) bytes announced")
     }
 
-    /// The request is complete: its response follows, or a question to the program.
+    /// Handles the end of the request: schedules the response, or asks the program.
     private func sent(_ run: StubRun, _ body: Bytes) {
         let exchange = run.exchange
         exchange.state.lastActivity = now
@@ -166,14 +166,14 @@ extension StubTransport {
                 + "the limit is \(StubScript.bodyLimit) bytes")
     }
 
-    /// The program has responded.
+    /// Handles the program's response.
     func respond(_ run: StubRun, _ outcome: StubOutcome) {
         guard case .asking = run.stage else { return }
         run.outcome = outcome
         run.stage = .waiting(until: now)
     }
 
-    // MARK: The answer
+    // MARK: Response
 
     private func answer(_ run: StubRun) {
         let exchange = run.exchange
@@ -270,7 +270,7 @@ extension StubTransport {
         exchange.receiver.exchangeDidProgress(exchange)
     }
 
-    // MARK: The end
+    // MARK: End
 
     func finish(_ run: StubRun, _ error: TransportError?) {
         let exchange = run.exchange
@@ -295,13 +295,13 @@ extension StubTransport {
         startWaiting()
     }
 
-    // MARK: The record
+    // MARK: Record
 
-    /// The request with the fields that libcurl would write first.
+    /// Returns the request with its headers, preceded by those that libcurl would add.
     static func record(of request: ExchangeRequest) -> StubRequest {
         let list = request.headers.fields
         let known = Set(list.map { $0.name.asciiLowercased })
-        // A name without a value only keeps libcurl from writing its own.
+        // A header without a value only stops libcurl from sending its own header.
         let own = list.compactMap { field in field.value.map { (field.name, $0) } }
         var fields: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) {
@@ -325,7 +325,7 @@ extension StubTransport {
         return StubRequest(method: request.method, url: request.url.text, fields: fields)
     }
 
-    /// Host and port as they stand in the URL.
+    /// Returns host and port as written in the URL.
     private static func authority(of url: HTTPURL) -> String {
         let rest = url.text.utf8.dropFirst(url.origin.scheme.utf8.count + 3)
         let end = rest.firstIndex { $0 == 0x2F || $0 == 0x3F } ?? rest.endIndex

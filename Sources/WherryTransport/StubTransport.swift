@@ -5,13 +5,14 @@ import Glibc
 import Synchronization
 import WherrySystem
 
-/// Answers exchanges from rules, on a thread of its own, by the same contract as the network's
-/// transport: order of calls, dispositions, flow control, pauses, deadlines, connection limits.
+/// A transport that responds to exchanges from rules, on a separate thread.
 ///
-/// Bodies of answers are given decoded. Time is real until the first `advance`, and then stands
-/// still between one and the next.
+/// Fulfills the same contract as the network transport: order of calls, dispositions, flow control,
+/// pauses, deadlines and connection limits. Response bodies are given decoded. Time is real until
+/// the first `advance`; after that, only `advance` moves it.
 package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendable {
-    // Rules and mailbox under their locks; what is below "On the thread" is that thread's.
+    // The locks protect the rules and the mailbox. Members below "On the thread" belong to the
+    // thread.
 
     enum Message {
         case start(Exchange)
@@ -31,7 +32,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     private struct Mailbox {
         var messages: [Message] = []
         var thread: NativeThread?
-        /// The thread waits: whatever was due has happened.
+        /// Whether the thread waits: everything due was handled.
         var isIdle = true
         var nextDue = Instant.never
         var isClosing = false
@@ -51,23 +52,23 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     var queue = ConnectionQueue(perHost: 6, total: 32)
     var runs: [StubRun] = []
     private var timers: [(time: Instant, body: @Sendable () -> Void)] = []
-    /// The earliest of them: of many that are far away none is looked at.
+    /// The time of the earliest timer, so that timers are scanned only when one is due.
     private var nearestTimer = Instant.never
     private var inner: [Message] = []
     private var isRefusing = false
 
     static let closedError = TransportError(.cancelled, "The client was closed")
 
-    /// A stub without rules.
+    /// Creates a stub without rules.
     package convenience init(clock: ManualClock = ManualClock(manual: false)) {
         self.init(script: StubScript(clock: clock))
     }
 
-    /// Another transport, with a thread of its own, on the rules, the clock and the records of
-    /// `other`: clients that share a stub can be closed one by one.
+    /// Creates a transport that shares the rules, clock and recorded requests of `other`, with a
+    /// separate thread. Clients that share a stub can thus be closed one by one.
     ///
-    /// - Parameter network: makes the transport for requests that a rule sends to the network, at
-    ///   the first of them.
+    /// - Parameter network: Creates the transport for requests that a rule sends to the network.
+    ///   Called for the first such request.
     package convenience init(
         sharing other: StubTransport,
         network: (@Sendable (any Clock) throws(TransportError) -> any Transport)? = nil
@@ -93,12 +94,12 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
 
     // MARK: Rules
 
-    /// Responds to the next `times` matching requests (-1: all). The oldest rule goes first.
+    /// Responds to the next `times` matching requests (-1: all). Older rules take precedence.
     ///
     /// - Parameters:
-    ///   - method: `nil` is any.
-    ///   - url: a URL, or a pattern in which each "*" stands for any text.
-    ///   - head: lines "Name: value". Content-Length is added if it is missing.
+    ///   - method: The method to match; `nil` matches every method.
+    ///   - url: A URL, or a pattern in which each "*" matches any text.
+    ///   - head: Lines of the form "Name: value". Content-Length is added if missing.
     package func addAnswer(
         method: String? = nil, url: String, times: Int = -1, status: Int = 200, head: String = "",
         body: Bytes = Bytes()
@@ -107,8 +108,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         script.add(method: method, url: url, times: times, action: .respond(outcome))
     }
 
-    /// Fails the next `times` matching requests: at once, or with status 200 and that many bytes
-    /// ("x") of a longer body.
+    /// Fails the next `times` matching requests: at once, or after `afterBytes` bytes ("x") of a
+    /// longer body with status 200.
     package func addFailure(
         method: String? = nil, url: String, times: Int = -1, kind: TransportError.Kind,
         afterBytes: Int64 = 0
@@ -119,10 +120,10 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         script.add(method: method, url: url, times: times, action: .respond(outcome))
     }
 
-    /// Has the program respond to the next `times` matching requests (-1: all).
+    /// Lets the program respond to the next `times` matching requests (-1: all).
     ///
-    /// - Parameter handler: called on the stub's thread, must not block; `nil` asks the receiver
-    ///   of the exchange (``ExchangeReceiver/exchange(_:asks:)``).
+    /// - Parameter handler: Called on the stub's thread; must not block. `nil` asks the exchange's
+    ///   receiver (``ExchangeReceiver/exchange(_:asks:)``).
     package func addQuestion(
         method: String? = nil, url: String, times: Int = -1,
         handler: (@Sendable (StubQuestion) -> Void)? = nil
@@ -135,21 +136,22 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         script.add(method: method, url: url, times: times, action: .network)
     }
 
-    /// Delays the rule added last. `false` if there is none, or if it gives no response itself.
+    /// Delays the response of the last added rule. Returns `false` if there is no rule, or if its
+    /// response does not come from the rule.
     @discardableResult
     package func setDelay(milliseconds: Int64) -> Bool {
         script.setDelay(.milliseconds(milliseconds))
     }
 
-    /// What was asked so far, in the order of starting.
+    /// The requests recorded so far, in the order of their start.
     package var requests: [StubRequest] { script.requests }
     package var requestCount: Int { script.requestCount }
-    /// `nil` where there is none of that number.
+    /// Returns a recorded request; `nil` if the index is out of range.
     package func request(at index: Int) -> StubRequest? { script.request(at: index) }
 
-    /// Moves the clock of all clients of this stub, and returns when what came due has happened on
-    /// their transports, one time after the other. What they leave to other threads is not waited
-    /// for. From inside a receiver's call it only moves the clock.
+    /// Advances the clock of all clients of this stub. Returns when their transports have handled
+    /// everything that became due, in the order of time. Does not wait for work that they pass to
+    /// other threads. When called from a receiver, only advances the clock.
     package func advance(milliseconds: Int64) {
         if script.isOnThread { return script.clock.advance(by: .milliseconds(milliseconds)) }
         script.advance(by: .milliseconds(milliseconds))
@@ -173,7 +175,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     package func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void) {
         post(.schedule(time, body))
     }
-    /// Never takes the thread: everything is told on the stub's own.
+    /// Never runs on the caller's thread: all events are delivered on the stub's thread.
     package func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool { false }
     package func lookAgain() {}
     package func standBy<Result>(_ body: () -> Result) -> Result { body() }
@@ -247,7 +249,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             mailbox.isIdle = false
             return nil
         }
-        // Its state is the thread's, which may be reading of its end already.
+        // The exchange's state belongs to the thread, which may already be handling its end.
         if let refusal, case .start(let exchange) = message { exchange.refuse(refusal) }
     }
 
@@ -259,7 +261,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         }
     }
 
-    /// Waits until the thread has nothing to do now, and answers when it will have.
+    /// Waits until the thread has nothing to do now. Returns when it will next have something to
+    /// do.
     func settledNextDue() -> Instant {
         mailbox.wait { mailbox -> Instant? in
             if mailbox.thread == nil || mailbox.isClosing { return .never }
@@ -267,7 +270,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         } ?? .never
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
     private func run() {
         ownThread.store(UInt(pthread_self()), ordering: .relaxed)
@@ -276,7 +279,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
             turn()
             let due = nextDue
             let delay = due == .never ? nil : clock.realDelay(for: due.since(clock.now()))
-            // A real delay that is over is no reason to wait; neither is anything left inside.
+            // Continue without waiting if a real delay has expired, or if something is due.
             if let delay, delay <= 0 { continue }
             if due != .never && due <= clock.now() { continue }
             let messages = mailbox.wait(timeout: delay) { mailbox -> [Message]? in
@@ -326,7 +329,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         for message in messages { read(message) }
     }
 
-    /// Does everything that is due at `now`.
+    /// Handles everything due at `now`.
     private func turn() {
         repeat {
             readInner()
@@ -437,7 +440,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         if !paused { startWaiting() }
     }
 
-    /// Begins its spans of silence anew.
+    /// Restarts the idle timeout and the low-speed window.
     func touch(_ exchange: Exchange) {
         exchange.state.lastActivity = now
         exchange.restartStallWindow(at: now)

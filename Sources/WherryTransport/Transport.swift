@@ -1,96 +1,100 @@
-// Wherry: the seam between the client and whatever moves the bytes.
+// Wherry: the interface between the client and its transports.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Carries out exchanges: over the network, or for a test from a script.
+/// Performs exchanges: over the network, or from a script for tests.
 package protocol Transport: AnyObject, Sendable {
-    /// The clock that deadlines and metrics are counted on.
+    /// The clock for deadlines and metrics.
     var clock: any Clock { get }
-    /// Starts an exchange; its receiver hears of everything else.
+    /// Starts an exchange. All further events are reported to its receiver.
     ///
-    /// Of a refusal (the transport is closed, belongs to the parent of this process, or can have no
-    /// thread) the receiver hears `didFinish`, and nothing else, before this returns: call it with
-    /// no lock held. Everything else is told on the transport's thread, and so after this where it
-    /// is called there.
+    /// The transport refuses the exchange if it is closed, belongs to the parent of this process,
+    /// or cannot start its thread. It then calls only `didFinish`, before this function returns, so
+    /// call this function without holding a lock. All other events are reported on the transport's
+    /// thread. If this function is called on that thread, they are reported after it returns.
     func start(_ exchange: Exchange, wake: Wake)
-    /// Ends it with `cancelled`, unless it has ended. From any thread, any number of times.
+    /// Ends an exchange with `cancelled`, unless it has finished. May be called from any thread,
+    /// any number of times.
     func cancel(_ exchange: Exchange)
-    /// Stops or goes on reading and sending. Timeouts stand still meanwhile.
+    /// Pauses or resumes receiving and sending. Timeouts other than the deadline are suspended
+    /// during a pause.
     func setPaused(_ exchange: Exchange, _ paused: Bool)
-    /// Has one that waits for a connection go behind those that have this priority; without effect on
-    /// one that is carried out.
+    /// Changes the priority of an exchange that waits for a connection, and moves it behind the
+    /// other exchanges of this priority. No effect on a running exchange.
     func setPriority(_ exchange: Exchange, _ priority: Int8)
-    /// Runs `body` once on the transport's thread at that time, or soon after.
+    /// Calls `body` once on the transport's thread, at `time` or shortly after it.
     func schedule(at time: Instant, _ body: @escaping @Sendable () -> Void)
-    /// Lends the calling thread until `isDone` answers `true` or the real time is over;
-    /// returns at once where another thread turns the transport and goes on with it.
+    /// Runs the transport on the calling thread until `isDone` returns `true` or the real time
+    /// `timeout` has passed. Returns at once if another thread continues to run the transport.
     ///
-    /// - Parameter returns: whether the caller will come again soon, as one does who reads event
-    ///   after event: what is left waits a moment for it.
-    /// - Returns: whether the thread was taken.
+    /// - Parameter returns: Whether the caller will soon call again, as a caller that reads one
+    ///   event after another does. The transport's thread then waits a moment before it takes over
+    ///   the remaining work.
+    /// - Returns: Whether the calling thread ran the transport.
     func drive(until isDone: () -> Bool, timeout: Int64?, returns: Bool) -> Bool
-    /// Has the thread that drives ask `isDone` again: something else than the transport has
-    /// changed what it goes by.
+    /// Makes the driving thread check `isDone` again, after a change outside of the transport.
     func lookAgain()
-    /// Runs a wait for what other threads' turning of the transport brings.
+    /// Runs `body`, which waits for events while other threads run the transport.
     func standBy<Result>(_ body: () -> Result) -> Result
-    /// Has a listener told once everything that came in together has been told. `false`, and
-    /// nothing follows, on any thread but the transport's.
+    /// Notifies a listener when all events that arrived together have been delivered. Returns
+    /// `false` without a notification if not called on the transport's thread.
     func atEndOfTurn(_ listener: any TurnListener) -> Bool
-    /// Has a listener told soon on the transport's thread, which is started for it. From any
-    /// thread; `false`, and nothing follows, where there is no such thread (any more).
+    /// Notifies a listener soon on the transport's thread, starting the thread if needed. Callable
+    /// from any thread. Returns `false` without a notification if there is no such thread, or no
+    /// longer.
     func runSoon(_ listener: any TurnListener) -> Bool
-    /// Whether the calling thread turns the transport, and so must not wait for it.
+    /// Whether the calling thread runs the transport, and so must not wait for it.
     var isTurnedHere: Bool { get }
     func setConnectionLimits(perHost: Int, total: Int)
-    /// Counts for what starts from now on, also of those that wait.
+    /// Sets the rate limits for all exchanges that start from now on, including waiting ones.
     func setRequestRate(_ rate: RequestRate)
-    /// Cancels everything, and returns when no thread and no descriptor is left. The receivers
-    /// have heard `didFinish` by then.
+    /// Cancels all exchanges. Returns when all threads have ended and all descriptors are closed.
+    /// The receivers have been called with `didFinish` by then.
     ///
-    /// - Returns: `false` where it cannot wait, and does not: on its own thread, and in a forked
-    ///   child.
+    /// - Returns: `false` if the function cannot wait, and so returns at once: on the transport's
+    ///   thread, and in a forked child.
     @discardableResult
     func close() -> Bool
 }
 
-/// Who is to take up what is left for a transport that no thread turns just now.
+/// The thread that handles a message if no thread runs the transport now.
 package enum Wake: Sendable {
-    /// The caller, who is about to `drive`.
+    /// The caller, which is about to call `drive`.
     case never
-    /// Somebody who is expected to drive in a moment; the transport's own thread after that.
+    /// A caller that is expected to call `drive` soon, or else the transport's thread after a
+    /// moment.
     case soon
     /// The transport's own thread.
     case now
 }
 
-/// Waits until a transport is through with all that came in together.
+/// A listener for the end of a batch of events.
 ///
-/// Whoever wakes a thread for each of many answers has that thread fight with the transport's
-/// for every lock; woken once at the end, it finds them all.
+/// A thread that is woken for each of many responses competes with the transport's thread for every
+/// lock. If it is woken once at the end of the batch, it finds all responses at once.
 package protocol TurnListener: AnyObject, Sendable {
-    /// Called once for each time it was asked for, on the transport's thread.
+    /// Called on the transport's thread, once per request for a notification.
     func turnDidEnd()
 }
 
-/// What all connections of one pool have in common: its security identity.
+/// The settings that all connections of a pool share: their security identity.
 package struct TransportConfiguration: Hashable, Sendable {
-    /// A file of PEM certificates to trust instead of the system's.
+    /// The path of a file with PEM certificates to trust instead of the system's.
     package var caFile: String?
-    /// Trusts anybody.
+    /// Whether to accept every certificate without verification.
     package var insecure = false
-    /// Everything else about trust.
+    /// All other trust settings.
     package var trust = TransportTrust()
-    /// The proxies of each scheme, and the hosts without one.
+    /// The proxy of each scheme, and the hosts that bypass it.
     package var proxies = ProxySettings()
-    /// "name:password".
+    /// The credentials for the proxy: "name:password".
     package var proxyCredentials: String?
-    /// Addresses of hosts: "host:port:address,address".
+    /// Host addresses that replace name lookup: "host:port:address,address".
     package var resolve: [String] = []
-    /// A network interface or an address of this machine to go out by.
+    /// The local network interface or address to connect from.
     package var interface: String?
-    /// Where every connection goes.
+    /// The path of a Unix socket that all connections use.
     package var unixSocket: String?
     package var maxPerHost = 6
     package var maxConnections = 32

@@ -6,10 +6,11 @@ internal import CLinux
 
 /// The pair of sockets that libcurl 7.88 creates for `curl_multi_wakeup`, without close-on-exec.
 ///
-/// libcurl does not tell their numbers. A wake-up writes a byte into the pair, and a poll reads all of
-/// them. One, two, and three wake-ups must each show in a descriptor, and each poll must empty it: the
-/// sockets of the program are only looked at, and do not follow all six steps by chance. Newer versions of
-/// libcurl use an eventfd that is close-on-exec, and then nothing is found.
+/// libcurl does not expose the descriptors. Each wake-up writes a byte into the pair, and a poll
+/// reads all of them. The pair is found by six checks: after one, two and three wake-ups, the
+/// number of waiting bytes must match, and after each poll it must be zero. The checks do not read
+/// from other sockets of the program, which would not pass all six by chance. Newer versions of
+/// libcurl use an eventfd with close-on-exec; then no pair is found.
 enum WakeupSockets {
     /// - Parameter probe: A descriptor created just after the handle. The kernel assigns the lowest
     ///   free number, so the numbers of the pair are lower, or slightly higher if another thread
@@ -23,7 +24,7 @@ enum WakeupSockets {
             })
     }
 
-    /// What waits in a socket, or what its peer has not read.
+    /// The numbers of bytes waiting in a socket, and of bytes that its peer has not read.
     private struct Queue: Equatable {
         var unread: Int32 = 0
         var unsent: Int32 = 0
@@ -40,8 +41,8 @@ enum WakeupSockets {
     }
 
     /// - Parameters:
-    ///   - wake: writes a byte into the pair.
-    ///   - drain: reads all bytes.
+    ///   - wake: Writes a byte into the pair.
+    ///   - drain: Reads all bytes from the pair.
     static func setCloseOnExec(below probe: Int32, wake: () -> Bool, drain: () -> Void) {
         var candidates = (0..<probe + 64).filter { queue($0) == Queue() }
         /// The queue of each descriptor after one wake-up.

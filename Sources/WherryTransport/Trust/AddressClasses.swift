@@ -9,7 +9,7 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// This machine: 127.0.0.0/8, ::1, and the unspecified addresses, which also lead here.
+    /// This host: 127.0.0.0/8, ::1, and the unspecified addresses, which also reach this host.
     package static let loopback = AddressClasses(rawValue: 1)
     /// Private networks: RFC 1918, shared (100.64.0.0/10), fc00::/7, and reserved ranges.
     package static let privateUse = AddressClasses(rawValue: 2)
@@ -38,7 +38,7 @@ package struct AddressClasses: OptionSet, Hashable, Sendable {
             // A Unix socket, named by path.
             self = []
         default:
-            // No other family is ever used for a URL.
+            // HTTP never uses another family.
             self = .all
         }
     }

@@ -25,24 +25,25 @@ package struct TransportTrust: Hashable, Sendable {
     package var identities: [String: ClientIdentity] = [:]
     /// The blocked address classes.
     package var denied: AddressClasses = []
-    /// False acts as if the TLS library of libcurl were not OpenSSL: for tests.
+    /// Whether to look for OpenSSL. `false` acts as if libcurl used another TLS library; for tests.
     package var findsOpenSSL = true
 
     package init() {}
 
-    /// Whether the settings differ between hosts.
+    /// Whether the settings depend on the host.
     var isByHost: Bool { requiresPins || !pins.isEmpty || !identities.isEmpty }
 
-    /// Whether certificates can be checked: by callbacks of the OpenSSL that libcurl uses.
+    /// Whether certificates can be checked, through callbacks of the OpenSSL library that libcurl
+    /// uses.
     var canCheck: Bool { findsOpenSSL && TrustedCertificates.areSupported }
 }
 
 /// A client certificate and its key.
 package struct ClientIdentity: Hashable, Sendable {
-    /// PEM, or PKCS #12 with the key in it.
+    /// The path of a PEM file, or of a PKCS #12 file that includes the key.
     package var certificate: String
     package var isPKCS12: Bool
-    /// PEM; `nil` if it is in the same file as the certificate.
+    /// The path of a PEM file; `nil` if the certificate's file contains the key.
     package var key: String?
     package var password: String?
 
@@ -54,12 +55,13 @@ package struct ClientIdentity: Hashable, Sendable {
     }
 }
 
-/// The pins of a host, or of the hosts below a domain, in addition to the usual checks.
+/// The pins of a host or of the subdomains of a domain. They apply in addition to the usual checks.
 package struct HostPins: Hashable, Sendable {
-    /// One must match the server's own key: base64 of the SHA-256 of its SubjectPublicKeyInfo.
-    /// Empty: any key.
+    /// The allowed server keys: base64 of the SHA-256 of the SubjectPublicKeyInfo. Empty allows any
+    /// key.
     package var keys: [String] = []
-    /// Concatenated DER certificates; the chain must lead to one of them. Empty: any.
+    /// The allowed trust anchors: concatenated DER certificates, one of which must end the chain.
+    /// Empty allows any.
     package var anchors: [UInt8] = []
     /// The expiry time of the pins, in seconds since 1970.
     package var expires: Int64?
@@ -70,7 +72,7 @@ package struct HostPins: Hashable, Sendable {
 /// Pins by host name. The most specific name applies.
 package struct PinTable: Hashable, Sendable {
     private var exact: [String: HostPins] = [:]
-    /// By parent domain; "" matches every host.
+    /// Pins by parent domain; "" matches every host.
     private var below: [String: HostPins] = [:]
 
     package init() {}
@@ -96,7 +98,7 @@ package struct PinTable: Hashable, Sendable {
     /// Returns the pins of an origin's host.
     package func pins(of host: String) -> HostPins? {
         if isEmpty { return nil }
-        // A name without an ASCII form in libcurl has no address either.
+        // A name that has no ASCII form cannot be looked up either.
         let host = HTTPURL.hostName(host) ?? host
         if let pins = exact[host] { return pins }
         var rest = Substring(host)
@@ -109,8 +111,8 @@ package struct PinTable: Hashable, Sendable {
 }
 
 extension HTTPURL {
-    /// Returns a host as it is resolved and compared: in lower-case ASCII, IPv6 in brackets,
-    /// without a trailing dot; `nil` if it is not a host name.
+    /// Returns the normalized form of a host for lookup and comparison: lower-case ASCII, IPv6 in
+    /// brackets, no trailing dot. `nil` if it is not a host name.
     package static func hostName(_ text: String) -> String? {
         let bytes = text.utf8
         let isBracketed = bytes.first == UInt8(ascii: "[")

@@ -12,7 +12,8 @@ final class TrustedHost {
         var error: Int32
         /// OpenSSL's message for the error.
         var text: String
-        /// The subject of the certificate at fault, or else of the server's.
+        /// The subject of the certificate that caused the error, or else of the server's
+        /// certificate.
         var subject: String
         var issuer: String
         var leafSubject: String
@@ -55,12 +56,12 @@ final class TrustedHost {
         anchors?.deallocate()
     }
 
-    /// Whether its pins have expired.
+    /// Whether the host's pins have expired.
     var isExpired: Bool {
         pins?.expires.map { loop.clock.wallSeconds() >= Double($0) } ?? false
     }
 
-    /// Whether its pins are enforced.
+    /// Whether the host's pins are enforced.
     var pinsCount: Bool {
         pins != nil && !loop.configuration.trust.onlyReportsPins && !isExpired
     }
@@ -122,7 +123,7 @@ final class TrustedHost {
         loop.report("\(text); pins only report, so it goes on")
     }
 
-    /// Describes the difference between the server and its pins.
+    /// A message that describes how the server differs from its pins.
     var mismatch: String {
         let of = peer.map { " of \"\($0.leafSubject)\"" } ?? ""
         guard peer?.isUnpinned != true else {
