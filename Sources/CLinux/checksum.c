@@ -1,4 +1,4 @@
-/* Wherry: CRC-32C with the processor's instruction; see clinux.h. */
+/* Wherry: CRC-32C with the processor instruction; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clinux.h"
 

@@ -15,15 +15,16 @@
 
 enum {
   NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
-  /* The handler gives up on a library call that takes longer. A client that the program's own exit
-   * handler frees may wait 30 ms more (CurlLoop.exitPatience): together less than 100 ms. */
+  /* The maximum time that the exit handler waits for library calls. A client freed by the program's
+   * own exit handler may wait 30 ms more (CurlLoop.exitPatience), which is less than 100 ms in
+   * total. */
   PATIENCE_MS = 50,
   STEP_NS = 50000,
-  JOIN_STEP_NS = 20000000 /* how often a join checks whether the process is exiting */
+  JOIN_STEP_NS = 20000000 /* the interval at which a join checks whether the process is exiting */
 };
 
 static atomic_int has_begun;
-/* The handler has stopped waiting. */
+/* Whether the exit handler has stopped waiting. */
 static atomic_int is_over;
 /* The thread that runs the exit handlers. */
 static atomic_uintptr_t leaver;
@@ -33,7 +34,7 @@ static __thread int own_depth;
 /* The number of threads between attach and detach. */
 static atomic_int attached;
 static __thread int own_attached;
-/* Library threads keep OpenSSL's data until they end, and do not end while the process exits. */
+/* Library threads keep their OpenSSL data until they end, and do not end while the process exits. */
 static __thread int is_library_thread;
 /* OPENSSL_thread_stop of libcurl's OpenSSL, and of a second copy if digests use one. */
 static _Atomic(uintptr_t) stops[2];
@@ -63,8 +64,8 @@ void clinux_exit_block(int only_if_over) {
 
 int clinux_exit_has_begun(void) { return atomic_load(&has_begun); }
 
-/* Counts the calling thread in, unless the process is exiting. A nested call always succeeds: the
- * exit handler already waits for its thread. */
+/* Counts the calling thread, unless the process is exiting. A nested call always succeeds, because
+ * the exit handler already waits for the thread. */
 static int count_in(atomic_int *threads, int *own) {
   atomic_fetch_add(threads, 1);
   if (*own == 0 && atomic_load(&has_begun)) {
@@ -77,8 +78,8 @@ static int count_in(atomic_int *threads, int *own) {
 
 int clinux_exit_enter(void) { return count_in(&inside, &own_depth); }
 
-/* Frees OpenSSL's data of the calling thread. OpenSSL's own destructor would free it when the thread
- * ends, and crashes if OpenSSL's exit handler runs at the same time. */
+/* Frees the OpenSSL data of the calling thread. OpenSSL's own destructor would free the data when
+ * the thread ends, and crash if OpenSSL's exit handler runs at the same time. */
 static void stop_thread(void) {
   if (atomic_load(&is_over)) clinux_exit_block(0);
   for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
@@ -156,7 +157,7 @@ static void begin(void) {
   errno = error;
 }
 
-/* The child lacks the other threads, and the descriptor belongs to the parent. */
+/* After fork: the child lacks the other threads, and the descriptor belongs to the parent. */
 static void forget(void) {
   atomic_store(&inside, own_depth);
   atomic_store(&attached, own_attached);
@@ -169,8 +170,8 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, forget); }
 
 void clinux_exit_watch(void) {
   pthread_once(&once, watch_forks);
-  /* Handlers run in reverse order, so this one runs before those registered so far. Without it
-   * the process exits as if the library were not loaded. */
+  /* Handlers run in reverse order, so this handler runs before those registered earlier. If the
+   * registration fails, the process exits as if the library were not loaded. */
   if (atexit(begin) != 0) return;
 }
 

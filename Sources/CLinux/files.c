@@ -1,4 +1,4 @@
-/* Wherry: files; see clinux.h. */
+/* Wherry: file functions; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"

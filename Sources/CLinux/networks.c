@@ -1,4 +1,4 @@
-/* Wherry: network interfaces and routes of the kernel; see clinux.h. */
+/* Wherry: network interfaces and routes; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"
@@ -13,7 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Fits the largest message of a dump, as the kernel documentation recommends. */
+/* The buffer size recommended by the kernel documentation; fits the largest dump message. */
 enum { BUFFER_BYTES = 32768 };
 
 static int join(int socket, int group) {
@@ -82,8 +82,8 @@ static void add_attribute(request *request, unsigned short type, const void *dat
 /* Handles one message of a reply. */
 typedef void (*taker)(const struct nlmsghdr *message, void *context);
 
-/* Sends a request and reads the reply, which arrives at once. 0 or an errno; EINTR if a dump was
- * inconsistent. */
+/* Sends a request and reads the reply, which arrives at once. Returns 0 or an errno; EINTR if a
+ * dump was inconsistent. */
 static int ask(request *request, taker take, void *context) {
   int link = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (link < 0) return errno;
@@ -227,7 +227,7 @@ int clinux_route_to(const uint8_t *address, int32_t size, int32_t scope, clinux_
                          .nlmsg_type = RTM_GETROUTE}};
   request.body.route.rtm_family = size == 4 ? AF_INET : AF_INET6;
   request.body.route.rtm_dst_len = (unsigned char)(size * 8);
-  /* The structures have different lengths: attributes start after this one. */
+  /* The structures have different lengths. Attributes start after the one in use. */
   add_attribute(&request, RTA_DST, address, (size_t)size);
   if (scope > 0) add_attribute(&request, RTA_OIF, &scope, sizeof scope);
   memset(out, 0, sizeof *out);

@@ -1,4 +1,4 @@
-/* Wherry: peer verification with libcurl's OpenSSL. */
+/* Wherry: peer verification with libcurl's OpenSSL; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "clinux.h"
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The functions of the OpenSSL that libcurl is linked with: no other copy may use its objects.
- * Declared here because the packages we depend on do not guarantee its headers. */
+/* The functions of the OpenSSL that libcurl is linked with. Functions of another copy must not use
+ * its objects. Declared here because the packages we depend on do not guarantee the headers. */
 #define FUNCTIONS(X)                                                                       \
   X(void, SSL_CTX_set_cert_verify_callback, (void *, int (*)(void *, void *), void *))     \
   X(int, SSL_CTX_get_security_level, (const void *))                                       \
@@ -71,8 +71,8 @@ static int is_ready;
 /* The ex_data index of a context's watch; -1 if unavailable. */
 static int watch_index = -1;
 
-/* A dlopen handle of libcurl: a lookup finds the OpenSSL that libcurl is linked with, and no
- * other copy in the process. NULL if there is none. */
+/* Returns a dlopen handle of libcurl, or NULL. A lookup in it finds the OpenSSL that libcurl is
+ * linked with, and no other copy in the process. */
 static void *libcurl(void) {
   void *curl = dlsym(RTLD_DEFAULT, "curl_easy_init");
   Dl_info info;
@@ -101,7 +101,7 @@ int clinux_peer_is_available(void) {
   return is_ready;
 }
 
-/* Whether the chain leads to one of the watch's anchors, by all rules except names. */
+/* Returns whether the chain leads to one of the watch's anchors. Checks everything but names. */
 static int is_anchored(void *context, const clinux_peer_watch *watch) {
   int is_good = 0;
   void *store = ssl.X509_STORE_new();
@@ -128,13 +128,13 @@ static int is_anchored(void *context, const clinux_peer_watch *watch) {
   }
   ssl.X509_STORE_CTX_free(other);
   ssl.X509_STORE_free(store);
-  /* Errors that the lookup left in the queue would be reported for the next connection. */
+  /* Errors left in the queue would be reported for the next connection. */
   ssl.ERR_clear_error();
   return is_good;
 }
 
-/* Whether the certificate has a host name or an address in its subjectAltName. Without one libcurl
- * would compare the common name, which RFC 9525 forbids. */
+/* Returns whether the certificate has a host name or an address in its subjectAltName. Otherwise,
+ * libcurl would compare the common name, which RFC 9525 forbids. */
 static int names_a_host(const void *certificate) {
   void *names = ssl.X509_get_ext_d2i(certificate, SUBJECT_ALT_NAME, NULL, NULL);
   int is_found = 0, count = names == NULL ? 0 : ssl.OPENSSL_sk_num(names);
@@ -154,7 +154,7 @@ static void name(char *text, void *certificate, void *(*get)(const void *)) {
   if (of != NULL) ssl.X509_NAME_oneline(of, text, CLINUX_PEER_NAME);
 }
 
-/* OpenSSL calls it instead of its default verification, once for each full handshake. */
+/* Called by OpenSSL instead of its default verification, once per full handshake. */
 static int verify(void *context, void *argument) {
   const clinux_peer_watch *watch = argument;
   clinux_peer peer;
@@ -196,8 +196,8 @@ static int verify(void *context, void *argument) {
   return is_good;
 }
 
-/* Called by OpenSSL as a connection proceeds. libcurl reads a close_notify and an end of the
- * connection without one as the same end of a body. */
+/* Called by OpenSSL on state changes of a connection. libcurl does not distinguish close_notify
+ * from a dropped connection at the end of a body. */
 static void inform(const void *connection, int where, int value) {
   const clinux_peer_watch *watch =
       ssl.SSL_CTX_get_ex_data(ssl.SSL_get_SSL_CTX(connection), watch_index);

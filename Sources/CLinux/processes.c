@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Returns the first error. */
+/* Adds the actions for the new process. Returns the first error. */
 static int file_actions(posix_spawn_file_actions_t *actions, int ready) {
   int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
   if (error == 0) error = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
@@ -43,7 +43,7 @@ static int attributes(posix_spawnattr_t *attributes) {
 
 int clinux_spawn_detached(const char *path, char *const *arguments, char *const *environment,
     int ready, int32_t *out_process) {
-  /* Moves it away from the descriptors that are set up first. */
+  /* Move the descriptor away from those that the file actions set up first. */
   int safe = -1;
   if (ready >= 0) {
     safe = fcntl(ready, F_DUPFD_CLOEXEC, 10);
@@ -106,7 +106,7 @@ int clinux_listen(const char *path) {
   int descriptor = make_socket();
   if (descriptor < 0) return -1;
   if (error != 0) return failed(descriptor, error);
-  /* The file inherits the mode of the socket. */
+  /* The socket file inherits the mode of the socket. */
   if (fchmod(descriptor, 0600) != 0 ||
       bind(descriptor, (const struct sockaddr *)&name, sizeof name) != 0 ||
       listen(descriptor, 64) != 0)
@@ -158,7 +158,7 @@ int64_t clinux_receive(int descriptor, void *bytes, uint64_t count) {
 }
 
 int clinux_end_signals(void) {
-  /* The failing call reports a closed peer (EPIPE) and a size limit (EFBIG). */
+  /* Failing calls report a closed peer (EPIPE) and a size limit (EFBIG) instead. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   sigset_t set;
@@ -182,7 +182,7 @@ int clinux_own_file(char *buffer, uint64_t capacity) {
   Dl_info info;
   struct link_map *map = NULL;
   if (capacity < PATH_MAX) return ENAMETOOLONG;
-  /* dladdr reports a program as argv[0]; /proc has the real path. */
+  /* For a program, dladdr reports argv[0]; /proc has the real path. */
   int found = dladdr1((void *)clinux_own_file, &info, (void **)&map, RTLD_DL_LINKMAP);
   const char *name = found != 0 && map != NULL && map->l_name[0] != 0 ? map->l_name
                                                                        : "/proc/self/exe";

@@ -14,12 +14,12 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     @inlinable package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// Returns the instant `nanoseconds` later; saturates.
+    /// Returns the instant that is `nanoseconds` later. Saturates.
     @inlinable package func advanced(by nanoseconds: Int64) -> Instant {
         Instant(nanoseconds: self.nanoseconds.addingSaturating(nanoseconds))
     }
 
-    /// Nanoseconds from `earlier` to this instant; negative if it is later.
+    /// Returns the nanoseconds from `earlier` to this instant; negative if `earlier` is later.
     @inlinable package func since(_ earlier: Instant) -> Int64 {
         nanoseconds.subtractingReportingOverflow(earlier.nanoseconds).partialValue
     }
@@ -131,7 +131,7 @@ package final class ManualClock: Clock {
                 state.now = SystemClock.shared.now()
                 state.wall = SystemClock.shared.wallSeconds()
             }
-            // Stops short of `never`, which must not become due.
+            // `never` must not become due, so stop just before it.
             let last = Instant(nanoseconds: Instant.never.nanoseconds - 1)
             state.now = min(state.now.advanced(by: max(0, nanoseconds)), last)
             state.wall += Double(max(0, nanoseconds)) / 1e9

@@ -9,11 +9,11 @@ import Glibc
 /// gzip output is one member (RFC 1952) without a name and a time. deflate output is the zlib
 /// format (RFC 1950), as in HTTP. Equal input pieces produce equal output.
 package final class Deflater {
-    /// The event after a piece of input.
+    /// What follows a piece of input.
     package enum Flush: Sendable {
-        /// More input; output may be held back.
+        /// More input follows; the compressor may hold back output.
         case more
-        /// A pause; the receiver can decode everything so far.
+        /// A pause: the receiver must be able to decode all input so far.
         case wait
         /// The end of the body.
         case end
@@ -29,7 +29,7 @@ package final class Deflater {
 
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// Allocates about 256 KiB of state; `nil` if out of memory.
+    /// Allocates about 256 KiB of state. `nil` if out of memory.
     package init?(_ coding: Inflater.Coding) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -65,7 +65,7 @@ package final class Deflater {
                 }
                 switch result {
                 case Z_STREAM_END: return true
-                // zlib has written everything if it left room.
+                // If zlib left space in the output buffer, it has written everything.
                 case Z_OK, Z_BUF_ERROR:
                     if stream.pointee.avail_out > 0 { return flush != .end }
                 default: return false

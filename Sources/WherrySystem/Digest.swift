@@ -4,8 +4,8 @@
 /// The digest algorithms for checksums and identifiers.
 package enum DigestAlgorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha512
-    /// SHA-512/256 (FIPS 180-4, section 5.3.6.2): 256 bits of a SHA-512 with another initial value. Only
-    /// Digest authentication uses it.
+    /// SHA-512/256 (FIPS 180-4, section 5.3.6.2): SHA-512 truncated to 256 bits, with a different
+    /// initial value. Used only by Digest authentication.
     case sha512_256 = "sha512-256"
 
     /// Parses a case-insensitive name, with or without a dash after "sha"; `nil` if unknown.

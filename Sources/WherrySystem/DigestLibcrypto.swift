@@ -55,7 +55,7 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
         var algorithms: [DigestAlgorithm: OpaquePointer] = [:]
         ProcessExit.guarding(library) {
             for algorithm in DigestAlgorithm.allCases {
-                // A library in FIPS mode has no MD5. The Swift implementation is used then.
+                // A library in FIPS mode has no MD5; the Swift implementation is then used.
                 algorithms[algorithm] = fetch(nil, algorithm.rawValue, nil)
             }
         }
@@ -67,8 +67,8 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
 
 /// A digest computed by libcrypto.
 struct LibcryptoDigest: DigestEngine {
-    /// An EVP_MD_CTX. `update` copies it first if another value shares it, so no context is shared
-    /// between threads while it changes.
+    /// An EVP_MD_CTX. `update` copies a shared context first, so that a context used by several
+    /// threads never changes.
     private final class Context: @unchecked Sendable {
         let library: Libcrypto
         let pointer: OpaquePointer

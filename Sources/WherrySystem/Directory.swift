@@ -4,14 +4,14 @@
 internal import CLinux
 import Glibc
 
-/// An open directory. Calls resolve names relative to it, so renaming or replacing its path has no
-/// effect. Names are single path components.
+/// An open directory. Calls resolve names relative to the open directory, even if its path is
+/// renamed or replaced. Names are single path components.
 package final class Directory: Sendable {
     package let file: File
     /// The path that opened the directory, for messages and results.
     package var path: String { file.path }
 
-    /// The current path of the directory; `nil` if the system cannot tell.
+    /// The current path of the directory; `nil` if the system cannot determine it.
     package var presentPath: String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/fd/\(file.descriptor)", &buffer, buffer.count)
@@ -20,8 +20,8 @@ package final class Directory: Sendable {
 
     private init(_ file: File) { self.file = file }
 
-    /// The same path without a descriptor, for messages and for opening it again. Calls fail with
-    /// `EBADF`.
+    /// A directory object with the same path but without a descriptor, for messages and reopening.
+    /// Calls fail with `EBADF`.
     package var closed: Directory { Directory(file.closed) }
     package var isOpen: Bool { file.descriptor >= 0 }
 
@@ -72,8 +72,8 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Splits a path at its last slash: "/a/b" is ("/a", "b"), "b" is (".", "b"), "/" is ("/", "").
-    /// Ignores trailing slashes.
+    /// Splits a path at its last slash: "/a/b" becomes ("/a", "b"), "b" becomes (".", "b"), "/"
+    /// becomes ("/", ""). Ignores trailing slashes.
     package static func split(_ path: String) -> (parent: String, name: String) {
         let slash = UInt8(ascii: "/")
         var bytes = Array(path.utf8)
@@ -97,15 +97,15 @@ package final class Directory: Sendable {
         return base == "/" ? "/" + path : base + "/" + path
     }
 
-    /// Returns the path of a name in this directory.
+    /// Returns the path of an entry of this directory.
     package func path(of name: String) -> String {
         path.utf8.last == UInt8(ascii: "/") ? path + name : path + "/" + name
     }
 
     // MARK: Names
 
-    /// Returns the status of a name, of a symbolic link itself unless `following`; `nil` if the
-    /// name does not exist.
+    /// Returns the status of a name; `nil` if the name does not exist. For a symbolic link, returns
+    /// the status of the link itself, unless `following` is set.
     package func status(of name: String, following: Bool = false) throws(SystemError)
         -> FileStatus?
     {
@@ -169,8 +169,8 @@ package final class Directory: Sendable {
 
     /// Returns the names in the directory, unsorted, without "." and "..".
     package func names() throws(SystemError) -> [String] {
-        // fdopendir takes ownership of its descriptor, and duplicates share a position. So open a
-        // new one.
+        // fdopendir takes ownership of its descriptor, and duplicated descriptors share a position.
+        // So open a separate one.
         let own = try File.open(".", [.read, .directory], in: self)
         let copy = fcntl(own.descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw .last("list", path: path) }
@@ -210,8 +210,8 @@ package final class Directory: Sendable {
         return overflow ? Int64.max : Int64(clamping: bytes)
     }
 
-    /// Checks that this user can create files here: EROFS on a read-only mount, EACCES without
-    /// permission.
+    /// Checks that this user can create files in the directory. Throws EROFS for a read-only mount,
+    /// EACCES without permission.
     package func checkWritable() throws(SystemError) {
         guard faccessat(file.descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
             throw SystemError(errno, "write in", path: file.path)

@@ -4,7 +4,8 @@
 internal import CLinux
 import Glibc
 
-/// A Linux eventfd: readable from `signal()` until the next `clear()`. Close-on-exec, non-blocking.
+/// A Linux eventfd: readable after `signal()` until the next `clear()`. Close-on-exec,
+/// non-blocking.
 package final class EventFD: Sendable {
     package let descriptor: Int32
 
@@ -25,7 +26,7 @@ package final class EventFD: Sendable {
         while read(descriptor, &count, 8) < 0 && errno == EINTR {}
     }
 
-    /// Waits in real time until it is readable. Returns `false` on timeout.
+    /// Waits in real time until the eventfd is readable. Returns `false` on timeout.
     package func wait(milliseconds: Int32) -> Bool {
         var interest = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&interest, 1, milliseconds) > 0

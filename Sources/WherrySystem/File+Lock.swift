@@ -1,4 +1,4 @@
-// Wherry: file locks that end with their process.
+// Wherry: file locks that are released when their process ends.
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLinux
@@ -21,7 +21,7 @@ extension File {
         return true
     }
 
-    /// Returns whether another opening of the file holds a lock. Takes none.
+    /// Returns whether another opening of the file holds a lock. Does not take a lock.
     package func isLockedElsewhere() throws(SystemError) -> Bool {
         var isLocked: Int32 = 0
         let failure = clinux_is_locked(descriptor, &isLocked)

@@ -7,9 +7,9 @@ import Synchronization
 
 /// An open file. Closed with the last reference.
 ///
-/// Every call takes an offset, so there is no shared position, and any thread may use the file.
-/// Interrupted calls are repeated and short ones continued. A path with a NUL byte fails with
-/// `EINVAL` instead of naming another file.
+/// Every call takes an offset, so the file has no shared position, and any thread may use it.
+/// Interrupted calls are repeated, and short reads and writes are continued. A path with a NUL byte
+/// fails with `EINVAL`, because the kernel would see another path.
 package final class File: Sendable {
     /// Options for opening a file. `O_CLOEXEC` is always set. A symbolic link as the last component
     /// is followed only with `.following`. Opening a FIFO never blocks.
@@ -57,12 +57,12 @@ package final class File: Sendable {
         self.path = path
     }
 
-    /// Whether this object took a lock.
+    /// Whether this object has taken a lock.
     let holdsLock = Atomic(false)
 
     deinit {
-        // A child between fork and exec has a copy of the descriptor, which would keep the lock for
-        // that time.
+        // A child process between fork and exec has a copy of the descriptor, which would keep the
+        // lock until the exec.
         if holdsLock.load(ordering: .relaxed) { _ = clinux_unlock(descriptor) }
         if descriptor >= 0 { close(descriptor) }
     }
@@ -87,17 +87,18 @@ package final class File: Sendable {
         }
     }
 
-    /// Returns whether the kernel sees a path unchanged: not empty, no NUL.
+    /// Returns whether the kernel sees the path unchanged: it is not empty and contains no NUL.
     static func isWhole(_ path: String) -> Bool {
         !path.isEmpty && !path.utf8.contains(0)
     }
 
-    /// The same path without a descriptor. Calls fail with `EBADF`.
+    /// A file object with the same path but without a descriptor. Calls fail with `EBADF`.
     package var closed: File { File(adopting: -1, path: path) }
 
     // MARK: Bytes
 
-    /// Writes all bytes at the offset. After a failure an unknown part of them is on disk.
+    /// Writes all bytes at the offset. After a failure, an unknown part of them may have been
+    /// written.
     @inline(__always)
     package func write(_ bytes: RawSpan, at offset: Int64) throws(SystemError) {
         let failure = bytes.withUnsafeBytes { writeAll($0, at: offset) }
@@ -140,8 +141,8 @@ package final class File: Sendable {
 
     /// Reads from the page cache without waiting for the disk.
     ///
-    /// - Returns: The number of bytes that were available. 0 if none were, at the end of the file,
-    ///   and on file systems that cannot tell.
+    /// - Returns: The number of bytes read. 0 if nothing was cached, at the end of the file, and on
+    ///   file systems without support for this.
     package func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         let count = clinux_read_now(descriptor, base, UInt64(buffer.count), offset)
@@ -171,10 +172,10 @@ package final class File: Sendable {
         return done
     }
 
-    /// Fills the array from the offset and returns the number of bytes: fewer than its size only at
-    /// the end of the file. The rest of the array is unchanged.
+    /// Fills the array from the offset and returns the number of bytes read, which is less than the
+    /// array's size only at the end of the file. The rest of the array is unchanged.
     package func read(into buffer: inout [UInt8], at offset: Int64) throws(SystemError) -> Int {
-        // withUnsafeMutableBytes rethrows untyped errors: hence the Result.
+        // withUnsafeMutableBytes rethrows untyped errors, so use a Result.
         let result = buffer.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
             do throws(SystemError) {
                 return .success(try read(into: bytes, at: offset))
@@ -193,8 +194,8 @@ package final class File: Sendable {
         return bytes
     }
 
-    /// Reads from the beginning to the end, or as many bytes as are allowed. Reads pipes too, and waits
-    /// for their bytes.
+    /// Reads from the beginning to the end, but at most `limit` bytes. Also reads pipes, waiting
+    /// for their data.
     package func readToEnd(atMost limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65_536)
@@ -227,8 +228,8 @@ package final class File: Sendable {
 
     /// Reserves blocks for a range without changing the length.
     ///
-    /// - Returns: `false` if the file system does not support it. Later writes may run out of space
-    ///   then.
+    /// - Returns: `false` if the file system does not support it. Later writes may then run out of
+    ///   space.
     @discardableResult
     package func reserve(from offset: Int64, count: Int64) throws(SystemError) -> Bool {
         guard count > 0 else { return true }
@@ -274,7 +275,7 @@ package final class File: Sendable {
 
     // MARK: Metadata
 
-    /// Returns type, owner, size and times.
+    /// Returns the type, owner, size and times of the file.
     package func status() throws(SystemError) -> FileStatus {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last("examine", path: path) }
@@ -296,7 +297,7 @@ package final class File: Sendable {
 }
 
 extension File {
-    /// Checks that a file can be opened for reading; the error says why not.
+    /// Checks that a file can be opened for reading. The error says why it cannot.
     package static func checkReadable(_ path: String) throws(SystemError) {
         _ = try open(path, [.read, .following])
     }

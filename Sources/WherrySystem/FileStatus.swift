@@ -10,7 +10,7 @@ package struct FileStatus: Equatable, Sendable {
     package let kind: Kind
     package let device: UInt64
     package let inode: UInt64
-    /// The number of hard links; 0 once it is unlinked.
+    /// The number of hard links; 0 once the file is unlinked.
     package let links: UInt64
     package let owner: UInt32
     /// The twelve permission bits.

@@ -14,7 +14,7 @@ package enum FileSystem: Sendable {
     /// Any other, such as FUSE.
     case other
 
-    /// - Parameter magic: The type number from statfs(2).
+    /// - Parameter magic: The file system type from statfs(2).
     package init(magic: UInt64) {
         self =
             switch magic {

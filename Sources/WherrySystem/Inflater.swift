@@ -23,7 +23,8 @@ package enum InflateError: Error, Hashable, Sendable {
     }
 }
 
-/// A 64 KiB output buffer. Decoders on one thread may share it: it holds nothing between calls.
+/// A 64 KiB output buffer. Decoders on one thread may share it, because it holds no data between
+/// calls.
 package final class InflateBuffer {
     package static let capacity = 64 << 10
     fileprivate let memory = UnsafeMutableRawPointer.allocate(
@@ -36,8 +37,8 @@ package final class InflateBuffer {
 
 /// A decompressor for one body. Use it from one thread at a time.
 ///
-/// - gzip (RFC 1952): one or more members. Bytes after a member that start no other member, mostly
-///   padding, are ignored and counted.
+/// - gzip (RFC 1952): one or more members. Bytes after a member that do not start another member,
+///   usually padding, are ignored and counted.
 /// - deflate: the zlib format (RFC 1950), which HTTP means by that name, or raw deflate data (RFC
 ///   1951), which some servers send. The first two bytes decide, as in browsers.
 package final class Inflater {
@@ -62,7 +63,7 @@ package final class Inflater {
         /// Holds the first byte of deflate data; the second one decides the format. Next:
         /// `started`.
         case held(UInt8)
-        /// Inside a member or the only data. Next: `between`, `over` or `failed`.
+        /// Inside a member or the deflate data. Next: `between`, `over` or `failed`.
         case started
         /// After a gzip member; 0x1F may start another. Next: `started` or `over`.
         case between(isHalfway: Bool)
@@ -213,7 +214,7 @@ package final class Inflater {
         phase = .started
     }
 
-    /// Feeds the byte that was held back; one byte never completes anything.
+    /// Decodes the byte that was held back. One byte never completes anything.
     private func decode(
         held byte: UInt8, _ sink: (UnsafeRawBufferPointer) -> Bool
     ) throws(InflateError) -> Bool {
@@ -266,7 +267,7 @@ package final class Inflater {
             switch result {
             case Z_STREAM_END: return (input.count - used, true)
             case Z_OK, Z_BUF_ERROR:
-                // A full buffer may hide more output; otherwise zlib waits for input.
+                // If the buffer is full, there may be more output. Otherwise, zlib waits for input.
                 if used == input.count, made < InflateBuffer.capacity { return (0, true) }
                 if taken == 0, made == 0 { throw .corrupt("it does not go on") }
             case Z_NEED_DICT: throw .corrupt("it needs a dictionary")

@@ -6,8 +6,8 @@ import Glibc
 
 /// A Unix stream socket with a name in a directory. Non-blocking; closed with the last reference.
 ///
-/// The name is resolved through the open directory (`/proc/self/fd`), so the path may be long or
-/// replaced. Use it from one thread at a time.
+/// The name is resolved through the open directory (`/proc/self/fd`), so the directory's path may
+/// be long or may have been replaced. Use the socket from one thread at a time.
 package final class LocalSocket: Sendable {
     private let file: File
     package var descriptor: Int32 { file.descriptor }
@@ -20,8 +20,8 @@ package final class LocalSocket: Sendable {
         "/proc/self/fd/\(directory.file.descriptor)/\(name)"
     }
 
-    /// Listens under a name with mode 0600, and replaces an existing file. The caller must be the
-    /// only one that listens there.
+    /// Listens under a name with mode 0600. Replaces an existing file, so the caller must be the
+    /// only process that listens there.
     package static func listen(_ name: String, in directory: Directory) throws(SystemError)
         -> LocalSocket
     {
@@ -133,7 +133,7 @@ package enum Poll {
                 events: Int16((item.wantsRead ? POLLIN : 0) | (item.wantsWrite ? POLLOUT : 0)),
                 revents: 0)
         }
-        // Rounded up, so that a deadline has passed when the wait ends.
+        // Rounded up, so that the deadline has passed when the wait ends.
         let milliseconds = nanoseconds.map { max(0, $0).addingSaturating(999_999) / 1_000_000 }
         let timeout = milliseconds.map { Int32(clamping: $0) } ?? -1
         let count = poll(&interests, nfds_t(interests.count), timeout)

@@ -62,7 +62,7 @@ public struct Lock<State>: ~Copyable, @unchecked Sendable {  // guarded by the m
     }
 }
 
-/// A lock with a condition variable: threads wait in it for a change of the state.
+/// A lock with a condition variable, on which threads wait for a change of the state.
 public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -109,11 +109,11 @@ public final class Monitor<State>: @unchecked Sendable {  // guarded by `mutex`
         return body(&state)
     }
 
-    /// Wakes all waiting threads; allowed with the lock held.
+    /// Wakes all waiting threads. May be called with the lock held.
     @inlinable
     public func notify() { pthread_cond_broadcast(condition) }
 
-    /// Wakes one waiting thread, for states in which any thread will do.
+    /// Wakes one waiting thread, if it does not matter which one.
     package func notifyOne() { pthread_cond_signal(condition) }
 
     /// Waits until `body` returns a value and returns that value; `nil` on timeout.

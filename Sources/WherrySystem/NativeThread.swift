@@ -7,8 +7,8 @@ import Synchronization
 
 /// A thread that blocks asynchronous signals, so that the program's handlers run on its own threads.
 ///
-/// Signals that a thread's own instruction raises stay unblocked: the kernel ends a process that
-/// blocks such a signal, and the program's handler for crash reports would not run.
+/// Signals raised by a thread's own instructions stay unblocked. The kernel kills a process that
+/// blocks such a signal, and the program's crash handler would not run.
 package final class NativeThread: @unchecked Sendable {  // `handle` is written once, in init
     private var handle = pthread_t()
 

@@ -21,8 +21,8 @@ package struct NetworkAddress: Hashable, Sendable {
         self = found
     }
 
-    /// Resolves a host, in the system's order of preference. Blocks as long as its name servers
-    /// need.
+    /// Resolves a host, in the system's order of preference. Blocks until its name servers respond
+    /// or time out.
     ///
     /// - Returns: `nil` if the host has no address or no name server responds.
     package static func all(of host: String) -> [NetworkAddress]? {

@@ -134,7 +134,7 @@ package struct LinkRules: Sendable {
         if Self.begins(link.name, ["wlan", "wlp", "wlx", "wlo", "wls", "ath", "wifi"]) {
             return .wifi
         }
-        // Point-to-point over a serial line is a modem; PPP over Ethernet needs a rule.
+        // A point-to-point serial link is a modem; PPP over Ethernet needs a rule.
         return link.hardware == 512 ? .wwan : .wired
     }
 

@@ -10,7 +10,7 @@ package struct NetworkRoute: Hashable, Sendable {
     package var link: Int32
     /// Whether the address belongs to this machine.
     package var isLocal = false
-    /// Whether the kernel would use the interface although its other end is not connected.
+    /// Whether the kernel would use the interface although it has no carrier.
     package var isDown = false
     /// Whether the machine has a source address for this route.
     package var hasSource = true
@@ -22,7 +22,8 @@ package struct NetworkRoute: Hashable, Sendable {
         self.hasSource = hasSource
     }
 
-    /// Queries the kernel without sending anything; `nil` if there is no route.
+    /// Returns the kernel's route to an address, without sending anything; `nil` if no route
+    /// exists.
     package static func to(_ address: NetworkAddress) -> NetworkRoute? {
         var route = clinux_route()
         let failure = clinux_route_to(
@@ -71,7 +72,7 @@ package final class NetworkWatcher: NetworkSource {
 }
 
 extension EventFD {
-    /// Waits in real time until its own descriptor or `other` is readable.
+    /// Waits in real time until the eventfd or `other` is readable.
     ///
     /// - Parameter milliseconds: The timeout; -1 waits forever.
     /// - Returns: Which descriptors are readable; neither on timeout. An `other` that cannot be

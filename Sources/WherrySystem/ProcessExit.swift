@@ -22,7 +22,7 @@ package enum ProcessExit {
         return watched(initialize)
     }
 
-    /// As above, for a library loaded by `dlopen`.
+    /// Like ``guarding(_:)``, for a library loaded by `dlopen`.
     @discardableResult
     package static func guarding<Result>(
         _ library: UnsafeMutableRawPointer, _ initialize: () -> Result
@@ -52,21 +52,21 @@ package enum ProcessExit {
         return body()
     }
 
-    /// Keeps memory of libcurl reachable that an exiting process can no longer free, so that
-    /// LeakSanitizer does not report it.
+    /// Keeps libcurl memory reachable that can no longer be freed because the process is exiting,
+    /// so that LeakSanitizer does not report it.
     package static func keep(_ memory: UnsafeRawPointer) { clinux_exit_keep(memory) }
 
     /// Runs `body`, which calls `pass` many times on a program thread. Frees the thread's OpenSSL
-    /// data once at the end. Also runs `body` if the process is exiting: `pass` does nothing then.
+    /// data once at the end. If the process is exiting, `body` still runs, but `pass` does nothing.
     package static func attached<Result>(_ body: () -> Result) -> Result {
         let isAttached = clinux_exit_attach() != 0
         defer { if isAttached { clinux_exit_detach() } }
         return body()
     }
 
-    /// Runs `body` like `pass`, for work that must not be skipped: if the process is exiting,
-    /// blocks the calling thread until the process is gone. The thread that runs the exit handlers
-    /// never blocks.
+    /// Runs `body` like `pass`, for work that must not be skipped. If the process is exiting,
+    /// blocks the calling thread until the process has ended. The thread that runs the exit
+    /// handlers never blocks.
     @inline(__always)
     package static func require<Result>(_ body: () -> Result) -> Result {
         guard clinux_exit_enter() != 0 else {
@@ -77,8 +77,8 @@ package enum ProcessExit {
         return body()
     }
 
-    /// Blocks a thread that stayed in `pass` longer than the exit handler waited: the state it
-    /// would return to may be gone.
+    /// Blocks a thread that stayed in `pass` longer than the exit handler waited, because the state
+    /// that the thread would return to may be freed.
     package static func blockIfOver() {
         guard clinux_exit_has_begun() != 0 else { return }
         clinux_exit_block(1)

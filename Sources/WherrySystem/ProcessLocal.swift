@@ -1,4 +1,4 @@
-// Wherry: one object per process, also after fork.
+// Wherry: one object per process, separate after fork.
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
@@ -27,7 +27,7 @@ package final class ProcessLocal<Object: AnyObject & Sendable>: Sendable {
             let known = entry.load(ordering: .acquiring)
             if let pointer = UnsafeRawPointer(bitPattern: known) {
                 let found = Unmanaged<Entry>.fromOpaque(pointer).takeUnretainedValue()
-                // Leave the parent's object alone.
+                // The parent's object must not be touched.
                 if found.generation == generation { return found.object }
             }
             let fresh = Unmanaged.passRetained(Entry(make(), generation))

@@ -23,7 +23,7 @@ package enum PublicSuffix {
         }()
     }
 
-    /// Whether the list is available. Without it only names without a dot are suffixes.
+    /// Whether the list is available. Without it, only names without a dot are treated as suffixes.
     package static var isKnown: Bool { Library.shared != nil }
 
     /// Returns whether different owners register hosts under a name: "com", "co.uk", "github.io".

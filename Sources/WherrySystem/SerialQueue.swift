@@ -1,8 +1,8 @@
 // Wherry: serial job queues on a thread pool.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Runs jobs on the threads of a pool in order, one at a time, not always on the same thread. State
-/// that only the jobs use needs no lock.
+/// Runs jobs in order on the threads of a pool, one at a time. Jobs may run on different threads,
+/// but state that only the jobs use needs no lock.
 package final class SerialQueue: Sendable {
     private struct State {
         /// In submission order; the jobs before `head` have been taken.
@@ -15,7 +15,7 @@ package final class SerialQueue: Sendable {
 
     package init(on pool: WorkerPool) { self.pool = pool }
 
-    /// Queues a job. A job may call it.
+    /// Queues a job. May be called from a job.
     package func submit(_ job: @escaping @Sendable () -> Void) {
         let mustStart = state.withLock { state -> Bool in
             state.jobs.append(job)
@@ -47,8 +47,7 @@ package final class SerialQueue: Sendable {
         if mustGoOn { pool.submit { [self] in run() } }
     }
 
-    /// Runs a few jobs, then queues itself at the end of the pool, so that other queues get the
-    /// thread.
+    /// Runs a few jobs, then queues itself at the end of the pool, so that other queues get a turn.
     private func run() {
         for _ in 0..<16 {
             guard let job = next() else { return }

@@ -55,8 +55,8 @@ package final class SharedCounters: Sendable {
     /// before it changed the counter is visible.
     package subscript(index: Int) -> Int64 { value(index) ?? 0 }
 
-    /// Adds to the counter and returns the new value. Repairs a damaged file first. The counter may
-    /// not change on a disk error.
+    /// Adds to a counter and returns the new value. Repairs a damaged file first. On a disk error,
+    /// the counter may stay unchanged.
     @discardableResult
     package func add(_ number: Int64, to index: Int) -> Int64 {
         change {

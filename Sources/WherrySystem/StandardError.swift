@@ -5,7 +5,7 @@ import Glibc
 
 /// Standard error of the process.
 package enum StandardError {
-    /// Writes text in one call, so that output of several threads does not interleave.
+    /// Writes text in one call, so that output of several threads is not interleaved.
     package static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

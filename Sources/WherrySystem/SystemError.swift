@@ -33,7 +33,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// "Could not open the file /x: No such file or directory (errno 2)".
+    /// A message such as "Could not open the file /x: No such file or directory (errno 2)".
     package var description: String {
         "Could not \(action)\(path.map { " " + PathText.shown($0) } ?? ""): \(cause) (errno \(code))"
     }

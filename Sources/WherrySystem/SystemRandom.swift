@@ -6,7 +6,7 @@ import Glibc
 /// Unpredictable bytes, for multipart boundaries, nonces and identifiers.
 package enum SystemRandom {
     /// Returns `count` random bytes from getrandom(2), which blocks only until the kernel has
-    /// seeded its pool after boot. Returns none for a count of zero or less.
+    /// seeded its pool after boot. Returns no bytes for a count of zero or less.
     ///
     /// Fails only if the system call is forbidden, for instance by a seccomp filter.
     package static func bytes(_ count: Int) throws(SystemError) -> [UInt8] {

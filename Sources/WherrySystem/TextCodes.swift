@@ -52,7 +52,7 @@ package enum Hex {
 
 /// Percent-encoding (RFC 3986, section 2.1).
 package enum PercentCoding {
-    /// Decodes the escapes once; `nil` if a percent sign starts no escape.
+    /// Decodes the escapes once. `nil` if a percent sign does not start an escape.
     package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)

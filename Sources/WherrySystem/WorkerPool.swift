@@ -3,11 +3,12 @@
 
 import Glibc
 
-/// Threads for disk access, digests and images. Starts threads on demand, up to the number of cores
-/// and at least two. Jobs start in submission order.
+/// A thread pool for disk access, digests and images. Starts threads on demand, up to the number of
+/// cores and at least two. Jobs start in submission order.
 package final class WorkerPool: Sendable {
     private struct State {
-        /// `nil` once taken: a finished job releases what it captured.
+        /// The queued jobs. An entry becomes `nil` when a thread takes the job, so that a finished
+        /// job releases what it captured.
         var jobs: [(@Sendable () -> Void)?] = []
         var head = 0
         var threads: [NativeThread] = []
