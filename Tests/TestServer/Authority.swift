@@ -1,12 +1,12 @@
-// Wherry: a certificate authority and a server with its certificates, for Swift tests
+// Wherry: a certificate authority and a server with its certificates, for Swift tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
-/// Good and bad certificates, made for this run, and a scripted server that presents them.
+/// Valid and invalid certificates, created for this run, and a scripted server that uses them.
 ///
-/// The server name of a TLS connection selects the certificate: `expired.localhost` gets the one of
-/// kind `expired`. `wherry_testserver/authority.py` lists the kinds.
+/// The server name of a TLS connection selects the certificate: `expired.localhost` gets the
+/// certificate of kind `expired`. `wherry_testserver/authority.py` lists the kinds.
 public final class Authority: Sendable {
     private struct Announcement: Decodable {
         let port, tlsPort, tls11Port, tls12Port, anonymousPort, clientPort: Int
@@ -22,15 +22,15 @@ public final class Authority: Sendable {
         get throws { try started.get() }
     }
 
-    /// The port for any kind, by name.
+    /// The TLS port for all kinds, selected by server name.
     public let tlsPort: Int
-    /// Only TLS 1.0 and 1.1; only TLS 1.2; TLS without any certificate.
+    /// The ports for TLS 1.0 and 1.1 only, for TLS 1.2 only, and for TLS without a certificate.
     public let tls11Port, tls12Port, anonymousPort: Int
-    /// Requires a client certificate.
+    /// The port that requires a client certificate.
     public let clientPort: Int
-    /// Staple an OCSP response: of the kind `good`, and of the kind `revoked`.
+    /// The ports with a stapled OCSP response: of the kinds `good` and `revoked`.
     public let stapleGoodPort, stapleRevokedPort: Int
-    /// The pins of the kinds' keys, made by openssl: "sha256/...".
+    /// The pins of the kinds' keys, computed by openssl: "sha256/...".
     public let pins: [String: String]
     private let port: Int
     private let folder: String
@@ -52,13 +52,13 @@ public final class Authority: Sendable {
         pins = told.pins
     }
 
-    /// The path of a file, such as "ca.pem".
+    /// Returns the path of a file, such as "ca.pem".
     public func path(_ name: String) -> String { folder + "/" + name }
 
-    /// The PEM file of the root.
+    /// The path of the root certificate in PEM format.
     public var ca: String { path("ca.pem") }
 
-    /// The part of the log for one test.
+    /// Returns a new key, which separates the log of one test.
     public func key() -> String {
         keys.withLock { count in
             count += 1
@@ -66,17 +66,17 @@ public final class Authority: Sendable {
         }
     }
 
-    /// A URL of the server that presents a kind: "https://KIND.localhost:PORT/...".
+    /// Returns an HTTPS URL of the server, for a kind: "https://KIND.localhost:PORT/...".
     public func url(_ host: String, _ path: String, key: String, port: Int? = nil) -> String {
         "https://\(host).localhost:\(port ?? tlsPort)/@\(key)\(path)"
     }
 
-    /// The same without TLS.
+    /// Returns the same URL without TLS.
     public func plainURL(_ host: String, _ path: String, key: String) -> String {
         "http://\(host):\(port)/@\(key)\(path)"
     }
 
-    /// The requests in that part of the log.
+    /// Returns the logged requests with a key.
     public func requests(key: String) throws -> [LoggedRequest] {
         struct Log: Decodable { let requests: [LoggedRequest] }
         let answer = try ControlConnection.ask(

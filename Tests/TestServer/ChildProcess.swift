@@ -1,4 +1,4 @@
-// Wherry: a child process of a test, controlled through its standard input and output
+// Wherry: a child process of a test, controlled through its standard input and output.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -13,16 +13,16 @@ public struct TestServerError: Error, CustomStringConvertible {
     }
 }
 
-/// A Python program that prints one line of JSON when it is ready and exits when its standard input
-/// ends, so that a crashed test process leaves nothing behind.
+/// A Python program that prints one line of JSON when it is ready. It exits when its standard input
+/// ends, so that a crashed test process leaves no server behind.
 final class ChildProcess: Sendable {
-    /// The process.
+    /// The process ID.
     let pid: pid_t
     private let announcement: Data
     private let descriptor: Int32
     private let stopped = Mutex(false)
 
-    /// Starts `python3 -m module arguments...` with the tests' folder on its path.
+    /// Starts `python3 -m module arguments...` with the tests' folder as PYTHONPATH.
     ///
     /// `WHERRY_PYTHON` selects another interpreter.
     init(module: String, arguments: [String]) throws {
@@ -53,7 +53,7 @@ final class ChildProcess: Sendable {
         stop()
     }
 
-    /// The first line that the process printed.
+    /// Returns the first line that the process printed.
     func announced<Announcement: Decodable>(_ type: Announcement.Type) throws -> Announcement {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -67,7 +67,7 @@ final class ChildProcess: Sendable {
             return !stopped
         }
         guard first else { return }
-        // It exits at the end of its input, which ends its output.
+        // The process exits when its input ends, which also ends its output.
         shutdown(descriptor, Int32(SHUT_WR))
         var bytes = [UInt8](repeating: 0, count: 256)
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -85,7 +85,7 @@ final class ChildProcess: Sendable {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
     }
 
-    /// Two ends of one stream, which no other child inherits.
+    /// Returns the two ends of a stream that no other child inherits.
     private static func connectedPair() throws -> (ours: Int32, theirs: Int32) {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0, &ends) == 0 else {
@@ -134,8 +134,8 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// A value behind a lock (Synchronization's causes false alarms under ThreadSanitizer).
-final class Mutex<Value>: @unchecked Sendable {  // `value` is accessed only under `lock`.
+/// A value behind a lock. Synchronization.Mutex causes false reports of ThreadSanitizer.
+final class Mutex<Value>: @unchecked Sendable { // `value` is accessed only under `lock`.
     private let lock = NSLock()
     private var value: Value
 

@@ -1,11 +1,11 @@
-// Wherry: the requests by which a test controls its server
+// Wherry: control requests from a test to its server.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
-/// A minimal HTTP/1.1 client over a socket: the tests of a client must not depend on that client.
+/// A minimal HTTP/1.1 client, so that the tests of a client do not depend on that client.
 enum ControlConnection {
-    /// Sends a request to the loopback server at `port`; returns status and body.
+    /// Sends a request to the loopback server at `port`, and returns the status and body.
     static func ask(port: Int, method: String, target: String, body: Data = Data()) throws -> (
         status: Int, body: Data
     ) {

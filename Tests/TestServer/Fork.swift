@@ -1,13 +1,13 @@
-// Wherry: a forked child of a test
+// Wherry: fork for tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
 
-/// Runs `body`, which returns the exit code, in a forked child.
+/// Runs `body` in a forked child, and exits with the code that it returns.
 ///
-/// Swift has no fork, for good reason; programs in other languages that load Wherry do.
+/// Swift deliberately does not offer fork. Programs in other languages that load Wherry use it.
 ///
-/// - Returns: the child's pid, for `waitpid`.
+/// - Returns: The child's process ID, for `waitpid`.
 public func forked(_ body: () -> Int32) throws -> pid_t {
     typealias Fork = @convention(c) () -> pid_t
     guard let address = dlsym(nil, "fork") else { throw TestServerError("no fork in the libc") }

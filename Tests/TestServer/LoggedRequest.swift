@@ -1,4 +1,4 @@
-// Wherry: requests as the test server saw them
+// Wherry: requests in the log of the test server.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -17,23 +17,23 @@ public struct LoggedRequest: Decodable, Sendable {
     public let target: String
     /// The decoded path without the key prefix.
     public let path: String
-    /// The query's names and values, decoded, in order.
+    /// The names and values of the query, decoded, in order.
     public let query: [[String]]
-    /// The field lines in order: name as sent, value without outer spaces.
+    /// The headers in order: name as sent, value without surrounding spaces.
     public let headers: [[String]]
     /// The attempt number for its key and path, from 1.
     public let attempt: Int
-    /// The start in the common numbering of all the server's events.
+    /// The sequence number of the start; all events of the server share one sequence.
     public let started: Int
-    /// The end in the same numbering; nil while it runs.
+    /// The sequence number of the end; nil while the request runs.
     public let ended: Int?
-    /// The status sent; 0 if none was.
+    /// The status sent; 0 if none was sent.
     public let status: Int
-    /// Received body bytes.
+    /// The number of body bytes received.
     public let received: Int
     /// Whether the complete body was received.
     public let bodyComplete: Bool
-    /// Body bytes passed to the kernel.
+    /// The number of body bytes passed to the kernel.
     public let sent: Int
     /// `answered`, `running`, `fin`, `rst`, `drop`, `gone` (the client disconnected),
     /// `bad_request`, ...
@@ -45,19 +45,19 @@ public struct LoggedRequest: Decodable, Sendable {
         case bodyComplete = "body_complete"
     }
 
-    /// The first value of the named header, case-insensitively.
+    /// Returns the first value of a header (case-insensitive).
     public func header(_ name: String) -> String? {
         headers.first { $0[0].lowercased() == name.lowercased() }?[1]
     }
 }
 
-/// Counts and peaks over some of the server's requests.
+/// Counts and maximums over a set of requests.
 public struct ServerStats: Decodable, Sendable {
-    /// Requests started, ended, and still running.
+    /// The numbers of requests that started, ended, and are still running.
     public let requests, ended, active: Int
-    /// Body bytes received and sent.
+    /// The numbers of body bytes received and sent.
     public let received, sent: Int
-    /// Connections that carried these requests, and the number still open.
+    /// The number of connections used by these requests, and the number still open.
     public let connections, open: Int
     /// The maximum number of requests at the same time.
     public let peakRequests: Int

@@ -1,21 +1,21 @@
-// Wherry: nginx for Swift tests
+// Wherry: nginx for Swift tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
-/// nginx on free loopback ports, with HTTP/1.1 without TLS and HTTP/2 over TLS.
+/// nginx on free loopback ports, with plain HTTP/1.1 and with HTTP/2 over TLS.
 ///
-/// Routes: `/ok` (JSON), `/protocol`, `/connection`, static files `1k.bin`, `64k.bin`, `1m.bin`,
-/// `16m.bin` (the bytes of `TestPattern` with seed 1) and `hello.txt`, the same under `/limited/`
-/// (2 MB/s for each connection) and `/packed/` (gzip); `/via/PORT/` forwards to another server. It
-/// ends with `stop`, `deinit`, or the process.
+/// Routes: `/ok` (JSON), `/protocol`, `/connection`, and the static files `1k.bin`, `64k.bin`,
+/// `1m.bin`, `16m.bin` (the bytes of `TestPattern` with seed 1) and `hello.txt`. The files are also
+/// available under `/limited/` (2 MB/s per connection) and `/packed/` (gzip). `/via/PORT/` forwards
+/// to another server. nginx stops with `stop`, `deinit`, or this process.
 public final class NginxServer: Sendable {
     private struct Announcement: Decodable {
         let port, tlsPort: Int?
         let ca, root, missing: String?
     }
 
-    /// Whether nginx is installed. A test that needs it has the trait `.enabled(if:
+    /// Whether nginx is installed. A test that needs nginx has the trait `.enabled(if:
     /// NginxServer.isInstalled, "nginx is missing: run scripts/setup")`.
     public static let isInstalled: Bool = {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -31,15 +31,16 @@ public final class NginxServer: Sendable {
         get throws { try started.get() }
     }
 
-    /// The ports of plain HTTP and of HTTPS.
+    /// The ports for plain HTTP and for HTTPS.
     public let port, tlsPort: Int
-    /// The PEM file of the CA to trust.
+    /// The path of the CA certificate to trust (PEM).
     public let ca: String
     /// The folder of the static files.
     public let root: String
     private let child: ChildProcess
 
-    /// Starts a separate nginx; `root` is a folder of static files (default: the small set).
+    /// Starts a separate nginx. `root` is a folder of static files (default: the files listed
+    /// above).
     public init(
         root: String? = nil, workers: Int = 1, certificate: TestServer.Certificate = .good
     ) throws {
@@ -58,17 +59,17 @@ public final class NginxServer: Sendable {
         self.root = root
     }
 
-    /// Ends nginx; a second call has no effect. `deinit` does it too.
+    /// Stops nginx. A second call has no effect. `deinit` also stops it.
     public func stop() {
         child.stop()
     }
 
-    /// The plain HTTP URL of a path.
+    /// Returns the plain HTTP URL of a path.
     public func url(_ path: String) -> String {
         "http://127.0.0.1:\(port)\(path)"
     }
 
-    /// The HTTPS URL of a path (HTTP/2 if the client offers it).
+    /// Returns the HTTPS URL of a path (HTTP/2 if the client offers it).
     public func tlsURL(_ path: String) -> String {
         "https://localhost:\(tlsPort)\(path)"
     }

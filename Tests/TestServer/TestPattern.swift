@@ -1,11 +1,11 @@
-// Wherry: the bytes of the test server's /bytes route
+// Wherry: the bytes of the test server's /bytes route.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The deterministic bytes of `/bytes/N?seed=S`; wherry_testserver/pattern.py has the formula.
+/// The deterministic bytes of `/bytes/N?seed=S`. wherry_testserver/pattern.py explains the formula.
 public enum TestPattern {
     private static let gamma: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    /// The bytes in `range` of the stream of `seed`.
+    /// Returns the bytes in `range` of the stream with a seed.
     public static func bytes(seed: UInt64 = 1, _ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
@@ -22,7 +22,7 @@ public enum TestPattern {
         return bytes
     }
 
-    /// The first `count` bytes of the stream of `seed`.
+    /// Returns the first `count` bytes of the stream with a seed.
     public static func bytes(seed: UInt64 = 1, count: Int) -> [UInt8] {
         bytes(seed: seed, 0..<count)
     }

@@ -1,12 +1,12 @@
-// Wherry: the scripted loopback server for Swift tests
+// Wherry: the scripted loopback server for Swift tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
 
 /// The Python test server as a child process; Tests/TestServer/README.md lists its routes.
 ///
-/// Most tests share one server and use a `Scope` each, which separates their logs and attempt
-/// counters although they run at the same time:
+/// Most tests share one server, and each test uses its own `Scope`. A scope has a separate log and
+/// separate attempt counters, even if tests run at the same time:
 ///
 ///     let scope = try TestServer.shared.scope()
 ///     let url = scope.url("/bytes/1000?cut=400&times=1")
@@ -15,7 +15,7 @@ import Foundation
 public final class TestServer: Sendable {
     /// The kind of the server's certificate.
     public enum Certificate: String, Sendable {
-        /// For localhost and 127.0.0.1, issued by `ca`.
+        /// Issued by `ca` for localhost and 127.0.0.1.
         case good
         /// Issued by `ca` for another host.
         case wrongName = "wrong-name"
@@ -39,15 +39,16 @@ public final class TestServer: Sendable {
         get throws { try started.get() }
     }
 
-    /// The port of plain HTTP on 127.0.0.1.
+    /// The port for plain HTTP on 127.0.0.1.
     public let port: Int
-    /// The port of HTTPS; nil without a certificate.
+    /// The port for HTTPS; nil without a certificate.
     public let tlsPort: Int?
-    /// The path of a Unix socket that serves the same.
+    /// The path of a Unix socket that serves the same routes.
     public let unixSocket: String
-    /// The PEM file of the CA to trust; nil without a certificate.
+    /// The path of the CA certificate to trust (PEM); nil without a certificate.
     public let ca: String?
-    /// PEM files of a client certificate of that CA and its key; nil without a certificate.
+    /// The paths of a client certificate issued by the CA and of its key (PEM); nil without a
+    /// certificate.
     public let clientCertificate, clientKey: String?
     private let child: ChildProcess
     private let scopes = Mutex(0)
@@ -55,10 +56,10 @@ public final class TestServer: Sendable {
     /// Starts a separate server.
     ///
     /// - Parameters:
-    ///   - certificate: Serves HTTPS too, with a certificate of that kind; nil (default): no HTTPS.
-    ///   - demandsClientCertificate: Refuses TLS clients without a certificate of the CA.
-    ///   - saveDirectory: The folder where `/upload-photo` keeps its files; nil (default): none.
-    ///   - port: The port of plain HTTP; 0 (default) selects a free one.
+    ///   - certificate: The kind of certificate for HTTPS; nil (default) for no HTTPS.
+    ///   - demandsClientCertificate: Whether to reject TLS clients without a certificate of the CA.
+    ///   - saveDirectory: The folder where `/upload-photo` saves files; nil (default) saves none.
+    ///   - port: The port for plain HTTP; 0 (default) selects a free one.
     public init(
         certificate: Certificate? = nil, demandsClientCertificate: Bool = false,
         saveDirectory: String? = nil, port: Int = 0
@@ -77,25 +78,26 @@ public final class TestServer: Sendable {
         clientKey = told.clientKey
     }
 
-    /// The process, for tests that end the server during a transfer.
+    /// The process ID, for tests that kill the server during a transfer.
     public var pid: Int32 { child.pid }
 
-    /// Ends the server and its connections; a second call has no effect. `deinit` does it too.
+    /// Stops the server and closes its connections. A second call has no effect. `deinit` also
+    /// stops it.
     public func stop() {
         child.stop()
     }
 
-    /// The HTTP URL of a path (with its query).
+    /// Returns the HTTP URL of a path, which may include a query.
     public func url(_ path: String, host: String = "127.0.0.1") -> String {
         "http://\(host):\(port)\(path)"
     }
 
-    /// The HTTPS URL of a path; without a certificate its port is 0.
+    /// Returns the HTTPS URL of a path. Without a certificate, its port is 0.
     public func tlsURL(_ path: String, host: String = "localhost") -> String {
         "https://\(host):\(tlsPort ?? 0)\(path)"
     }
 
-    /// A scope of the server for one test.
+    /// Returns a new scope of the server for one test.
     public func scope() -> Scope {
         let number = scopes.withLock { count in
             count += 1
@@ -104,19 +106,19 @@ public final class TestServer: Sendable {
         return Scope(server: self, key: "t\(number)")
     }
 
-    /// The requests so far in order, restricted to `key` if one is given.
+    /// Returns the requests so far, in order; only those with `key` if one is given.
     public func requests(key: String? = nil) throws -> [LoggedRequest] {
         struct Log: Decodable { let requests: [LoggedRequest] }
         return try control(Log.self, "/_log", key: key).requests
     }
 
-    /// Counts and peaks so far, restricted to `key` if one is given.
+    /// Returns counts and maximums so far; only of requests with `key` if one is given.
     public func stats(key: String? = nil) throws -> ServerStats {
         try control(ServerStats.self, "/_stats", key: key)
     }
 
-    /// Sends a request to one of the server's own routes and returns the body; any status except
-    /// 200 is an error.
+    /// Sends a request to one of the server's control routes and returns the body. Throws for any
+    /// status except 200.
     @discardableResult
     public func control(
         _ path: String, key: String? = nil, query: String = "", method: String = "GET",
@@ -141,36 +143,36 @@ public final class TestServer: Sendable {
 }
 
 extension TestServer {
-    /// A test's scope of a server: its requests have a key as the first path segment.
+    /// A scope of the server for one test: the first path segment of its requests is a key.
     public struct Scope: Sendable {
         /// The server.
         public let server: TestServer
-        /// The key of this scope's log, attempts, gates, and scripts on the server.
+        /// The key that separates the scope's log, attempts, gates and scripts.
         public let key: String
 
-        /// The HTTP URL of a path in this scope.
+        /// Returns the HTTP URL of a path in this scope.
         public func url(_ path: String, host: String = "127.0.0.1") -> String {
             server.url("/@\(key)\(path)", host: host)
         }
 
-        /// The HTTPS URL of a path in this scope.
+        /// Returns the HTTPS URL of a path in this scope.
         public func tlsURL(_ path: String, host: String = "localhost") -> String {
             server.tlsURL("/@\(key)\(path)", host: host)
         }
 
-        /// The requests of this scope so far.
+        /// Returns the requests of this scope so far.
         public func requests() throws -> [LoggedRequest] {
             try server.requests(key: key)
         }
 
-        /// Counts and peaks of this scope so far.
+        /// Returns counts and maximums of this scope so far.
         public func stats() throws -> ServerStats {
             try server.stats(key: key)
         }
 
-        /// Waits until counts are reached, without blocking a thread of Swift's own pool.
+        /// Waits until counts are reached, without blocking a thread of Swift's pool.
         ///
-        /// `condition` is a query of `/_wait`, such as `requests=3`, `ended=2`, `received=1000`,
+        /// `condition` is a query for `/_wait`, such as `requests=3`, `ended=2`, `received=1000` or
         /// `open_most=0`. Throws after `timeout` seconds.
         @discardableResult
         public func wait(_ condition: String, timeout: Int = 120) async throws -> ServerStats {
@@ -182,30 +184,30 @@ extension TestServer {
             }
         }
 
-        /// Waits like `wait`, on the calling thread.
+        /// Like `wait`, but blocks the calling thread.
         @discardableResult
         public func waitBlocking(_ condition: String, timeout: Int = 120) throws -> ServerStats {
             try server.control(
                 ServerStats.self, "/_wait", key: key, query: "\(condition)&timeout=\(timeout)")
         }
 
-        /// Opens the gate at which requests with `gate=name` wait.
+        /// Opens a gate, at which requests with `gate=name` wait.
         public func open(gate name: String) throws {
             try server.control("/_signal", key: key, query: "gate=\(name)")
         }
 
-        /// Stores the steps that `/s/name` plays, one per request; `steps` is a JSON array.
+        /// Stores the steps of `/s/name`, one per request. `steps` is a JSON array.
         public func script(_ name: String, _ steps: String) throws {
             let body = Data("{\"\(name)\": \(steps)}".utf8)
             try server.control("/_script", key: key, method: "POST", body: body)
         }
 
-        /// Drops the scope's open connections.
+        /// Drops the open connections of this scope.
         public func dropConnections() throws {
             try server.control("/_drop", key: key)
         }
 
-        /// Clears the scope's requests and attempts.
+        /// Clears the requests and attempt counters of this scope.
         public func reset() throws {
             try server.control("/_reset", key: key)
         }

@@ -1,6 +1,6 @@
-# Wherry: tests of the test server's faults, its control routes, and its lifetime
+# Wherry: tests of the test server's faults, control routes and lifetime.
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts, stalls, gates, scripts, the log, and the start and end of the servers."""
+"""Tests of cuts, stalls, gates, scripts and the log, and of starting and stopping the servers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-# Wherry: tests of the test server's /bytes
+# Wherry: tests of the test server's /bytes route.
 # SPDX-License-Identifier: Apache-2.0
-"""Validators, ranges, and their faults."""
+"""Tests of validators, ranges and their faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# Wherry: the test server's own tests
+# Wherry: tests of the test server's basic routes.
 # SPDX-License-Identifier: Apache-2.0
 """Run with ``python3 -m unittest discover -s Tests/TestServer`` (or pytest)."""
 
@@ -52,7 +52,7 @@ class ServerCase(unittest.TestCase):
         body: Any = None,
         headers: Optional[Dict[str, str]] = None,
     ) -> Tuple[http.client.HTTPResponse, bytes]:
-        """One request on a separate connection."""
+        """Sends a request on a separate connection."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request(method, target, body=body, headers=headers or {})
@@ -66,7 +66,7 @@ class ServerCase(unittest.TestCase):
 
 
     def raw(self, data: bytes) -> bytes:
-        """Sends raw bytes and reads to the end, which may be an RST."""
+        """Sends raw bytes and reads until the connection ends, possibly with an RST."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             sock.sendall(data)
             answer = b""
@@ -239,7 +239,7 @@ class Basics(ServerCase):
 
 
 class AuthorityCase(unittest.TestCase):
-    """Checks of the certificates by Python's own TLS, as far as it supports them."""
+    """Checks the certificates with Python's TLS, as far as it supports them."""
 
     def test_the_server_name_selects_the_certificate_and_failed_handshakes_send_an_alert(
         self,

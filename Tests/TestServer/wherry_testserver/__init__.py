@@ -1,4 +1,4 @@
-# Wherry: scripted loopback HTTP server for the tests
+# Wherry: a scripted loopback HTTP server for the tests.
 # SPDX-License-Identifier: Apache-2.0
 """A small HTTP/1.1 server that misbehaves exactly as requested.
 

@@ -1,9 +1,9 @@
-# Wherry: the command line of the test server
+# Wherry: the command line of the test server.
 # SPDX-License-Identifier: Apache-2.0
 """``python3 -m wherry_testserver --port 0`` prints ``{"port": N, "pid": ...}`` and serves.
 
-It exits when its standard input (a pipe) reaches EOF, when the given parent is gone, when nothing
-has happened for ``--idle-exit`` seconds, when ``--max-life`` seconds have passed, and on SIGTERM.
+It exits at EOF of its standard input (a pipe), when the given parent process has ended, after
+``--idle-exit`` seconds without an event, after ``--max-life`` seconds, and on SIGTERM.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 async def serve(options: argparse.Namespace, told: Dict[str, object], unix: str) -> None:
-    """Serves until there is a reason to exit; ``told`` is added to the announcement."""
+    """Serves until there is a reason to exit. Adds the ports to the announcement."""
     loop = asyncio.get_running_loop()
     leave = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, leave.set)
@@ -91,7 +91,7 @@ async def serve(options: argparse.Namespace, told: Dict[str, object], unix: str)
 
 
 def announce(path: str, line: object) -> None:
-    """Reports the ports to the parent process."""
+    """Announces the ports to the parent process."""
     text = json.dumps(line)
     if path:
         with open(path + ".new", "w", encoding="utf-8") as file:
@@ -101,7 +101,7 @@ def announce(path: str, line: object) -> None:
 
 
 def watch_stdin(loop: asyncio.AbstractEventLoop, leave: asyncio.Event) -> None:
-    """Exits at EOF of standard input, if that is a pipe or a socket."""
+    """Sets ``leave`` at EOF of standard input, if that is a pipe or a socket."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
@@ -124,7 +124,7 @@ def watch_stdin(loop: asyncio.AbstractEventLoop, leave: asyncio.Event) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process with that id exists."""
+    """Returns whether a process with this ID exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

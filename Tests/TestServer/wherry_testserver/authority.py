@@ -1,12 +1,12 @@
-# Wherry: a certificate authority for certificates that must not be trusted
+# Wherry: a certificate authority for the tests, including invalid certificates.
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a set of good and bad server certificates with the openssl command, for as long as it runs.
+"""Creates valid and invalid server certificates with the openssl command, and serves them.
 
 ``python3 -m wherry_testserver.authority`` prints one JSON line and serves until its standard input
-ends: the plain port of a scripted server, its TLS port, and the files that tests need. The server
-name of a TLS connection selects the certificate: ``expired.localhost`` gets the one of kind
-``expired``. Further ports speak only TLS 1.1 or TLS 1.2, require a client certificate, staple an
-OCSP response, or present a certificate whose common name is an address.
+ends. The line contains the plain port of a scripted server, its TLS port, and the files that tests
+need. The server name of a TLS connection selects the certificate: ``expired.localhost`` gets the
+certificate of kind ``expired``. Further ports support only TLS 1.1 or TLS 1.2, require a client
+certificate, staple an OCSP response, or use a certificate whose common name is an address.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .__main__ import announce, watch_stdin
 from .certs import openssl
 from .server import Server
 
-#: The configuration of openssl's ca command, and the list of issued certificates.
+#: The configuration of openssl's ca command.
 CONFIG = """[ca]
 default_ca=all
 [all]
@@ -47,7 +47,7 @@ CA = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n
 
 
 class Authority:
-    """A folder of keys and certificates; each kind is a chain ``KIND.chain`` and a ``KIND.key``."""
+    """A folder of keys and certificates. Each kind has ``KIND.chain`` and ``KIND.key``."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -96,7 +96,7 @@ class Authority:
         bits: int = 0,
         key: str = "",
     ) -> None:
-        """Makes NAME.pem, with NAME.key unless another is given."""
+        """Creates NAME.pem, and NAME.key unless ``key`` names an existing key."""
         if not key:
             self._key(name, bits)
         elif key != name:
@@ -122,19 +122,19 @@ class Authority:
             )  # fmt: skip
 
     def serve(self, kind: str, *chain: str) -> None:
-        """Certificates sent after the server's own."""
+        """Writes the chain of a kind: the server's certificate, followed by ``chain``."""
         self.kinds.append(kind)
         self._write(f"{kind}.chain", "".join(self._read(f"{name}.pem") for name in (kind, *chain)))
 
     def leaf(self, kind: str, names: Optional[str] = None, **how: object) -> None:
-        """A server certificate directly below its issuer."""
+        """Creates and serves a certificate issued directly by its issuer, without intermediates."""
         self.issue(kind, f"DNS:{kind}.localhost" if names is None else names, **how)  # type: ignore[arg-type]
         self.serve(kind)
 
     def make_all(self) -> None:
-        """Every kind."""
+        """Creates all kinds."""
         self.leaf("good", "DNS:good.localhost,DNS:localhost,IP:127.0.0.1")
-        # A new certificate for the old key, and one for a new key.
+        # A new certificate for the same key, and one for a new key.
         self.leaf("renewed", "DNS:renewed.localhost", key="good")
         self.leaf("rotated")
         self.leaf("expired", days=-1)
@@ -158,10 +158,10 @@ class Authority:
         self.serve("expired-intermediate", "inter-expired")
         self.leaf("narrow", by="inter-narrow")
         self.serve("narrow", "inter-narrow")
-        # Issued by a leaf that is not a CA.
+        # Issued by a leaf certificate, which is not a CA.
         self.leaf("by-a-leaf", by="good")
         self.serve("by-a-leaf", "good")
-        # The valid certificates of another chain after one that does not belong to them.
+        # Followed by the valid certificates of a chain that the leaf does not belong to.
         self.leaf("stuffed", by="stranger")
         self.serve("stuffed", "good", "inter")
         self.leaf("weak-key", bits=1024)
@@ -208,7 +208,7 @@ class Authority:
         arguments = ("-config", "ca.cnf", "-cert", "ca.pem", "-keyfile", "ca.key")
         openssl(self.folder, "ca", *arguments, "-revoke", "revoked.pem")
         openssl(self.folder, "ca", *arguments, "-gencrl", "-out", "crl.pem")
-        # A responder knows the certificates in the list.
+        # The OCSP responder answers only for certificates in the index.
         serial = self._ask("good", "-serial").split("=")[1]
         with open(self.path("index.txt"), "a", encoding="utf-8") as file:
             file.write(f"V\t20991231000000Z\t\t{serial}\tunknown\t/CN=good\n")
@@ -226,7 +226,7 @@ class Authority:
         ).stdout.strip()
 
     def pin(self, name: str) -> str:
-        """The pin of a certificate's key, computed by openssl alone."""
+        """Returns the pin of a certificate's key, computed only by openssl."""
         script = (
             f"openssl x509 -in {name}.pem -pubkey -noout | openssl pkey -pubin -outform DER"
             " | openssl dgst -sha256 -binary | openssl base64"
@@ -238,7 +238,7 @@ class Authority:
 
     def context(self, kind: str, demands: bool = False) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # The client must refuse weak keys and digests.
+        # Weak keys and digests must be served, because the client must reject them.
         context.set_ciphers("DEFAULT@SECLEVEL=0")
         context.load_cert_chain(self.path(f"{kind}.chain"), self.path(f"{kind}.key"))
         if demands:
@@ -247,7 +247,7 @@ class Authority:
         return context
 
     def by_name(self, demands: bool = False) -> ssl.SSLContext:
-        """Serves the kind named by the last label before ``localhost``."""
+        """Returns a context that serves the kind named by the label before ``localhost``."""
         contexts = {kind: self.context(kind, demands) for kind in self.kinds}
 
         def choose(connection: ssl.SSLObject, name: Optional[str], _: ssl.SSLContext) -> None:
@@ -260,7 +260,7 @@ class Authority:
 
 
 class Leftovers(asyncio.Protocol):
-    """Reads the remaining bytes of a connection with a failed handshake, until the client ends it.
+    """Reads the remaining bytes of a connection with a failed handshake until the client closes it.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -271,7 +271,8 @@ class Leftovers(asyncio.Protocol):
 
 
 def tell_alerts() -> None:
-    """asyncio drops the alert of a failed handshake and resets the connection, unlike real servers.
+    """Makes asyncio send the alert of a failed handshake, as real servers do. By default, asyncio
+    drops the alert and resets the connection.
     """
     kind: Any = asyncio.sslproto.SSLProtocol
     complete = kind._on_handshake_complete
@@ -285,7 +286,7 @@ def tell_alerts() -> None:
         if transport.can_write_eof():
             transport.write_eof()
         protocol._handshake_timeout_handle.cancel()
-        # The waiter of the handshake is notified of its end, and closes nothing.
+        # The waiter of the handshake gets the error, but closes nothing.
         protocol._state = asyncio.sslproto.SSLProtocolState.UNWRAPPED
         protocol._wakeup_waiter(error)
         transport.set_protocol(Leftovers(transport))
@@ -294,14 +295,15 @@ def tell_alerts() -> None:
 
 
 class Staple:
-    """``openssl s_server`` with an OCSP response, or without one."""
+    """An ``openssl s_server`` that staples an OCSP response."""
 
     def __init__(self, authority: Authority, kind: str) -> None:
         command = [
             "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", f"{kind}.pem", "-key",
             f"{kind}.key", "-cert_chain", "ca.pem", "-status_file", f"{kind}.ocsp", "-www",
         ]  # fmt: skip
-        # -www never reads the end of file, from a terminal or a pipe.
+        # With -www, s_server never reads its standard input, so it does not notice the end of the
+        # input.
         self.process = subprocess.Popen(
             command, cwd=authority.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True,
@@ -328,7 +330,7 @@ async def run(authority: Authority, told: Dict[str, object]) -> None:
     told["port"] = await server.listen("127.0.0.1", 0, None)
     told["tls_port"] = await server.listen("127.0.0.1", 0, authority.by_name())
     old = authority.context("good")
-    # Deprecated, as intended.
+    # Intentionally deprecated versions.
     old.minimum_version = ssl.TLSVersion.TLSv1
     old.maximum_version = ssl.TLSVersion.TLSv1_1
     told["tls11_port"] = await server.listen("127.0.0.1", 0, old)

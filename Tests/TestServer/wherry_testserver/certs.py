@@ -1,6 +1,6 @@
-# Wherry: certificates for the tests, made by the openssl command
+# Wherry: certificates for the tests, created with the openssl command.
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a CA, and server and client certificates, in a folder that is deleted after the tests."""
+"""Creates a CA and server and client certificates in a folder that is deleted after the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = "subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1,IP:::1"
 
 
 def openssl(folder: str, *arguments: str) -> None:
-    """Runs openssl in the folder; its output is shown only if it fails."""
+    """Runs openssl in the folder. Reports its output only on failure."""
     done = subprocess.run(
         ["openssl", *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True
     )
@@ -22,7 +22,7 @@ def openssl(folder: str, *arguments: str) -> None:
 
 
 def make(folder: str, kind: str = "good") -> Dict[str, str]:
-    """Makes ca.pem, server.pem and server.key of that kind, client.pem and client.key.
+    """Creates ca.pem, server.pem and server.key of a kind, and client.pem and client.key.
 
     Returns their paths under ``ca``, ``cert``, ``key``, ``client_cert`` and ``client_key``.
     """

@@ -1,6 +1,6 @@
-# Wherry: one request and its response on the test server, including faults
+# Wherry: a request and its response on the test server, including faults.
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the request body and writing the response with the planned faults."""
+"""Reads the request body, and writes the response with the requested faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_BODY = frozenset((204, 304))
 
 
 class Hangup(Exception):
-    """Ends the connection now; the word selects how: fin, rst, or drop."""
+    """Ends the connection now. ``how`` is ``fin``, ``rst`` or ``drop``."""
 
     def __init__(self, how: str) -> None:
         super().__init__(how)
@@ -31,10 +31,10 @@ class Hangup(Exception):
 
 
 class Faults:
-    """The faults of a body that is being written; offsets count body bytes.
+    """The faults of a response body. Offsets count body bytes.
 
-    ``base`` is the absolute offset of the first byte, so that ``cut_at=`` and similar parameters
-    can use positions in the complete representation.
+    ``base`` is the absolute offset of the first byte. It allows ``cut_at=`` and similar parameters
+    to use positions in the complete representation.
     """
 
     __slots__ = ("points", "rate", "shared", "drip", "interval", "hold")
@@ -77,10 +77,10 @@ class Exchange:
         if self._body_left == 0:
             entry.body_complete = True
 
-    # The request's body
+    # The request body
 
     async def pieces(self, rate: float = 0) -> AsyncIterator[bytes]:
-        """Yields the body as it arrives, at ``rate`` bytes per second at most if given."""
+        """Yields the body as it arrives, limited to ``rate`` bytes per second if given."""
         if self._continue and not self.request.flag("no_continue"):
             self._continue = False
             await self.wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -121,11 +121,11 @@ class Exchange:
         self.server.record.changed()
 
     async def body(self) -> bytes:
-        """The complete body."""
+        """Returns the complete body."""
         return b"".join([piece async for piece in self.pieces()])
 
     async def finish(self) -> bool:
-        """Prepares the connection for the next request; False if it must close."""
+        """Prepares the connection for the next request. Returns False if it must close."""
         if not self.keep_alive:
             return False
         if not self.entry.body_complete:
@@ -148,7 +148,7 @@ class Exchange:
     # The response
 
     async def informational(self, status: int, headers: Pairs = ()) -> None:
-        """A 1xx response before the final one."""
+        """Sends a 1xx response before the final one."""
         await self.wire.write(_head(status, list(headers)))
 
     async def json(self, value: Any, status: int = 200, headers: Pairs = ()) -> None:
@@ -218,7 +218,7 @@ class Exchange:
         await self._body(body, framing, faults)
 
     def _lengths(self, length: int) -> List[Tuple[str, str]]:
-        """The Content-Length, wrong or doubled if the query says so."""
+        """Returns Content-Length headers, wrong or duplicated if the query requests it."""
         q = self.request.q
         fields = [("Content-Length", q.get("length") or str(length))]
         if "two_lengths" in q:
@@ -276,7 +276,7 @@ class Pacer:
         self.done = 0
 
     def allowed(self) -> int:
-        """How many bytes may be sent at once, 0 at the offset of a fault."""
+        """Returns how many bytes may be sent now; 0 at the offset of a fault."""
         most = PIECE
         if self.faults.drip:
             most = min(most, self.faults.drip)
@@ -288,7 +288,7 @@ class Pacer:
         return max(0, most)
 
     async def wait(self, size: int) -> None:
-        """Waits until ``size`` bytes may be sent; a limiter never exceeds its rate."""
+        """Waits until ``size`` bytes may be sent. The rates are never exceeded."""
         now = self.wire.loop.time()
         if self.faults.drip and self.done:
             await self.wire.sleep(self.faults.interval)
@@ -302,7 +302,7 @@ class Pacer:
             await self.wire.sleep(free - now)
 
     async def point(self) -> None:
-        """Applies the fault at this offset, if there is one."""
+        """Applies the faults at the current offset."""
         while self.faults.points and self.faults.points[0][0] <= self.done:
             _, kind = self.faults.points.pop(0)
             if kind == "stall":
@@ -345,7 +345,7 @@ def _head(status: int, headers: List[Tuple[str, str]]) -> bytes:
 
 
 def http_date(seconds: Optional[float] = None) -> str:
-    """An IMF-fixdate; by default the current time."""
+    """Returns an IMF-fixdate, by default of the current time."""
     return formatdate(time.time() if seconds is None else seconds, usegmt=True)
 
 

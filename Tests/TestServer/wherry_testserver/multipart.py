@@ -1,4 +1,4 @@
-# Wherry: a strict parser of multipart/form-data
+# Wherry: a strict parser for multipart/form-data.
 # SPDX-License-Identifier: Apache-2.0
 """Parses multipart bodies strictly by RFC 2046 and RFC 7578."""
 
@@ -31,7 +31,7 @@ class Part:
         self.filename = parameter(self.disposition, "filename")
 
     def json(self) -> Dict[str, Any]:
-        """The part as `/echo` reports it; short text is included."""
+        """Returns the part as `/echo` reports it. Includes short text."""
         text: Optional[str] = None
         if self.filename is None and len(self.data) <= 65536:
             text = self.data.decode("utf-8", "replace")
@@ -47,7 +47,7 @@ class Part:
 
 
 def parameter(value: str, name: str) -> Optional[str]:
-    """A parameter of a Content-Disposition: quoted (HTML's %22 %0D %0A), bare or RFC 5987."""
+    """Returns a parameter of Content-Disposition: quoted (HTML's %22 %0D %0A), bare or RFC 5987."""
     message = email.message.Message()
     extended = _raw(value, name + "*")
     if extended is not None:
@@ -84,7 +84,7 @@ def _raw(value: str, name: str) -> Optional[str]:
 
 
 def parse(content_type: str, body: bytes) -> List[Part]:
-    """The parts; any violation is refused."""
+    """Returns the parts. Rejects any violation of the format."""
     boundary = _raw("x;" + content_type.partition(";")[2], "boundary")
     if not boundary:
         raise BadRequest(f"no boundary in {content_type!r}")

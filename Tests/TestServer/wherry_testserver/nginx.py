@@ -1,6 +1,6 @@
-# Wherry: starts nginx for tests and benchmarks
+# Wherry: nginx for tests and benchmarks.
 # SPDX-License-Identifier: Apache-2.0
-"""nginx on free loopback ports: HTTP/1.1, and HTTPS with HTTP/2, own certificates, static files.
+"""nginx on free loopback ports: HTTP/1.1, HTTPS with HTTP/2, test certificates and static files.
 
 ``python3 -m wherry_testserver.nginx [--root FOLDER] [--workers N]`` prints one JSON line (``port``,
 ``tls_port``, ``ca``, ``root``, ``pid``) and stops nginx when its standard input ends. From Python::
@@ -35,7 +35,7 @@ class NginxMissing(RuntimeError):
 
 
 def find() -> str:
-    """The nginx program."""
+    """Returns the path of the nginx program."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
     found = shutil.which("nginx", path=path)
     if found is None:
@@ -44,13 +44,13 @@ def find() -> str:
 
 
 class Nginx:
-    """A running nginx; it ends with `stop`, with the ``with`` block, or with this process."""
+    """A running nginx. It stops with `stop`, after the ``with`` block, or with this process."""
 
     def __init__(self, root: Optional[str] = None, workers: int = 1, kind: str = "good") -> None:
         program = find()
         self.folder = tempfile.mkdtemp(prefix="wherry-nginx-")
         try:
-            os.chmod(self.folder, 0o755)  # The workers of a master run by root use another user.
+            os.chmod(self.folder, 0o755)  # If root runs nginx, the workers use another user.
             self.root = root or os.path.join(self.folder, "root")
             if root is None:
                 _fill(self.root)
@@ -62,8 +62,8 @@ class Nginx:
             raise
 
     def _start(self, program: str, workers: int) -> subprocess.Popen[bytes]:
-        """Starts nginx on listening sockets, as an nginx upgrade does: no other process gets their
-        ports, and early clients wait in their queues.
+        """Starts nginx with inherited listening sockets, as an nginx upgrade does. No other process
+        can take the ports, and early clients wait in the backlog.
         """
         listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(2)]
         try:
@@ -71,7 +71,7 @@ class Nginx:
             path = os.path.join(self.folder, "nginx.conf")
             self._configure(path, workers)
             for sock in listeners:
-                sock.setblocking(False)  # nginx uses them unchanged.
+                sock.setblocking(False)  # nginx does not make inherited sockets non-blocking.
             handed = tuple(sock.fileno() for sock in listeners)
             log = os.path.join(self.folder, "error.log")
             process = subprocess.Popen(
@@ -103,15 +103,15 @@ class Nginx:
             file.write(text)
 
     def url(self, path: str) -> str:
-        """A plain HTTP URL."""
+        """Returns a plain HTTP URL."""
         return f"http://127.0.0.1:{self.port}{path}"
 
     def tls_url(self, path: str) -> str:
-        """An HTTPS URL; the certificate is for localhost and 127.0.0.1."""
+        """Returns an HTTPS URL. The certificate is for localhost and 127.0.0.1."""
         return f"https://localhost:{self.tls_port}{path}"
 
     def stop(self) -> None:
-        """Ends nginx and removes its folder; a second call has no effect."""
+        """Stops nginx and removes its folder. A second call has no effect."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -135,7 +135,7 @@ def _die_with_parent() -> None:
 
 
 def _fill(root: str) -> None:
-    """Static files: 1k, 64k, 1m and 16m bytes of the pattern with seed 1, and a small text."""
+    """Creates the static files: 1k to 16m bytes of the pattern with seed 1, and a small text."""
     os.mkdir(root)
     for name, size in (("1k", 1 << 10), ("64k", 1 << 16), ("1m", 1 << 20), ("16m", 1 << 24)):
         with open(os.path.join(root, name + ".bin"), "wb") as file:
@@ -146,7 +146,7 @@ def _fill(root: str) -> None:
 
 
 def _answers(port: int) -> bool:
-    """Waits for nginx's first response; False if it exited instead, or was silent for a minute."""
+    """Waits for nginx's first response. False if nginx exited, or did not respond for a minute."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
             sock.sendall(b"GET /ok HTTP/1.0\r\n\r\n")

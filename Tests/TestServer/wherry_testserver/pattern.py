@@ -1,4 +1,4 @@
-# Wherry: deterministic pseudo-random bytes, the same in Python, Swift and C
+# Wherry: deterministic pseudo-random bytes, the same in Python, Swift and C.
 # SPDX-License-Identifier: Apache-2.0
 """The bytes behind ``/bytes/N?seed=S``.
 
@@ -10,8 +10,8 @@ The stream is a sequence of 64-bit little-endian words (all arithmetic modulo 2*
     G = 0x9E3779B97F4A7C15
     word(i) = mix(S + (i % 8192 + 1) * G) ^ mix((S ^ 0x6A09E667F3BCC909) + (i / 8192) * G)
 
-Byte ``n`` is byte ``n % 8`` of word ``n / 8``. Any offset is found without the bytes before it, and
-a block of 65,536 bytes is one table and one XOR, which keeps the Python side fast.
+Byte ``n`` is byte ``n % 8`` of word ``n / 8``. Bytes at any offset can be computed directly. A block
+of 65,536 bytes is a table XORed with a mask, which is fast in Python.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def _table(seed: int) -> int:
 
 @functools.lru_cache(maxsize=256)
 def block(seed: int, index: int) -> bytes:
-    """Block ``index`` (65,536 bytes) of the stream of ``seed``."""
+    """Returns block ``index`` (65,536 bytes) of the stream with a seed."""
     mask = mix((seed ^ SALT) + index * GAMMA).to_bytes(8, "little") * WORDS
     return (_table(seed) ^ int.from_bytes(mask, "little")).to_bytes(BLOCK, "little")
 
 
 def stream(seed: int, start: int, end: int) -> Iterator[bytes]:
-    """The bytes [start, end) in chunks of at most one block."""
+    """Yields the bytes [start, end) in chunks of at most one block."""
     seed &= MASK
     position = start
     while position < end:
@@ -61,13 +61,13 @@ def stream(seed: int, start: int, end: int) -> Iterator[bytes]:
 
 
 def data(seed: int, start: int, end: int) -> bytes:
-    """The bytes [start, end) in one chunk."""
+    """Returns the bytes [start, end) in one chunk."""
     return b"".join(stream(seed, start, end))
 
 
 @functools.lru_cache(maxsize=1024)
 def digest(seed: int, size: int, name: str = "sha256") -> bytes:
-    """The digest of the first ``size`` bytes."""
+    """Returns the digest of the first ``size`` bytes."""
     state = hashlib.new(name)
     for piece in stream(seed, 0, size):
         state.update(piece)

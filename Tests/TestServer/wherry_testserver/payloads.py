@@ -1,6 +1,6 @@
-# Wherry: one small payload in the encodings Python cannot produce
+# Wherry: a small payload in the encodings that Python cannot produce.
 # SPDX-License-Identifier: Apache-2.0
-"""The same JSON text plain, in Brotli and in Zstandard."""
+"""The same JSON text uncompressed, in Brotli and in Zstandard."""
 
 import base64
 

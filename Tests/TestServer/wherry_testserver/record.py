@@ -1,4 +1,4 @@
-# Wherry: the test server's record of its requests
+# Wherry: the test server's log of requests.
 # SPDX-License-Identifier: Apache-2.0
 """The log behind ``/_log``, ``/_wait`` and ``/_stats``."""
 
@@ -14,7 +14,7 @@ LOG_LIMIT = 50_000
 
 
 class Entry:
-    """One request; its counts grow while it is processed."""
+    """A logged request. Its counts grow while it is processed."""
 
     __slots__ = (
         "id", "connection", "index", "request", "attempt", "started", "ended",
@@ -36,7 +36,7 @@ class Entry:
         self.outcome = "running"
 
     def json(self) -> Dict[str, Any]:
-        """The entry as ``/_log`` reports it."""
+        """Returns the entry as ``/_log`` reports it."""
         request = self.request
         return {
             "id": self.id,
@@ -60,7 +60,7 @@ class Entry:
 
 
 class Record:
-    """All entries, numbered by one sequence, and the waiters for the next change."""
+    """All entries, with a common sequence of events, and the waiters for the next change."""
 
     def __init__(self) -> None:
         self.entries: Deque[Entry] = collections.deque(maxlen=LOG_LIMIT)
@@ -75,12 +75,12 @@ class Record:
         self._waiters: List[asyncio.Future[None]] = []
 
     def step(self) -> int:
-        """The next number in the common order of all events."""
+        """Returns the next number in the common sequence of all events."""
         self.sequence += 1
         return self.sequence
 
     def begin(self, connection: int, index: int, request: Request) -> Entry:
-        """Adds a request; requests of the server's own routes are not kept."""
+        """Adds a request. Requests to control routes are not kept."""
         self.number += 1
         entry = Entry(self.number, connection, index, request)
         entry.started = self.step()
@@ -107,7 +107,7 @@ class Record:
             self.changed()
 
     def count(self, name: str) -> int:
-        """The number of this attempt under ``name``, from 1."""
+        """Returns the number of this attempt under ``name``, from 1."""
         self.attempts[name] = self.attempts.get(name, 0) + 1
         return self.attempts[name]
 
@@ -124,7 +124,7 @@ class Record:
         self.changed()
 
     def select(self, key: Optional[str], path: Optional[str], method: Optional[str]) -> List[Entry]:
-        """The entries with that key, path prefix and method."""
+        """Returns the entries with a key, path prefix and method, as far as given."""
         found = list(self.entries) if key is None else self.by_key.get(key, [])
         if path is not None:
             found = [e for e in found if e.request.path.startswith(path)]
@@ -133,7 +133,7 @@ class Record:
         return found
 
     def stats(self, entries: List[Entry]) -> Dict[str, int]:
-        """Counts and peaks over the given entries."""
+        """Returns counts and maximums over the given entries."""
         now = self.sequence + 1
         first: Dict[int, int] = {}
         for entry in entries:
@@ -153,7 +153,7 @@ class Record:
         }
 
     def forget(self, key: Optional[str]) -> None:
-        """Clears the log and the attempt counters, all of them or those of one key."""
+        """Clears the log and the attempt counters, of all keys or of one key."""
         if key is None:
             self.entries.clear()
             self.by_key.clear()
@@ -177,14 +177,14 @@ class Record:
                     waiter.set_result(None)
 
     def change(self) -> asyncio.Future[None]:
-        """A future that is done at the next change."""
+        """Returns a future that completes at the next change."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(future)
         return future
 
 
 def _peak(spans: List[tuple[int, int]]) -> int:
-    """The maximum number of overlapping spans."""
+    """Returns the maximum number of overlapping spans."""
     events = sorted([(s, 1) for s, _ in spans] + [(e, -1) for _, e in spans])
     level = most = 0
     for _, change in events:

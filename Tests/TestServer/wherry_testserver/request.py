@@ -1,6 +1,6 @@
-# Wherry: one HTTP/1.1 request as the test server sees it
+# Wherry: an HTTP/1.1 request of the test server.
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing of request headers; deliberately lenient, because tests check the bytes that arrive."""
+"""Parses request headers, deliberately leniently, because tests check the bytes that arrive."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ class Request:
         self.name = f"{self.key}\0{self.path}" if self.key is not None else target
 
     def header(self, name: str) -> Optional[str]:
-        """The first header of that name (given in lower case)."""
+        """Returns the first header with a name (in lower case)."""
         return self.fields.get(name)
 
     def values(self, name: str) -> List[str]:
-        """All headers of that name (given in lower case)."""
+        """Returns all headers with a name (in lower case)."""
         return [value for field, value in self.headers if field.lower() == name]
 
     def integer(self, name: str, default: int) -> int:
-        """An integer from the query."""
+        """Returns an integer from the query."""
         text = self.q.get(name)
         if not text:
             return default
@@ -72,7 +72,7 @@ class Request:
             raise BadRequest(f"query {name}={text!r} is not a whole number") from None
 
     def number(self, name: str, default: float) -> float:
-        """A number from the query."""
+        """Returns a number from the query."""
         text = self.q.get(name)
         if not text:
             return default
@@ -82,11 +82,11 @@ class Request:
             raise BadRequest(f"query {name}={text!r} is not a number") from None
 
     def flag(self, name: str) -> bool:
-        """Whether the query has ``name`` with a value other than 0 or empty."""
+        """Returns whether the query has ``name`` with a value other than 0 or empty."""
         return self.q.get(name, "0") not in ("0", "")
 
     def scoped(self, name: str) -> str:
-        """A name from the query, private to the request's key."""
+        """Returns a name from the query, qualified by the request's key."""
         return f"{self.key or ''}\0{self.q.get(name, '')}"
 
     @property
@@ -100,7 +100,7 @@ class Request:
 
     @property
     def length(self) -> int:
-        """The announced length of the body; 0 without one."""
+        """The Content-Length; 0 if missing."""
         text = self.fields.get("content-length", "0")
         if not text.isdigit():
             raise BadRequest(f"bad Content-Length {text!r}")

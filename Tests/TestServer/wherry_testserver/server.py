@@ -1,6 +1,6 @@
-# Wherry: the test server's listeners, its connections, and its lifetime
+# Wherry: the test server's listeners, connections and lifetime.
 # SPDX-License-Identifier: Apache-2.0
-"""Accepts connections, passes each request to its route, and exits in time."""
+"""Accepts connections and passes each request to its route."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Gates:
         self._waiting: Dict[str, Set[Wire]] = {}
 
     async def wait(self, name: str, wire: Wire) -> None:
-        """Waits for the gate; raises `Gone` if the peer disconnects before."""
+        """Waits for a gate. Raises `Gone` if the peer disconnects first."""
         waiting = self._waiting.setdefault(name, set())
         waiting.add(wire)
         try:
@@ -40,7 +40,7 @@ class Gates:
         raise Hangup("fin")
 
     def open(self, name: str) -> int:
-        """Opens a gate permanently; returns the number of waiters."""
+        """Opens a gate permanently. Returns the number of waiters."""
         self.opened.add(name)
         waiting = self._waiting.pop(name, set())
         for wire in waiting:
@@ -49,7 +49,7 @@ class Gates:
 
 
 class Server:
-    """The complete server; it runs in one event loop."""
+    """The complete server. It runs in one event loop."""
 
     def __init__(self, save_dir: Optional[str] = None) -> None:
         self.save_dir = save_dir
@@ -81,14 +81,14 @@ class Server:
         return int(sock.getsockname()[1])
 
     async def listen_unix(self, path: str) -> str:
-        """Starts listening on a Unix socket too, and returns its path."""
+        """Starts listening on a Unix socket and returns its path."""
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Wire(self._accept, False), path, backlog=64)
         self._servers.append(server)
         return path
 
     async def close(self) -> None:
-        """Stops listening and drops every connection."""
+        """Stops listening and drops all connections."""
         for server in self._servers:
             server.close()
         for wire in list(self.wires.values()):
@@ -98,7 +98,7 @@ class Server:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def date(self) -> str:
-        """The Date header, updated once a second."""
+        """Returns the Date header, updated once a second."""
         now = int(time.time())
         if self._date[0] != now:
             self._date = (now, http_date(now))
@@ -150,7 +150,7 @@ class Server:
             self.last_event = time.monotonic()
 
     async def _answer(self, wire: Wire, number: int, index: int, request: Request) -> bool:
-        """Processes one request; returns False if the connection must be closed."""
+        """Processes a request. Returns False if the connection must be closed."""
         entry = self.record.begin(number, index, request)
         exchange = Exchange(self, wire, request, entry)
         outcome = "failed"

@@ -1,6 +1,6 @@
-# Wherry: one TCP connection of the test server, with full control over its bytes
+# Wherry: a TCP connection of the test server, with full control over its bytes.
 # SPDX-License-Identifier: Apache-2.0
-"""Reading, writing, pacing, and the three ways to end a connection."""
+"""Reading, writing, pacing, and the ways to end a connection: FIN, RST and drop."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HEAD_LIMIT = 4 * 1024 * 1024
 
 
 class Gone(ConnectionError):
-    """The peer has disconnected; the current response is over."""
+    """The peer has disconnected, so the current response ends."""
 
 
 class Wire(asyncio.Protocol):
-    """A connection: a byte buffer for input, a paced transport for output."""
+    """A connection with a byte buffer for input and a paced transport for output."""
 
     def __init__(self, accept: Callable[[Wire], None], tls: bool) -> None:
         self.accept = accept
@@ -82,7 +82,7 @@ class Wire(asyncio.Protocol):
             self.transport.pause_reading()
 
     def hold(self) -> None:
-        """Stops reading from the socket, so that the sender meets a full window."""
+        """Stops reading from the socket, so that the sender's window fills up."""
         self.holding = True
         self._stop_reading()
 
@@ -94,7 +94,7 @@ class Wire(asyncio.Protocol):
             self.transport.resume_reading()
 
     async def fill(self) -> bool:
-        """Waits for more bytes; False if none will come."""
+        """Waits for more bytes. Returns False if no more will arrive."""
         if self.eof:
             return False
         if not self._reading and not self.holding:
@@ -106,7 +106,7 @@ class Wire(asyncio.Protocol):
         return len(self.buffer) > before
 
     async def head(self) -> Optional[bytes]:
-        """The next headers up to the empty line, or None if the peer has disconnected."""
+        """Returns the next headers up to the empty line, or None if the peer has disconnected."""
         start = 0
         while True:
             end = self.buffer.find(b"\r\n\r\n", start)
@@ -119,7 +119,7 @@ class Wire(asyncio.Protocol):
                 return None
 
     async def line(self) -> bytes:
-        """A line without its CRLF."""
+        """Returns a line without its CRLF."""
         while True:
             end = self.buffer.find(b"\r\n")
             if end >= 0:
@@ -130,7 +130,7 @@ class Wire(asyncio.Protocol):
                 raise Gone("the peer left inside a line")
 
     async def some(self, most: int) -> bytes:
-        """Between 1 and ``most`` bytes."""
+        """Returns between 1 and ``most`` bytes."""
         if not self.buffer and not await self.fill():
             raise Gone("the peer left inside a body")
         piece = bytes(self.buffer[:most])
@@ -140,20 +140,20 @@ class Wire(asyncio.Protocol):
     # Writing
 
     async def write(self, data: bytes) -> None:
-        """Writes, and waits while the peer's window and the buffer are full."""
+        """Writes data, and waits while the peer's window and the buffer are full."""
         if self.lost:
             raise Gone("the peer left")
         self.transport.write(data)
         if self.transport.is_closing():
-            # A write has failed. Without a pause here, a long body would keep the loop from
-            # reporting it.
+            # A write has failed. Yield to the loop, so that it can report the failure during a long
+            # body.
             await asyncio.sleep(0)
         while not self._writable and not self.lost:
             self._writer = self.loop.create_future()
             await self._writer
 
     async def flush(self) -> None:
-        """Waits until the peer's kernel has all bytes; a later RST then destroys none of them."""
+        """Waits until the peer's kernel has all bytes, so that a later RST cannot discard them."""
         sock = self.transport.get_extra_info("socket")
         lower = getattr(getattr(self.transport, "_ssl_protocol", None), "_transport", None)
         deadline = self.loop.time() + 600
@@ -168,7 +168,7 @@ class Wire(asyncio.Protocol):
             await asyncio.sleep(0.001)
 
     async def sleep(self, seconds: float) -> None:
-        """Sleeps; raises `Gone` as soon as the peer leaves."""
+        """Sleeps. Raises `Gone` as soon as the peer disconnects."""
         if self.eof:
             raise Gone("the peer left")
         if seconds <= 0:
@@ -190,12 +190,12 @@ class Wire(asyncio.Protocol):
     # Endings
 
     async def fin(self) -> None:
-        """Ends normally: written bytes arrive, then FIN (with close_notify on TLS)."""
+        """Ends the connection normally: all bytes, then FIN (with close_notify over TLS)."""
         if not self.lost:
             self.transport.close()
 
     async def half_close(self, seconds: float) -> None:
-        """Sends FIN now, then discards further input, so that an RST does not destroy the response.
+        """Sends FIN now, then discards input, so that an RST does not discard the response.
         """
         if self.lost or self.tls:
             await self.fin()
@@ -214,7 +214,7 @@ class Wire(asyncio.Protocol):
         await self.fin()
 
     async def rst(self) -> None:
-        """Ends with RST after written bytes have arrived."""
+        """Ends the connection with RST, after all bytes have arrived."""
         await self.flush()
         if self.lost:
             return

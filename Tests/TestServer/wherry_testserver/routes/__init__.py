@@ -1,6 +1,6 @@
-# Wherry: the test server's table of routes
+# Wherry: the test server's routing table.
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the route by the first path segment, after the parameters common to all routes."""
+"""Finds the route by the first path segment, after handling parameters common to all routes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def dispatch(exchange: Exchange) -> None:
     name = request.path.split("/", 2)[1] if "/" in request.path else ""
     route = ROUTES.get(name)
     if name == "echo":
-        request.q = {}  # Parameters of a test are echoed and have no effect.
+        request.q = {}  # Ignore the parameters, so that tests can echo any query.
     if request.method == "CONNECT":
         await control.tunnel(exchange)
         return
@@ -43,7 +43,7 @@ async def dispatch(exchange: Exchange) -> None:
 
 
 async def _knobs(exchange: Exchange) -> bool:
-    """The query parameters that every route supports; True if one of them has responded."""
+    """Applies the query parameters that all routes support. Returns True if one has responded."""
     request = exchange.request
     q = request.q
     attempt = exchange.entry.attempt

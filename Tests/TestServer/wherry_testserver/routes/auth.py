@@ -1,6 +1,6 @@
-# Wherry: routes of the test server that require authentication
+# Wherry: routes of the test server that require authentication.
 # SPDX-License-Identifier: Apache-2.0
-"""Basic, Bearer and Digest."""
+"""Basic, Bearer and Digest authentication."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ async def auth(exchange: Exchange) -> None:
     """/auth/basic/USER/PASSWORD, /auth/bearer/TOKEN, /auth/digest/USER/PASSWORD[?algorithm=MD5].
 
     Digest also accepts ?qop= (auth-int covers the body; none: RFC 2069), ?opaque=, ?userhash=1,
-    ?charset=UTF-8, ?uses=N (a nonce is stale after N uses), ?next=1 (nextnonce with each success),
-    ?also=Basic (a second challenge), ?weaker=MD5 (another Digest challenge, which the client must
-    ignore), and ?echo=1 (the body's SHA-256 and size in the response).
+    ?charset=UTF-8, ?uses=N (a nonce becomes stale after N uses), ?next=1 (nextnonce with each
+    success), ?also=Basic (a second challenge), ?weaker=MD5 (another Digest challenge, which the
+    client must ignore), and ?echo=1 (the body's SHA-256 and size in the response).
     """
     segments = exchange.request.segments + ["", "", ""]
     kind, given = segments[0], exchange.request.header("authorization") or ""
@@ -56,14 +56,14 @@ async def auth(exchange: Exchange) -> None:
 def _digest(
     exchange: Exchange, segments: List[str], given: str, body: bytes
 ) -> Tuple[bool, str]:
-    """Whether the header is valid, and the challenge to send otherwise."""
+    """Returns whether the header is valid, and the challenge to send otherwise."""
     q = exchange.request.q
     name = q.get("algorithm", "SHA-256")
     hashes = {"MD5": "md5", "SHA-256": "sha256", "SHA-512-256": "sha512_256"}
     kind = hashes[name.replace("-sess", "")]
     store = exchange.server.store
     place = f"digest\0{exchange.request.key or ''}\0{'/'.join(segments)}"
-    # The number of the nonce, and the counts it was used with.
+    # The number of the nonce, and the nonce counts used with it.
     number, used = store.get(place, (1, []))
 
     def hexed(text: str) -> str:
@@ -125,7 +125,7 @@ def _digest(
 
 
 async def token(exchange: Exchange) -> None:
-    """/token?expires=N : the next token "token-K"; /protected accepts only the newest one."""
+    """/token?expires=N : returns the next token, "token-K"; /protected accepts only the newest."""
     store = exchange.server.store
     name = f"token\0{exchange.request.key or ''}"
     await exchange.body()
@@ -134,7 +134,7 @@ async def token(exchange: Exchange) -> None:
 
 
 async def protected(exchange: Exchange) -> None:
-    """/protected : 200 with the newest token of /token of this key, 401 with any other."""
+    """/protected : 200 with the newest token from /token for this key, otherwise 401."""
     name = f"token\0{exchange.request.key or ''}"
     newest = exchange.server.store.get(name, 0)
     body = await exchange.body()

@@ -1,4 +1,4 @@
-# Wherry: small responses of the test server: echo, statuses, headers, redirects, cookies
+# Wherry: small responses of the test server: echo, statuses, headers, redirects, cookies.
 # SPDX-License-Identifier: Apache-2.0
 """Routes with small responses."""
 
@@ -22,7 +22,7 @@ async def index(exchange: Exchange) -> None:
 
 
 async def echo(exchange: Exchange) -> None:
-    """All properties of the request, as JSON."""
+    """/echo : all properties of the request, as JSON."""
     request = exchange.request
     body = await exchange.body()
     kind = request.header("content-type") or ""
@@ -61,7 +61,7 @@ async def echo(exchange: Exchange) -> None:
 
 
 async def status(exchange: Exchange) -> None:
-    """/status/N?body=&type= ; a 1xx precedes the final 200."""
+    """/status/N?body=&type= : that status; a 1xx precedes a final 200."""
     request = exchange.request
     code = _whole(request.segments, 0, 200)
     headers: List[Tuple[str, str]] = []
@@ -79,7 +79,7 @@ async def status(exchange: Exchange) -> None:
 
 
 async def many_headers(exchange: Exchange) -> None:
-    """/headers?count=&size= : that many headers with values of that size."""
+    """/headers?count=&size= : ``count`` headers with values of ``size`` bytes."""
     request = exchange.request
     value = "v" * request.integer("size", 16)
     fields = [(f"X-Field-{i}", value) for i in range(request.integer("count", 10))]
@@ -128,7 +128,8 @@ async def redirect(exchange: Exchange) -> None:
 
 
 async def redirect_to(exchange: Exchange) -> None:
-    """/redirect-to?url=&status=&cookie= ; url_next= from attempt change_at= on; {n}: the attempt.
+    """/redirect-to?url=&status=&cookie= ; url_next= applies from attempt change_at= on. {n} becomes
+    the attempt number.
     """
     request = exchange.request
     await exchange.body()
@@ -153,7 +154,8 @@ async def _redirect(exchange: Exchange, location: str) -> None:
 
 
 async def cookies(exchange: Exchange) -> None:
-    """/cookies : the received cookies, as JSON; /cookies/set?a=1&b=2&attributes=Path=/ sets some.
+    """/cookies : the received cookies, as JSON. /cookies/set?a=1&b=2&attributes=Path=/ sets
+    cookies.
     """
     request = exchange.request
     if request.segments[:1] == ["set"]:
@@ -193,13 +195,13 @@ async def coded(exchange: Exchange) -> None:
 
 
 async def silent(exchange: Exchange) -> None:
-    """/silent : never responds; ?seconds= limits it (600)."""
+    """/silent : never responds; closes the connection after ?seconds= (600)."""
     await exchange.wire.sleep(exchange.request.number("seconds", 600))
     raise Hangup("fin")
 
 
 async def slow_head(exchange: Exchange) -> None:
-    """/slow-head?drip=K&interval_ms=M : sends the headers K bytes at a time."""
+    """/slow-head?drip=K&interval_ms=M : sends the response headers K bytes at a time."""
     request = exchange.request
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
     size = max(1, request.integer("drip", 1))
@@ -211,7 +213,7 @@ async def slow_head(exchange: Exchange) -> None:
 
 
 async def drip(exchange: Exchange) -> None:
-    """/drip?bytes=N&interval_ms=M : one byte each interval, Content-Length N."""
+    """/drip?bytes=N&interval_ms=M : one byte per interval, with Content-Length N."""
     request = exchange.request
     count = request.integer("bytes", 10)
     default = request.number("seconds", 1) * 1000 / max(1, count)
@@ -226,7 +228,7 @@ async def drip(exchange: Exchange) -> None:
 
 
 async def events(exchange: Exchange) -> None:
-    """/sse?count=N&interval_ms=M : server-sent events, chunked."""
+    """/sse?count=N&interval_ms=M : server-sent events with chunked encoding."""
     request = exchange.request
     count = request.integer("count", 10)
     interval = request.number("interval_ms", 0) / 1000
@@ -244,7 +246,7 @@ async def events(exchange: Exchange) -> None:
 
 
 async def sleep_route(exchange: Exchange) -> None:
-    """/delay/MS : responds after that many milliseconds."""
+    """/delay/MS : responds after MS milliseconds."""
     await exchange.wire.sleep(_whole(exchange.request.segments, 0, 0) / 1000)
     await exchange.text("late\n")
 

@@ -1,4 +1,4 @@
-# Wherry: routes of the test server that accept bodies
+# Wherry: routes of the test server that accept bodies.
 # SPDX-License-Identifier: Apache-2.0
 """Sinks and uploads."""
 
@@ -15,7 +15,7 @@ from ..request import BadRequest
 
 
 async def sink(exchange: Exchange) -> None:
-    """/sink : discards the body; rate= stall= early= cut_body= reset_body= change how."""
+    """/sink : discards the body; see rate=, stall=, early=, cut_body= and reset_body=."""
     request = exchange.request
     if "early" in request.q:
         await _early(exchange, request.integer("early", 413))
@@ -29,7 +29,7 @@ async def sink(exchange: Exchange) -> None:
         exchange.wire.unhold()
     rate = request.number("rate", 0)
     for name in ("stall", "rate"):
-        request.q.pop(name, None)  # They apply to the request body.
+        request.q.pop(name, None)  # These parameters apply to the request body only.
     digest = hashlib.sha256()
     inflater = zlib.decompressobj(47) if request.header("content-encoding") else None
     inflated = hashlib.sha256()
@@ -61,7 +61,7 @@ async def sink(exchange: Exchange) -> None:
 
 
 async def _early(exchange: Exchange, status: int) -> None:
-    """Responds before the body is read, then discards further input for a while."""
+    """Responds before the body is read, then discards input for a while."""
     exchange.keep_alive = False
     await exchange.text("not wanted\n", status)
     if exchange.request.flag("rude"):

@@ -1,6 +1,6 @@
-# Wherry: routes of the test server for HTTP caching and resumable uploads
+# Wherry: routes of the test server for HTTP caching and resumable uploads.
 # SPDX-License-Identifier: Apache-2.0
-"""Responses with chosen cache headers, and a small tus 1.0 server."""
+"""Responses with selected cache headers, and a small tus 1.0 server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..request import BadRequest
 async def cache(exchange: Exchange) -> None:
     """/cache?control=&expires=&age=&vary=&etag=&lastmod=&body= : JSON with the number of the hit.
 
-    Conditional requests that match get a 304 with the same headers; ``etag_next`` from attempt
-    ``change_at`` (2) on changes the tag. ``date`` and ``expires`` are seconds from now.
+    Matching conditional requests get a 304 with the same headers. ``etag_next`` replaces the ETag
+    from attempt ``change_at`` (2) on. ``lastmod`` and ``expires`` are seconds from now.
     """
     request = exchange.request
     q = request.q

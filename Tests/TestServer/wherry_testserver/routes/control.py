@@ -1,6 +1,6 @@
-# Wherry: the test server's own routes, the log and the waits, and the CONNECT tunnel
+# Wherry: the test server's control routes and the CONNECT tunnel.
 # SPDX-License-Identifier: Apache-2.0
-"""Routes that begin with an underscore control the server; they are not logged."""
+"""Routes that begin with an underscore control the server. Their requests are not logged."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def _selected(exchange: Exchange) -> List[Entry]:
 
 
 async def log(exchange: Exchange) -> None:
-    """/_log?key=&path=&method= : the requests so far, with the counts of /_stats."""
+    """/_log?key=&path=&method= : the requests so far, and the counts of /_stats."""
     entries = _selected(exchange)
     stats = exchange.server.record.stats(entries)
     await exchange.json({"requests": [e.json() for e in entries], "stats": stats})
 
 
 async def stats(exchange: Exchange) -> None:
-    """/_stats?key=&path=&method= : counts and peaks."""
+    """/_stats?key=&path=&method= : counts and maximums."""
     await exchange.json(exchange.server.record.stats(_selected(exchange)))
 
 
 async def reset(exchange: Exchange) -> None:
-    """/_reset?key= : clears log and attempts, without a key all of them."""
+    """/_reset?key= : clears the log and the attempts of a key, or everything without a key."""
     key = exchange.request.key
     exchange.server.record.forget(key)
     if key is None:
@@ -43,9 +43,9 @@ async def reset(exchange: Exchange) -> None:
 
 
 async def wait(exchange: Exchange) -> None:
-    """/_wait?requests=N&ended=N&... : responds when every count of /_stats has reached its value.
+    """/_wait?requests=N&ended=N&... : responds when all counts of /_stats reach these values.
 
-    ``active_most=N`` and ``open_most=N`` wait for falling counts. 408 after ``timeout=`` (600 s).
+    ``active_most=N`` and ``open_most=N`` wait until counts have fallen. 408 after ``timeout=`` (600 s).
     """
     request = exchange.request
     record = exchange.server.record
@@ -79,7 +79,7 @@ async def signal(exchange: Exchange) -> None:
 
 
 async def drop(exchange: Exchange) -> None:
-    """/_drop?key= : drops the open connections that carried requests of that key (all without)."""
+    """/_drop?key= : drops the open connections with requests of a key, or all without a key."""
     own = exchange.entry.connection
     numbers = {e.connection for e in _selected(exchange)}
     cut = [n for n in numbers if n != own and n in exchange.server.wires]
@@ -89,7 +89,7 @@ async def drop(exchange: Exchange) -> None:
 
 
 async def tunnel(exchange: Exchange) -> None:
-    """CONNECT host:port : a proxy's tunnel, only to loopback addresses."""
+    """CONNECT host:port : a proxy tunnel, only to loopback addresses."""
     host, _, port = exchange.request.target.rpartition(":")
     if host.strip("[]") not in ("127.0.0.1", "localhost", "::1") or not port.isdigit():
         await exchange.text("loopback only\n", 403)

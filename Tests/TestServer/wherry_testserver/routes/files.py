@@ -1,6 +1,6 @@
-# Wherry: /bytes, the file with every possible download fault
+# Wherry: the /bytes route, with download faults.
 # SPDX-License-Identifier: Apache-2.0
-"""A deterministic file of any size with validators, ranges, and all their known faults."""
+"""A deterministic file of any size, with validators, ranges and their known faults."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .. import pattern
 from ..exchange import Exchange, http_date
 from ..request import BadRequest, Request
 
-DEFAULT_DATE = 1_704_067_200  # 2024-01-01, safely older than any Date.
+DEFAULT_DATE = 1_704_067_200  # 2024-01-01, older than the Date of any response.
 
 
 class Version:
-    """The representation that this attempt sees."""
+    """The representation for one attempt."""
 
     def __init__(self, request: Request, attempt: int, size: int) -> None:
         q = request.q
@@ -48,7 +48,7 @@ class Version:
                 self.date = http_date(int(date))
 
     def stream(self, start: int, end: int) -> Iterator[bytes]:
-        """The bytes [start, end), with one byte flipped on request."""
+        """Yields the bytes [start, end), with one byte inverted on request."""
         position = start
         for piece in pattern.stream(self.seed, start, end):
             offset = self.flip - position
@@ -58,7 +58,7 @@ class Version:
             yield piece
 
     def matches(self, condition: str, strong: bool) -> bool:
-        """Whether an entity tag or list of tags names this version."""
+        """Returns whether an entity tag or a list of tags matches this version."""
         if self.etag is None:
             return False
         if condition.strip() == "*":
@@ -142,7 +142,7 @@ def _later(a: str, b: str) -> bool:
 
 
 def _range(request: Request, version: Version) -> Optional[Tuple[int, int]]:
-    """The requested range as [start, end), None for the complete file."""
+    """Returns the requested range as [start, end), or None for the complete file."""
     text = request.header("range")
     if text is None or not text.startswith("bytes=") or "," in text:
         return None
@@ -242,7 +242,7 @@ def _gzip(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _digests(request: Request, version: Version) -> List[Tuple[str, str]]:
-    """Repr-Digest, Digest and Content-MD5: ``right``, ``wrong`` or the text given."""
+    """Returns Repr-Digest, Digest and Content-MD5: ``right``, ``wrong``, or the given text."""
     fields = []
     for query, field, algorithm, shape in (
         ("repr_digest", "Repr-Digest", "sha256", "sha-256=:{}:"),

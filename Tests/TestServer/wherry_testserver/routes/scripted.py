@@ -1,6 +1,6 @@
-# Wherry: scripted scenarios of the test server
+# Wherry: scripted scenarios of the test server.
 # SPDX-License-Identifier: Apache-2.0
-"""``POST /_script`` stores steps under a name; each request of ``/s/name`` plays the next one.
+"""``POST /_script`` stores steps under a name; each request to ``/s/name`` plays the next step.
 
 A step is an object: either a plain response (``status``, ``headers``, ``body`` | ``body_base64`` |
 ``json`` | ``bytes``: [n, seed, from], ``framing``: length|chunked|close, ``delay_ms``, ``gate``) or
@@ -21,7 +21,7 @@ from ..request import BadRequest
 
 
 async def store(exchange: Exchange) -> None:
-    """POST /_script?key= : {"name": [step, ...], ...}; a key makes the names private to it."""
+    """POST /_script?key= : {"name": [step, ...], ...}; with a key, the names belong to that key."""
     try:
         scripts = json.loads(await exchange.body())
     except ValueError as error:
