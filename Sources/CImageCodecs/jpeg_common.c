@@ -1,4 +1,4 @@
-/* Wherry: libjpeg's errors as status codes, and progress limits. */
+/* Wherry: error handling and progress limits for libjpeg. */
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 #include "jpeg_internal.h"

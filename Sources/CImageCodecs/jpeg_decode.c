@@ -1,4 +1,4 @@
-/* Wherry: JPEG to rows. */
+/* Wherry: decoding of JPEG images to rows. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_internal.h"
 
@@ -43,7 +43,7 @@ static cimage_status jpeg_start(cimage_decoder *base, int eighths, uint32_t *out
   codec->scale_num = (unsigned)eighths;
   codec->scale_denom = 8;
   codec->dct_method = JDCT_ISLOW;
-  codec->do_block_smoothing = FALSE; /* it would only hide missing scans */
+  codec->do_block_smoothing = FALSE; /* smoothing would only hide missing scans */
   switch (base->pixels) {
     case CIMAGE_GRAY8:
       codec->out_color_space = JCS_GRAYSCALE;

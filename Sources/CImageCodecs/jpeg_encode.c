@@ -1,4 +1,4 @@
-/* Wherry: rows to JPEG. */
+/* Wherry: encoding of rows as JPEG. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_internal.h"
 
@@ -27,7 +27,7 @@ static void sink_reserve(j_compress_ptr codec) {
 
 static boolean sink_full(j_compress_ptr codec) {
   cimage_jpeg_sink *sink = (cimage_jpeg_sink *)codec->dest;
-  sink->output->count = sink->output->capacity; /* libjpeg calls only when the buffer is full */
+  sink->output->count = sink->output->capacity; /* only called when the buffer is full */
   sink_reserve(codec);
   return TRUE;
 }
@@ -60,7 +60,7 @@ void cimage_jpeg_transpose_tables(j_compress_ptr codec) {
   }
 }
 
-/* libjpeg's forward DCT divides by eight times an entry in 16 bits, without a check. */
+/* libjpeg's forward DCT divides by eight times a table entry in 16 bits, without a check. */
 static bool can_divide(const UINT16 *table) {
   for (int k = 0; k < DCTSIZE2; k++) {
     if (table[k] < 1 || table[k] > UINT16_MAX / 8) return false;
@@ -68,7 +68,8 @@ static bool can_divide(const UINT16 *table) {
   return true;
 }
 
-/* Uses the tables of another file. Keeps those of `quality` if the encoder cannot use them. */
+/* Uses the quantization tables of another file. Keeps those of `quality` if the encoder cannot use
+ * them. */
 static void take_tables(j_compress_ptr codec, const cimage_jpeg_options *options) {
   const cimage_jpeg_decoder *source = (const cimage_jpeg_decoder *)options->tables_from;
   if (source->tables_count < codec->num_components) return;

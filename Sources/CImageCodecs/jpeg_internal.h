@@ -32,7 +32,7 @@ typedef struct {
   struct jpeg_source_mgr source;
   cimage_jpeg_errors errors;
   cimage_jpeg_watch watch;
-  /* Tables of the first components; libjpeg drops them after the last row. */
+  /* The quantization tables of the first components; libjpeg frees them after the last row. */
   UINT16 tables[3][DCTSIZE2];
   int tables_count;
   uint8_t *cmyk; /* one row, for the conversion to RGB */

@@ -1,4 +1,4 @@
-/* Wherry: JPEG to JPEG without pixels. */
+/* Wherry: JPEG recoding without conversion to pixels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
@@ -108,7 +108,7 @@ static void stop_when_late(j_decompress_ptr codec, const cimage_jpeg_options *op
   }
 }
 
-/* How an EXIF orientation reads the stored image. */
+/* The transformation of the stored image for an EXIF orientation. */
 typedef struct {
   bool swaps, flips_columns, flips_rows; /* of the stored image */
 } turning;
@@ -131,7 +131,8 @@ bool cimage_jpeg_can_turn(const cimage_decoder *base, int orientation) {
           codec->image_height % (JDIMENSION)(codec->max_v_samp_factor * DCTSIZE) == 0);
 }
 
-/* For each coefficient of a turned block, in order: its stored position, and -1 to negate it. */
+/* For each coefficient of a transformed block, in order: its position in the stored block, and -1
+ * to negate it. */
 typedef struct {
   uint8_t place[DCTSIZE2];
   JCOEF sign[DCTSIZE2];
@@ -141,7 +142,7 @@ static block_turning block_turning_of(turning turn) {
   block_turning result;
   for (int v = 0; v < DCTSIZE; v++) {
     for (int u = 0; u < DCTSIZE; u++) {
-      int column = turn.swaps ? v : u, row = turn.swaps ? u : v; /* the frequencies as stored */
+      int column = turn.swaps ? v : u, row = turn.swaps ? u : v; /* stored frequencies */
       bool negative = (turn.flips_columns && (column & 1)) != (turn.flips_rows && (row & 1));
       result.place[v * DCTSIZE + u] = (uint8_t)(row * DCTSIZE + column);
       result.sign[v * DCTSIZE + u] = negative ? -1 : 0;
@@ -205,15 +206,15 @@ static void copy_turned(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
   finish_coefficients(recoder, decoder, turned, options);
 }
 
-/* Compares no floats, so that every compiler can vectorize it: GCC assumes that such a
- * comparison may trap. The product fits into 31 bits: 16 of the table, 15 of the coefficient. */
+/* Contains no float comparisons, so that every compiler can vectorize it: GCC assumes that such a
+ * comparison may trap. The product fits into 31 bits: 16 of the table and 15 of the coefficient. */
 static void round_block(JCOEF *restrict block, const float *restrict scale) {
   for (int i = 0; i < DCTSIZE2; i++) {
     float value = (float)block[i] * scale[i];
     int rounded = (int)(value + copysignf(0.5f, value));
-    /* The range of 8-bit JPEG. -1024 is valid only for the first coefficient, where it decodes
-     * to the same pixel. The standard Huffman tables have no code for it elsewhere, and libjpeg
-     * does not report that. */
+    /* Clamp to the range of 8-bit JPEG. -1024 is allowed only for the DC coefficient, where it
+     * decodes to the same pixel as -1023. The standard Huffman tables have no code for other
+     * coefficients of -1024, and libjpeg does not report that. */
     rounded = rounded < -1023 ? -1023 : rounded;
     rounded = rounded > 1023 ? 1023 : rounded;
     block[i] = (JCOEF)rounded;
@@ -266,7 +267,7 @@ static cimage_status recode(cimage_decoder *base, cimage_copy copy, int orientat
     free(recoder);
     return status;
   }
-  base->pixels = CIMAGE_YCBCR8; /* started: prevents a second use */
+  base->pixels = CIMAGE_YCBCR8; /* marks the decoder as started, to prevent a second use */
   copy(recoder, decoder, options);
   jpeg_destroy_compress(&recoder->codec);
   if (recoder->output.limit > 0 && recoder->output.count > recoder->output.limit) {

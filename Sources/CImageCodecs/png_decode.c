@@ -1,4 +1,4 @@
-/* Wherry: PNG to rows. */
+/* Wherry: decoding of PNG images to rows. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "png_internal.h"
 
@@ -135,8 +135,8 @@ static void png_destroy_decoder(cimage_decoder *base) {
 /* ---- Header ---- */
 
 static cimage_status describe(cimage_png_decoder *decoder, cimage_message message) {
-  /* Skipped, because they may hold megabytes of compressed text. The caller copies the chunks to
-   * keep, since it knows the layout of the file. */
+  /* Skip chunks that may contain megabytes of compressed text. The caller copies the chunks to
+   * keep, because it knows the layout of the file. */
   static const uint8_t skipped[] = "eXIf\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
   png_structp png = decoder->png;
   cimage_header *header = &decoder->base.header;

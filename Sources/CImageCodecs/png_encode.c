@@ -1,4 +1,4 @@
-/* Wherry: rows to PNG. */
+/* Wherry: encoding of rows as PNG. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "png_internal.h"
 

@@ -34,7 +34,7 @@ static __thread int own_depth;
 /* The number of threads between attach and detach. */
 static atomic_int attached;
 static __thread int own_attached;
-/* Library threads keep their OpenSSL data until they end, and do not end while the process exits. */
+/* Library threads keep their OpenSSL data until they end. They do not end during process exit. */
 static __thread int is_library_thread;
 /* OPENSSL_thread_stop of libcurl's OpenSSL, and of a second copy if digests use one. */
 static _Atomic(uintptr_t) stops[2];

@@ -5,7 +5,8 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// A thread that blocks asynchronous signals, so that the program's handlers run on its own threads.
+/// A thread that blocks asynchronous signals, so that the program's handlers run on the program's
+/// threads.
 ///
 /// Signals raised by a thread's own instructions stay unblocked. The kernel kills a process that
 /// blocks such a signal, and the program's crash handler would not run.

@@ -54,7 +54,7 @@ extension CurlEasy {
             curlCode: Int32(code.rawValue), osCode: EMFILE)
     }
 
-    /// Returns the proxy that caused an error; `nil` if there is no proxy, or if it did not fail.
+    /// Returns the proxy that caused an error; `nil` without a proxy, or if it did not fail.
     private func proxy(behind code: CURLcode, _ detail: String) -> String? {
         guard let origin = exchange?.request.url.origin, let proxy = loop.proxies.proxy(for: origin)
         else { return nil }

@@ -138,7 +138,7 @@ final class CurlEasy {
         ccurl_set_share(handle, loop.share)
         setUpTrust()
         setUpWay()
-        // Accept-Encoding is sent as one of our own headers, but libcurl decodes nothing unless
+        // The transport sends Accept-Encoding itself, but libcurl decodes nothing unless
         // this option is set.
         ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, ContentDecoding.all.fieldValue)
     }

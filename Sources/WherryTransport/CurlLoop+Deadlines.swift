@@ -26,7 +26,7 @@ extension CurlLoop {
         var postponed: [Exchange] = []
         for exchange in active {
             if let error = exchange.overdue(at: now) {
-                // The body of a redirect is not needed, so an incomplete one is no error.
+                // The body of a redirect is not needed, so it may be incomplete.
                 let isEnough = exchange.isDiscarding && error.kind != .totalTimeout
                 finish(exchange, error: isEnough ? nil : error)
             } else {

@@ -237,8 +237,8 @@ extension CurlLoop {
         }
     }
 
-    /// Closes the loop on the driver. Publishes the closed state after every receiver was notified and
-    /// every resource freed.
+    /// Closes the loop on the driver. Publishes the closed state after every receiver was notified
+    /// and every resource freed.
     private func shutDown() {
         if ProcessExit.pass({ endEverything(Self.closedError) }) == nil {
             endEverything(Self.exitError)

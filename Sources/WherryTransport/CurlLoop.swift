@@ -121,7 +121,7 @@ final class CurlLoop: @unchecked Sendable {
     let resolvedHosts: UnsafeMutablePointer<curl_slist>?
 
     static let isReady: Bool = {
-        // libcurl writes TLS session secrets to the file named by this variable. The user who runs a
+        // libcurl writes TLS session secrets to the file named by this variable. The user of a
         // setuid program must not get them (SEC-T11).
         let isSet = getenv("SSLKEYLOGFILE") != nil
         if isSet && clinux_secure_variable("SSLKEYLOGFILE") == nil { unsetenv("SSLKEYLOGFILE") }

@@ -99,7 +99,7 @@ final class StubScript: Sendable {
         state.withLock { $0.rules.append(rule) }
     }
 
-    /// Delays the response of the last added rule. Returns `false` if there is no rule, or if its
+    /// Delays the response of the last added rule. Returns `false` without a rule, or if its
     /// response does not come from the rule.
     func setDelay(_ nanoseconds: Int64) -> Bool {
         state.withLock { state in

@@ -136,7 +136,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         script.add(method: method, url: url, times: times, action: .network)
     }
 
-    /// Delays the response of the last added rule. Returns `false` if there is no rule, or if its
+    /// Delays the response of the last added rule. Returns `false` without a rule, or if its
     /// response does not come from the rule.
     @discardableResult
     package func setDelay(milliseconds: Int64) -> Bool {

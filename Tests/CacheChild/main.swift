@@ -1,4 +1,4 @@
-// Wherry: a program that uses a cache folder, for tests with several processes and kills
+// Wherry: a program that uses a cache folder, for tests with several processes and kills.
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: CacheChild write STORE MASK      writes an entry under that umask (octal), prints "done"
@@ -14,7 +14,7 @@ import WherryCore
 import WherrySystem
 import WherryTransport
 
-/// A body of equal bytes, so that a mixture of two is visible.
+/// Returns a body of equal bytes, so that a mixture of two bodies is detected.
 func body(_ byte: UInt8, _ count: Int) -> Bytes { Bytes([UInt8](repeating: byte, count: count)) }
 
 func entry(_ number: Int, _ body: Bytes) -> EntryFile {
@@ -26,7 +26,8 @@ func say(_ text: String) {
     fflush(nil)
 }
 
-/// Counts results that are neither a miss nor one complete entry.
+/// Reads and writes entries. Returns the number of results that are neither a miss nor a complete
+/// entry.
 func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
     var torn = 0
     var seed = UInt64(name)
@@ -51,7 +52,7 @@ func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
     return torn
 }
 
-/// A response of the timed cache that identifies its request.
+/// A response in the timed cache that identifies its request.
 struct TimedAnswer {
     let number: Int
     let key: TimedKey
@@ -74,7 +75,8 @@ struct TimedAnswer {
     }
 }
 
-/// Counts results of the timed cache that are neither a miss nor one complete, matching response.
+/// Reads and writes responses in the timed cache. Returns the number of results that are neither a
+/// miss nor a complete, matching response.
 func mixTimed(_ store: EntryStore, name: UInt8, count: Int) throws -> Int {
     let cache = TimedCacheStore(store, memoryLimit: 256 << 10)
     let answers = try (0..<20).map { try TimedAnswer($0) }
@@ -114,7 +116,8 @@ func time(_ what: String, _ count: Int, _ body: (Int) -> Void) {
     say("\(what): \(runs.sorted().map { String($0) }.joined(separator: " "))")
 }
 
-/// The durations of writing, reading from disk, and reading from memory, for responses of 1 KiB.
+/// Prints the durations of writing, reading from disk, and reading from memory, for responses of 1
+/// KiB.
 func time(_ store: EntryStore, count: Int) throws {
     let clock = SystemClock.shared
     let now = Int64(clock.wallSeconds() * 1000)
@@ -161,7 +164,8 @@ func time(_ store: EntryStore, count: Int) throws {
     }
 }
 
-/// The durations of HTTP cache calls for one query of a path that has many others stored.
+/// Prints the durations of HTTP cache calls for one query of a path with many other stored
+/// queries.
 func timeQueries(_ store: EntryStore, count: Int) throws {
     let cache = HTTPCacheStore(store, memoryLimit: 0)
     let now = Int64(SystemClock.shared.wallSeconds() * 1000)

@@ -1,4 +1,4 @@
-// Wherry: the colors of every kind of image, compared with another program.
+// Wherry: tests of image colors, compared with another program.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct ColourTests {
-    /// A case of Tests/Scenarios/picture-colours.json, shared with C and Python.
+    /// A case of Tests/Scenarios/picture-colours.json, which C and Python tests also use.
     private struct ColourCase: Decodable {
         let name: String
         let file: Data

@@ -1,4 +1,4 @@
-// Wherry: files that are cut, damaged, or malicious.
+// Wherry: tests with truncated, damaged and malicious image files.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -8,7 +8,7 @@ import WherrySystem
 @testable import WherryImaging
 
 struct DamageTests {
-    /// The reason why encoding the bytes again fails, or nil.
+    /// Returns the reason why encoding the bytes fails; nil if it succeeds.
     private func reason(
         _ bytes: [UInt8], _ change: (inout Compression) -> Void = { _ in }
     ) -> String? {
@@ -228,8 +228,8 @@ struct DamageTests {
         }
     }
 
-    // An image that is rotated is re-encoded with the tables of its file, and libjpeg divides by
-    // eight times their entries in 16 bits: a zero and 8192 ended the process.
+    // A rotated image is re-encoded with the quantization tables of its file. libjpeg divides by
+    // eight times their entries in 16 bits, so entries of 0 and 8192 crashed the process.
     @Test(
         "quantization tables that are unsuitable as divisors never crash",
         arguments: [0, 8192, 65535])
@@ -242,7 +242,7 @@ struct DamageTests {
             let count = Int(turned[at + 2]) << 8 | Int(turned[at + 3])
             var segment = Array(turned[at..<at + 2 + count])
             if turned[at + 1] == 0xDB {
-                // One table of 16-bit entries in place of one with 8-bit entries.
+                // Replace a table of 8-bit entries by one of 16-bit entries.
                 let slot = segment[4] & 15
                 let entries = segment[5..<69].enumerated().flatMap { (place, value) -> [UInt8] in
                     let number = place == 5 ? entry : Int(value)
@@ -264,7 +264,7 @@ struct DamageTests {
         }
     }
 
-    /// An empty 8x8 gray progressive JPEG with this many legal scans.
+    /// Returns an empty 8x8 gray progressive JPEG with `count` valid scans.
     static func manyScans(_ count: Int) -> [UInt8] {
         var all: [UInt8] = [0xFF, 0xD8]
         all += Pictures.segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))

@@ -1,4 +1,4 @@
-// Wherry: unusual images that other programs read.
+// Wherry: tests with unusual images from other programs.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -15,7 +15,7 @@ struct ForeignPictureTests {
     }
     private struct Table: Decodable { let cases: [Row] }
 
-    /// A row of Tests/Scenarios/picture-colours.json.
+    /// Returns a row of Tests/Scenarios/picture-colours.json.
     private func row(_ name: String) throws -> Row {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Scenarios/picture-colours.json")
@@ -23,8 +23,8 @@ struct ForeignPictureTests {
         return try #require(rows.first { $0.name == name })
     }
 
-    /// Browsers cannot show arithmetic coding. The upload sent such a file unchanged at quality 1,
-    /// and refused it at any other quality, although libjpeg reads it.
+    /// Browsers do not support arithmetic coding. An earlier version sent such a file unchanged at
+    /// quality 1, and rejected it at any other quality, although libjpeg can decode it.
     @Test(
         "an arithmetic-coded JPEG is never sent unchanged",
         arguments: ["sequential", "progressive"])
@@ -38,7 +38,7 @@ struct ForeignPictureTests {
         }
         #expect(frames.count == 1)
         #expect(try ImageDecoder.decode(.bytes(made.bytes), as: .rgba8).packedBytes == [UInt8](row.rgba))
-        // The original is smaller than any Huffman-coded copy, and is still not sent.
+        // The original is smaller than any Huffman-coded copy, but is not sent anyway.
         let smaller = try ImageEncoder.encode(.array(file), Compression(quality: 0.95))
         #expect(smaller.way == .recoded || smaller.way == .streamed || smaller.way == .whole)
         var limited = Compression()
@@ -46,7 +46,8 @@ struct ForeignPictureTests {
         #expect(try ImageEncoder.encode(.array(file), limited).width == 12)
     }
 
-    /// libjpeg's warning ended the upload, although every browser shows the image.
+    /// An earlier version failed because of libjpeg's warning, although every browser shows the
+    /// image.
     @Test("bytes between JPEG segments are accepted, and kept only with all metadata")
     func extraneous() throws {
         let plain = try Pictures.jpeg(40, 30)
@@ -102,7 +103,7 @@ struct ForeignPictureTests {
         let after = try ImageInfo(inspecting: .bytes(upright))
         #expect(after.orientation == 1 && after.width == info.uprightSize.width)
         #expect(upright.array.contains("tiff:Orientation='1'"))
-        // Kept, it survives the removal of the packet itself.
+        // With `.keep`, the orientation is kept even if the XMP packet is removed.
         options.orientation = .keep
         options.metadata = .icc
         let kept = try ImageEncoder.encode(.array(file), options).bytes
@@ -112,7 +113,7 @@ struct ForeignPictureTests {
         #expect(try ImageInfo(inspecting: .array(both)).orientation == 3)
     }
 
-    /// The EXIF block has a camera's name and no orientation; the packet with the orientation is
+    /// The EXIF block has a camera name but no orientation. The XMP packet with the orientation is
     /// removed because it contains the location.
     @Test("U20 an XMP orientation moves to EXIF if the packet is removed", arguments: [true, false])
     func movedOrientation(little: Bool) throws {
@@ -120,7 +121,7 @@ struct ForeignPictureTests {
         func n32(_ v: Int) -> [UInt8] { little ? [UInt8(v), 0, 0, 0] : [0, 0, 0, UInt8(v)] }
         var block = Array((little ? "II" : "MM").utf8) + n16(42) + n32(8) + n16(1)
         block += n16(1) + n16(2) + n32(4) + Array("Cam!".utf8) + n32(0)
-        // Tag 1 is an example of a tag before the orientation, whose number is higher.
+        // Tag 1 comes before the orientation tag, whose number is higher.
         let exif = Pictures.segment(0xE1, Array("Exif\0\0".utf8) + block)
         let packet = Self.xmpSegment(Self.xmp(6, " exif:GPSLatitude='1'"))
         let file = Pictures.inserting(exif + packet, into: try Pictures.jpeg(40, 30))
@@ -144,7 +145,7 @@ struct ForeignPictureTests {
         #expect(XMP(Array("tiff:Orientation = '9' tiff:Orientation>\n 5 <".utf8)).orientation == 5)
     }
 
-    /// At quality 1 a file with such a header was sent unchanged, and no program could open it.
+    /// An earlier version sent such a file unchanged at quality 1, and no program could open it.
     @Test("a PNG with an invalid header is refused even if it would be sent unchanged")
     func invalidHeader() throws {
         let good = RawPNG(width: 2, height: 2, depth: 8, colorType: 0, data: [0, 1, 2, 0, 3, 4])

@@ -1,4 +1,4 @@
-// Wherry: orientation, profiles, and locations.
+// Wherry: tests of image orientation, color profiles and locations.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -110,10 +110,10 @@ struct MetadataTests {
             #expect(try ImageInfo(inspecting: .bytes(sent.bytes)).isProgressive == progressive)
             let expected = try ImageDecoder.decode(.array(jpeg), as: .gray8)
             let seen = try ImageDecoder.decode(.bytes(sent.bytes), as: .gray8)
-            // The same coefficients, but libjpeg rounds columns and rows differently.
+            // The coefficients are equal, but libjpeg rounds columns and rows differently.
             #expect(psnr(expected, seen) > 50)
 
-            // Rotated back by its inverse, the coefficients equal the original ones.
+            // After the inverse rotation, the coefficients equal the original ones.
             let inverse = [6: 8, 8: 6][orientation] ?? orientation
             let back = try ImageEncoder.encode(
                 .array(
@@ -226,8 +226,8 @@ struct MetadataTests {
 
     @Test("U20 an EXIF block full of GPS directories is removed, its orientation stays")
     func manyPlaces() throws {
-        // 65,535 entries of 12 bytes, each a GPS directory; removing them one by one would move 25
-        // GB.
+        // 65,535 entries of 12 bytes, each of them a GPS directory. Removing them one by one would
+        // move 25 GB of memory.
         var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0xFF, 0xFF]
         exif += [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 3, 0, 0]
         for _ in 1..<65_535 { exif += [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 8] }
@@ -244,7 +244,7 @@ struct MetadataTests {
         let info = try ImageInfo(inspecting: .bytes(ImageEncoder.encode(.array(png), options).bytes))
         #expect(info.hasEXIF && !info.hasGPS && info.orientation == 3)
 
-        // The same in a JPEG, as many as a segment holds.
+        // The same in a JPEG, with as many entries as fit in a segment.
         let segment = Pictures.segment(
             0xE1, Array("Exif\0\0MM".utf8) + [0, 42, 0, 0, 0, 8, 0x14, 0x00] + exif[10..<61_450])
         let jpeg = Pictures.inserting(segment, into: try Pictures.jpeg())
@@ -255,7 +255,7 @@ struct MetadataTests {
 
     @Test("U20 overlapping values in a GPS directory are not wiped endlessly")
     func overlappingValues() throws {
-        // One GPS directory of 900 entries, each of which claims the complete block.
+        // A GPS directory of 900 entries, each of which claims the complete block as its value.
         var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1]
         exif += [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 26, 0, 0, 0, 0] + [0x03, 0x84]
         for _ in 0..<900 { exif += [0, 1, 0, 1, 0, 0x10, 0, 0, 0, 0, 0x2B, 0] }
@@ -278,7 +278,7 @@ struct MetadataTests {
         options.metadata = .none
         #expect(try profileAfter() == nil)
 
-        // A profile of another color space would distort the image's colors.
+        // A profile for another color space would distort the colors.
         let wrong = Pictures.inserting(
             JPEGMetadataFilter.profileSegments(Self.profile("CMYK")),
             into: try Pictures.jpeg(quality: 1))
@@ -307,7 +307,7 @@ struct MetadataTests {
         }
     }
 
-    /// The stored form of an upright image.
+    /// Returns the stored form of an upright image for an EXIF orientation.
     static func stored(_ upright: PixelBuffer, _ orientation: Int) throws -> PixelBuffer {
         let (w, h) = (upright.width, upright.height)
         let swaps = orientation >= 5
@@ -334,7 +334,7 @@ struct MetadataTests {
         return try PixelBuffer(copying: to, format: .rgb8, width: sw, height: sh)
     }
 
-    /// Data that superficially looks like an ICC profile.
+    /// Returns data that superficially looks like an ICC profile.
     static func profile(_ space: String) -> [UInt8] {
         var bytes = [UInt8](repeating: 7, count: 3_000)
         bytes.replaceSubrange(0..<4, with: [0, 0, 0x0B, 0xB8])

@@ -1,4 +1,4 @@
-// Wherry: kinds of PNG and JPEG written by other programs.
+// Wherry: tests with kinds of PNG and JPEG that other programs write.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -87,8 +87,8 @@ struct PNGKindTests {
         #expect(try ImageInfo(inspecting: .array(png.file)).isProgressive)
     }
 
-    /// A fuzzer found this: libpng skips such a chunk after the pixels, and it was written before
-    /// them, where no reader may skip it.
+    /// Found by a fuzzer: libpng skips such a chunk after the pixels. The chunk was then written
+    /// before the pixels, where readers must not skip it.
     @Test("an unknown critical chunk is not copied into a re-encoded image")
     func unknownCritical() throws {
         var png = try Pictures.png(Pictures.pattern(.rgb8, 8, 8))
@@ -103,7 +103,7 @@ struct PNGKindTests {
     @Test("SEC-R10 a text that decompresses to megabytes is not decompressed")
     func textBomb() throws {
         let plain = try Pictures.png(Pictures.pattern(.rgb8, 8, 8))
-        // 60 KB here; the test is that damage in it is never noticed.
+        // Only 60 KB here: the damaged compressed data shows whether it is decompressed.
         let text = PNGLayout.chunk(
             "zTXt", Array("Comment\0\0".utf8) + [UInt8](repeating: 9, count: 60_000))
         let png = Pictures.inserting(chunks: text, into: plain)
@@ -129,7 +129,7 @@ struct PNGKindTests {
             let small = try ImageEncoder.encode(.array(jpeg), options)
             #expect((small.width, small.height) == (8, 4))
             #expect(try ImageDecoder.decode(.array(jpeg), as: .rgba8).copyRow(0)[3] == 255)
-            // At ratio 1 the file is sent unchanged: it is a JPEG.
+            // At ratio 1, the file is sent unchanged, because it already is a JPEG.
             #expect(try ImageEncoder.encode(.array(jpeg), Compression()).bytes.array == jpeg)
         }
     }
@@ -170,7 +170,7 @@ struct PNGKindTests {
         }
     }
 
-    /// The filter bytes and samples of an interlaced 8 bit gray image.
+    /// Returns the filter bytes and samples of an interlaced 8-bit gray image.
     static func adam7(_ width: Int, _ height: Int, _ value: (Int, Int) -> UInt8) -> [UInt8] {
         let passes = [
             (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
@@ -186,7 +186,7 @@ struct PNGKindTests {
         return data
     }
 
-    /// 16x8: cyan ink, then magenta and yellow under half black.
+    /// A 16x8 image: cyan ink on the left; magenta and yellow with half black on the right.
     static let plainCMYK = """
         /9j/2wBDAAIBAQEBAQIBAQECAgICAgQDAgICAgUEBAMEBgUGBgYFBgYGBwkIBgcJBwYGCAsICQoKCgoKBggLDAsK\
         DAkKCgr/wAAUCAAIABAEQxEATREAWREASxEA/8QAFQABAQAAAAAAAAAAAAAAAAAACgn/xAAUEAEAAAAAAAAAAAAA\
@@ -201,7 +201,7 @@ struct PNGKindTests {
         """
 }
 
-/// Programs that may be installed.
+/// Programs that tests use if they are installed.
 enum Tool {
     static func exists(_ name: String) -> Bool { path(name) != nil }
 

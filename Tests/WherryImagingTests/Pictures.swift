@@ -1,4 +1,4 @@
-// Wherry: small images for the tests, generated on demand.
+// Wherry: small generated images for the tests.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -9,7 +9,7 @@ import WherrySystem
 
 /// Generated images and files.
 enum Pictures {
-    /// A colorful image with soft and hard parts, different in each corner.
+    /// Returns a colorful image with smooth and sharp areas, different in each corner.
     static func pattern(_ format: PixelFormat, _ width: Int, _ height: Int) throws -> PixelBuffer {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(width * height * format.bytesPerPixel)
@@ -45,12 +45,12 @@ enum Pictures {
         return try ImageEncoder.encode(.pixels(pixels), options).bytes.array
     }
 
-    /// Segments inserted after SOI.
+    /// Inserts segments after SOI.
     static func inserting(_ segments: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
         Array(jpeg[..<2]) + segments + Array(jpeg[2...])
     }
 
-    /// Chunks inserted after IHDR.
+    /// Inserts chunks after IHDR.
     static func inserting(chunks: [UInt8], into png: [UInt8]) -> [UInt8] {
         Array(png[..<33]) + chunks + Array(png[33...])
     }
@@ -59,7 +59,7 @@ enum Pictures {
         [0xFF, code, UInt8((payload.count + 2) >> 8), UInt8((payload.count + 2) & 255)] + payload
     }
 
-    /// An EXIF block with an orientation, a camera's name, and, on request, a location.
+    /// Returns an EXIF block with an orientation, a camera name, and optionally a location.
     static func exif(orientation: Int, gps: Bool, little: Bool = true) -> [UInt8] {
         func n16(_ v: Int) -> [UInt8] {
             little ? [UInt8(v & 255), UInt8(v >> 8)] : [UInt8(v >> 8), UInt8(v & 255)]
@@ -89,7 +89,7 @@ enum Pictures {
             Array("Exif\0\0".utf8) + exif(orientation: orientation, gps: gps, little: little))
     }
 
-    /// A file in the temporary folder, deleted after `body`.
+    /// Creates a temporary file, which is deleted after `body`.
     static func withFile<R>(_ bytes: [UInt8], _ body: (String) throws -> R) throws -> R {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("wherry-\(UUID().uuidString)").path
@@ -109,7 +109,7 @@ extension [UInt8] {
     }
 }
 
-/// Mean squared error as PSNR in decibels; infinite for equal pictures.
+/// Returns the PSNR in decibels; infinite for equal images.
 func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
     guard a.width == b.width, a.height == b.height, a.format == b.format else { return -1 }
     let sum = zip(a.packedBytes, b.packedBytes).reduce(0.0) {
@@ -120,7 +120,7 @@ func psnr(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
     return 10 * log10(255 * 255 / (sum / Double(a.rowBytes * a.height)))
 }
 
-/// The error of a call that must fail.
+/// Returns the error of a call; nil if the call succeeds.
 func failure(_ body: () throws -> Void) -> ImagingError? {
     do {
         try body()
@@ -130,7 +130,7 @@ func failure(_ body: () throws -> Void) -> ImagingError? {
     }
 }
 
-/// A small PNG encoder for kinds of PNG that Wherry never writes; stored deflate blocks.
+/// A small PNG encoder for kinds of PNG that Wherry never writes. Uses stored deflate blocks.
 struct RawPNG {
     var width: Int
     var height: Int
@@ -139,7 +139,7 @@ struct RawPNG {
     var interlaced = false
     /// Chunks between IHDR and IDAT.
     var extra: [UInt8] = []
-    /// Filter byte and samples of every row.
+    /// The filter byte and samples of every row.
     var data: [UInt8]
 
     var file: [UInt8] {

@@ -1,4 +1,4 @@
-// Wherry: files that cannot be read.
+// Wherry: tests of read failures.
 // SPDX-License-Identifier: Apache-2.0
 
 import CImageCodecs
@@ -9,7 +9,7 @@ import Testing
 
 @Test("a read failure while an image is opened keeps its errno", arguments: [true, false])
 func openErrno(isJPEG: Bool) throws {
-    // The open succeeds, and then every pread fails with EISDIR.
+    // Opening the folder succeeds, but every pread fails with EISDIR.
     let folder = open("/", O_RDONLY | O_CLOEXEC)
     try #require(folder >= 0)
     defer { close(folder) }

@@ -1,4 +1,4 @@
-// Wherry: processing an image for an upload.
+// Wherry: tests of image processing for uploads.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -94,7 +94,7 @@ struct RecodingTests {
 
     @Test("a JPEG is re-encoded from its planes and looks the same", arguments: [0.5, 0.8, 0.95])
     func recoded(quality: Double) throws {
-        // 61x45 leaves incomplete blocks at both edges.
+        // 61x45 has incomplete blocks at both edges.
         for samples in [Compression.Subsampling.s420, .s422, .s444] {
             let jpeg = try Pictures.jpeg(61, 45, quality: 1) { $0.subsampling = samples }
             var options = Compression(quality: quality)
@@ -126,7 +126,7 @@ struct RecodingTests {
             let sent = try ImageEncoder.encode(.bytes(jpeg), options)
             #expect(sent.way == .recoded)
             #expect(sent.bytes.count < jpeg.count)
-            // As good as encoding the pixels at that quality.
+            // The result must be as good as encoding the pixels at that quality.
             options.optimize = false
             options.neverLarger = false
             let source = try ImageDecoder.decode(.bytes(jpeg))
@@ -138,7 +138,7 @@ struct RecodingTests {
         }
     }
 
-    /// A fuzzer found this: coefficients of -1024 were written, which have no Huffman code.
+    /// Found by a fuzzer: coefficients of -1024 were written, which have no Huffman code.
     @Test("coefficients beyond the 8 bit range give a readable JPEG")
     func largeCoefficients() throws {
         var noise: [UInt8] = []
@@ -149,7 +149,7 @@ struct RecodingTests {
         options.progressive = true
         options.subsampling = .s420
         var jpeg = try ImageEncoder.encode(.pixels(pixels), options).bytes.array
-        // All its quantization as coarse as possible, so that every coefficient is far too large.
+        // Set all quantization values to the maximum, so that every coefficient is far too large.
         for at in 0..<jpeg.count - 68 where jpeg[at] == 0xFF && jpeg[at + 1] == 0xDB {
             let length = Int(jpeg[at + 2]) << 8 | Int(jpeg[at + 3])
             for place in at + 5..<at + 2 + length where (place - at - 4) % 65 != 0 { jpeg[place] = 255 }

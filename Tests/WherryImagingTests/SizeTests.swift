@@ -1,4 +1,4 @@
-// Wherry: images scaled down, in pixels and in bytes.
+// Wherry: tests of scaling images, to a size in pixels or in bytes.
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
@@ -20,7 +20,7 @@ struct SizeTests {
 
     @Test("U19 a scaled image looks like the original", arguments: PixelFormat.allCases)
     func smaller(format: PixelFormat) throws {
-        // A smooth image, so that its scaled form can be computed.
+        // A smooth image, whose scaled form can be computed.
         var bytes: [UInt8] = []
         for y in 0..<90 {
             for x in 0..<120 {
@@ -59,7 +59,7 @@ struct SizeTests {
         let sent = try ImageEncoder.encode(.array(jpeg), options)
         #expect(max(sent.width, sent.height) == side)
         #expect((sent.width > sent.height) == (orientation == 1))
-        // Compared with the image decoded in full and scaled without the decoder's help.
+        // Compare with the fully decoded image, scaled without the decoder's help.
         var png = options
         png.format = .png
         let full = try ImageDecoder.decode(.array(jpeg))
@@ -107,7 +107,7 @@ struct SizeTests {
             let back = try ImageDecoder.decode(.bytes(sent.bytes))
             #expect((back.width, back.height) == (sent.width, sent.height))
             if let quality = sent.quality, sent.width == 320, quality < 100 {
-                // One more would not have fitted.
+                // The next higher quality must not fit.
                 var more = Compression(quality: Double(quality + 1) / 100)
                 more.maxBytes = source.count
                 let next = try ImageEncoder.encode(.array(source), more)

@@ -14,15 +14,15 @@ int clinux_inherited_pair(int descriptor, int *out_unread, int *out_unsent);
 /* Makes the descriptor close-on-exec. Returns 0, or -1 and errno. */
 int clinux_close_on_exec(int descriptor);
 
-/* Returns the system's message for an errno, or "Unknown error" for any other number. Static text. */
+/* Returns the system's message for an errno, or "Unknown error" for other numbers. Static text. */
 const char *clinux_error_text(int code);
 
 /* Reads bytes from the page cache without waiting for the disk. Returns the count, or -1 and errno.
  * EAGAIN or EOPNOTSUPP: the bytes are not cached, or the file system does not support it. */
 int64_t clinux_read_now(int descriptor, void *bytes, uint64_t count, int64_t offset);
 
-/* Updates a CRC-32C. The caller inverts the state before the first and after the last byte. Returns 0
- * and changes nothing if the processor lacks the instruction; otherwise 1. */
+/* Updates a CRC-32C. The caller inverts the state before the first and after the last byte. Returns
+ * 1, or 0 without an effect if the processor lacks the instruction. */
 int clinux_crc32c(uint32_t *state, const void *bytes, uint64_t count);
 
 /* Sets the name of the calling thread; at most 15 bytes. */
@@ -89,7 +89,7 @@ int clinux_open_below(int directory, const char *path);
 int clinux_spawn_detached(const char *path, char *const *arguments, char *const *environment,
     int ready, int32_t *out_process);
 
-/* Waits until a child process has ended. Returns at once if the program has already waited for it. */
+/* Waits until a child process has ended. Returns at once if the program already waited. */
 void clinux_wait_child(int32_t process);
 
 /* Creates a pipe, close-on-exec. Returns 0 or an errno. */
@@ -162,7 +162,7 @@ int clinux_peer_is_available(void);
 int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch);
 
 /* Process exit. OpenSSL's exit handler frees data that calls on other threads still use. Threads
- * therefore call libcurl and OpenSSL between enter and leave. Our exit handler waits up to 80 ms
+ * therefore call libcurl and OpenSSL between enter and leave. Our exit handler waits up to 50 ms
  * until all threads have left; afterwards, enter returns 0. */
 
 /* Registers the exit handler. Call it after each initialization of OpenSSL, so that our handler
