@@ -1,11 +1,12 @@
-# Wherry: what Python programs import
+# Wherry: the public names of the package
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP requests, image uploads and resumable downloads, on one native engine.
+"""An HTTP client with image uploads and resumable downloads, on one native engine.
 
     import wherry
     print(wherry.get("http://127.0.0.1:8080/items", params={"page": 2}).json())
 
-Importing loads neither the library nor any module of this package: names come when first used.
+Importing `wherry` does not load the native library or any submodule. Each name is imported on
+first use.
 """
 
 __version__ = "0.1.0"
@@ -130,7 +131,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-if not TYPE_CHECKING:  # Else type checkers would take any name for one of ours.
+if not TYPE_CHECKING:  # Otherwise type checkers would accept any attribute name.
 
     def __getattr__(name: str) -> object:
         home = _HOME.get(name)

@@ -1,6 +1,6 @@
-# Wherry: whether a client is at work
+# Wherry: activity of a client
 # SPDX-License-Identifier: Apache-2.0
-"""When an indicator of a client's activity is to be shown and hidden."""
+"""`ActivityReader`: tells a program when to show and hide an activity indicator."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 class ActivityReader(ClientReader[int]):
-    """``for count in client.activity()``: how many transfers are under way when an indicator is to
-    be shown, and 0 when it is to be hidden. Also for ``async for``; ends with the client.
+    """Iterator over the number of running transfers: ``for count in client.activity()``.
+
+    Yields the number of running transfers when the program should show an activity indicator, and 0
+    when it should hide the indicator. Also works with ``async for``. Ends when the client is closed.
     """
 
     def __init__(self, client: Observed, show_after: float, hide_after: float) -> None:

@@ -1,6 +1,6 @@
-# Wherry: a request that is edited before it is sent
+# Wherry: requests that are edited before they are sent
 # SPDX-License-Identifier: Apache-2.0
-"""`Request` is what functions of `adapt=` and `on_redirect=` are given."""
+"""`Request`: the argument of ``adapt=`` and ``on_redirect=`` functions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class RequestHeaders(ClientHeaders):
-    """The headers of a request that is about to be sent, to be edited in place. Names ignore case.
+    """The headers of a request before it is sent. Edit them in place; names are case-insensitive.
 
     They include the headers of the client. ``headers[name] = value`` replaces the client's header for
-    this request, and ``del headers[name]`` leaves it out. ``del`` never raises KeyError, because the client
-    may add a header later, such as ``Authorization``.
+    this request, and ``del headers[name]`` omits the header. ``del`` never raises KeyError, because the
+    client may add a header later, such as ``Authorization``.
     """
 
     __slots__ = ()
@@ -42,18 +42,19 @@ class RequestHeaders(ClientHeaders):
 
 
 class Request:
-    """A request about to be sent. Functions of ``adapt=`` and ``on_redirect=`` read it and edit it in
-    place.
+    """A request before it is sent. ``adapt=`` and ``on_redirect=`` functions can edit it in place.
 
-    ``adapt=`` receives the request that will be sent, so that it can sign it. `url` is absolute and
-    contains the whole query, `headers` include those of the client and the ``Content-Type`` of the body,
-    `parameters` include the client's default parameters, and `content` is the body. The client adds its
-    own ``Authorization`` and ``Cookie`` later, because they must not reach another origin, and
-    ``Content-Digest``, ``Content-Encoding``, ``Accept``, ``Accept-Encoding``, and ``User-Agent``. Each
-    attempt starts without the edits of earlier attempts.
+    An ``adapt=`` function receives the request that will be sent, and can for example sign it. `url` is
+    absolute and contains the complete query. `headers` include the client's headers and the
+    ``Content-Type`` of the body. `parameters` include the client's default parameters, and `content` is
+    the body.
 
-    After the function has returned, reading and editing raise StateError. Programs do not create
-    requests: they call `Client.request` and its kind.
+    The client adds its own ``Authorization`` and ``Cookie`` later, because they must not reach another
+    origin. It also adds ``Content-Digest``, ``Content-Encoding``, ``Accept``, ``Accept-Encoding``, and
+    ``User-Agent`` later. Each attempt starts without the edits of earlier attempts.
+
+    After the function has returned, reading and editing the request raise StateError. Programs do not
+    create a `Request`: to send one, call `Client.request`.
     """
 
     __slots__ = ("_handle", "_context")
@@ -66,7 +67,7 @@ class Request:
 
     @classmethod
     def _lent(cls, handle: int, context: Any) -> Request:
-        """The request of a question, until `_end`."""
+        """The request that belongs to an event, usable until `_end`."""
         request = cls.__new__(cls)
         request._handle = handle
         request._context = context
@@ -74,7 +75,7 @@ class Request:
 
     @property
     def method(self) -> str:
-        """Such as "GET"; after a redirect that of the request that follows."""
+        """The method, such as "GET". In ``on_redirect=``, the method of the redirected request."""
         return (lib.wherry_request_method(self._live()) or b"").decode()
 
     @method.setter
@@ -83,8 +84,11 @@ class Request:
 
     @property
     def url(self) -> str:
-        """The absolute URL with the whole query. A new URL is complete: the client's base, `params`, and
-        `parameters` are not added to it, only what you add afterwards."""
+        """The absolute URL with the complete query.
+
+        A URL that you assign is used as it is: the client's base URL, `params`, and `parameters` are not
+        added. Only parameters that you add afterwards are.
+        """
         return (lib.wherry_request_url(self._live()) or b"").decode("utf-8", "replace")
 
     @url.setter
@@ -93,8 +97,10 @@ class Request:
 
     @property
     def headers(self) -> RequestHeaders:
-        """The headers, with names that ignore case: ``request.headers["X-Signature"] = "..."``. They
-        include those of the client; deleting one leaves it out of this request."""
+        """The headers, with case-insensitive names: ``request.headers["X-Signature"] = "..."``.
+
+        They include the client's headers. Deleting a header omits it from this request.
+        """
         handle = self._live()
         found: Dict[str, Tuple[str, List[str]]] = {}
         for name, value in _pairs(lib.wherry_request_header_at, handle):
@@ -104,17 +110,20 @@ class Request:
 
     @property
     def params(self) -> List[Tuple[str, str]]:
-        """The pairs of ``params=``, in order, unescaped. `url` contains them too."""
+        """The ``params=`` pairs, in order and not percent-encoded. `url` contains them too."""
         return [(name, value or "") for name, value in _pairs(lib.wherry_request_query_at, self._live())]
 
     def add_params(self, params: Union[Pairs, str]) -> None:
-        """Adds to the query, as the keyword ``params=`` does."""
+        """Adds parameters to the query, like the ``params=`` keyword."""
         add_query(self._live(), params)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """A copy of the parameters, with the client's default parameters. They are in `url` with GET,
-        HEAD, and DELETE and beside a body that you gave; else they are the body, or fields of it."""
+        """A copy of the parameters, including the client's default parameters.
+
+        They are part of `url` for GET, HEAD, and DELETE, and when the request has a body of its own.
+        Otherwise they are the body, or fields of the body.
+        """
         import json
 
         found: Dict[str, Any] = json.loads(
@@ -122,7 +131,7 @@ class Request:
         return found
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """Sets one of them, to anything that JSON has; None removes it."""
+        """Sets a parameter to any JSON value. None removes the parameter."""
         if value is None:
             sent = text(name, "bad_parameters")
             check(lib.wherry_request_set_parameter(self._live(), sent, None))
@@ -132,8 +141,11 @@ class Request:
 
     @property
     def content(self) -> Optional[bytes]:
-        """The bytes of a body in memory: bytes, text, JSON, or a form. None without a body, and for files,
-        iterators, and parts. Bytes or text replace any body but one that is written while it is sent."""
+        """The body, if it is in memory: bytes, text, JSON, or a form.
+
+        None if there is no body, and for files, iterators, and multipart bodies. Assigning bytes or str
+        replaces the body, unless the body is streamed while it is sent.
+        """
         count = Cell()
         place = lib.wherry_request_body(self._live(), count.address)
         size = count.take()
@@ -147,17 +159,17 @@ class Request:
         check(lib.wherry_request_set_body(self._live(), sent, len(sent), None))
 
     def set_json(self, value: Any) -> None:
-        """Makes it the body, as the keyword ``json=`` does."""
+        """Sets the body to a JSON value, like the ``json=`` keyword."""
         body = json_bytes(value)
         check(lib.wherry_request_set_json(self._live(), body, len(body)))
 
     @property
     def context(self) -> Any:
-        """What the keyword ``context=`` has given."""
+        """The value of the ``context=`` keyword."""
         return self._context
 
     def _all_fields(self) -> List[Tuple[str, Optional[str]]]:
-        """Its own fields; None for those of the client that it leaves out."""
+        """The headers of this request. The value is None for client headers that are omitted."""
         return _pairs(lib.wherry_request_header_at, self._live())
 
     def _set_header(self, name: str, value: Optional[str]) -> None:
@@ -174,7 +186,7 @@ class Request:
         return self._handle
 
     def _end(self) -> None:
-        """It goes on its way."""
+        """Ends access to the request: it is sent now."""
         self._handle = 0
 
     def __repr__(self) -> str:
@@ -184,7 +196,7 @@ class Request:
 
 
 def adapted(event: int, found: Any, request: Request) -> int:
-    """Sends the request as the function has left it."""
+    """Sends the request with the edits of the function."""
     if found is not None and found is not request:
         kind = type(found).__name__
         raise TypeError(f"adapt= returns None or the request that it was given, not {kind}")
@@ -193,7 +205,7 @@ def adapted(event: int, found: Any, request: Request) -> int:
 
 
 def redirected(event: int, found: Any, request: Request) -> int:
-    """Follows the redirect with the request as the function has left it; False: it is the answer."""
+    """Follows the redirect with the edited request, or returns the redirect response if ``found`` is False."""
     if found is not None and found is not request and not isinstance(found, bool):
         kind = type(found).__name__
         raise TypeError(f"on_redirect= returns None, True, False or its request, not {kind}")

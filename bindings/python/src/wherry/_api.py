@@ -1,6 +1,6 @@
-# Wherry: the functions of the module, on one shared client
+# Wherry: module-level functions
 # SPDX-License-Identifier: Apache-2.0
-"""``wherry.get(url)`` and its kind; the client behind them lives as long as the program."""
+"""Module-level functions such as ``wherry.get(url)``. They share one client for the whole process."""
 
 from __future__ import annotations
 
@@ -27,74 +27,74 @@ _shared: Dict[str, Client] = {}
 
 
 def client() -> Client:
-    """The client behind the functions of the module, made when first needed."""
+    """Returns the client that the module-level functions share. It is created on first use."""
     found = _shared.get("client")
     if found is None:
         mine = _Shared()
         found = _shared.setdefault("client", mine)
         if found is not mine:
-            mine.close()  # Another thread was quicker.
+            mine.close()  # Another thread created one first.
     return found
 
 
 def forget() -> None:
-    """Lets a new shared client be made, after a fork."""
+    """Forgets the shared client, so that the next call creates a new one."""
     _shared.clear()
 
 
 def request(method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> Response:
-    """Sends a request; method None is GET without parameters or body, else POST.
+    """Sends a request. Method None means GET, or POST if there are parameters or a body.
 
-    The keywords are those of `RequestOptions`: see help(wherry.RequestOptions).
+    See `RequestOptions` for the keyword arguments: help(wherry.RequestOptions).
     """
     return client().request(method, url, **options)
 
 
 def get(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """GET. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends a GET request. See `RequestOptions` for the keyword arguments."""
     return client().request("GET", url, **options)
 
 
 def head(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """HEAD. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends a HEAD request. See `RequestOptions` for the keyword arguments."""
     return client().request("HEAD", url, **options)
 
 
 def post(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """POST. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends a POST request. See `RequestOptions` for the keyword arguments."""
     return client().request("POST", url, **options)
 
 
 def put(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """PUT. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends a PUT request. See `RequestOptions` for the keyword arguments."""
     return client().request("PUT", url, **options)
 
 
 def patch(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """PATCH. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends a PATCH request. See `RequestOptions` for the keyword arguments."""
     return client().request("PATCH", url, **options)
 
 
 def delete(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """DELETE. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends a DELETE request. See `RequestOptions` for the keyword arguments."""
     return client().request("DELETE", url, **options)
 
 
 def options(url: str, **options: Unpack[RequestOptions]) -> Response:
-    """OPTIONS. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+    """Sends an OPTIONS request. See `RequestOptions` for the keyword arguments."""
     return client().request("OPTIONS", url, **options)
 
 
 def stream(method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
-    """See `Client.stream`; the keywords: help(wherry.StreamOptions)."""
+    """Streams a response body. See `Client.stream` and help(wherry.StreamOptions)."""
     return client().stream(method, url, **options)
 
 
 def upload(url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
-    """See `Client.upload`; the keywords: help(wherry.UploadOptions)."""
+    """Uploads images. See `Client.upload` and help(wherry.UploadOptions)."""
     return client().upload(url, pictures, **options)
 
 
 def download(url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
-    """See `Client.download`; the keywords: help(wherry.DownloadOptions)."""
+    """Downloads a file and returns its path. See `Client.download` and help(wherry.DownloadOptions)."""
     return client().download(url, path, **options)

@@ -1,6 +1,6 @@
 # Wherry: ASGI applications as transports
 # SPDX-License-Identifier: Apache-2.0
-"""`ASGITransport` calls an application of Starlette, FastAPI, and the like without a network."""
+"""`ASGITransport`: calls an ASGI application, such as Starlette or FastAPI, without a network."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 
 class ASGITransport(AsyncBaseTransport):
-    """Answers the requests of an `AsyncClient` by an ASGI application, in its event loop.
+    """A transport that sends the requests of an `AsyncClient` to an ASGI application.
 
-    The response is given when its body is complete. Lifespan events are not sent, as in httpx.
-    ``raise_app_exceptions=False`` makes a 500 of an exception of the application, as servers do.
-    ``root_path`` is where the application is mounted, ``client`` the address and port of the client.
+    The application runs in the client's event loop. The response is returned when its body is
+    complete. Lifespan events are not sent, as in httpx.
+
+    ``raise_app_exceptions=False`` turns an exception of the application into a 500 response.
+    ``root_path`` is the path where the application is mounted. ``client`` is the address and port of
+    the client that the application sees.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class ASGITransport(AsyncBaseTransport):
         self._client = client
 
     async def handle_async_request(self, request: SentRequest) -> Response:
-        """The response of the application."""
+        """Returns the application's response."""
         body = request.read()
         status: Optional[int] = None
         headers: List[Tuple[str, str]] = []
