@@ -1,6 +1,6 @@
 # Wherry: the asyncio client
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as coroutines: one queue per event loop, watched by `add_reader`; threads only close."""
+"""The asyncio client. Each event loop has one queue, watched by `add_reader`; threads only close clients."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
     Self = TypeVar("Self", bound="AsyncClient")
     Answer = Coroutine[Any, Any, Response]
-    #: Where the answer goes, the URL, when it was asked for, whether the answer's URL will be that
-    #: one unless it was redirected, and the draft where there is one.
+    #: The future of the response, the URL, the start time, whether the response URL equals that URL
+    #: if there is no redirect, and the draft, if any.
     Waiting = Tuple["asyncio.Future[Response]", str, float, bool, Optional[Draft]]
-    #: Takes in an event; True keeps it.
+    #: Handles an event. Returns True to keep the event.
     Sink = Callable[[Record], bool]
     Sinks = Dict[int, Tuple[Sink, Exchange]]
 
 BATCH = 256
-#: The DONE of a transfer whose own never came.
+#: Stands in for the DONE event of a transfer whose queue was closed early.
 ENDED: Record = (0, 0, 0, 0, codes.EVENT_DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Pump:
-    """The queue of one event loop: reads its events and hands them to whoever waits."""
+    """The queue of one event loop. Reads events and passes them to the waiting requests."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
-        #: The marks of the clients that use it.
+        #: The marks of the clients that use this queue.
         self.clients: Set[object] = set()
         self.waiting: Dict[int, Waiting] = {}
         self.sinks: Sinks = {}
@@ -66,16 +66,16 @@ class Pump:
         self._fd = lib.wherry_queue_fd(self.queue)
         self._records = Records(BATCH)
         self._finalizer = weakref.finalize(loop, _free_queue, self.queue)
-        #: What is awaited for requests: their bodies, and answers to their questions.
+        #: The tasks that run for requests: asynchronous bodies and callbacks.
         self._tasks: Set[asyncio.Future[Any]] = set()
         self._is_reading = False
         loop.add_reader(self._fd, self.read)
 
     def read(self) -> bool:
-        """Takes one batch of events, and tells whether there was one; the loop calls again while
-        there are more.
+        """Reads one batch of events. Returns whether there was one.
 
-        What it calls must not end up here again: the records are in use.
+        The loop calls `read` again while there are more events. Functions called from here must not
+        call `read`, because the records are in use.
         """
         if self._is_reading:
             return False
@@ -107,7 +107,7 @@ class Pump:
                 if status or flags & ~VERSION_FLAGS or not is_plain:
                     self._settle(future, records.at(index), url, now - started, draft)
                     continue
-                # What `settle` does with a plain success.
+                # The same as `settle`, for a plain success.
                 response = received(code, bytes_at(head, length), bytes_at(body, size), url)
                 response._seconds = now - started
                 if flags:
@@ -120,10 +120,10 @@ class Pump:
         return True
 
     def _hand_on(self, records: Records, index: int, key: int, kind: int) -> None:
-        """Gives an event to its sink, if there is one."""
+        """Passes an event to its sink, if there is one."""
         found = self.sinks.get(key)
         if kind == codes.EVENT_DONE:
-            # First, so that a sink can wait for another transfer with this key.
+            # Remove the sink first, so that it can register another transfer with this key.
             self.sinks.pop(key, None)
         if found is not None and found[0](records.at(index)):
             records.keep(index)
@@ -146,7 +146,7 @@ class Pump:
             future.set_result(response)
 
     def send(self, client: AsyncClient, draft: Draft, exchange: Exchange, sink: Sink) -> None:
-        """Starts a transfer whose events go to a sink."""
+        """Starts a transfer. Its events go to ``sink``."""
         key = self.key()
         exchange.transfer = client._begin(
             lib.wherry_client_send, draft.handle, self.queue, key
@@ -156,7 +156,7 @@ class Pump:
     def download(
         self, client: AsyncClient, draft: Draft, target: bytes, exchange: Exchange, sink: Sink
     ) -> int:
-        """Starts a download whose events go to a sink."""
+        """Starts a download. Its events go to ``sink``. Returns the transfer."""
         key = self.key()
         transfer = client._begin(
             lib.wherry_client_download, draft.handle, target, self.queue, key
@@ -165,7 +165,7 @@ class Pump:
         return transfer
 
     def reading(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
-        """A sink before this one that awaits what the request's functions and body give."""
+        """Wraps a sink to await the request's asynchronous callbacks and body."""
         if draft.functions:
             sink = answering(exchange, sink, self._tasks)
         source = draft.source
@@ -195,8 +195,10 @@ class Pump:
         return read
 
     def leave(self, client: object) -> None:
-        """`release` in its loop: for other threads, and for the garbage collector, which may come
-        in the middle of a `read`."""
+        """Calls `release` in the event loop.
+
+        For other threads, and for the garbage collector, which may run in the middle of a `read`.
+        """
         loop = self._loop()
         if loop is None or loop.is_closed():
             self.release(client)
@@ -204,11 +206,13 @@ class Pump:
         try:
             loop.call_soon_threadsafe(self.release, client)
         except RuntimeError:
-            self.release(client)  # The loop was closed just now.
+            self.release(client)  # The loop has been closed in the meantime.
 
     def release(self, client: object) -> None:
-        """The client with this mark has closed; without clients the queue goes, after its last
-        events are handed out."""
+        """Removes a closed client, given by its mark.
+
+        The last client frees the queue, after the remaining events are delivered.
+        """
         self.clients.discard(client)
         if self.clients or not self.queue:
             return
@@ -225,7 +229,7 @@ class Pump:
         self._finalizer()
 
     def _drain(self) -> None:
-        """Hands out all events; whoever waits for more is told that none will come."""
+        """Delivers all remaining events, and ends the waiting requests with CancelledError."""
         problem: Optional[WherryError] = None
         try:
             while (self.waiting or self.sinks) and self.read():
@@ -254,29 +258,29 @@ _pumps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pump] = weakref.Wea
 
 
 class AsyncClient(BaseClient["Answer"]):
-    """An asyncio client. Use it in ``async with``, or call `aclose`.
+    """An asyncio client. Use it in an ``async with`` statement, or call `aclose`.
 
-    Its settings and keywords are those of `Client`. Cancelling a task that waits cancels the
-    transfer. A client may be used in several event loops, one after the other.
+    It has the same settings and keyword arguments as `Client`. Cancelling the task that awaits a
+    request cancels the transfer. You may use a client in several event loops, one after the other.
     """
 
     _is_async = True
     _last: Tuple[Any, Any] = (None, None)
-    #: What pumps know it by: its id might be another client's tomorrow.
+    #: Identifies this client to pumps. id() would not do, because Python reuses ids.
     _mark: Optional[object] = None
 
-    # One coroutine per request, and none that only awaits another: that would cost as much as the
-    # call into the library.
+    # Each request is one coroutine. A wrapper coroutine that only awaits another one would cost as
+    # much as the call into the library.
 
     @property
     def cache(self) -> AsyncCache:
-        """What is stored for later."""
+        """The cached responses of this client."""
         from ._cache import AsyncCache
 
         return AsyncCache(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
-        """``async with client.stream("GET", url) as r: async for piece in r.aiter_bytes()``."""
+        """Streams a response: ``async with client.stream("GET", url) as r: async for piece in r.aiter_bytes()``."""
         from ._stream import AsyncStream
 
         return AsyncStream(self, method, url, options)
@@ -284,7 +288,7 @@ class AsyncClient(BaseClient["Answer"]):
     def pages(
         self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
     ) -> AsyncPages[Any]:
-        """As `Client.pages`: ``async for item in client.pages("books")``."""
+        """Like `Client.pages`: ``async for item in client.pages("books")``."""
         from ._async_pages import AsyncPages
 
         return AsyncPages(self, method, url, options)
@@ -293,7 +297,7 @@ class AsyncClient(BaseClient["Answer"]):
         self, *, all_settled: bool = False,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> AsyncGroup:  # fmt: skip
-        """As `Client.group`: ``await group.run()``."""
+        """Like `Client.group`: ``await group.run()``."""
         from ._groups import AsyncGroup
 
         policy = codes.GROUP_ALL_SETTLED if all_settled else codes.GROUP_FAIL_FAST
@@ -303,7 +307,7 @@ class AsyncClient(BaseClient["Answer"]):
         self, function: Callable[[AsyncChain, Any], object], *,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> AsyncChain:  # fmt: skip
-        """As `Client.chain`: ``await chain.run()``. The function may be a coroutine function."""
+        """Like `Client.chain`: ``await chain.run()``. The function may be a coroutine function."""
         from ._chains import AsyncChain
 
         return AsyncChain(self, function, progress)
@@ -311,7 +315,7 @@ class AsyncClient(BaseClient["Answer"]):
     async def upload(
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]
     ) -> Response:
-        """As `Client.upload`; ``progress`` runs in the event loop."""
+        """Like `Client.upload`. The ``progress`` callback runs in the event loop."""
         from ._images import prepare, several
 
         pictures = several(pictures)
@@ -325,7 +329,7 @@ class AsyncClient(BaseClient["Answer"]):
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> AsyncDownload:
-        """As `Client.start_download`; the handle can be awaited."""
+        """Like `Client.start_download`. The returned handle can be awaited."""
         from ._download import AsyncDownload, prepare
 
         draft, target = prepare(self, url, path, options)
@@ -337,24 +341,24 @@ class AsyncClient(BaseClient["Answer"]):
     async def download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> str:
-        """As `Client.download`."""
+        """Like `Client.download`."""
         return await self.start_download(url, path, **options)
 
     async def aclose(self) -> None:
-        """Cancels what is in flight and frees the connections. Twice is fine."""
+        """Cancels running requests and closes the connections. You may call it more than once."""
         handle = self._take_handle()
         if not handle:
             return
         try:
-            # Freeing waits for the client's threads, and the loop has others to serve.
+            # Freeing waits for the client's threads, which would block the event loop.
             freeing = asyncio.get_running_loop().run_in_executor(None, free_client, handle)
-        except RuntimeError:  # The program ends, and there are no more threads.
+        except RuntimeError:  # The interpreter is exiting and starts no more threads.
             self._handle = handle
             self._free()
             return
         pump = self._unlinked()
         if pump is not None:
-            # Also where the task that waits is cancelled.
+            # A callback also runs if the waiting task is cancelled.
             freeing.add_done_callback(lambda _: pump.leave(self._mark))
         freeing.add_done_callback(lambda _: self._end_readers())
         await asyncio.shield(freeing)
@@ -370,7 +374,7 @@ class AsyncClient(BaseClient["Answer"]):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    # How it waits
+    # Waiting
 
     def _pump(self, loop: asyncio.AbstractEventLoop) -> Pump:
         known, pump = self._last
@@ -449,7 +453,7 @@ class AsyncClient(BaseClient["Answer"]):
     async def _layered(
         self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
-        """The response after the auth flow and the hooks, if there are some."""
+        """Sends a request with its auth flow and hooks, if any."""
         from ._layers import layers
 
         found = layers(self, options)
@@ -463,7 +467,7 @@ class AsyncClient(BaseClient["Answer"]):
         return await self._request(method, url, options, self._draft(method, url, options))
 
     async def _converse(self, draft: Draft) -> Response:
-        """A request somebody has to talk to while it runs."""
+        """Sends a request that needs callbacks or a streamed body while it runs."""
         exchange = Exchange(draft)
         try:
             loop = asyncio.get_running_loop()
@@ -488,13 +492,13 @@ class AsyncClient(BaseClient["Answer"]):
         return exchange.result()
 
     def _unlinked(self) -> Optional[Pump]:
-        """The pump it used last, and uses no more."""
+        """Detaches the client from the pump it used last, and returns that pump."""
         pump: Optional[Pump] = self._last[1]
         self._last = (None, None)
         return pump
 
     def _free(self) -> None:
-        # Any thread may come here, and the garbage collector at any moment.
+        # Any thread may call this, and the garbage collector at any time.
         pump = self._unlinked()
         try:
             super()._free()

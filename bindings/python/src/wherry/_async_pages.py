@@ -1,6 +1,6 @@
-# Wherry: lists that come in pages, for asyncio
+# Wherry: paginated lists for asyncio
 # SPDX-License-Identifier: Apache-2.0
-"""`AsyncPages`: what `AsyncClient.pages` gives."""
+"""`AsyncPages`: the result of `AsyncClient.pages`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class AsyncPages(BasePages[Item]):
-    """As `Pages`, with coroutines: ``async for item in client.pages(...)``.
+    """Like `Pages`, with coroutines: ``async for item in client.pages(...)``.
 
-    A call while another one waits for its page is a BusyError.
+    Calling a method while another call waits for its page raises BusyError.
     """
 
     def __init__(
@@ -33,30 +33,30 @@ class AsyncPages(BasePages[Item]):
         super().__init__(client, method, url, options)
         self._pump: Optional[Pump] = None
         self._key = 0
-        #: Whose turn it is to load, and the end of the page on its way.
+        #: The lock for loading, and a future for the end of the page that is being loaded.
         self._turn: Optional[asyncio.Lock] = None
         self._over: Optional[asyncio.Future[None]] = None
         self._finalizer = weakref.finalize(self, _free_draft, self._draft)
         self._free_pager: Any = None
 
     async def refresh(self) -> None:
-        """As `Pages.refresh`."""
+        """Like `Pages.refresh`."""
         await self._run(lib.wherry_pager_refresh)
 
     async def load_next(self) -> bool:
-        """As `Pages.load_next`."""
+        """Like `Pages.load_next`."""
         return await self._run(lib.wherry_pager_load_next)
 
     async def load_previous(self) -> None:
-        """As `Pages.load_previous`."""
+        """Like `Pages.load_previous`."""
         await self._run(lib.wherry_pager_load_previous)
 
     async def load(self, page: int) -> None:
-        """As `Pages.load`."""
+        """Like `Pages.load`."""
         await self._run(lib.wherry_pager_load_page, page)
 
     async def pages(self) -> AsyncIterator[List[Item]]:
-        """As `Pages.pages`."""
+        """Like `Pages.pages`."""
         ready: Deque[List[Item]] = deque()
         moved = asyncio.Condition()
         asked = loaded = 0
@@ -72,7 +72,7 @@ class AsyncPages(BasePages[Item]):
                     if not await self._ahead(new.append):
                         return
                     if not new:
-                        continue  # Another call has given the page up.
+                        continue  # Another call has cancelled this page.
                     async with moved:
                         ready.extend(new)
                         loaded += 1
@@ -98,11 +98,11 @@ class AsyncPages(BasePages[Item]):
                     moved.notify_all()
         finally:
             task.cancel()
-            # What it failed with has been raised, or nobody wants to know.
+            # Its error has been raised already, or the caller has stopped iterating.
             await asyncio.gather(task, return_exceptions=True)
 
     async def __aiter__(self) -> AsyncIterator[Item]:
-        """The items of the pages that follow, one by one."""
+        """Iterates over the items of the following pages."""
         pages = self.pages()
         try:
             async for page in pages:
@@ -112,7 +112,7 @@ class AsyncPages(BasePages[Item]):
             await pages.aclose()  # type: ignore[attr-defined]
 
     def close(self) -> None:
-        """Cancels what is on its way and drops the items. Twice is fine."""
+        """Cancels a running load and drops the items. You may call it more than once."""
         pager, self._pager = self._pager, 0
         if pager:
             self._free_pager()
@@ -125,11 +125,11 @@ class AsyncPages(BasePages[Item]):
         self.close()
 
     async def _run(self, function: Any, *arguments: Any) -> bool:
-        """Loads a page for a call; False at the end."""
+        """Loads a page for a method call. Returns False at the end of the list."""
         turn = self._ready()
         way = self._way
         if way is not None:
-            # A task that was cancelled waits no more, though it may not know yet.
+            # The waiter may be cancelled although its task has not run yet.
             if way.take is None and not way.waiter.cancelled():
                 raise busy()
             way.give_up()
@@ -137,12 +137,12 @@ class AsyncPages(BasePages[Item]):
             return await self._load(None, function, *arguments)
 
     async def _ahead(self, take: Callable[[List[Any]], object]) -> bool:
-        """Loads the next page for an iteration; False at the end."""
+        """Loads the next page for an iteration. Returns False at the end of the list."""
         async with self._ready():
             return await self._load(take, lib.wherry_pager_load_next)
 
     def _ready(self) -> asyncio.Lock:
-        """Makes the native list in the loop that runs; what calls take turns by."""
+        """Creates the native list in the running loop if needed. Returns the lock for loading."""
         pump = self._client._pump(asyncio.get_running_loop())
         if not self._draft.handle:
             raise StateError("these pages are closed", "closed")
@@ -162,7 +162,7 @@ class AsyncPages(BasePages[Item]):
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
     ) -> bool:
         if self._over is not None:
-            # Else the end of one that nobody waits for would be taken for this one's.
+            # Otherwise the end of an abandoned load would be mistaken for the end of this one.
             await asyncio.shield(self._over)
         if not self._pager:
             raise StateError("these pages are closed", "closed")
@@ -191,7 +191,7 @@ class AsyncPages(BasePages[Item]):
         def end(record: Record) -> bool:
             if way.read(record):
                 way.exchange.free()
-                # It may be in the list though its task was cancelled.
+                # The page may be in the list although its task was cancelled.
                 self._made = self._way = self._over = None
                 over.set_result(None)
             return False
@@ -201,7 +201,7 @@ class AsyncPages(BasePages[Item]):
         def sink(record: Record) -> bool:
             if way.is_of(record):
                 return read(record)
-            # The end of another one took it out.
+            # The end of another load removed this sink.
             pump.sinks[self._key] = sink, way.exchange
             return False
 
