@@ -1,6 +1,6 @@
-# Wherry: names of requests, httpx, and aiohttp that are others here
+# Wherry: names from requests, httpx, and aiohttp that differ here
 # SPDX-License-Identifier: Apache-2.0
-"""An attribute or keyword that means nothing is refused, and the error names the right one."""
+"""Errors for unknown attributes and keywords, with a hint for the right name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-#: What to write instead: for an attribute of a client, a keyword of a new client, and a keyword of a
-#: request. One text stands for all three; "" means that the name is one of ours there.
+#: What to use instead of a name: as an attribute of a client, as a keyword of a new client, and as
+#: a keyword of a request. A single string applies to all three. "" means that the name is valid.
 _NEW = "give {}= to a new client"
 ELSEWHERE = {
     "adapters": _NEW.format("transport") + ", or mounts=",
@@ -46,13 +46,13 @@ ATTRIBUTE, SETTING, KEYWORD = range(3)
 
 
 def elsewhere(name: str, place: int) -> Optional[str]:
-    """What to write instead of a name; None if it is not one of the table."""
+    """Returns the hint for a name, or None if there is none."""
     way = ELSEWHERE.get(name)
     return (way if isinstance(way, str) or way is None else way[place]) or None
 
 
 def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
-    """The error for a keyword that nobody knows."""
+    """Returns the error for an unknown keyword."""
     from ._errors import brief
 
     way = elsewhere(name, place) if isinstance(name, str) else None
@@ -65,9 +65,9 @@ def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
 
 
 def refuse(owner: Any, name: str) -> None:
-    """An AttributeError for a name that the class of a client does not have.
+    """Raises AttributeError if the class of a client does not have the attribute ``name``.
 
-    A subclass may have further attributes, but none with the name of a setting.
+    Subclasses may have further attributes, but none with the name of a setting.
     """
     kind = type(owner)
     if hasattr(kind, name):

@@ -1,6 +1,6 @@
-# Wherry: downloads and uploads that outlive the program
+# Wherry: downloads and uploads that continue after the program exits
 # SPDX-License-Identifier: Apache-2.0
-"""Background sessions, blocking and with asyncio: a process of its own carries their jobs out."""
+"""Background sessions, blocking and asyncio. A separate agent process runs their jobs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
     Session = TypeVar("Session", bound="BaseSession")
 
-#: 32 hexadecimal digits and NUL.
+#: The size of a job id: 32 hexadecimal digits and a NUL.
 ID_SIZE = 33
 
 
 class BaseSession(Forkable):
-    """What both kinds of sessions can do."""
+    """The common base of `BackgroundSession` and `AsyncBackgroundSession`."""
 
     def __init__(
         self,
@@ -62,14 +62,19 @@ class BaseSession(Forkable):
         proxy: Optional[str] = None,
         **settings: Unpack[LiveSettings],
     ) -> None:
-        """Opens the session of that name, or makes it; that starts nothing.
+        """Opens or creates the session ``name``. This does not start any job.
 
-        Every program of the same user that opens a session of that name has the same jobs.
-        ``state_directory`` is an absolute path for their records in place of
-        ``$XDG_STATE_HOME/wherry/<name>``, ``agent`` the program that carries them out where it is
-        not beside the library. With ``autostart=False`` jobs whose agent died wait for `resume`.
-        ``agent_idle`` is how many seconds an agent stays with nothing to do: 5. The others are as
-        those of a client and count for the jobs: see help(wherry.Settings).
+        All programs of a user that open a session with the same name share its jobs.
+
+        :param name: The name of the session.
+        :param state_directory: Absolute path of the directory for job records (default:
+            ``$XDG_STATE_HOME/wherry/<name>``).
+        :param agent: Path of the agent program (default: next to the library).
+        :param autostart: Whether jobs of an agent that died restart on their own. With False they wait
+            for `resume`.
+        :param agent_idle: How long an idle agent keeps running, in seconds (default: 5).
+
+        The other keywords are client settings that apply to the jobs: see help(wherry.Settings).
         """
         import os
 
@@ -126,7 +131,7 @@ class BaseSession(Forkable):
             self._handle = made(lib.wherry_session_new, config, text(name))
         finally:
             lib.wherry_config_free(config)
-        #: What it was opened by.
+        #: The name of the session.
         self.name = name
         self._survive_forks()
 
@@ -158,7 +163,7 @@ class BaseSession(Forkable):
         return self._started(lib.wherry_session_upload, prepare(self, url, pictures, options))
 
     def _started(self, function: Any, draft: Draft, *arguments: Any) -> str:
-        number = Records(1)  # As good a piece of memory as any, and longer than an id.
+        number = Records(1)  # Serves as a buffer, and is longer than an id.
         try:
             check(function(self._live(), draft.handle, *arguments, number.address))
             return text_at(number.address) or ""
@@ -182,7 +187,7 @@ class BaseSession(Forkable):
         return count.take()
 
     def close(self) -> None:
-        """Lets go of it; jobs go on. Twice is fine."""
+        """Closes the session. Its jobs continue. You may call it more than once."""
         handle = self._take_handle()
         if handle:
             freed(lib.wherry_session_free(handle))
@@ -191,87 +196,110 @@ class BaseSession(Forkable):
         try:
             self.close()
         except (WherryError, TypeError, AttributeError):
-            pass  # At the interpreter's end the library may be half gone.
+            pass  # The library may be partly unloaded when the interpreter exits.
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {getattr(self, 'name', '?')}>"
 
 
 class BackgroundSession(BaseSession):
-    """Hands downloads and uploads over to a process that goes on when this one is gone, and finds
-    them again from any later one. Each call waits a moment for the disk and that process."""
+    """A blocking session for downloads and uploads that continue after this program exits.
+
+    A separate agent process runs the jobs. Later programs find them by opening the same session. Each
+    call may block briefly for the disk and the agent.
+    """
 
     def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
-        """Hands a download over and returns the job's id; the keywords are those of a client's.
+        """Starts a background download and returns the job id.
 
-        The job is on disk when this returns, whatever becomes of this program. The same URL and
-        path again is the same job; one that is paused, interrupted or over begins again.
+        The keyword arguments are those of `Client.download`. The job is on disk when this method
+        returns, so it survives a crash of this program. A second call with the same URL and path
+        returns the same job. If that job is paused, interrupted, or finished, it starts again.
         """
         return self._download(url, path, options)
 
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
-        """Hands an upload over, as `Client.upload` takes it, and returns the job's id.
+        """Starts a background upload and returns the job id.
 
-        Pictures are encoded and files read before this returns. The agent retries an interrupted
-        upload, each time with ``Idempotency-Key: "<job id>"`` unless ``headers`` has that field (None
-        sends none). An upload that the server has answered with 2xx is never retried: if the agent
-        died before it had the whole response, the job is done with the reason ``interrupted``. If the
-        stored body has changed, the job fails with `damaged_job` and nothing is sent.
+        The arguments are those of `Client.upload`. Images are encoded and files are read before this
+        method returns. The agent retries an interrupted upload. Each attempt has the header
+        ``Idempotency-Key: "<job id>"`` unless ``headers`` sets that header (None omits it).
+
+        An upload that received a 2xx response is never retried. If the agent dies before it has the
+        complete response, the job is done with the reason ``interrupted``. If the stored body has
+        changed, the job fails with `damaged_job` and nothing is sent.
         """
         return self._upload(url, pictures, options)
 
     def jobs(self) -> List[Job]:
-        """Every job, oldest first; those too that are over and that nobody acknowledged. One whose
-        record cannot be read is failed with `damaged_job`; `acknowledge` deletes the record."""
+        """Returns all jobs, oldest first, including finished jobs that are not acknowledged yet.
+
+        A job whose record cannot be read has failed with `damaged_job`. `acknowledge` deletes the
+        record.
+        """
         return self._list()
 
     def job(self, which: Which) -> Optional[Job]:
-        """One job; None if there is none of that id, or it was acknowledged."""
+        """Returns a job by id, or None if it does not exist or was acknowledged."""
         return self._job(which)
 
     def pause(self, which: Which) -> None:
-        """Stops a job until it is resumed, by whatever program; what it has is safe on disk."""
+        """Pauses a job until any program resumes it. The received data is safely on disk."""
         self._verb(lib.wherry_session_pause, which)
 
     def resume(self, which: Which) -> None:
-        """Lets a paused or interrupted job go on."""
+        """Resumes a paused or interrupted job."""
         self._verb(lib.wherry_session_resume, which)
 
     def cancel(self, which: Which) -> None:
-        """Ends a job and deletes what it had brought."""
+        """Cancels a job and deletes its partial file."""
         self._verb(lib.wherry_session_cancel, which)
 
     def acknowledge(self, which: Which) -> None:
-        """Claims a job that is over, and takes it off the list: succeeds for exactly one caller in
-        all programs, so act on an end after this. ArgumentError `not_found` for all others."""
+        """Acknowledges a finished job and removes it from the list.
+
+        This succeeds for exactly one caller in all programs, so call it before you act on the result.
+        All others get ArgumentError `not_found`.
+        """
         self._verb(lib.wherry_session_acknowledge, which)
 
     def pause_all(self, **which: Match) -> int:
-        """Pauses every job, or those of one of ``url=`` (any query; may be a list), ``tag=`` or
-        ``path=``. Returns how many were not over. A failure leaves no other job out."""
+        """Pauses all jobs, or those that match ``url=``, ``tag=`` or ``path=``.
+
+        ``url=`` ignores the query and may be a list of URLs. If pausing one job fails, the other jobs
+        are still paused. Returns the number of matching jobs that were not finished.
+        """
         return self._verb_all(lib.wherry_session_pause_all, which)
 
     def resume_all(self, **which: Match) -> int:
-        """Resumes jobs chosen as for `pause_all`, and returns how many were not over."""
+        """Resumes jobs, selected as in `pause_all`.
+
+        Returns the number of matching jobs that were not finished.
+        """
         return self._verb_all(lib.wherry_session_resume_all, which)
 
     def cancel_all(self, **which: Match) -> int:
-        """Cancels jobs chosen as for `pause_all`, deletes their partial files, and returns how many
-        were not over."""
+        """Cancels jobs, selected as in `pause_all`, and deletes their partial files.
+
+        Returns the number of matching jobs that were not finished.
+        """
         return self._verb_all(lib.wherry_session_cancel_all, which)
 
     def acknowledge_all(self, **which: Match) -> int:
-        """Claims the jobs that are over, chosen as for `pause_all`, and returns how many this call
-        has claimed."""
+        """Acknowledges finished jobs, selected as in `pause_all`.
+
+        Returns the number of jobs that this call acknowledged.
+        """
         return self._verb_all(lib.wherry_session_acknowledge_all, which)
 
     def follow(
         self, which: Optional[Which] = None, timeout: Optional[float] = None
     ) -> Iterator[Job]:
-        """How a job stands, now and after each change, up to its end; None: all jobs, without end.
+        """Iterates over the states of a job: the current state, and each change until the job finishes.
 
-        Whoever reads slowly gets the newest figures, and every end. TimeoutError after so many
-        seconds in all leaves the jobs alone.
+        With ``which=None`` it follows all jobs and never ends. A slow reader may miss intermediate
+        progress, but never the end of a job. Raises TimeoutError ``timeout`` seconds after the start;
+        the jobs continue.
         """
         deadline = None if timeout is None else perf_counter() + timeout
         news = News(self, which)
@@ -287,7 +315,7 @@ class BackgroundSession(BaseSession):
             news.close()
 
     def wait(self, which: Which, timeout: Optional[float] = None) -> Job:
-        """Waits for the end of a job and returns how it ended; acknowledges nothing."""
+        """Waits until a job finishes and returns the finished job, without acknowledging it."""
         for job in self.follow(which, timeout):
             if job.is_over:
                 return job
@@ -301,7 +329,7 @@ class BackgroundSession(BaseSession):
 
 
 class AsyncBackgroundSession(BaseSession):
-    """The same with asyncio; the disk and the agent are waited for on another thread."""
+    """Like `BackgroundSession`, with coroutines. Blocking calls run on another thread."""
 
     async def download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
@@ -354,7 +382,7 @@ class AsyncBackgroundSession(BaseSession):
         return await _aside(lambda: self._verb_all(lib.wherry_session_acknowledge_all, which))
 
     async def follow(self, which: Optional[Which] = None) -> AsyncIterator[Job]:
-        """See `BackgroundSession.follow`; its time is limited by `asyncio.wait_for`."""
+        """See `BackgroundSession.follow`. To set a timeout, use `asyncio.wait_for`."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -362,7 +390,7 @@ class AsyncBackgroundSession(BaseSession):
         try:
             news = await asyncio.shield(making)
         except asyncio.CancelledError:
-            # The thread goes on: what it makes is nobody's.
+            # The thread continues: close the reader that it creates.
             making.add_done_callback(_drop)
             raise
         try:
@@ -390,7 +418,7 @@ class AsyncBackgroundSession(BaseSession):
 
 
 async def _aside(work: Callable[[], Value]) -> Value:
-    """Waits for the disk on a thread of the loop's."""
+    """Runs blocking work on a thread of the event loop's executor."""
     import asyncio
 
     return await asyncio.get_running_loop().run_in_executor(None, work)

@@ -1,4 +1,4 @@
-# Wherry: what blocking and asyncio clients share
+# Wherry: the common base of blocking and asyncio clients
 # SPDX-License-Identifier: Apache-2.0
 """Creating a client, sending its requests, and closing it."""
 
@@ -25,20 +25,20 @@ from ._sent import Asked
 from ._settings import FIXED, MAX_REDIRECTS
 from ._trust import apply
 
-#: URLs that are sent to the letter: whole, with a path, no segment that begins with a dot, and no
-#: empty query. What it does not know is asked of the library, which takes longer.
+#: URLs that are sent unchanged: absolute, with a path, no segment that starts with a dot, and no
+#: empty query. For any other URL the native library computes the final form, which takes longer.
 CLEAN = re.compile(
     r"https?://(?:[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*|127\.0\.0\.1)(?::[1-9][0-9]*)?"
     r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
 ).match
 
-#: Keywords of a request that its URL is made of.
+#: Keywords of a request that affect its URL.
 URL_OPTIONS = (
     "params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
     "default_parameters", COMPLETE,
 )  # fmt: skip
 
-#: The limits of a client that is given none.
+#: The default timeouts of a client.
 USUAL = Timeout()
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 else:
 
     class Generic:
-        """Stands for `typing.Generic`: typing would take longer to import than this package."""
+        """Replaces `typing.Generic`, because importing typing takes longer than importing this package."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
@@ -74,12 +74,12 @@ else:
 
 
 class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
-    """Connections, settings and running transfers; see `Client` and `AsyncClient`."""
+    """The connections, settings and running transfers of a client. See `Client` and `AsyncClient`."""
 
     _is_async = False
-    #: Whether an unclosed client is told of.
+    #: Whether an unclosed client causes a ResourceWarning.
     _warns = True
-    #: The last URL that `_is_clean` found clean.
+    #: The last URL for which `_is_clean` returned True.
     _clean_url = ""
 
     def __init__(
@@ -104,44 +104,55 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         config: Union[str, os.PathLike[str], bool, None] = None,
         **settings: Unpack[Settings],
     ) -> None:
-        """Every setting is a keyword, and all are optional.
+        """Creates a client. All settings are optional keyword arguments.
 
-        ``bases`` are further base URLs by name, which a request takes by ``base=``. ``params`` go
-        into every query, ``parameters`` where the method wants them. ``verify`` is True, False
-        (trusts anybody; stderr is told once), the path of a CA file or folder, or PEM bytes.
-        ``cert`` is shown to the origin of ``base_url``, or to those that it is a dictionary of: the
-        path of a file (PEM or PKCS #12), (certificate, key) or (certificate, key, password).
-        ``pins`` has by host ("example.org", "*.example.org", "*") what the server's key must be one
-        of: "sha256/...", paths of certificates or folders, bytes. ``trust_env=False`` leaves the
-        proxies of the environment alone. ``transport`` answers requests in place of the network, as a
-        `MockTransport`, a `WSGITransport`, or another `BaseTransport` does; ``mounts`` has transports by
-        URL pattern, None for the network. ``event_hooks`` has functions by "request" and "response";
-        ``hooks`` is the same as requests names it. ``config`` is the path of a file of settings (see
-        docs/configuration.md), or True for the one that $WHERRY_CONFIG names; keywords go before it.
-        The others stand in `Settings`, named as the options of
-        wherry.h: see help(wherry.Settings).
+        :param base_url: The URL that relative request URLs are resolved against.
+        :param bases: Further base URLs by name. A request selects one with ``base=``.
+        :param headers: Headers of every request.
+        :param params: Query parameters of every request.
+        :param parameters: Default parameters, sent in the query or in the body, depending on the method.
+        :param auth: The default credentials or auth flow.
+        :param timeout: The default timeouts, in seconds.
+        :param verify: True to verify certificates, the path of a CA file or folder, or PEM bytes. False
+            turns verification off and prints one warning to stderr.
+        :param cert: The client certificate: the path of a file (PEM or PKCS #12), (certificate, key), or
+            (certificate, key, password). It is presented to the origin of ``base_url``. To use other
+            origins, pass a dictionary of certificates by origin.
+        :param pins: Public key pins by host ("example.org", "*.example.org", "*"). The server's key must
+            match one of them: "sha256/...", paths of certificates or folders, or bytes.
+        :param follow_redirects: Whether redirects are followed.
+        :param transport: Handles requests in place of the network: a `MockTransport`, a
+            `WSGITransport`, or another `BaseTransport`.
+        :param mounts: Transports by URL pattern. None stands for the network.
+        :param event_hooks: Functions for "request" and "response", as in httpx.
+        :param hooks: The same as ``event_hooks``, as in requests.
+        :param trust_env: False ignores the proxy environment variables.
+        :param config: The path of a settings file (see docs/configuration.md), or True to use the file
+            that $WHERRY_CONFIG names. Keyword arguments take precedence over the file.
+
+        The other keywords have the names of the options in wherry.h: see help(wherry.Settings).
         """
         others: Dict[str, Any] = dict(settings)
         self._settings: Dict[str, Any] = {}
-        #: Whether an answer's URL may be another than the one asked for, without a redirect.
+        #: Whether the response URL may differ from the request URL without a redirect.
         self._url_depends = True
         self._query: List[Tuple[str, Any]] = []
-        #: Keywords that each request has unless it says otherwise.
+        #: Default keywords of every request.
         self._defaults: Dict[str, Any] = {}
         self._transport = transport
         self._mounts = dict(mounts or {})
-        #: Answers requests in place of the network.
+        #: Handles requests in place of the network.
         self._router: Union[Router, MockRouter, None] = None
-        #: The event hooks; None until there are some.
+        #: The event hooks, or None.
         self._hooks: Optional[Hooks] = None
-        #: Whether something is around each request: hooks, a transport, or an auth flow.
+        #: Whether requests pass through hooks, a transport, or an auth flow.
         self._extras = False
         self._fields: Dict[str, Tuple[str, List[str]]] = {}
-        #: Cookies for every host; None until there is one.
+        #: Cookies for every host, or None.
         self._own_cookies: Optional[OwnCookies] = None
-        #: What responses of requests without keywords tell as their request, by method.
+        #: The request objects of responses to requests without keywords, by method.
         self._plain_asked: Dict[Optional[str], Asked] = {}
-        #: Whether a file may have set what keywords do not tell.
+        #: Whether settings may come from a configuration file.
         self._is_loaded = bool(config)
         handle = made(lib.wherry_config_new)
         try:
@@ -180,7 +191,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
                 cookies = None
             said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
             if self._is_loaded:
-                # What nobody said here is what the file says.
+                # Settings that are not given here come from the file.
                 said = {name: value for name, value in said.items() if value}
                 if timeout is not USUAL:
                     said["timeout"] = timeout
@@ -204,18 +215,18 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     @property
     def reachability(self) -> Reachability:
-        """Watches any network for this client; it looks once it is started or waited for."""
+        """Observes the reachability of any network. It starts when you start it or wait for it."""
         from ._reachability import of_client
 
         return of_client(self)
 
     @property
     def storage(self) -> str:
-        """The folder for what this client keeps, made when first asked for."""
+        """The storage folder of this client. It is created when first read."""
         return copy_text(lib.wherry_client_copy_storage, self._live())
 
     def _plain(self, method: Optional[str], url: str) -> Asked:
-        """What a request without keywords asks for."""
+        """Returns the request object of a request without keywords."""
         asked = self._plain_asked.get(method)
         if asked is None:
             asked = self._asked(method, "", {})
@@ -228,7 +239,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     def _blamed(
         self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> None:
-        """Notes the request of an error, with the URL that it would have had."""
+        """Adds the request to an error, with the URL that the request would have had."""
         if error.response is not None and error.request is not None:
             return
         if error.request is None:
@@ -236,7 +247,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             try:
                 asked.note_options(options)
             except Exception:
-                pass  # The body is what the error is about.
+                pass  # The body is the cause of the error.
             error.request = asked.at(url)
         if method is None:
             method = error.request.method
@@ -244,32 +255,32 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         try:
             draft = self._draft(method, url, with_query)
         except Exception:
-            return  # The URL, a parameter, or the client is what the error is about.
+            return  # The URL, a parameter, or the client is the cause of the error.
         try:
             error.request.url = copy_text(lib.wherry_client_copy_url, self._live(), draft.handle)
         except WherryError:
-            pass  # The same.
+            pass  # The URL is the cause of the error.
         finally:
             draft.free()
 
     def _is_clean(self, url: str) -> bool:
-        """Whether the library sends that URL as it is, to the letter."""
+        """Whether the library sends the URL unchanged."""
         if CLEAN(url) is None:
             return False
         self._clean_url = url
         return True
 
     def _refusal(self, status: int) -> WherryError:
-        """Why a request was not started."""
+        """Returns the error for a request that could not be started."""
         error = last_error(status)
         return error if self._handle else StateError("this client is closed", "closed")
 
     def _begin(self, function: Any, *arguments: Any) -> int:
-        """Starts a transfer: calls a function that takes the client first and gives a handle."""
+        """Starts a transfer and returns its handle. ``function`` takes the client as its first argument."""
         try:
             return made(function, self._handle, *arguments)
         except WherryError:
-            # Another thread may have closed it since it was looked at.
+            # Another thread may have closed the client in the meantime.
             self._live()
             raise
 
@@ -283,56 +294,57 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     def _request(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Answer:
-        """Sends it, in the client's own way of waiting."""
+        """Sends a request. `Client` blocks; `AsyncClient` returns a coroutine."""
         raise NotImplementedError
 
     def request(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Answer:
-        """Sends a request; method None is GET without parameters or body, else POST.
+        """Sends a request. Method None means GET, or POST if there are parameters or a body.
 
-        The keywords are those of `RequestOptions`: see help(wherry.RequestOptions).
+        See `RequestOptions` for the keyword arguments: help(wherry.RequestOptions).
         """
         return self._request(method, url, options)
 
     def get(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """GET. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends a GET request. See `RequestOptions` for the keyword arguments."""
         return self._request("GET", url, options)
 
     def head(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """HEAD. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends a HEAD request. See `RequestOptions` for the keyword arguments."""
         return self._request("HEAD", url, options)
 
     def post(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """POST. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends a POST request. See `RequestOptions` for the keyword arguments."""
         return self._request("POST", url, options)
 
     def put(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """PUT. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends a PUT request. See `RequestOptions` for the keyword arguments."""
         return self._request("PUT", url, options)
 
     def patch(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """PATCH. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends a PATCH request. See `RequestOptions` for the keyword arguments."""
         return self._request("PATCH", url, options)
 
     def delete(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """DELETE. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends a DELETE request. See `RequestOptions` for the keyword arguments."""
         return self._request("DELETE", url, options)
 
     def options(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
-        """OPTIONS. The keywords are those of `RequestOptions`: see help(wherry.RequestOptions)."""
+        """Sends an OPTIONS request. See `RequestOptions` for the keyword arguments."""
         return self._request("OPTIONS", url, options)
 
     def send(self, request: SentRequest, **options: Unpack[RequestOptions]) -> Answer:
-        """Sends a request, such as `Response.next_request`, as it is; keywords go before what it has.
+        """Sends an existing request, such as `Response.next_request`.
 
-        Credentials of the client are added unless the request has its own, was sent without any, or
-        follows a redirect to another origin. A body that was streamed is not kept: pass it again.
+        Keyword arguments override the values of the request. The client's credentials are added unless
+        the request has its own, was sent without credentials, or follows a redirect to another origin. A
+        streamed body is not kept: pass it again.
         """
         return self._request(request.method, request.url, sendable(self, request, options))
 
     def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
-        """Puts the program's own cookies into the jar, for the hosts of a URL."""
+        """Adds the program's cookies to the jar, for the host of a URL or of the request's base URLs."""
         own = self._own_cookies
         if own is None or not own.values:
             return
@@ -358,15 +370,15 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if self._defaults:
             options = {**self._defaults, **options}
         if "refresh_token" in options and self in refreshing.get():
-            # Its own function sends this: it would wait for itself.
+            # The refresh_token= function itself sends this request and would wait for itself.
             options = {**options, "refresh_token": None}
         fields = options.get("headers")
         if fields is not None and not isinstance(fields, list):
-            # It may be an iterator, and is needed twice.
+            # They may be an iterator, and are needed twice.
             options = {**options, "headers": pairs(fields, "headers")}
         own = options.get("params")
         if query and own is not None:
-            own = queried(own)  # It may be an iterator, and is needed twice.
+            own = queried(own)  # They may be an iterator, and are needed twice.
             options = {**options, "params": own}
             named = {name for name, _ in own}
             query = [(name, value) for name, value in query if word(name) not in named]
@@ -375,7 +387,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if self._hooks is not None or "hooks" in options:
             options = self._with_hooks(options)
         if "auth" in options and is_flow(options["auth"]):
-            options = {**options, "auth": None}  # `Layers` has seen to it.
+            options = {**options, "auth": None}  # `Layers` handles the flow.
         draft = Draft(method, url)
         draft.asked = self._asked(method, url, options)
         if query:
@@ -389,7 +401,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return draft
 
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
-        """Both keywords of redirects as one limit: True keeps the limit, unless it is 0."""
+        """Turns ``follow_redirects=`` into ``max_redirects=``. True keeps the limit, or sets the default if it is 0."""
         rest = dict(options)
         follows = rest.pop("follow_redirects")
         if follows is None:
@@ -403,7 +415,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     # Forks
 
     def _before_fork(self) -> Any:
-        return tuple(self.cookies._jar())  # `_state` has those that were set by their names alone.
+        return tuple(self.cookies._jar())  # `_state` has the cookies that were set without a domain.
 
     def _rebuild(self, noted: Any) -> None:
         bridge, log_file = self.__dict__.pop("_bridge", None), self._log_file
@@ -422,11 +434,11 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         for name in ("_monitor", "_last", "_mark", "_log", "_activity"):
             known.pop(name, None)
 
-    # The end
+    # Closing
 
     @property
     def is_closed(self) -> bool:
-        """Whether the client takes no more requests."""
+        """Whether the client is closed."""
         return not self._handle
 
     def _free(self) -> None:
@@ -444,7 +456,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         try:
             self._free()
         except (WherryError, TypeError, AttributeError):
-            pass  # At the interpreter's end the library may be half gone.
+            pass  # The library may be partly unloaded when the interpreter exits.
 
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "open"
@@ -456,7 +468,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return self._state()
 
     def _state(self) -> Dict[str, Any]:
-        """The settings as keywords of a new client, except the transport."""
+        """Returns the settings as keyword arguments for a new client, without the transport."""
         state = dict(self._settings)
         state["headers"] = self.headers.multi_items()
         if self._own_cookies is not None and self._own_cookies.values:
@@ -471,24 +483,24 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
 
 def warn_unclosed(thing: object) -> None:
-    """Tells of something that nobody closed."""
+    """Issues a ResourceWarning for an object that was not closed."""
     try:
         import warnings
-    except ImportError:  # The interpreter is ending, and imports nothing any more.
+    except ImportError:  # The interpreter is exiting and imports nothing more.
         return
     warnings.warn(f"unclosed {thing!r}", ResourceWarning, source=thing, stacklevel=3)
 
 
 def free_client(handle: int) -> None:
-    """Frees a native client and what it runs."""
+    """Frees a native client and cancels its transfers."""
     freed(lib.wherry_client_free(handle))
 
 
 def restart() -> None:
-    """Makes the library usable in a child that was forked without Python's hooks, by C code.
+    """Makes the library usable in a child process that C code forked without Python's fork hooks.
 
-    After ``os.fork`` and everything built on it, nothing has to be called: clients made before the
-    fork work in the child, with the same settings and new connections.
+    After ``os.fork`` you do not need to call it: clients created before the fork work in the child,
+    with the same settings and new connections.
     """
     if is_forked():
         after_in_child()

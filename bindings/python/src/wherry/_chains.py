@@ -1,6 +1,6 @@
-# Wherry: requests of which each begins when the one before is done
+# Wherry: chains of requests
 # SPDX-License-Identifier: Apache-2.0
-"""`Chain` and `AsyncChain`: a function adds what follows each step."""
+"""`Chain` and `AsyncChain`: sequential requests, where a function adds the next step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BaseChain(BaseGroup):
-    """What both kinds of chains share."""
+    """The common base of `Chain` and `AsyncChain`."""
 
     _is_chain = True
 
@@ -25,20 +25,20 @@ class BaseChain(BaseGroup):
         super().__init__(client, codes.GROUP_CHAIN, progress)
         self._function = function
         self._is_stopped = False
-        #: Steps that were sent.
+        #: The number of steps sent so far.
         self._steps = 0
 
     def stop(self) -> None:
-        """Leaves out the steps that were added and have not begun: the chain is done."""
+        """Ends the chain after the current step. Steps that have not started are dropped."""
         self._is_stopped = True
 
     def _check(self) -> None:
-        """Steps are added on the way too, until the end."""
+        """Raises StateError if the chain has ended. Steps may be added while it runs."""
         if self._run is not None and self._run.done:
             super()._check()
 
     def _next(self, previous: Any, may_await: bool) -> Any:
-        """Has the function add what follows; what is to be awaited for that, or None."""
+        """Calls the function that adds the next step. Returns a coroutine to await, or None."""
         if self._is_stopped:
             return self._cut()
         following = self._function(self, previous)
@@ -60,7 +60,7 @@ class BaseChain(BaseGroup):
 
 
 class Chain(BaseChain, Group):
-    """Requests of which each begins when the one before is done; made by `Client.chain`.
+    """A sequence of requests, each sent when the previous one has finished. See `Client.chain`.
 
     ::
 
@@ -72,15 +72,20 @@ class Chain(BaseChain, Group):
 
         login, profile = client.chain(steps).run()
 
-    The function is called before the first step and after each, with what that brought: an answer,
-    or the list of a group. What it adds follows; where nothing is left to do the chain is done. The
-    first failure, a refusal too, ends it, and `run` raises its error, which names the step.
+    The function is called before the first step and after each step. It receives None, and then the
+    result of the previous step: a response, or the list of results of a group. It adds the next steps.
+    The chain ends when no steps are left.
+
+    The first failure, including an error status, ends the chain. `run` raises its error, which names
+    the step.
     """
 
 
 class AsyncChain(BaseChain, AsyncGroup):
-    """As `Chain`, with coroutines; made by `AsyncClient.chain`. The function may be a coroutine
-    function."""
+    """Like `Chain`, with coroutines. See `AsyncClient.chain`.
+
+    The function may be a coroutine function.
+    """
 
 
 __all__ = ["AsyncChain", "Chain"]

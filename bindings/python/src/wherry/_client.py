@@ -1,6 +1,6 @@
 # Wherry: the blocking client
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that wait for their answer; any thread may use a client."""
+"""The blocking client. Any thread may use a client."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 class Client(BaseClient["Response"]):
     """A blocking client. Use it in a ``with`` statement, or call `close`.
 
-    An answer of any status is returned, as in requests: `Response.raise_for_status` raises. What
-    goes wrong before an answer is there raises a `WherryError`. Ctrl-C cancels the request.
+    Requests return responses of any status, as in requests. Call `Response.raise_for_status` to raise
+    an error for an error status. Failures without a response raise a `WherryError`. Ctrl-C cancels the
+    request.
     """
 
     def _request(
@@ -68,7 +69,7 @@ class Client(BaseClient["Response"]):
     def _layered(
         self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
-        """The response after the auth flow and the hooks, if there are some."""
+        """Sends a request with its auth flow and hooks, if any."""
         from ._layers import layers
 
         found = layers(self, options)
@@ -78,7 +79,7 @@ class Client(BaseClient["Response"]):
         return self._sent(self._draft(method, url, options))
 
     def _sent(self, draft: Draft) -> Response:
-        """The answer to a request, which is freed."""
+        """Sends a request and frees its draft."""
         try:
             if draft.needs_events:
                 return self._converse(draft)
@@ -88,13 +89,13 @@ class Client(BaseClient["Response"]):
 
     @property
     def cache(self) -> Cache:
-        """What is stored for later."""
+        """The cached responses of this client."""
         from ._cache import Cache
 
         return Cache(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
-        """``with client.stream("GET", url) as response: for piece in response.iter_bytes()``."""
+        """Streams a response: ``with client.stream("GET", url) as r: for piece in r.iter_bytes()``."""
         from ._stream import Stream
 
         return Stream(self, method, url, options)
@@ -102,10 +103,10 @@ class Client(BaseClient["Response"]):
     def pages(
         self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
     ) -> Pages[Any]:
-        """A list that a server hands out in pages: ``for item in client.pages("books")``.
+        """Returns a paginated list: ``for item in client.pages("books")``.
 
-        Nothing is sent before the first page is asked for. The keywords are those of `PageOptions`,
-        see help(wherry.PageOptions); without a method and parameters it is GET.
+        No request is sent until the first page is needed. Without a method and parameters the method is
+        GET. See `PageOptions` for the keyword arguments: help(wherry.PageOptions).
         """
         from ._pages import Pages
 
@@ -115,10 +116,10 @@ class Client(BaseClient["Response"]):
         self, *, all_settled: bool = False,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> Group:  # fmt: skip
-        """Requests that are sent at once and end as one: ``group.get(...)``, then ``group.run()``.
+        """Creates a group of concurrent requests: ``group.get(...)``, then ``group.run()``.
 
-        The first that fails cancels the others, unless ``all_settled``. ``progress`` is called as
-        each ends; see `Group`.
+        The first failure cancels the other requests, unless ``all_settled`` is True. ``progress`` is
+        called when a request ends. See `Group`.
         """
         from ._groups import Group
 
@@ -129,19 +130,23 @@ class Client(BaseClient["Response"]):
         self, function: Callable[[Chain, Any], object], *,
         progress: Optional[Callable[[Progress], object]] = None,
     ) -> Chain:  # fmt: skip
-        """Requests of which each begins when the one before is done, as ``function(chain, previous)``
-        adds them; see `Chain`. ``progress`` is called as each ends."""
+        """Creates a chain of sequential requests.
+
+        ``function(chain, previous)`` adds the next step. ``progress`` is called when a step ends. See
+        `Chain`.
+        """
         from ._chains import Chain
 
         return Chain(self, function, progress)
 
     def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
-        """Sends pictures as one multipart form and waits for the answer.
+        """Uploads images as one multipart form and returns the response.
 
-        ``pictures`` is one or several of: a path, encoded bytes, an array of uint8 of shape (h, w),
-        (h, w, 3) or (h, w, 4), a Pillow image; each may be a pair (file name, picture). The
-        keywords are those of `UploadOptions`: ``name``, ``quality``, ``compression``, ``fields``,
-        ``progress``, ``method``, and those of every request.
+        ``pictures`` is one image or several. Each is a path, encoded bytes, a Pillow image, or a uint8
+        array of shape (h, w), (h, w, 3) or (h, w, 4). Each may also be a pair (file name, image).
+
+        The keyword arguments are those of `UploadOptions`: ``name``, ``quality``, ``compression``,
+        ``fields``, ``progress``, ``method``, and those of every request.
         """
         from ._images import prepare, several
 
@@ -155,12 +160,14 @@ class Client(BaseClient["Response"]):
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> Download:
-        """Starts a download into ``path``, or into ``directory`` under the server's name for it.
+        """Starts a download to ``path``, or to ``directory`` under the name that the server suggests.
 
-        The file appears under its name only when it is whole and has the digest that was asked
-        for. ``resume`` goes on with what an earlier run has kept. A target that exists is an error
-        before anything is sent, unless ``overwrite`` or ``rename`` (a name with a number) is True.
-        The keywords are those of `DownloadOptions`: also ``make_directories``, ``sha256``,
+        The file appears under its final name only when it is complete and its digest, if given,
+        matches. ``resume`` continues a partial file of an earlier run (default: True). If the target
+        exists, the download fails before a request is sent, unless ``overwrite`` or ``rename`` is True.
+        ``rename`` adds a number to the name.
+
+        The keyword arguments are those of `DownloadOptions`: also ``make_directories``, ``sha256``,
         ``sha512``, ``sha1``, ``md5``, ``digest``, ``progress``, and those of every request.
         """
         from ._download import Download, prepare
@@ -174,20 +181,27 @@ class Client(BaseClient["Response"]):
     def download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> str:
-        """Downloads as `start_download` does, waits, and returns the file's path."""
+        """Downloads a file and returns its path. The arguments are those of `start_download`."""
         with self.start_download(url, path, **options) as handle:
             return handle.wait()
 
     def wait(self, *, timeout: Optional[float] = None, **which: Which) -> None:
-        """Waits until all have ended, or those of one url=, tag=, identifier= or path=."""
+        """Waits until all transfers have ended, or those that match url=, tag=, identifier= or path=.
+
+        Raises TimeoutError after ``timeout`` seconds (default: no timeout).
+        """
         self._sliced(lib.wherry_client_wait, timeout, self._live(), *match(which))
 
     def drain(self, timeout: Optional[float] = None) -> None:
-        """Takes no more requests and waits for what runs; TimeoutError leaves the rest running."""
+        """Accepts no more requests, and waits until all running transfers have ended.
+
+        Raises TimeoutError after ``timeout`` seconds (default: no timeout). The remaining transfers
+        continue.
+        """
         self._sliced(lib.wherry_client_drain, timeout, self._live())
 
     def close(self) -> None:
-        """Cancels what is in flight and frees the connections. Twice is fine."""
+        """Cancels running requests and closes the connections. You may call it more than once."""
         router = self._router if self._has_handle else None
         self._free()
         if router is not None:
@@ -202,7 +216,7 @@ class Client(BaseClient["Response"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # How it waits
+    # Waiting
 
     def _perform(
         self,
@@ -211,7 +225,7 @@ class Client(BaseClient["Response"]):
         url: str,
         draft: Optional[Draft] = None,
     ) -> Response:
-        """One blocking call in slices, so that signals are seen between them."""
+        """Sends a request and waits in short slices, so that signals are handled in between."""
         try:
             place = scratch.pop()
         except IndexError:
@@ -232,7 +246,7 @@ class Client(BaseClient["Response"]):
                 lib.wherry_transfer_free(running)
             if not status:
                 answer = ANSWER.unpack_from(place.record.view)
-        except BaseException:  # Ctrl-C: the transfer must not outlive the call, nor its answer.
+        except BaseException:  # Ctrl-C: free the transfer and its event.
             running = running or place.transfer.take()
             if running:
                 lib.wherry_transfer_cancel(running)
@@ -254,7 +268,7 @@ class Client(BaseClient["Response"]):
             ):
                 response = received(url=url)
                 settle(response, place.record.at(), None)
-            else:  # What `settle` does with a plain success.
+            else:  # The same as `settle`, for a plain success.
                 response = received(code, bytes_at(head, length), bytes_at(body, size), url)
                 if flags:
                     response._version = version(flags)
@@ -266,7 +280,7 @@ class Client(BaseClient["Response"]):
         return response
 
     def _converse(self, draft: Draft) -> Response:
-        """A request somebody has to talk to while it runs: a queue of its own."""
+        """Sends a request that needs callbacks or a streamed body, with a separate queue."""
         exchange = Exchange(draft)
         channel = Channel()
         try:
@@ -294,5 +308,5 @@ class Client(BaseClient["Response"]):
                 raise TimeoutError("not everything has ended in time", "timeout")
 
 
-#: The name that requests has for a client.
+#: An alias with the name that requests uses.
 Session = Client
