@@ -1,6 +1,6 @@
-# Wherry: bodies that are streamed to the server
+# Wherry: streamed request bodies
 # SPDX-License-Identifier: Apache-2.0
-"""Files, iterators and generators as request bodies: who asks is the library, by WANT_BODY."""
+"""Files, iterators and generators as request bodies. The library requests data by WANT_BODY events."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     Piece = Union[bytes, bytearray, memoryview, str]
 
 CHUNK = 256 * 1024
-#: Readers in ``files=`` of up to so many bytes are read before they are sent, and can be sent again.
+#: File objects in ``files=`` up to this size are read into memory, so that they can be sent again.
 SMALL = 1 << 20
-#: What `seek` and `tell` raise on files that cannot do it.
+#: The exceptions that `seek` and `tell` raise on files that do not support them.
 UNMEASURED = (OSError, AttributeError, ValueError, TypeError, EOFError, NotImplementedError)
-#: States in which a transfer takes no more bytes.
+#: States in which a transfer accepts no more bytes.
 ENDED = frozenset(("done", "failed", "cancelled"))
 
 
 class Source:
-    """The bytes of one streamed body, handed on as the library has room for them."""
+    """One streamed body. It is passed on as the library has room for more bytes."""
 
     __slots__ = (
         "count", "asynchronous", "restart", "_pieces", "_piece", "_at", "_read", "_taken",
@@ -43,20 +43,20 @@ class Source:
         count: int = -1,
         restart: Optional[Callable[[], Union[Iterator[Piece], AsyncIterator[Piece]]]] = None,
     ) -> None:
-        #: Makes new pieces from the first byte on; None if the body can be sent only once.
+        #: Returns a new iterator from the first byte; None if the body can be sent only once.
         self.restart = restart
-        #: The announced number of bytes, or -1. The pieces must have exactly as many.
+        #: The announced number of bytes, or -1. The chunks must have exactly that size in total.
         self.count = count
         self.asynchronous = hasattr(pieces, "__anext__")
         self._pieces: Any = pieces
         self._piece = b""
         self._at = 0
-        #: The bytes that were read from the pieces.
+        #: The number of bytes read from the iterator.
         self._read = 0
         self._taken = Cell()
 
     def give(self, transfer: int) -> None:
-        """Answers one WANT_BODY; an exception of the iterator passes through."""
+        """Writes data for one WANT_BODY event. Exceptions of the iterator propagate."""
         if self.asynchronous:
             raise StateError("Could not send the body: its pieces are asynchronous. Use AsyncClient", "wrong_state")
         feed = self._feed(transfer)
@@ -68,7 +68,7 @@ class Source:
             pass
 
     async def give_async(self, transfer: int) -> None:
-        """The same for an asynchronous iterator."""
+        """Like `give`, for an asynchronous iterator."""
         feed = self._feed(transfer)
         try:
             next(feed)
@@ -82,13 +82,13 @@ class Source:
             pass
 
     def _feed(self, transfer: int) -> Generator[None, Optional[Piece], None]:
-        """Writes until the transfer has no room; receives each piece, None at the end."""
+        """Writes until the transfer has no room. The caller sends each chunk in, and None at the end."""
         self._begins_again(transfer)
         while self._send(transfer):
             piece = yield
             data = b"" if piece is None else as_bytes(piece)
             self._count(data)
-            # The body is complete only if nothing follows its last byte: look before sending it.
+            # Read one chunk ahead: the body is complete only if nothing follows its last byte.
             while data and self._read == self.count:
                 piece = yield
                 if piece is None:
@@ -104,13 +104,13 @@ class Source:
                 return
 
     def _count(self, data: bytes) -> None:
-        """Counts bytes that were read; more than announced are an error."""
+        """Counts bytes that were read. Raises an error if there are more than announced."""
         self._read += len(data)
         if 0 <= self.count < self._read:
             raise wrong_size(self.count, self._read)
 
     def _begins_again(self, transfer: int) -> bool:
-        """Whether the server needs the bytes again; if so, the pieces start over."""
+        """Restarts the iterator if the body must be sent again. Returns whether it did."""
         if self.restart is None or not lib.wherry_transfer_wants_rewind(transfer):
             return False
         self._pieces = self.restart()
@@ -118,7 +118,7 @@ class Source:
         return _goes_on(transfer, lib.wherry_transfer_rewind(transfer))
 
     def _send(self, transfer: int) -> bool:
-        """Whether the piece at hand has gone whole and there is room for more."""
+        """Sends the current chunk. Returns whether all of it was sent and there is room for more."""
         size = len(self._piece)
         base = address(self._piece)
         while self._at < size:
@@ -128,13 +128,13 @@ class Source:
             if status == codes.E_BUSY and self._begins_again(transfer):
                 return True
             if status == codes.E_BUSY or not _goes_on(transfer, status):
-                return False  # Full, or over: either way the next event says what comes.
+                return False  # The transfer is full or has ended; the next event tells which.
             self._at += self._taken.take()
         return True
 
 
 def wrong_size(announced: int, read: int) -> ArgumentError:
-    """The error for a body whose size is not the announced one."""
+    """Returns the error for a body whose size differs from the announced size."""
     found = f"at least {read}" if read > announced else f"only {read}"
     return ArgumentError(
         f"Could not send the body: {announced} bytes were announced, but it has {found}. "
@@ -143,7 +143,7 @@ def wrong_size(announced: int, read: int) -> ArgumentError:
 
 
 def _goes_on(transfer: int, status: int) -> bool:
-    """Whether a call that answered this found the transfer running; raises what else it says."""
+    """Whether the transfer is still running, from the status of a call. Raises other errors."""
     if status == codes.E_STATE:
         error = last_error(status)
         if codes.STATES.get(lib.wherry_transfer_state(transfer)) in ENDED:
@@ -154,7 +154,7 @@ def _goes_on(transfer: int, status: int) -> bool:
 
 
 def of_object(data: Any) -> Union[bytes, str, Source]:
-    """What a body is: bytes, the path of a plain file, or a source to be streamed."""
+    """Converts a body to bytes, the path of a regular file, or a source that is streamed."""
     if isinstance(data, bytes):
         return data
     if isinstance(data, str):
@@ -166,13 +166,13 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
     if hasattr(data, "read"):
         return bytes(data.read()) if hasattr(data, "getbuffer") else of_file(data)
     try:
-        return bytes(memoryview(data))  # Before iteration: the items of an array are numbers.
+        return bytes(memoryview(data))  # Try this before iterating: the items of an array are numbers.
     except TypeError:
         pass
     if hasattr(data, "__aiter__"):
         pieces = data.__aiter__()
         return Source(pieces, restart=None if pieces is data else data.__aiter__)
-    if hasattr(data, "keys"):  # Its names would be sent, without its values.
+    if hasattr(data, "keys"):  # Iterating a mapping would send only its keys.
         raise TypeError(f"{type(data).__name__} cannot be a body: data= takes a form, and json= any value")
     if hasattr(data, "__iter__"):
         pieces = iter(data)
@@ -181,7 +181,7 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
 
 
 def of_file(file: Any) -> Union[str, Source]:
-    """A plain binary file at its start is sent by its path; any other is read piece by piece."""
+    """Returns the path of a regular binary file at its start, or a source that reads the file in chunks."""
     path, start, size = plain(file)
     if path is not None and start == 0:
         return path
@@ -200,16 +200,15 @@ def of_file(file: Any) -> Union[str, Source]:
 
 
 def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
-    """The path of the plain file behind a file object, its position and its size, as far as they
-    are certain.
+    """Returns the path, position, and size of the regular file behind a file object, or None for each.
 
-    Only an exact `io.FileIO`, alone or in an exact `io.BufferedReader`, is known to read the bytes
-    of the file. `fileno`, `name`, and `mode` of other objects may be those of a file that they
-    decompress, decrypt, or count.
+    Only an exact `io.FileIO`, alone or in an exact `io.BufferedReader`, is known to read the bytes of
+    the file. Other objects may decompress, decrypt, or count a file and still report its `fileno`,
+    `name`, and `mode`.
     """
     temporary = getattr(sys.modules.get("tempfile"), "_TemporaryFileWrapper", None)
     if temporary is not None and type(file) is temporary:
-        file = file.file  # All it adds is the deletion.
+        file = file.file  # The wrapper only adds deletion.
     raw = file.raw if type(file) is io.BufferedReader else file
     if type(raw) is not io.FileIO:
         return None, *measured(file)
@@ -226,15 +225,15 @@ def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
             if os.path.samestat(os.stat(path), about):
                 return path, start, about.st_size
         except OSError:
-            pass  # It was renamed or deleted: read it through the object.
+            pass  # The file was renamed or deleted: read it through the object.
     return None, start, about.st_size
 
 
 def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
-    """The position and the size of a file object that has `seek` and `tell`.
+    """Returns the position and size of a file object that has `seek` and `tell`, or None for each.
 
-    A wrapper may hand them on from the file that it reads, as `tqdm.wrapattr` does. If it reads
-    more or fewer bytes than that file has, sending the body is an error that names both counts.
+    A wrapper may take both from the file that it reads, as `tqdm.wrapattr` does. If the wrapper reads
+    more or fewer bytes than the file has, sending the body fails with an error that names both counts.
     """
     if hasattr(file, "encoding") or not (hasattr(file, "seek") and hasattr(file, "tell")):
         return None, None  # Positions in a text file do not count bytes.
@@ -252,8 +251,8 @@ def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
         file.seek(start)
     except UNMEASURED as error:
         if size is None:
-            return None, None  # It cannot seek, and has not moved.
-        # The file is at its end now: reading on would send an empty body.
+            return None, None  # The file cannot seek, and its position is unchanged.
+        # The file is now at its end: reading it would send an empty body.
         raise ArgumentError(
             f"Could not read the file of the body: seek({start}) failed after its size was read: {error}. "
             "Pass an iterator of its bytes instead", "bad_argument",
@@ -262,12 +261,12 @@ def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
 
 
 class Sized:
-    """Pieces of bytes, and how many bytes they are in all: a body, or the content of a part.
+    """A streamed body, or the content of a part, with a known size in bytes.
 
-    The pieces are an iterable, for `AsyncClient` also an asynchronous one, or a file. They are asked
-    for while they are sent, so that they are never in memory together, and the length goes before
-    them. Fewer or more bytes than that end the request with an ArgumentError. After a redirect they
-    cannot be sent again.
+    ``pieces`` is an iterable of bytes or a file; for `AsyncClient` also an asynchronous iterable. The
+    chunks are read while they are sent, so the body is never in memory as a whole. ``size`` is sent as
+    its length. If the total size differs, the request fails with ArgumentError. The body cannot be
+    sent again after a redirect.
     """
 
     __slots__ = ("pieces", "size")
@@ -275,9 +274,9 @@ class Sized:
     def __init__(self, pieces: Any, size: int) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise ArgumentError(f"a size is a number of bytes, not {brief(size)}", "bad_value")
-        #: An iterable, an asynchronous one, or a file.
+        #: An iterable, an asynchronous iterable, or a file.
         self.pieces = pieces
-        #: How many bytes they have.
+        #: The total size in bytes.
         self.size = size
 
     def _source(self) -> Source:
@@ -290,7 +289,7 @@ class Sized:
 
 
 def joined(sources: Sequence[Source]) -> Source:
-    """One source after the other, each with as many bytes as it was announced with."""
+    """Concatenates sources. Each must have exactly its announced size."""
     count = sum(source.count for source in sources)
     if any(source.asynchronous for source in sources):
         return Source(_one_by_one_async(sources), count)
@@ -333,8 +332,11 @@ async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
 
 
 def _exactly(source: Source) -> Generator[bytes, Optional[Piece], bytes]:
-    """Receives the pieces of a part, None at the end; gives the bytes to send, and the last of them
-    when it is certain that none follow."""
+    """Checks the size of a part while it is sent.
+
+    The caller sends each chunk in, and None at the end. Yields the bytes to send. The last chunk is
+    yielded only when no more bytes follow.
+    """
     held = b""
     while True:
         piece = yield held
@@ -354,7 +356,7 @@ def _exactly(source: Source) -> Generator[bytes, Optional[Piece], bytes]:
 
 
 def as_bytes(piece: Any) -> bytes:
-    """One piece of a body."""
+    """Converts one chunk of a body to bytes."""
     if isinstance(piece, str):
         return piece.encode()
     if not isinstance(piece, (bytes, bytearray, memoryview)):
@@ -363,8 +365,11 @@ def as_bytes(piece: Any) -> bytes:
 
 
 def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], Any]]:
-    """What ``files=`` lists: field, file name, bytes or a path in a `Path` or a `Source`, content
-    type, further fields."""
+    """Iterates over the parts of ``files=``.
+
+    Yields the field name, file name, content (bytes, `Path`, or `Source`), content type, and further
+    headers of each part.
+    """
     from ._options import pairs
 
     for field, item in pairs(files):
@@ -397,15 +402,16 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
 
 
 class Path(str):
-    """A path, where bytes could stand as well."""
+    """The path of a file, as distinct from content."""
 
     __slots__ = ()
 
 
 def part_content(content: Any) -> Union[bytes, Path, Source]:
-    """The content of one part: bytes, the path of a plain file at its start, or a source.
+    """Converts the content of one part to bytes, the path of a regular file at its start, or a source.
 
-    A part needs its size before it is sent, so a reader that cannot be measured is read whole.
+    The size of a part must be known before it is sent. A file object of unknown size is therefore read
+    into memory.
     """
     if isinstance(content, bytes):
         return content

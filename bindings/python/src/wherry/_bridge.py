@@ -1,6 +1,6 @@
 # Wherry: memory and text between Python and the library
 # SPDX-License-Identifier: Apache-2.0
-"""All ctypes memory of the binding: out-parameters, records, rows, and errors read back."""
+"""All ctypes memory of the binding: out-parameters, records, rows, and errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, List, Optional, Tuple, Type, Union
 
-    #: size, event, user data, transfer id, kind, status, detail, http code, flags, body, its
-    #: count, head, its count, done bytes, expected bytes, reason
+    #: size, event, user data, transfer id, kind, status, detail, http code, flags, body, body size,
+    #: headers, header size, done bytes, expected bytes, reason
     Record = Tuple[
         int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int
     ]
@@ -36,29 +36,29 @@ __all__ = [
 
 #: wherry_record, field by field, in the header's order.
 RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
-#: What a plain answer needs of it: event, user data, kind, status, http code, flags, body, its
-#: count, head, its count.
+#: The fields of a record that a plain response needs: event, user data, kind, status, http code,
+#: flags, body, body size, headers, header size.
 ANSWER = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
-#: wherry_progress behind its size.
+#: wherry_progress.
 PROGRESS = struct.Struct("=Q6q2iq2i")
-#: wherry_metrics behind its size.
+#: wherry_metrics.
 METRICS = struct.Struct("=Q8q4i")
 TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
 IMAGE_ROW = struct.Struct("=Q3Q2q6iq")
-#: wherry_image_info behind its size.
+#: wherry_image_info.
 IMAGE_INFO = struct.Struct("=Q3q8iIi")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
 JOB_ROW = struct.Struct("=Q6Q4q4i")
 ENTRY_ROW = struct.Struct("=Q4Q3q2i")
-#: wherry_cache_usage behind its size.
+#: wherry_cache_usage.
 CACHE_USAGE = struct.Struct("=Q5q")
-#: wherry_log_record and wherry_counters behind their sizes.
+#: wherry_log_record and wherry_counters.
 LOG_RECORD = struct.Struct("=QqQ5Qq4i8q")
 COUNTERS = struct.Struct("=Q10q")
 
 
 class _Lazy:
-    """Stands for the library until the first call, so that importing loads nothing."""
+    """A proxy that loads the native library on the first call, not on import."""
 
     def __getattr__(self, name: str) -> Any:
         global _library
@@ -77,7 +77,7 @@ lib: Any = _Lazy()
 
 
 class Cell:
-    """One out-parameter of eight bytes; its address is what the library is given."""
+    """An out-parameter of eight bytes. Pass `address` to the library."""
 
     __slots__ = ("_cell", "address")
 
@@ -86,14 +86,14 @@ class Cell:
         self.address = ctypes.addressof(self._cell)
 
     def take(self) -> int:
-        """The value, which is 0 afterwards."""
+        """Returns the value and resets it to 0."""
         value = self._cell.value
         self._cell.value = 0
         return value
 
 
 class Records:
-    """Room for records, to be filled by the library and unpacked by one call."""
+    """A buffer of records that the library fills."""
 
     __slots__ = ("_memory", "address", "capacity", "view", "count")
 
@@ -107,20 +107,20 @@ class Records:
         self.count = Cell()
 
     def at(self, index: int = 0) -> Record:
-        """One record."""
+        """Returns one record."""
         return RECORD.unpack_from(self.view, index * RECORD.size)
 
     def answers(self, count: int) -> Iterator[Answer]:
-        """The first ``count`` records, as `ANSWER` reads them."""
+        """Iterates over the first ``count`` records in the `ANSWER` layout."""
         return ANSWER.iter_unpack(self.view[: count * RECORD.size])
 
     def keep(self, index: int) -> None:
-        """Takes the event out of this record, so that a release passes it over."""
+        """Keeps the event of a record: releasing the records does not free it."""
         struct.pack_into("=Q", self.view, index * RECORD.size + 8, 0)
 
 
 class Scratch:
-    """What one blocking call needs: a record and two cells."""
+    """The buffers of one blocking call: a record and the cell of its transfer."""
 
     __slots__ = ("record", "record_address", "transfer", "transfer_address", "freed")
 
@@ -129,18 +129,18 @@ class Scratch:
         self.record_address = self.record.address
         self.transfer = Cell()
         self.transfer_address = self.transfer.address
-        #: The event in the record, if it is not ours any more.
+        #: The event of the record, if it was freed already.
         self.freed = 0
 
 
-#: Unused scratches. Taking one from a list is atomic, so threads and signal handlers that call in
-#: the middle of another call each have their own, without a lock.
+#: Unused `Scratch` objects. Popping from a list is atomic, so threads and signal handlers that
+#: interrupt another call each get their own, without a lock.
 scratch: List[Scratch] = []
 _cells: List[Cell] = []
 
 
 def text(value: Text, reason: str = "bad_argument") -> bytes:
-    """Text as the library takes it; a NUL would cut it short and is refused."""
+    """Encodes text for the library. Raises ArgumentError if the text contains a NUL."""
     if isinstance(value, str):
         try:
             value = value.encode()
@@ -155,17 +155,17 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
 
 
 def file_name_text(name: Text, reason: str = "bad_header") -> bytes:
-    """The name of a file as the library takes it: its bytes, UTF-8 or not."""
+    """Encodes a file name for the library. The bytes need not be UTF-8."""
     if isinstance(name, str):
         try:
             name = name.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            pass  # Surrogates that stand for no bytes: `text` refuses them.
+            pass  # Surrogates that represent no bytes: `text` raises the error.
     return text(name, reason)
 
 
 def _told(value: Text, reason: str) -> str:
-    """A refused text as a message shows it; what may be secret stays out of messages."""
+    """Describes an invalid text for an error message, without values that may be secret."""
     if reason in ("bad_header", "bad_parameters"):
         return "a header field" if reason == "bad_header" else "a parameter"
     if isinstance(value, bytes):
@@ -174,7 +174,7 @@ def _told(value: Text, reason: str) -> str:
 
 
 def url_text(url: bytes) -> str:
-    """A URL that a program gave as bytes."""
+    """Decodes a URL that was passed as bytes."""
     try:
         return url.decode()
     except UnicodeDecodeError as error:
@@ -182,39 +182,39 @@ def url_text(url: bytes) -> str:
 
 
 def text_at(pointer: int) -> Optional[str]:
-    """The NUL-terminated text at that address, None for 0."""
+    """Returns the NUL-terminated text at an address, or None for 0."""
     return ctypes.string_at(pointer).decode("utf-8", "replace") if pointer else None
 
 
 def path_at(pointer: int) -> Optional[str]:
-    """The path at that address as `os.fsdecode` reads it, None for 0."""
+    """Returns the path at an address, decoded by `os.fsdecode`, or None for 0."""
     return os.fsdecode(ctypes.string_at(pointer)) if pointer else None
 
 
 def raw_text_at(pointer: int) -> bytes:
-    """The NUL-terminated bytes at that address, b"" for 0."""
+    """Returns the NUL-terminated bytes at an address, or b"" for 0."""
     return ctypes.string_at(pointer) if pointer else b""
 
 
-#: A copy of so many bytes at that address: `ctypes.string_at` without its Python frame.
+#: Copies a number of bytes from an address: `ctypes.string_at` without its Python frame.
 bytes_at: Callable[[int, int], bytes] = ctypes.PYFUNCTYPE(
     ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t
 )(("PyBytes_FromStringAndSize", ctypes.pythonapi))
 
 
 def address(data: bytes) -> int:
-    """Where the bytes object keeps its bytes; good for as long as the object."""
+    """Returns the address of the data of a bytes object. Valid while the object exists."""
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
 
 class _Buffer(ctypes.Structure):
-    """CPython's Py_buffer, of which only the address is looked at."""
+    """CPython's Py_buffer. Only the address is used."""
 
     _fields_ = [("buf", ctypes.c_void_p), ("rest", ctypes.c_uint8 * 256)]
 
 
 def memory_at(view: memoryview) -> int:
-    """Where a memoryview keeps its bytes; good until the view is released."""
+    """Returns the address of the data of a memoryview. Valid until the view is released."""
     buffer = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(
         ctypes.py_object(view), ctypes.byref(buffer), ctypes.c_int(0x11C)  # PyBUF_FULL_RO
@@ -225,19 +225,19 @@ def memory_at(view: memoryview) -> int:
 
 
 def check(status: int) -> None:
-    """Raises the error of this thread's last call unless it went well."""
+    """Raises the error of this thread's last call, unless ``status`` is OK."""
     if status:
         raise last_error(status)
 
 
 def freed(status: int) -> None:
-    """The same after letting go of something; a forked child lets go of its parent's in peace."""
+    """Like `check`, for functions that free something. Ignores E_FORKED: a child may drop its parent's objects."""
     if status and status != codes.E_FORKED:
         raise last_error(status)
 
 
 def made(function: Any, *arguments: Any) -> int:
-    """Calls a function whose last parameter is an out-parameter and returns what it gave."""
+    """Calls a function whose last parameter is an out-parameter, and returns its value."""
     try:
         cell = _cells.pop()
     except IndexError:
@@ -253,7 +253,7 @@ def made(function: Any, *arguments: Any) -> int:
 
 
 def last_error(status: int) -> WherryError:
-    """The error behind the last failing call of this thread."""
+    """Returns the error of this thread's last failed call."""
     handle = lib.wherry_last_error()
     if handle and lib.wherry_error_status(handle) == status:
         return error_at(handle)
@@ -265,7 +265,7 @@ def last_error(status: int) -> WherryError:
 
 
 def error_at(handle: int, depth: int = 0) -> WherryError:
-    """The error object behind a handle, with all it has to say."""
+    """Creates the exception for a native error, with all its details."""
     status = lib.wherry_error_status(handle)
     kind: Type[WherryError] = CLASSES.get(status, WherryError)
     message = (lib.wherry_error_message(handle) or b"").decode("utf-8", "replace")
@@ -293,7 +293,7 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
 
 
 def rows(listing: int, getter: Any, layout: struct.Struct) -> Iterator[Tuple[Any, ...]]:
-    """The rows of a list without their size; frees the list at the end."""
+    """Iterates over the rows of a native list, without their size field. Frees the list at the end."""
     row = ctypes.create_string_buffer(layout.size)
     try:
         for index in range(lib.wherry_list_count(listing)):
@@ -305,7 +305,7 @@ def rows(listing: int, getter: Any, layout: struct.Struct) -> Iterator[Tuple[Any
 
 
 def transfer_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
-    """Rows of running transfers: id, method, url, tag, path, done, expected, kind, state."""
+    """Iterates over running transfers: id, method, url, tag, path, done, expected, kind, state."""
     for row in rows(listing, lib.wherry_list_transfer, TRANSFER_ROW):
         number, method, url, tag, path, _, done, expected, kind, state = row
         words = (text_at(method), text_at(url), text_at(tag), path_at(path))
@@ -313,7 +313,7 @@ def transfer_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 
 def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
-    """Rows of unfinished downloads: path, partial path, url, done, expected, ratio."""
+    """Iterates over unfinished downloads: path, partial path, url, done, expected, ratio."""
     for path, partial, url, done, expected, ratio in rows(
         listing, lib.wherry_list_partial, PARTIAL_ROW
     ):
@@ -321,8 +321,9 @@ def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 
 def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
-    """Rows of stored answers: id, identifier, method, url, stored at, fresh for, body, code,
-    store."""
+    """Iterates over cache entries: id, identifier, method, url, stored at, fresh for, body size, code,
+    store.
+    """
     for row in rows(listing, lib.wherry_list_entry, ENTRY_ROW):
         number, identifier, method, url, *numbers = row
         words = (text_at(number), text_at(identifier), text_at(method), text_at(url))
@@ -330,14 +331,14 @@ def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 
 def failed_images(handle: int) -> Tuple[ImageResult, ...]:
-    """The pictures that did not get through, from an error."""
+    """Returns the images that failed, from a native error."""
     return image_results(made(lib.wherry_error_list_failed_images, handle))
 
 
 def image_results(
     listing: int, answer: Optional[Callable[[int], Any]] = None
 ) -> Tuple[ImageResult, ...]:
-    """The rows of a list of pictures, which is freed; ``answer`` makes a response of a lent one."""
+    """Reads a native list of images and frees it. ``answer`` converts a borrowed native response."""
     found: List[ImageResult] = []
     for row in rows(listing, lib.wherry_list_image, IMAGE_ROW):
         name, reason, message, original, encoded, index, status, width, height, quality = row[:10]
@@ -354,7 +355,7 @@ def image_results(
 
 
 def filled(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, ...]:
-    """Calls a function that fills a struct; what stands behind its size."""
+    """Calls a function that fills a struct. Returns the fields after the size."""
     memory = ctypes.create_string_buffer(layout.size)
     struct.pack_into("=Q", memory, 0, layout.size)
     check(function(*arguments, ctypes.addressof(memory)))
@@ -362,14 +363,16 @@ def filled(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, 
 
 
 def progress_of(function: Any, *arguments: Any) -> Tuple[int, ...]:
-    """Calls a progress getter: done, expected, resumed at, wire, speed, remaining, generation,
-    decoded, count and ended."""
+    """Calls a progress getter.
+
+    Returns done, expected, resumed at, wire, speed, remaining, generation, decoded, count and ended.
+    """
     values = filled(PROGRESS, function, *arguments)
     return (*values[:7], values[8], values[7], values[9])
 
 
 def copy_text(function: Any, *arguments: Any) -> str:
-    """Calls a function that copies text out into a buffer."""
+    """Calls a function that copies text into a buffer, and returns the text."""
     count = Cell()
     capacity = 1024
     while True:

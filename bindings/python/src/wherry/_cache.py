@@ -1,6 +1,6 @@
-# Wherry: the stored answers of a client
+# Wherry: the cache of a client
 # SPDX-License-Identifier: Apache-2.0
-"""To look at what is stored and to clear it, blocking and with asyncio."""
+"""`Cache` and `AsyncCache`: read, list, and clear cached responses."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     Stores = Union[str, Iterable[str]]
 
 
-#: The caches of a client by number, and the names of both.
+#: The names of the caches by number, and the default value of ``stores=``.
 STORE_NAMES = {number: name for name, number in codes.STORES.items()}
 ANSWERS = tuple(codes.STORES)
 
 
 class CacheEntry:
-    """A stored answer, without its body."""
+    """A cached response, without its body."""
 
     __slots__ = (
         "id", "identifier", "method", "url", "stored_at", "expires_in", "body_bytes",
@@ -43,17 +43,18 @@ class CacheEntry:
     def __init__(self, row: Tuple[Any, ...]) -> None:
         number, identifier, method, url, stored, fresh, size, code, store = row
         self.id: str = number or ""
-        #: What has it: "timed" or "http".
+        #: The cache that has the entry: "timed" or "http".
         self.store: str = STORE_NAMES.get(store, "")
-        #: What `Client.identifier` gives for its request; "" of the HTTP cache.
+        #: The value of `Client.identifier` for the request; "" in the HTTP cache.
         self.identifier: str = identifier or ""
         self.method: str = method or ""
         #: The absolute URL of the request. Secret values in its query are digests, such as
         #: ``token=***3f0c...``; `Cache.entries` and `Cache.clear` accept this form.
         self.url: str = url or ""
-        #: Seconds since 1970.
+        #: The time of storage, in seconds since 1970.
         self.stored_at: float = stored / 1000
-        #: Seconds from when it was listed; 0 of the HTTP cache: it would ask first.
+        #: Seconds until the entry expires, from the time of listing. 0 in the HTTP cache: the entry
+        #: must be validated before use.
         self.expires_in: float = fresh / 1000
         self.body_bytes: int = size
         self.status_code: int = code
@@ -63,20 +64,20 @@ class CacheEntry:
 
 
 class CacheUsage:
-    """How much a client has stored, in both caches together."""
+    """The storage that a client uses, for both caches together."""
 
     __slots__ = ("entries", "entry_bytes", "partials", "partial_bytes", "memory_bytes")
 
     def __init__(self, values: Tuple[int, ...]) -> None:
-        #: Stored answers, and the bytes of their files.
+        #: The number of entries, and their size on disk in bytes.
         self.entries, self.entry_bytes = values[:2]
-        #: Unfinished downloads where this client has downloaded into.
+        #: The number and size in bytes of partial files, in directories that this client has used.
         self.partials, self.partial_bytes = values[2:4]
-        #: Bytes of answers that are in memory too.
+        #: The size in bytes of entries that are also in memory.
         self.memory_bytes = values[4]
 
     def __str__(self) -> str:
-        """The bytes on disk as people read them: "1.2385 MB"."""
+        """The size on disk, such as "1.2385 MB"."""
         return copy_text(lib.wherry_format_bytes, self.entry_bytes + self.partial_bytes)
 
     def __repr__(self) -> str:
@@ -84,7 +85,7 @@ class CacheUsage:
 
 
 class _Shelf:
-    """What both kinds of caches do, on whichever thread calls."""
+    """The common base of both caches. All methods block."""
 
     __slots__ = ("_client",)
 
@@ -160,17 +161,17 @@ class _Shelf:
 
 
 class Cache(_Shelf):
-    """The stored answers of a `Client`: ``client.cache``. Nothing here asks the network."""
+    """The cache of a `Client`: ``client.cache``. No method sends a request."""
 
     __slots__ = ()
 
     def read(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Response:
-        """The stored answer to such a request; CacheMissError says why there is none.
+        """Returns the cached response for a request. Raises CacheMissError, with a reason, if there is none.
 
-        It is of the timed cache, or with a ``cache_policy=`` of the HTTP cache of that; with the
-        client's ``cache=True`` of that too where the timed one has none.
+        It is read from the timed cache, or from the HTTP cache with a ``cache_policy=`` of that cache.
+        A client with ``cache=True`` also reads the HTTP cache if the timed cache has no entry.
         """
         return self._asked(method, url, options, self._read)
 
@@ -183,8 +184,10 @@ class Cache(_Shelf):
         content_type: Optional[str] = None,
         **options: Unpack[RequestOptions],
     ) -> None:
-        """Stores an answer of your own in the timed cache, with the status 200, for so many
-        seconds."""
+        """Stores a response body in the timed cache, with status 200.
+
+        The entry expires after ``seconds``.
+        """
         self._asked(
             method, url, options, lambda d: self._write(d, answer, content_type, seconds)
         )
@@ -192,8 +195,10 @@ class Cache(_Shelf):
     def remove(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> bool:
-        """Deletes the stored answer to such a request, and what the HTTP cache has of its URL with
-        that query; whether there was one."""
+        """Deletes the cache entry for a request, and HTTP cache entries for its URL with the same query.
+
+        Returns whether there was an entry.
+        """
         return self._asked(method, url, options, self._remove)
 
     def entries(
@@ -204,20 +209,22 @@ class Cache(_Shelf):
         base: Optional[str] = None,
         stores: Stores = ANSWERS,
     ) -> List[CacheEntry]:
-        """What is stored and good: all, that of a URL, or that of a URL and a method.
+        """Lists usable entries: all of them, or those for a URL, or for a URL and a method.
 
-        The URL is as it stands in the requests, or in an entry; ``base`` is the name of their base.
-        ``stores`` are of "timed" and "http". In the HTTP cache a URL without a query means all
-        queries, and all is for GET.
+        :param url: The URL as written in the requests, or the URL of an entry. In the HTTP cache, a URL
+            without a query matches all queries.
+        :param method: The method. The HTTP cache has only GET.
+        :param base: The name of the base URL of the requests.
+        :param stores: The caches to list: "timed", "http", or both (default: both).
         """
         return self._entries(url, method, base, stores)
 
     def open(self, entry: CacheEntry) -> Response:
-        """The answer of a listed entry; CacheMissError if it is gone."""
+        """Returns the response of a listed entry. Raises CacheMissError if the entry no longer exists."""
         return self._open(entry)
 
     def delete(self, entry: CacheEntry) -> bool:
-        """Deletes a listed entry. Returns whether it was there."""
+        """Deletes a listed entry. Returns whether the entry existed."""
         return self._delete(entry)
 
     def clear(
@@ -229,16 +236,19 @@ class Cache(_Shelf):
         stores: Stores = ANSWERS,
         partials: bool = False,
     ) -> int:
-        """Deletes by the same choice and tells how many; ``partials`` those of downloads too."""
+        """Deletes entries, selected as in `entries`, and returns their number.
+
+        With ``partials=True`` it also deletes partial files of downloads.
+        """
         return self._clear(url, method, base, stores, partials)
 
     def usage(self) -> CacheUsage:
-        """How much is stored, in both caches together."""
+        """Returns the storage used by both caches together."""
         return self._usage()
 
 
 class AsyncCache(_Shelf):
-    """The stored answers of an `AsyncClient`; the disk is waited for on another thread."""
+    """The cache of an `AsyncClient`. Disk access runs on another thread."""
 
     __slots__ = ()
 
@@ -307,20 +317,20 @@ class AsyncCache(_Shelf):
 
 
 async def _aside(function: Callable[[], Result]) -> Result:
-    """Runs it on a thread that may wait for the disk."""
+    """Runs a blocking function on a thread of the event loop's executor."""
     import asyncio
 
     return await asyncio.get_running_loop().run_in_executor(None, function)
 
 
 def _choice(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:
-    """URL, method and base in the order of the library: base, URL, method."""
+    """Returns URL, method and base in the order of the library: base, URL, method."""
     url, method, base = (None if word is None else text(word) for word in words)
     return base, url, method
 
 
 def _stores(names: Stores) -> int:
-    """The stores of these names, or of one name, as bits."""
+    """Converts one or several cache names to bit flags."""
     bits = 0
     for name in (names,) if isinstance(names, str) else names:
         if name not in codes.STORES:
@@ -331,7 +341,7 @@ def _stores(names: Stores) -> int:
 
 
 def _response(handle: int, response: Response) -> Response:
-    """Fills an answer from one of the library's own, which is freed."""
+    """Fills a response from a native response, and frees the native response."""
     try:
         return copied(response, handle)
     finally:

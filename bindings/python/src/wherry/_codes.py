@@ -118,7 +118,7 @@ TEXT_PROXY_HTTP = 23
 TEXT_PROXY_HTTPS = 24
 TEXT_NETRC = 25
 
-#: What ``partial_of=`` may be.
+#: The values of ``partial_of=``.
 PARTIALS = {"url": 0, "same_path": 1, "any": 2}
 
 DIGEST_MD5 = 1
@@ -268,7 +268,7 @@ IMAGE_WAYS = {1: "untouched", 2: "stripped", 3: "turned", 4: "recoded", 5: "stre
 STORES = {"timed": STORE_TIMED, "http": STORE_HTTP}
 KINDS = {0: "none", 1: "request", 2: "upload", 3: "download", 4: "group"}
 DIGESTS = {"sha256": DIGEST_SHA256, "sha512": DIGEST_SHA512, "sha1": DIGEST_SHA1, "md5": DIGEST_MD5}
-#: What a record of a log tells of.
+#: The event names of log records.
 LOG_EVENTS = {
     0: "none",
     1: "started",
@@ -299,7 +299,7 @@ LOG_EVENTS = {
     26: "lost",
     27: "warned",
 }
-#: How much a log tells, by name.
+#: The log levels by name.
 LOG_LEVELS = {
     "off": LOG_OFF, "error": LOG_ERROR, "warning": LOG_WARNING, "info": LOG_INFO, "debug": LOG_DEBUG,
 }  # fmt: skip

@@ -1,6 +1,6 @@
-# Wherry: how pictures are compressed
+# Wherry: image compression settings
 # SPDX-License-Identifier: Apache-2.0
-"""`Compression`, the settings of uploaded and saved pictures."""
+"""`Compression`: the settings for compressing images."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
 
 
 class Compression(Fixed):
-    """How pictures are made smaller before they are sent.
+    """Settings for compressing images before upload. None keeps the default of a setting.
 
-    ``quality`` is 0...1 for JPEG; 1 sends the original where it fits, and every number outside
-    means 1: 50 is no percentage. ``type`` is a word that old programs use: "png" or "PNG", and
-    anything else is JPEG; ``format`` is "keep", "jpeg" or "png", and refuses others. ``animated`` is
-    "refuse", the default, or "first", which decodes the default image of an animated PNG. None leaves
-    a setting at its default.
+    ``quality`` is the JPEG quality, 0 to 1 (default: 1). 1 sends the original if it fits the other
+    settings. Any number outside this range means 1, so 50 is not a percentage.
+
+    ``format`` is "keep", "jpeg" or "png"; other values raise an error. ``type`` is the older form:
+    "png" or "PNG" means PNG, and any other value means JPEG.
+
+    ``animated`` is "refuse" (the default) or "first", which decodes the default image of an animated
+    PNG.
     """
 
     __slots__ = ("quality", "type", "options")

@@ -1,6 +1,6 @@
 # Wherry: the cookies of a client
 # SPDX-License-Identifier: Apache-2.0
-"""What servers have asked a client to send back."""
+"""`Cookies`: the cookie jar of a client."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
         name: str
         value: str
-        #: Without a dot before it.
+        #: The domain, without a leading dot.
         domain: str
         path: str
-        #: Seconds since 1970; None for one that goes with its client.
+        #: The expiry time in seconds since 1970; None for a session cookie.
         expires: Optional[int]
-        #: Sent to ``domain`` alone, and not to the names below it.
+        #: Whether the cookie is sent to ``domain`` only, and not to its subdomains.
         host_only: bool
-        #: Sent over https alone.
+        #: Whether the cookie is sent over https only.
         secure: bool
         http_only: bool
 
@@ -41,18 +41,19 @@ else:
     )
     Cookie.__doc__ = "One cookie."
 
-#: wherry_cookie_row with its size.
+#: wherry_cookie_row.
 ROW = struct.Struct("=Q4Qq3i4x")
 
 
 class Cookies:
-    """The cookies of a client (RFC 6265): what any of its responses set, all of its requests send.
+    """The cookie jar of a client (RFC 6265). It stores cookies from responses and sends them with requests.
 
-    Iterating gives every `Cookie`; names are its keys: ``client.cookies["session"] = "..."``. A
-    cookie that is set by its name alone is sent to every host that a request names, and after a
-    redirect to no other. The jar lives in memory and goes with its client; `save` and `load` use a
-    file that curl, wget and ``http.cookiejar`` understand. Requests of a client made with
-    ``cookies=False``, or with that keyword, have nothing to do with it.
+    Iterating yields `Cookie` objects. Names are the keys: ``client.cookies["session"] = "..."``. A
+    cookie that is set by name only is sent to the host of every request URL, but not to another host
+    after a redirect.
+
+    The jar is kept in memory until the client is closed. `save` and `load` use the file format of curl,
+    wget and ``http.cookiejar``. A client or a request with ``cookies=False`` does not use the jar.
     """
 
     def __init__(self, live: Callable[[], int], own: Optional[OwnCookies] = None) -> None:
@@ -92,19 +93,19 @@ class Cookies:
         return any(cookie.name == name for cookie in self)
 
     def __getitem__(self, name: str) -> str:
-        """The value of the first cookie of that name; KeyError if there is none."""
+        """Returns the value of the first cookie with that name. Raises KeyError if there is none."""
         for cookie in self:
             if cookie.name == name:
                 return cookie.value
         raise KeyError(name)
 
     def __setitem__(self, name: str, value: str) -> None:
-        """Sends a cookie to every host that a request names."""
+        """Sets a cookie that is sent to the host of every request URL."""
         refuse(name, value)
         self._own.set(name, value)
 
     def __delitem__(self, name: str) -> None:
-        """Removes the cookies of that name; KeyError if there is none."""
+        """Removes all cookies with that name. Raises KeyError if there is none."""
         if name not in self:
             raise KeyError(name)
         self._own.remove(name)
@@ -116,14 +117,14 @@ class Cookies:
         self, name: str, default: Optional[str] = None, domain: Optional[str] = None,
         path: Optional[str] = None,
     ) -> Optional[str]:  # fmt: skip
-        """The value of the first cookie of that name, domain, and path, or the default."""
+        """Returns the value of the first cookie with that name, domain, and path, or ``default``."""
         for cookie in self:
             if cookie.name == name and _is_of(cookie, domain, path):
                 return cookie.value
         return default
 
     def delete(self, name: str, domain: Optional[str] = None, path: Optional[str] = None) -> None:
-        """Removes the cookies of that name, domain, and path; KeyError if there is none."""
+        """Removes the cookies with that name, domain, and path. Raises KeyError if there is none."""
         found = [cookie for cookie in self if cookie.name == name and _is_of(cookie, domain, path)]
         if not found:
             raise KeyError(name)
@@ -137,29 +138,32 @@ class Cookies:
                 self._own.remove(cookie.name)
 
     def keys(self) -> List[str]:
-        """The names, each once."""
+        """Returns the names, without duplicates."""
         return list(dict.fromkeys(cookie.name for cookie in self))
 
     def values(self) -> List[str]:
-        """A value for each name."""
+        """Returns one value for each name."""
         return list(self.get_dict().values())
 
     def items(self) -> List[Tuple[str, str]]:
-        """Each name with a value."""
+        """Returns (name, value) pairs, one for each name."""
         return list(self.get_dict().items())
 
     def get_dict(self) -> Dict[str, str]:
-        """A value for each name: that of the first cookie."""
+        """Returns a dictionary with the value of the first cookie of each name."""
         found: Dict[str, str] = {}
         for cookie in self:
             found.setdefault(cookie.name, cookie.value)
         return found
 
     def update(self, cookies: Any) -> None:
-        """Sets cookies: those of a mapping or of pairs for every host, those of a jar for their own."""
+        """Sets several cookies.
+
+        Cookies from a mapping or from pairs are sent to all hosts. Cookies from a jar keep their domain.
+        """
         is_map = is_plain_map(cookies)
         for each in () if is_map else list(cookies):
-            if hasattr(each, "domain"):  # Of `http.cookiejar`, or another client's.
+            if hasattr(each, "domain"):  # From `http.cookiejar` or another client.
                 url = f"https://{each.domain.lstrip('.')}" if each.domain else None
                 self.set(each.name, each.value or "", url, f"Path={each.path or '/'}")
             else:
@@ -171,10 +175,11 @@ class Cookies:
         self, name: str, value: str, url: Optional[str] = None, attributes: str = "Path=/",
         *, domain: Optional[str] = None, path: Optional[str] = None,
     ) -> None:  # fmt: skip
-        """Adds a cookie for the host of a URL; ``attributes`` as in Set-Cookie: "Path=/; Secure".
+        """Sets a cookie for the host of a URL.
 
-        ``domain`` and ``path`` say the same as in requests and httpx. With neither a URL nor a domain
-        the cookie is sent to every host that a request names.
+        ``attributes`` are those of Set-Cookie, such as "Path=/; Secure". ``domain`` and ``path`` have the
+        same meaning as in requests and httpx. Without a URL and a domain, the cookie is sent to the host
+        of every request URL.
         """
         refuse(name, value)
         if url is None and not domain:
@@ -191,7 +196,7 @@ class Cookies:
         check(lib.wherry_client_set_cookie(self._live(), text(url or "", "bad_url"), text(field)))
 
     def _restore(self, cookie: Cookie) -> None:
-        """Adds a cookie of another jar as it was."""
+        """Adds a cookie from another jar with all its attributes."""
         import time
 
         host = f"[{cookie.domain}]" if ":" in cookie.domain else cookie.domain
@@ -211,7 +216,7 @@ class Cookies:
     def clear(
         self, url: Optional[str] = None, *, domain: Optional[str] = None, path: Optional[str] = None
     ) -> None:
-        """Removes those that would go to a URL, or those of a domain and path; else all."""
+        """Removes all cookies, those that would be sent to a URL, or those with a domain and path."""
         if domain is not None or path is not None:
             self._remove([cookie for cookie in self if _is_of(cookie, domain, path)])
             return
@@ -221,14 +226,17 @@ class Cookies:
         check(lib.wherry_client_clear_cookies(self._live(), sent))
 
     def save(self, path: Union[str, os.PathLike[str]], *, sessions: bool = True) -> None:
-        """Writes them into a file for its owner alone; ``sessions=False`` only those with an end."""
+        """Saves the cookies to a file that only its owner can read.
+
+        ``sessions=False`` omits session cookies, which have no expiry time.
+        """
         import os
 
         name = path_text(os.fspath(path))
         check(lib.wherry_client_save_cookies(self._live(), name, sessions))
 
     def load(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Adds those of a file; lines that make no sense are passed over."""
+        """Loads cookies from a file. Invalid lines are ignored."""
         import os
 
         check(lib.wherry_client_load_cookies(self._live(), path_text(os.fspath(path))))
@@ -238,12 +246,15 @@ class Cookies:
 
 
 def _is_of(cookie: Cookie, domain: Optional[str], path: Optional[str]) -> bool:
-    """Whether a cookie has that domain and path; None is any."""
+    """Whether a cookie has that domain and path. None matches any."""
     return (domain is None or cookie.domain == domain.lstrip(".").lower()) and path in (None, cookie.path)
 
 
 def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
-    """Names and values of ``cookies=``: a mapping, pairs, or a jar, of which those for a URL count."""
+    """Returns the names and values of ``cookies=``, which is a mapping, pairs, or a jar.
+
+    From a jar, only the cookies that match the URL are returned.
+    """
     from urllib.parse import urlsplit
 
     if is_plain_map(cookies):
@@ -271,43 +282,48 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
 
 
 def is_plain_map(cookies: Any) -> bool:
-    """Whether cookies are names with values. The jar of requests has keys too, and so has ours: their
-    cookies belong to domains."""
+    """Whether ``cookies`` is a plain mapping of names to values.
+
+    The jars of requests and of this package have keys too, but their cookies belong to domains.
+    """
     return hasattr(cookies, "keys") and not any(hasattr(each, "domain") for each in cookies)
 
 
 class OwnCookies:
-    """The cookies that a program has set by their names alone, for every host."""
+    """The cookies that a program sets by name only. They are sent to all hosts."""
 
     __slots__ = ("values", "_seeded")
 
     def __init__(self) -> None:
         self.values: Dict[str, str] = {}
-        #: The origins whose jar has them.
+        #: The origins for which the jar already has these cookies.
         self._seeded: Set[str] = set()
 
     def set(self, name: str, value: str) -> None:
-        """Has later requests send it."""
+        """Sends the cookie with later requests."""
         self.values = {**self.values, name: value}
         self._seeded = set()
 
     def remove(self, name: str) -> None:
-        """Has later requests leave it out."""
+        """Omits the cookie from later requests."""
         self.values = {known: value for known, value in self.values.items() if known != name}
 
     def clear(self) -> None:
-        """Has later requests leave all of them out."""
+        """Omits all of these cookies from later requests."""
         self.values = {}
         self._seeded = set()
 
     def seed(self, client: int, url: str) -> None:
-        """Puts them into the jar for the host of a URL, once: what the server sets later goes first."""
+        """Adds the cookies to the jar for the host of a URL, once.
+
+        Cookies that the server sets later take precedence.
+        """
         from urllib.parse import urlsplit
 
         try:
             parts = urlsplit(url)
         except ValueError:
-            return  # The request says what is wrong with its URL.
+            return  # The request will raise the error for its URL.
         origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         if not parts.netloc or origin in self._seeded:
             return
@@ -319,7 +335,7 @@ class OwnCookies:
 
 
 def refuse(name: Any, value: Any) -> None:
-    """An error for what no cookie can be."""
+    """Raises an error if a cookie has an invalid name or value."""
     if not isinstance(name, str) or not isinstance(value, str):
         raise TypeError(f"a cookie has a name and a value of str, not {brief(name)} and {type(value).__name__}")
     if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
