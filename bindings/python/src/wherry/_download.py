@@ -1,6 +1,9 @@
-# Wherry: downloads under way
+# Wherry: downloads
 # SPDX-License-Identifier: Apache-2.0
-"""Handles to downloads, and what is left of unfinished ones."""
+"""`Download` and `AsyncDownload`: handles of running downloads.
+
+Also functions for partial files.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ._questions import refuse_functions
 from ._request_values import milliseconds, path_text, segments
 from ._settings import DEFAULTS
 
-#: How long the end of a cancelled download is waited for; the disk may be slow.
+#: Maximum time to wait for a cancelled download to end, in seconds. The disk may be slow.
 END_SECONDS = 10
 
 TYPE_CHECKING = False
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 def prepare(
     client: Union[BaseClient[Any], BaseSession], url: str, path: Target, options: Mapping[str, Any]
 ) -> Tuple[Draft, bytes]:
-    """The request of a download and its target, as the library takes them."""
+    """Creates the native request of a download. Returns the draft and the target path."""
     import os
 
     rest = dict(options)
@@ -84,10 +87,10 @@ def prepare(
         said.append((codes.DIGESTS[told], None))
     if len(said) > 1:
         raise ArgumentError("only one digest at a time", "bad_argument")
-    # What the client's requests ask, and accept, is not for downloads.
+    # The client's default request options do not apply to downloads.
     rest = {**dict.fromkeys(DEFAULTS), **rest}
     method: Optional[str] = "GET"
-    if hasattr(client, "_hooks"):  # No background session, which is another process.
+    if hasattr(client, "_hooks"):  # Not for background sessions, which are another process.
         method, url, rest = _authenticated(client, url, {**rest, "hooks": False})
     draft = client._draft(method, url, rest)
     try:
@@ -106,7 +109,7 @@ def prepare(
 
 
 def _authenticated(client: Any, url: str, options: Dict[str, Any]) -> Tuple[Any, str, Dict[str, Any]]:
-    """The request with what the first step of its auth flow has edited."""
+    """Returns the method, URL and options after the first step of the auth flow."""
     if not client._extras and "auth" not in options:
         return "GET", url, options
     from ._flows import first_step
@@ -116,7 +119,7 @@ def _authenticated(client: Any, url: str, options: Dict[str, Any]) -> Tuple[Any,
 
 
 class BaseDownload:
-    """What both kinds of handles can do."""
+    """The common base of `Download` and `AsyncDownload`."""
 
     def __init__(self, draft: Draft) -> None:
         self._exchange = Exchange(draft, is_download=True)
@@ -124,48 +127,53 @@ class BaseDownload:
 
     @property
     def id(self) -> int:
-        """The transfer's number, as in `Client.transfers`."""
+        """The id of the transfer, as in `Client.transfers`."""
         return self._id
 
     @property
     def state(self) -> str:
-        """queued (for its turn), running, waiting, paused, restarted, verifying, done, failed or cancelled."""
+        """The state of the download.
+
+        One of queued, running, waiting, paused, restarted, verifying, done, failed and cancelled.
+        """
         return codes.STATES.get(lib.wherry_transfer_state(self._exchange.transfer), "none")
 
     @property
     def progress(self) -> Progress:
-        """How far it has come."""
+        """The current progress."""
         return Progress(
             progress_of(lib.wherry_transfer_progress, self._exchange.transfer)
         )
 
     @property
     def is_done(self) -> bool:
-        """Whether its end has been seen by `wait`."""
+        """Whether `wait` has seen the end of the download."""
         return self._exchange.done
 
     @property
     def context(self) -> Any:
-        """What the caller gave it as ``context=``."""
+        """The value of the ``context=`` keyword."""
         return self._exchange.response.context
 
     @property
     def response(self) -> Optional[Response]:
-        """The answer's status and fields, once it is done."""
+        """The response, with status and headers, or None until the download is done."""
         return self._exchange.response if self._exchange.done else None
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """The digests of the whole file that were computed, by name, once it is done: the one that
-        was asked for, and one that the server announced."""
+        """The digests of the complete file by name, once the download is done.
+
+        These are the digest that you requested and a digest that the server announced, if any.
+        """
         return dict(self._exchange.digests)
 
     def resume(self) -> None:
-        """Goes on after a pause."""
+        """Resumes the download after a pause."""
         check(lib.wherry_transfer_resume(self._exchange.transfer))
 
     def limit(self, bytes_per_second: int) -> None:
-        """What it receives at most from now on; 0 is no limit."""
+        """Limits the receive rate from now on, in bytes per second. 0 means no limit."""
         check(
             lib.wherry_transfer_set_max_bytes_per_second(
                 self._exchange.transfer, bytes_per_second
@@ -174,32 +182,45 @@ class BaseDownload:
 
     @property
     def place(self) -> Optional[int]:
-        """Its number among the downloads that have no turn, 0 for the next; paused ones keep theirs.
-        None while it runs and after its end."""
+        """The position in the queue of waiting downloads; 0 is next.
+
+        Paused downloads keep their position. None while the download runs and after its end.
+        """
         place = int(lib.wherry_transfer_place(self._exchange.transfer))
         return None if place < 0 else place
 
     def move(self, place: int) -> None:
-        """Gives it another place among them: 0 is the next, and beyond the last is the last. Its
-        priority becomes one that the place may have. One that runs stays."""
+        """Moves the download in the queue: 0 is next, and a number past the end is last.
+
+        Its priority changes to fit the new position. Has no effect on a running download.
+        """
         if place < 0:
             raise ArgumentError(f"there is no place {place}", "bad_value")
         check(lib.wherry_transfer_move(self._exchange.transfer, place))
 
     def prioritize(self, priority: int) -> None:
-        """Puts it behind those that have that priority, -100 to 100; one that runs goes on."""
+        """Sets the priority, -100 to 100, of a waiting download.
+
+        The download queues behind others with that priority. Has no effect on a running download.
+        """
         check(lib.wherry_transfer_set_priority(self._exchange.transfer, priority))
 
     def cancel(self) -> None:
-        """Ends it; what can be resumed is kept. `wait` then raises CancelledError."""
+        """Cancels the download and keeps a partial file that can be resumed.
+
+        `wait` raises CancelledError.
+        """
         check(lib.wherry_transfer_cancel(self._exchange.transfer))
 
     def discard(self) -> None:
-        """Ends it and deletes what it has kept."""
+        """Cancels the download and deletes its partial file."""
         check(lib.wherry_transfer_discard(self._exchange.transfer))
 
     def describe(self, full: bool = True) -> str:
-        """What it is, on several lines without secrets; else "<Download: 12>"."""
+        """Describes the download on several lines, without secrets.
+
+        ``full=False`` gives "<Download: 12>".
+        """
         return copy_text(lib.wherry_transfer_copy_description, self._exchange.transfer, full)
 
     def _began(self, transfer: int) -> None:
@@ -215,7 +236,7 @@ class BaseDownload:
 
 
 class Download(BaseDownload):
-    """A download of a blocking client. It goes on by itself; `wait` sees its end."""
+    """A download of a blocking client. It runs in the background; call `wait` to get the result."""
 
     def __init__(self, client: Client, draft: Draft, target: bytes) -> None:
         super().__init__(draft)
@@ -231,29 +252,33 @@ class Download(BaseDownload):
             raise
 
     def wait(self, timeout: Optional[float] = None) -> str:
-        """Waits for the end and returns the file's path; runs ``progress=`` meanwhile.
+        """Waits for the end of the download and returns the path of the file.
 
-        TimeoutError with the reason "timeout" leaves the download running.
+        Calls the ``progress=`` callback while it waits. Raises TimeoutError with the reason "timeout"
+        after ``timeout`` seconds (default: no timeout). The download then continues.
         """
         deadline = None if timeout is None else perf_counter() + timeout
         self._channel.run(self._exchange, deadline)
         return self._path()
 
     def pause(self) -> None:
-        """Stops it for a while; returns when what has come is safe on disk."""
+        """Pauses the download. Returns when the received data is safely on disk."""
         _pause(self._exchange.transfer)
 
     def close(self) -> None:
-        """Lets go of it; cancels it if it still runs, and waits until it has ended."""
+        """Closes the handle.
+
+        Cancels the download if it is still running, and waits until it has ended.
+        """
         exchange = self._exchange
         if self._channel.queue and not exchange.done:
-            # Nobody is told any more; but the same download may be started at once.
+            # Stop the callbacks, but wait for the end, so that a new download can start.
             exchange.on_progress = None
             try:
                 self.cancel()
                 self._channel.run(exchange, perf_counter() + END_SECONDS)
             except WherryError:
-                pass  # It ends by itself then.
+                pass  # The download ends on its own.
         self._let_go()
 
     def _let_go(self) -> None:
@@ -276,7 +301,7 @@ class Download(BaseDownload):
 
 
 class AsyncDownload(BaseDownload):
-    """A download of an AsyncClient; ``await`` it, or `wait`."""
+    """A download of an AsyncClient. Await the handle, or call `wait`."""
 
     def __init__(self, client: AsyncClient, draft: Draft, target: bytes) -> None:
         import asyncio
@@ -293,7 +318,10 @@ class AsyncDownload(BaseDownload):
         return False
 
     async def wait(self) -> str:
-        """The file's path; cancelling the task that waits cancels the download."""
+        """Waits for the end of the download and returns the path of the file.
+
+        Cancelling the waiting task cancels the download.
+        """
         import asyncio
 
         try:
@@ -301,7 +329,7 @@ class AsyncDownload(BaseDownload):
                 await asyncio.shield(self._end)
         except asyncio.CancelledError:
             self.cancel()
-            # Until it has ended, so that the same download may be started at once.
+            # Wait for the end, so that a new download of the file can start at once.
             await asyncio.wait((self._end,), timeout=END_SECONDS)
             raise
         return self._path()
@@ -310,11 +338,11 @@ class AsyncDownload(BaseDownload):
         return self.wait().__await__()
 
     async def pause(self) -> None:
-        """Stops it for a while; returns when what has come is safe on disk."""
+        """Pauses the download. Returns when the received data is safely on disk."""
         import asyncio
 
         loop = asyncio.get_running_loop()
-        # The disk may be slow, and the loop has others to serve.
+        # Pausing may wait for a slow disk, which would block the event loop.
         await loop.run_in_executor(None, _pause, self._exchange.transfer)
 
     def __del__(self) -> None:
@@ -328,18 +356,21 @@ def _pause(transfer: int) -> None:
 
 
 def partials(directory: Any) -> List[Partial]:
-    """The unfinished downloads in a directory, also of earlier runs; nothing starts."""
+    """Returns the partial files in a directory, including those of earlier runs.
+
+    Starts no download.
+    """
     listing = made(lib.wherry_partial_list, path_text(_fspath(directory)))
     return [Partial(row) for row in partial_rows(listing)]
 
 
 def partial_ratio(path: Any) -> float:
-    """How much of that target is there: 0.00 to 1.00, 0.0 if nothing is."""
+    """Returns the fraction of a target file that has been downloaded: 0.0 to 1.0."""
     return float(lib.wherry_partial_ratio(path_text(_fspath(path))))
 
 
 def discard_partial(path: Any) -> None:
-    """Deletes what is left of an unfinished download; BusyError while it runs."""
+    """Deletes the partial file of a target. Raises BusyError while the download is running."""
     check(lib.wherry_partial_discard(path_text(_fspath(path))))
 
 
@@ -347,5 +378,5 @@ def _fspath(path: Any) -> str:
     import os
 
     given = os.fsdecode(path)
-    # The library says what is wrong with none; the working directory it is not.
+    # Keep an empty path: abspath() would return the working directory.
     return os.path.abspath(given) if given else ""

@@ -1,6 +1,6 @@
-# Wherry: one interface of a server, and the value it gives
+# Wherry: server endpoints and the values loaded from them
 # SPDX-License-Identifier: Apache-2.0
-"""`Endpoint` and `Model`, blocking and for asyncio."""
+"""`Endpoint` and `Model`, blocking and with asyncio."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-#: wherry_timing behind its size.
+#: wherry_timing.
 TIMING = struct.Struct("=Q9q")
 
 
 class Timing:
-    """When an access began, and how long its parts took, in seconds."""
+    """The start time of an access and the duration of its phases, in seconds."""
 
     __slots__ = (
         "started", "queued", "lookup", "connect", "tls", "first_byte", "network", "total", "parse",
@@ -54,15 +54,23 @@ class Timing:
 
 
 class BaseEndpoint:
-    """What both kinds share: the pattern, and the last answer."""
+    """The common base of `Endpoint` and `AsyncEndpoint`: the request and the last response."""
 
     _handle = 0
 
     def __init__(
         self, client: Any, server: str, path: str = "", method: str = "POST", **options: Any
     ) -> None:
-        """An interface at a path of a server: "example.org", "https://example.org/" and so on,
-        without a scheme http. The other keywords are those of every request, files= too."""
+        """Creates an endpoint at a path of a server.
+
+        :param client: The client that sends the requests.
+        :param server: The server, such as "example.org" or "https://example.org/". Without a scheme,
+            http is used.
+        :param path: The path on the server.
+        :param method: The method (default: POST).
+
+        The other keywords are those of every request, including files=.
+        """
         self._client = client
         refuse_flow(client, options, "an endpoint")
         self._draft = client._draft(method, "", options)
@@ -85,11 +93,11 @@ class BaseEndpoint:
 
     @property
     def timing(self) -> Timing:
-        """The times of the last access that ended; StateError before."""
+        """The timing of the last finished access. Raises StateError before the first access."""
         return Timing(filled(TIMING, lib.wherry_endpoint_timing, self._native()))
 
     def json(self) -> Any:
-        """The last answer as JSON; the time that takes counts as `Timing.parse`."""
+        """Parses the last response as JSON. The duration is added to `Timing.parse`."""
         handle = made(lib.wherry_endpoint_json, self._native())
         try:
             return printed(handle)
@@ -97,7 +105,7 @@ class BaseEndpoint:
             lib.wherry_json_free(handle)
 
     def cancel(self) -> None:
-        """Cancels the access that is on its way."""
+        """Cancels the running access."""
         if self._handle:
             check(lib.wherry_endpoint_cancel(self._handle))
 
@@ -107,7 +115,7 @@ class BaseEndpoint:
         return self._handle
 
     def _access(self, parameters: Optional[Named[str, Any]]) -> int:
-        """Starts an access; its transfer."""
+        """Starts an access and returns its transfer."""
         if parameters is None:
             return made(lib.wherry_endpoint_access, self._handle, None)
         content = json_bytes(dict(parameters))
@@ -125,9 +133,10 @@ class BaseEndpoint:
 
 
 class Endpoint(BaseEndpoint):
-    """One interface of a server, accessed again and again: a new access cancels the last.
+    """An endpoint of a server for repeated requests. A new access cancels the previous one.
 
-    ``access`` blocks; another thread's newer access ends it with CancelledError, `replaced`.
+    `access` blocks. If another thread starts a newer access, it raises CancelledError with the reason
+    `replaced`.
     """
 
     def __init__(
@@ -143,15 +152,15 @@ class Endpoint(BaseEndpoint):
         self._finalizer = weakref.finalize(self, _free, self._handle, self._queue, self._draft)
 
     def access(self, parameters: Optional[Named[str, Any]] = None, **named: Any) -> Response:
-        """Accesses the interface with these parameters and returns its answer."""
+        """Sends a request with these parameters and returns the response."""
         return self._wait({**(parameters or {}), **named})
 
     def refresh(self) -> Response:
-        """Repeats the last access; the first time without parameters."""
+        """Repeats the last access. The first access is sent without parameters."""
         return self._wait(None)
 
     def close(self) -> None:
-        """Cancels what is on its way. Twice is fine."""
+        """Cancels a running access. You may call it more than once."""
         self._handle = 0
         self._finalizer()
 
@@ -166,13 +175,13 @@ class Endpoint(BaseEndpoint):
             raise StateError("this endpoint is closed", "closed")
         exchange = Exchange(self._draft)
         with self._lock:
-            # Before another thread can read its end.
+            # Register it before another thread can read its end.
             exchange.transfer = self._access(parameters)
             number = lib.wherry_transfer_id(exchange.transfer)
             self._running[number] = exchange
         try:
             self._read(exchange)
-        except BaseException:  # Ctrl-C: the access must not outlive the call.
+        except BaseException:  # Ctrl-C: cancel the access.
             lib.wherry_transfer_cancel(exchange.transfer)
             raise
         finally:
@@ -182,7 +191,7 @@ class Endpoint(BaseEndpoint):
         return self._result(exchange)
 
     def _read(self, exchange: Exchange) -> None:
-        """Reads events, also those of other threads' accesses, until this one's end."""
+        """Reads events until this access ends, including events of other threads' accesses."""
         records = Records(1)
         while not exchange.done:
             status = lib.wherry_queue_read(
@@ -203,7 +212,7 @@ class Endpoint(BaseEndpoint):
 
 
 class AsyncEndpoint(BaseEndpoint):
-    """As `Endpoint`, with coroutines."""
+    """Like `Endpoint`, with coroutines."""
 
     def __init__(
         self, client: AsyncClient, server: str, path: str = "", method: str = "POST",
@@ -219,15 +228,15 @@ class AsyncEndpoint(BaseEndpoint):
     async def access(
         self, parameters: Optional[Named[str, Any]] = None, **named: Any
     ) -> Response:
-        """As `Endpoint.access`."""
+        """Like `Endpoint.access`."""
         return await self._wait({**(parameters or {}), **named})
 
     async def refresh(self) -> Response:
-        """As `Endpoint.refresh`."""
+        """Like `Endpoint.refresh`."""
         return await self._wait(None)
 
     def close(self) -> None:
-        """Cancels what is on its way. Twice is fine."""
+        """Cancels a running access. You may call it more than once."""
         self._handle = 0
         if self._finalizer is not None:
             self._finalizer()
@@ -279,7 +288,7 @@ class AsyncEndpoint(BaseEndpoint):
         return self._result(exchange)
 
     def _sink(self, record: Record) -> bool:
-        # Without a number none of them will come any more.
+        # Without a transfer id, the queue was closed: end all of them.
         numbers = [record[3]] if record[3] else list(self._running)
         is_kept = False
         for number in numbers:
@@ -291,24 +300,27 @@ class AsyncEndpoint(BaseEndpoint):
             if exchange.done:
                 self._running.pop(number, None)
         if self._running and record[3] and self._pump is not None:
-            # The next access has the same key, and its end comes later.
+            # A newer access has the same key and is still running.
             newest = self._running[max(self._running)][0]
             self._pump.sinks[self._key] = self._sink, newest
         return is_kept
 
 
 class Model(Generic[Value]):
-    """A value that an endpoint gives, loaded once at a time: two loads at once are one request."""
+    """A value loaded from an endpoint. Concurrent loads share one request."""
 
     def __init__(
         self, endpoint: Endpoint, type: Optional[Type[Value]] = None, at: str = "", *,
         read: Optional[Callable[[Response], Value]] = None,
         did_read: Optional[Callable[[Value], object]] = None,
     ) -> None:  # fmt: skip
-        """``type`` is a dataclass, or None for JSON as it is; ``at`` the path of the value.
+        """Creates a model.
 
-        ``read`` makes the value of the answer in their place, of any form. ``did_read`` is called
-        with each value before the load that brought it returns.
+        :param endpoint: The endpoint to load from.
+        :param type: The dataclass of the value. None returns plain JSON values.
+        :param at: The path of the value in the JSON document.
+        :param read: A function that converts the response to the value, in place of ``type`` and ``at``.
+        :param did_read: A function that is called with each new value before `load` returns.
         """
         self._reads = read
         self.endpoint = endpoint
@@ -317,13 +329,13 @@ class Model(Generic[Value]):
         self._did_read = did_read
         self._lock = threading.Lock()
         self._load: Optional[_Load] = None
-        #: The value that was loaded last; None before. A load that fails leaves it.
+        #: The last loaded value; None before the first load. A failed load does not change it.
         self.value: Optional[Value] = None
 
     def load(self, parameters: Optional[Named[str, Any]] = None) -> Value:
-        """Loads the value, or waits for the load that is on its way.
+        """Loads and returns the value, or waits for a load that is already running.
 
-        Without parameters the last ones are repeated.
+        Without parameters, the previous parameters are used.
         """
         with self._lock:
             load = self._load
@@ -362,7 +374,7 @@ class Model(Generic[Value]):
 
 
 class AsyncModel(Generic[Value]):
-    """As `Model`, with coroutines."""
+    """Like `Model`, with coroutines."""
 
     def __init__(
         self, endpoint: AsyncEndpoint, type: Optional[Type[Value]] = None, at: str = "", *,
@@ -375,11 +387,11 @@ class AsyncModel(Generic[Value]):
         self._at = at
         self._did_read = did_read
         self._load: Any = None
-        #: The value that was loaded last; None before. A load that fails leaves it.
+        #: The last loaded value; None before the first load. A failed load does not change it.
         self.value: Optional[Value] = None
 
     async def load(self, parameters: Optional[Named[str, Any]] = None) -> Value:
-        """As `Model.load`. Cancelling a task that waits here leaves the load to the others."""
+        """Like `Model.load`. Cancelling a waiting task does not cancel the load for other tasks."""
         import asyncio
 
         if self._load is None or self._load.done():
@@ -401,7 +413,7 @@ class AsyncModel(Generic[Value]):
 
 
 class _Load:
-    """One load that threads wait for."""
+    """A running load that several threads may wait for."""
 
     def __init__(self) -> None:
         self.ended = threading.Event()
@@ -410,7 +422,7 @@ class _Load:
 
 
 def read(response: Response, mapping: Optional[Mapping[Any]], path: str) -> Any:
-    """The value of an answer; errors have the answer."""
+    """Reads the value from a response. Errors get the response as ``response``."""
     try:
         if mapping is not None:
             return mapping.read(response.content or b"null", path)

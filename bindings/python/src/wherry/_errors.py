@@ -1,25 +1,25 @@
-# Wherry: the one tree of errors
+# Wherry: exceptions
 # SPDX-License-Identifier: Apache-2.0
-"""Every error Wherry raises; each class stands for one status of the C interface.
+"""The exceptions of Wherry. Each class corresponds to one status code of the C API.
 
 ::
 
     WherryError
-    |-- ArgumentError   (ValueError)       E_ARGUMENT   a wrong value: nothing was sent
-    |-- StateError      (RuntimeError)     E_STATE      not now: closed, or already answered
-    |-- TimeoutError    (TimeoutError)     E_TIMEOUT    out of time
-    |-- CancelledError                     E_CANCELLED  somebody cancelled it
-    |-- NetworkError    (ConnectionError)  E_NETWORK    name lookup, connection, broken stream
-    |-- TLSError        (ConnectionError)  E_TLS        the peer could not be trusted
-    |-- HTTPStatusError                    E_HTTP       an answer came, and it was a refusal
-    |   `-- DecodeError (ValueError)       E_HTTP       its body is not the JSON that was asked for
-    |-- FileError       (OSError)          E_FILE       the local file or directory
-    |-- ImageError      (ValueError)       E_IMAGE      not a picture, or one we cannot encode
-    |-- CacheMissError                     E_CACHE_MISS the cache alone was asked, and has nothing
-    |-- LimitError                         E_LIMIT      a size or count limit
+    |-- ArgumentError   (ValueError)       E_ARGUMENT   invalid argument; nothing was sent
+    |-- StateError      (RuntimeError)     E_STATE      invalid in the current state, such as closed
+    |-- TimeoutError    (TimeoutError)     E_TIMEOUT    a timeout expired
+    |-- CancelledError                     E_CANCELLED  the transfer was cancelled
+    |-- NetworkError    (ConnectionError)  E_NETWORK    DNS, connection, or transfer failure
+    |-- TLSError        (ConnectionError)  E_TLS        certificate or handshake failure
+    |-- HTTPStatusError                    E_HTTP       a response with an error status
+    |   `-- DecodeError (ValueError)       E_HTTP       the body is not in the expected format
+    |-- FileError       (OSError)          E_FILE       a local file or directory
+    |-- ImageError      (ValueError)       E_IMAGE      an invalid or unsupported image
+    |-- CacheMissError                     E_CACHE_MISS no usable entry for a cache-only request
+    |-- LimitError                         E_LIMIT      a size or count limit was reached
     |-- InternalError   (RuntimeError)     E_INTERNAL   a bug in Wherry: please report it
     |-- ForkedError     (RuntimeError)     E_FORKED     used in a forked child
-    `-- BusyError                          E_BUSY       held by another transfer or process
+    `-- BusyError                          E_BUSY       in use by another transfer or process
 """
 
 from __future__ import annotations
@@ -35,42 +35,42 @@ if TYPE_CHECKING:
 
 
 def shown(url: str) -> str:
-    """A URL as messages show it: a query may hold secrets, so `?...` stands for it."""
+    """Returns a URL for messages. The query may contain secrets and is replaced by `?...`."""
     head, mark, _ = url.partition("?")
     return head + "?..." if mark else url
 
 
 def brief(value: object) -> str:
-    """A value as messages show it: its repr, at most 200 characters of it."""
+    """Returns the repr of a value for messages, cut to 200 characters."""
     try:
         text = repr(value)
-    except Exception:  # Of an int with too many digits, or of a class with a broken __repr__.
+    except Exception:  # An int with too many digits, or a class with a broken __repr__.
         return f"<{type(value).__name__}>"
     return text if len(text) <= 200 else text[:200] + "..."
 
 
 def shortened(message: str) -> str:
-    """A message whose values, such as a URL of many megabytes, are cut to 200 characters."""
+    """Shortens a message: each word, such as a very long URL, is cut to 200 characters."""
     words = (word if len(word) <= 200 else word[:200] + "..." for word in message.split(" "))
     text = " ".join(words)
     return text if len(text) <= 4000 else text[:4000] + "..."
 
 
 class ImageResult:
-    """What became of one picture of an upload. Attributes:
+    """The result of one image of an upload. Attributes:
 
-    ``index``          its place in the order of adding, from 0
-    ``file_name``      the name or path you gave, or else its name in the form
-    ``status``         0, or the C status of its failure: its own, or the request's as a whole
-    ``reason``, ``message``  why it did not get through; "" where it did
-    ``original_bytes``, ``encoded_bytes``  None if it never got so far, or is not known
-    ``width``, ``height``    in pixels, as it is sent; 0 if it never got so far
-    ``quality``        libjpeg's, 1 to 100; None where nothing was coded anew, and for PNG
+    ``index``          position in the upload, from 0
+    ``file_name``      the name or path you passed, or the name in the form
+    ``status``         0, or the C status of the failure of this image or of the whole request
+    ``reason``, ``message``  why the image failed; "" if it succeeded
+    ``original_bytes``, ``encoded_bytes``  size in bytes; None if not reached or unknown
+    ``width``, ``height``    size in pixels as sent; 0 if not reached
+    ``quality``        JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
 
-    And where it has a request of its own (``separate=``):
+    If each image has a separate request (``separate=``):
 
-    ``sent_bytes``     of that request's body so far; else None
-    ``response``       the answer to it, or None
+    ``sent_bytes``     bytes of the request body sent so far; otherwise None
+    ``response``       the response to the request, or None
     """
 
     __slots__ = (
@@ -108,37 +108,37 @@ class ImageResult:
 
     @property
     def ok(self) -> bool:
-        """Whether it got through."""
+        """Whether the image was uploaded."""
         return not self.status
 
     def __repr__(self) -> str:
         return f"<ImageResult {self.index} {self.file_name!r} {self.reason or 'ok'}>"
 
 
-#: C status -> the class that stands for it.
+#: The exception class of each C status.
 CLASSES: Dict[int, Type[WherryError]] = {}
 
 
 class WherryError(Exception):
-    """What every error of Wherry is.
+    """The base class of all exceptions of Wherry.
 
-    Numbers are 0 and texts None where there is nothing to say. Attributes:
+    Unknown numbers are 0, and other unknown values are None. Attributes:
 
-    ``reason``        a stable word of docs/errors.md, for programs
-    ``message``       one sentence for people
-    ``status``        the C status that the class stands for
-    ``http_status``   the status of the answer, where one came
-    ``curl_code``     libcurl's code, where libcurl gave up
-    ``os_code``       the errno, where the system refused
-    ``retryable``     whether trying again may help
-    ``retry_after``   seconds the server asked us to wait
-    ``partial_path``  the unfinished file that was kept of a download
-    ``failed_images`` the pictures of an upload that did not get through
-    ``images``        all pictures of the upload, as far as they came
-    ``response``      the answer, where one came
+    ``reason``        a stable identifier for programs; see docs/errors.md
+    ``message``       a sentence for people
+    ``status``        the C status of the class
+    ``http_status``   the status code of the response, if there is one
+    ``curl_code``     the libcurl error code, if libcurl failed
+    ``os_code``       the errno, if a system call failed
+    ``retryable``     whether a retry may succeed
+    ``retry_after``   seconds that the server asked the client to wait
+    ``partial_path``  the path of the partial file of a download
+    ``failed_images`` the images of an upload that failed
+    ``images``        the results of all images of the upload
+    ``response``      the response, if there is one
     ``request``       the request that failed, as a `SentRequest`; None if there was none
-    ``context``       what the caller gave the request as ``context=``
-    ``underlying``    the failure beneath this one
+    ``context``       the value of the ``context=`` keyword
+    ``underlying``    the error that caused this one
     """
 
     message: str
@@ -156,7 +156,7 @@ class WherryError(Exception):
     context: Any
     underlying: Optional[WherryError]
 
-    #: The C status this class stands for.
+    #: The C status of the class.
     status: int = 0
 
     def __init_subclass__(cls, status: Optional[int] = None) -> None:
@@ -168,29 +168,29 @@ class WherryError(Exception):
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
         if len(message) > 200:
             message = shortened(message)
-        Exception.__init__(self, message)  # Other bases have constructors with other arguments.
+        Exception.__init__(self, message)  # Other base classes have constructors with other arguments.
         self.message = message
         self.reason = reason
         self.http_status: int = details.get("http_status", 0)
         self.curl_code: int = details.get("curl_code", 0)
         self.os_code: int = details.get("os_code", 0)
-        #: Whether trying again may help.
+        #: Whether a retry may succeed.
         self.retryable: bool = details.get("retryable", False)
-        #: Seconds the server asked us to wait, or None.
+        #: Seconds that the server asked the client to wait, or None.
         self.retry_after: Optional[float] = details.get("retry_after")
-        #: The unfinished file that was kept of a download, or None.
+        #: The path of the partial file of a download, or None.
         self.partial_path: Optional[str] = details.get("partial_path")
-        #: The pictures of an upload that did not get through.
+        #: The images of an upload that failed.
         self.failed_images: Tuple[ImageResult, ...] = details.get("failed_images", ())
-        #: All pictures of the upload, as far as they came.
+        #: The results of all images of the upload.
         self.images: Tuple[ImageResult, ...] = details.get("images", ())
-        #: The answer, where one came.
+        #: The response, or None.
         self.response: Optional[Response] = details.get("response")
         #: The request that failed, or None.
         self.request: Optional[SentRequest] = details.get("request")
-        #: What the caller gave the request as ``context=``.
+        #: The value of the ``context=`` keyword.
         self.context: Any = details.get("context")
-        #: The failure beneath this one, or None.
+        #: The error that caused this one, or None.
         self.underlying: Optional[WherryError] = details.get("underlying")
 
     def __str__(self) -> str:
@@ -209,52 +209,52 @@ def _restore(
 
 
 class ArgumentError(WherryError, ValueError, status=-1):
-    """A value was wrong; nothing was sent.
+    """An argument is invalid. No request was sent.
 
-    The reason is ``bad_header`` too for headers that only the library writes (Connection,
-    Content-Length, Expect, and Transfer-Encoding), and for a Host that is not a host with an optional
+    The reason ``bad_header`` also applies to headers that only the library may set (Connection,
+    Content-Length, Expect, and Transfer-Encoding), and to a Host that is not a host with an optional
     port.
     """
 
 
 class StateError(WherryError, RuntimeError, status=-2):
-    """Not now: closed, already sent, or already answered."""
+    """The call is invalid in the current state, for example because the object is closed."""
 
 
 class TimeoutError(WherryError, builtins.TimeoutError, status=-3):
-    """The wait or the transfer ran out of time."""
+    """A timeout of the transfer or of the wait expired."""
 
 
 class CancelledError(WherryError, status=-4):
-    """The transfer was cancelled by somebody else than the waiting task."""
+    """The transfer was cancelled, but not by cancelling the waiting task."""
 
 
 class NetworkError(WherryError, ConnectionError, status=-5):
-    """Name lookup, connection or a broken stream."""
+    """The name lookup, the connection, or the data transfer failed."""
 
 
 class TLSError(WherryError, ConnectionError, status=-6):
-    """The peer could not be trusted."""
+    """The TLS handshake or the verification of the certificate failed."""
 
 
 class HTTPStatusError(WherryError, status=-7):
-    """An answer arrived, and it refused the request; see ``response``."""
+    """The response has an error status. See ``response``."""
 
 
 class FileError(WherryError, OSError, status=-8):
-    """The local file or directory."""
+    """An operation on a local file or directory failed."""
 
 
 class ImageError(WherryError, ValueError, status=-9):
-    """Not a picture, or one that cannot be encoded."""
+    """The data is not an image, or the image cannot be encoded."""
 
 
 class CacheMissError(WherryError, status=-10):
-    """The request was for the cache alone, and nothing usable is stored; ``reason`` says why."""
+    """The cache has no usable entry for a cache-only request. See ``reason``."""
 
 
 class LimitError(WherryError, status=-11):
-    """A limit on size or count was reached."""
+    """A size or count limit was reached."""
 
 
 class InternalError(WherryError, RuntimeError, status=-12):
@@ -262,15 +262,16 @@ class InternalError(WherryError, RuntimeError, status=-12):
 
 
 class ForkedError(WherryError, RuntimeError, status=-13):
-    """A transfer, stream, group, model, or picture of the parent was used in a forked child.
+    """A forked child used a transfer, stream, group, model, or image of its parent.
 
-    Clients, mock transports, and background sessions work in a child; make the others there.
+    Clients, mock transports, and background sessions work in a child. Create other objects again in the
+    child.
     """
 
 
 class BusyError(WherryError, status=-14):
-    """Held by another transfer or process, or full for the moment."""
+    """The resource is in use by another transfer or process, or temporarily full."""
 
 
 class DecodeError(HTTPStatusError, ValueError):
-    """The body is not what it was asked to be read as; see ``response`` and ``http_status``."""
+    """The body is not in the expected format. See ``response`` and ``http_status``."""

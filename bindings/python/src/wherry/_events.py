@@ -1,6 +1,6 @@
 # Wherry: server-sent events
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the events in a body of the type ``text/event-stream``, however its bytes are cut."""
+"""Parser for server-sent events: a body of type ``text/event-stream``, in chunks of any size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ServerEvent(NamedTuple):
-    """One event: its lines of data joined by LF, its name, and the last id of the stream so far."""
+    """A server-sent event: its data lines joined by LF, its name, and the last event id so far."""
 
     data: str
     name: str = "message"
@@ -23,7 +23,7 @@ class ServerEvent(NamedTuple):
 
 
 class ServerEvents:
-    """Takes pieces of bytes, gives events; the rules are those of the HTML standard, 9.2.6."""
+    """Parses chunks of bytes into events, as specified in the HTML standard, 9.2.6."""
 
     def __init__(self, limit: int) -> None:
         if limit < 1:
@@ -34,12 +34,15 @@ class ServerEvents:
 
     @property
     def retry(self) -> Optional[float]:
-        """How long the server asked to wait before the stream is asked for again, in seconds."""
+        """The delay before reconnecting, in seconds, that the server set; None if it set none."""
         found: int = lib.wherry_sse_retry_ms(self._parser)
         return None if found < 0 else found / 1000
 
     def feed(self, piece: bytes) -> Iterator[ServerEvent]:
-        """Takes the bytes in; gives the events that are whole then, and raises what comes after them."""
+        """Parses a chunk.
+
+        Yields the events that are complete, and then raises the error, if any.
+        """
         parser = self._parser
         status = lib.wherry_sse_feed(parser, piece, len(piece))
         error = last_error(status) if status else None
