@@ -1,6 +1,6 @@
-# Wherry: what the events of one transfer mean
+# Wherry: handling of the events of one transfer
 # SPDX-License-Identifier: Apache-2.0
-"""Turns records into answers; who waits for them, and how, is not its business."""
+"""Turns event records into responses, independently of how the caller waits for them."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from ._errors import ImageResult
     from ._request import Draft
 
-#: A wait is never longer, so that Ctrl-C is answered.
+#: The maximum duration of one native wait, so that Ctrl-C is handled soon.
 SLICE_MS = 100
 
-#: What a record's flags say of the version of HTTP.
+#: The flags of a record that name the HTTP version.
 VERSION_FLAGS = codes.RECORD_HTTP_2 | codes.RECORD_HTTP_1_0
 
 
 def version(flags: int) -> int:
-    """The library's number of the version that flags name."""
+    """Returns the library's number for the HTTP version in ``flags``."""
     return 20 if flags & codes.RECORD_HTTP_2 else 10
 
 
 def head_of(response: Response, record: Record) -> None:
-    """Fills in status, fields and URL from a HEAD or DONE record."""
+    """Fills in the status, headers and URL from a HEAD or DONE record."""
     event, flags = record[1], record[8]
     response.status_code = record[7]
     if flags & VERSION_FLAGS:
@@ -72,8 +72,10 @@ def head_of(response: Response, record: Record) -> None:
 
 
 def keep_fragments(response: Response, fragment: str) -> None:
-    """Adds the fragments that the library leaves out of URLs: that of the URL that was asked for, or of
-    the last redirect that has one (RFC 9110, section 10.2.2)."""
+    """Adds the fragments that the library omits from URLs (RFC 9110, section 10.2.2).
+
+    The fragment is that of the request URL, or of the last redirect that has one.
+    """
     for hop in response._hops:
         if fragment:
             hop.url = f"{hop.url.partition('#')[0]}#{fragment}"
@@ -83,7 +85,7 @@ def keep_fragments(response: Response, fragment: str) -> None:
 
 
 def copied(response: Response, handle: int) -> Response:
-    """Fills in all that a native response has, whether it is lent or the caller's."""
+    """Copies all data from a native response, which is borrowed or owned by the caller."""
     response.status_code = lib.wherry_response_http_code(handle)
     response.from_cache = lib.wherry_response_is_from_cache(handle)
     response.is_length_unverified = lib.wherry_response_is_length_unverified(handle)
@@ -108,7 +110,7 @@ def copied(response: Response, handle: int) -> Response:
 
 
 def informational(lent: int) -> Tuple[Response, ...]:
-    """The informational responses (1xx) before a native response."""
+    """Returns the informational responses (1xx) that preceded a native response."""
     found: List[Response] = []
     code, fields = Cell(), Cell()
     read = lib.wherry_response_informational_at
@@ -119,7 +121,7 @@ def informational(lent: int) -> Tuple[Response, ...]:
 
 
 def redirects(lent: int) -> Any:
-    """The redirects of a lent response."""
+    """Returns the redirect responses of a native response."""
     found: List[Response] = []
     code, url = Cell(), Cell()
     name, value = Cell(), Cell()
@@ -135,7 +137,7 @@ def redirects(lent: int) -> Any:
 
 
 def filled_in(response: Response, record: Record, draft: Optional[Draft]) -> None:
-    """Fills in all that a DONE record tells of an answer."""
+    """Fills in the response from a DONE record."""
     head_of(response, record)
     if record[10]:
         response._body = bytes_at(record[9], record[10])
@@ -148,10 +150,9 @@ def filled_in(response: Response, record: Record, draft: Optional[Draft]) -> Non
 
 
 def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
-    """Fills a response from its DONE record, or raises what went wrong.
+    """Fills in the response from its DONE record, or raises the error of the transfer.
 
-    An answer that was refused for its status alone is returned: the caller judges it, as in
-    requests.
+    An error status alone does not raise an error: the caller checks the status, as in requests.
     """
     status = record[5]
     if status == 0 or (status == codes.E_HTTP and text_at(record[15]) == "http_status"):
@@ -171,7 +172,7 @@ def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
 
 
 def failure(record: Record, response: Response, draft: Optional[Draft]) -> WherryError:
-    """The error of a DONE record, with the answer if one came."""
+    """Returns the error of a DONE record, with the response if there is one."""
     event = record[1]
     handle = lib.wherry_event_error(event)
     error = error_at(handle) if handle else last_error(record[5])
@@ -192,7 +193,7 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
 
 
 def images_of(event: int) -> Tuple[ImageResult, ...]:
-    """The pictures of the transfer that an event is about, as they stand now."""
+    """Returns the current results of the images of the transfer that an event belongs to."""
     transfer = made(lib.wherry_event_open_transfer, event)
     try:
         return image_results(made(lib.wherry_transfer_list_images, transfer), lent_answer)
@@ -201,7 +202,7 @@ def images_of(event: int) -> Tuple[ImageResult, ...]:
 
 
 def lent_answer(lent: int) -> Response:
-    """A copy of a lent response."""
+    """Returns a copy of a borrowed native response."""
     count = Cell()
     body = lib.wherry_response_body(lent, count.address)
     head: List[str] = []
@@ -216,13 +217,13 @@ def lent_answer(lent: int) -> Response:
 
 
 def digests(event: int) -> Tuple[Tuple[str, str], ...]:
-    """The digests of a finished download, by name."""
+    """Returns the digests of a finished download, by name."""
     found = ((name, lib.wherry_event_digest(event, kind)) for name, kind in codes.DIGESTS.items())
     return tuple((name, value.decode()) for name, value in found if value is not None)
 
 
 class Exchange:
-    """One transfer whose events somebody reads: progress, streamed bodies, downloads."""
+    """A transfer with events to handle: progress, callbacks, streamed bodies, downloads."""
 
     __slots__ = (
         "response", "transfer", "done", "error", "raised", "path", "digests", "head", "on_progress",
@@ -235,25 +236,25 @@ class Exchange:
         self.done = False
         self.head = False
         self.error: Optional[BaseException] = None
-        #: The error where it is none of the transfer's own: what a function of the caller's raised.
+        #: The error, if a callback or the caller raised it instead of the transfer.
         self.raised: Optional[BaseException] = None
-        #: Where a finished download lies.
+        #: The path of the finished download.
         self.path: Optional[str] = None
-        #: Its digests in hexadecimal, as far as they were computed.
+        #: The computed digests of the download, in hexadecimal.
         self.digests: Tuple[Tuple[str, str], ...] = ()
         self.on_progress: Optional[Callable[[Progress], object]] = draft.progress
         self._source: Optional[Source] = draft.source
         self._draft = draft
         self._is_download = is_download
         self._started = perf_counter()
-        #: How many failures an `on_retry=` function was asked about.
+        #: The number of failures passed to the ``on_retry=`` callback.
         self._retries = 0
 
     def read(self, record: Record) -> bool:
-        """Takes in one event, which stays the caller's; whether it was the last one.
+        """Handles one event. Returns whether it was the last one. The caller still owns the event.
 
-        What a `progress=` function or the body's iterator raises cancels the transfer and becomes
-        its error.
+        An exception from a callback or from the body's iterator cancels the transfer and becomes the
+        error of the transfer.
         """
         kind = record[4]
         try:
@@ -275,7 +276,7 @@ class Exchange:
         return self.done
 
     def want_body(self) -> None:
-        """Answers a WANT_BODY."""
+        """Writes body data for a WANT_BODY event."""
         if self._source is not None and self.error is None:
             self._source.give(self.transfer)
 
@@ -286,7 +287,7 @@ class Exchange:
             self._draft.on_cached(response)
 
     def question(self, record: Record) -> Optional[Question]:
-        """What a DECISION asks; None where there is no function for it."""
+        """Returns the question of a DECISION event, or None without a callback for it."""
         if self.error is not None or record[6] not in self._draft.functions:
             return None
         question = Question(self._draft, record, self._retries)
@@ -301,7 +302,7 @@ class Exchange:
             self.on_progress(progress)
 
     def fail(self, error: BaseException) -> None:
-        """Cancels the transfer; `result` raises this error."""
+        """Cancels the transfer. `result` then raises ``error``."""
         if self.error is None:
             self.error = self.raised = error
         if self.transfer and not self.done:
@@ -325,7 +326,7 @@ class Exchange:
             self.error = self._raised_by_transport(error)
 
     def _raised_by_transport(self, error: Exception) -> BaseException:
-        """The error as the transport has raised it, where it is the same."""
+        """Returns the transport's own exception if it caused ``error``, or else ``error``."""
         raised = self._draft.failed
         if not isinstance(raised, WherryError) or getattr(error, "reason", None) != raised.reason:
             return error
@@ -333,31 +334,34 @@ class Exchange:
         return raised
 
     def result(self) -> Response:
-        """The answer, once it is done."""
+        """Returns the response of the finished transfer, or raises its error."""
         if self.error is not None:
             raise self.error
         return self.response
 
     def free(self) -> None:
-        """Lets go of the transfer."""
+        """Frees the transfer handle."""
         transfer, self.transfer = self.transfer, 0
         if transfer:
             lib.wherry_transfer_free(transfer)
 
 
 class Channel:
-    """A queue of its own for one transfer, read by whoever blocks."""
+    """A separate queue for one transfer. The thread that waits for the transfer reads it."""
 
     __slots__ = ("queue", "_records", "_turn")
 
     def __init__(self) -> None:
         self.queue = made(lib.wherry_queue_new)
         self._records = Records(1)
-        #: Held by the thread that reads.
+        #: The lock that the reading thread holds.
         self._turn = RLock()
 
     def next(self, deadline: Optional[float] = None) -> Record:
-        """The next event, which is the caller's; TimeoutError after the deadline."""
+        """Returns the next event, which the caller must free.
+
+        Raises TimeoutError after the deadline.
+        """
         records = self._records
         read, queue, count = lib.wherry_queue_read, self.queue, records.count.address
         wait = SLICE_MS
@@ -373,7 +377,10 @@ class Channel:
                 raise last_error(status)
 
     def run(self, exchange: Exchange, deadline: Optional[float] = None) -> None:
-        """Reads until the transfer is done. Of several threads one reads, and the others wait for it."""
+        """Reads events until the transfer is done.
+
+        If several threads call it, one reads and the others wait.
+        """
         turn = self._turn
         while not exchange.done:
             left = -1.0 if deadline is None else max(0.0, deadline - perf_counter())
@@ -391,14 +398,14 @@ class Channel:
                 turn.release()
 
     def close(self) -> None:
-        """Frees the queue; what is bound to it is cancelled."""
+        """Frees the queue and cancels its transfers."""
         queue, self.queue = self.queue, 0
         if queue:
             freed(lib.wherry_queue_free(queue))
 
 
 def wait_is_over() -> TimeoutError:
-    """What a thread is told whose time to wait is over."""
+    """Returns the error for a wait that has timed out."""
     return TimeoutError("the wait is over; the transfer goes on", "timeout")
 
 

@@ -1,8 +1,10 @@
-# Wherry: ways to authenticate that a program writes itself
+# Wherry: custom authentication flows
 # SPDX-License-Identifier: Apache-2.0
-"""`Auth` is a flow of requests and responses, as in httpx; ``auth=`` may be a function, as in requests.
+"""`Auth`: custom authentication flows, as in httpx.
 
-A flow drives complete sends: redirects, retries, and the cache are inside each of them.
+``auth=`` also accepts a function, as in requests.
+
+Each request of a flow is a complete send, with its own redirects, retries, and cache lookup.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Auth:
-    """A way to authenticate. A subclass has `auth_flow`, as in httpx::
+    """The base class of authentication flows. Subclasses override `auth_flow`, as in httpx::
 
         class Token(wherry.Auth):
             def auth_flow(self, request):
@@ -36,25 +38,25 @@ class Auth:
                     request.headers["X-Token"] = self.token
                     yield request
 
-    The request is a `SentRequest` with its final URL, headers, and body, and may be edited. The last
-    response is that of the call. To wait in a flow, override `sync_auth_flow` or `async_auth_flow`.
+    The request is a `SentRequest` with its final URL, headers, and body, and may be edited. The call
+    returns the last response. To do I/O in a flow, override `sync_auth_flow` or `async_auth_flow`.
     """
 
-    #: Whether the flow needs `SentRequest.content`; a body that is streamed is read first.
+    #: Whether the flow needs `SentRequest.content`. A streamed body is then read first.
     requires_request_body = False
-    #: Whether the flow needs `Response.content`; only streams do not have it anyway.
+    #: Whether the flow needs `Response.content`. This only matters for streamed responses.
     requires_response_body = False
 
     def auth_flow(self, request: SentRequest) -> Flow:
-        """Yields requests, and receives the response of each."""
+        """Yields requests, and receives the response to each request."""
         yield request
 
     def sync_auth_flow(self, request: SentRequest) -> Flow:
-        """The same for a `Client`."""
+        """The flow for a `Client` (default: `auth_flow`)."""
         yield from self.auth_flow(request)
 
     async def async_auth_flow(self, request: SentRequest) -> AsyncFlow:
-        """The same for an `AsyncClient`."""
+        """The flow for an `AsyncClient` (default: `auth_flow`)."""
         flow = self.auth_flow(request)
         try:
             request = next(flow)
@@ -68,7 +70,10 @@ class Auth:
 
 
 class FunctionAuth(Auth):
-    """``auth=`` of a function: it is given the request, and returns the one to send."""
+    """The flow for a function as ``auth=``.
+
+    The function receives the request and returns the request to send.
+    """
 
     def __init__(self, function: Callable[[SentRequest], Any]) -> None:
         self._function = function
@@ -93,7 +98,7 @@ def _checked(request: Any) -> SentRequest:
 
 
 def flow_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Any:
-    """The auth flow of a request: its own, or the client's; None if there is none."""
+    """Returns the auth flow of a request: its own, the client's, or None."""
     auth = options["auth"] if "auth" in options else client._settings.get("auth")
     if auth is None or isinstance(auth, tuple) or not is_flow(auth):
         return None
@@ -103,7 +108,7 @@ def flow_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Any:
 
 
 def sync_flow(auth: Any, request: SentRequest) -> Flow:
-    """The generator of a flow for a blocking client."""
+    """Starts a flow for a blocking client and returns its generator."""
     make = getattr(auth, "sync_auth_flow", None) or getattr(auth, "auth_flow", None)
     if make is None:
         raise TypeError(f"auth= has async_auth_flow only: {type(auth).__name__} needs an AsyncClient")
@@ -111,7 +116,7 @@ def sync_flow(auth: Any, request: SentRequest) -> Flow:
 
 
 def async_flow(auth: Any, request: SentRequest) -> AsyncFlow:
-    """The asynchronous generator of a flow."""
+    """Starts a flow for an asyncio client and returns its asynchronous generator."""
     make = getattr(auth, "async_auth_flow", None)
     if make is None:
         return Auth.async_auth_flow(auth, request)
@@ -119,7 +124,7 @@ def async_flow(auth: Any, request: SentRequest) -> AsyncFlow:
 
 
 class Built:
-    """A request for a flow, and the keywords that it is sent with."""
+    """The request of a flow, and the keywords to send it with."""
 
     __slots__ = ("request", "_client", "_rest", "_body")
 
@@ -140,7 +145,7 @@ class Built:
         elif needs_body:
             _read_body(known)
         self._body = {name: known[name] for name in BODIES if known.get(name) is not None}
-        #: The request, which has the client's headers and parameters.
+        #: The request, including the client's headers and parameters.
         self.request = self._asked(method, url, known)
         if needs_body and self.request._is_streamed:
             raise ArgumentError(
@@ -175,7 +180,7 @@ class Built:
         return request
 
     def keywords(self, request: SentRequest) -> Dict[str, Any]:
-        """What sends a request that the flow has yielded."""
+        """Returns the keyword arguments that send a request yielded by the flow."""
         if not isinstance(request, SentRequest):
             raise TypeError(f"an auth flow yields the request, not {type(request).__name__}")
         request._left_out = tuple(
@@ -189,7 +194,7 @@ class Built:
         return {**sendable(self._client, request, rest), "auth": None}
 
 
-#: The keywords that a request's URL and headers are made of.
+#: The keywords that affect the URL and headers of a request.
 ASKED = frozenset(
     ("params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
      "default_parameters", "headers", "cookies", "auth", COMPLETE)
@@ -197,7 +202,7 @@ ASKED = frozenset(
 
 
 def _resolved(files: Any) -> Any:
-    """``files=`` whose readers have been read, so that they can be sent again."""
+    """Reads the file objects in ``files=`` into memory, so that they can be sent more than once."""
     from ._body import part_content, parts
 
     found = parts((field, item) for field, item in pairs(files, "files"))
@@ -205,7 +210,7 @@ def _resolved(files: Any) -> Any:
 
 
 def _read_body(options: Dict[str, Any]) -> None:
-    """Reads a body that would be streamed."""
+    """Reads a streamed body into memory."""
     from ._body import Source, as_bytes, of_object
     from ._options import is_form
 
@@ -229,8 +234,10 @@ def _read_body(options: Dict[str, Any]) -> None:
 def first_step(
     client: BaseClient[Any], method: Optional[str], url: str, options: Mapping[str, Any]
 ) -> Tuple[Optional[str], str, Mapping[str, Any]]:
-    """A request with what the first step of its flow has edited, where no response can be awaited:
-    downloads, and members of groups."""
+    """Returns the method, URL, and options after the first step of the auth flow.
+
+    For downloads and members of groups, which cannot return a response to the flow.
+    """
     auth = flow_of(client, options)
     if auth is None:
         return method, url, options
@@ -244,13 +251,13 @@ def first_step(
 
 
 def refuse_hooks(options: Mapping[str, Any], what: str) -> None:
-    """An error where the hooks of the request would be ignored."""
+    """Raises an error if the request has hooks, which would be ignored."""
     if options.get("hooks"):
         raise TypeError(f"{what} takes no hooks=. Use on_head=, or look at its responses")
 
 
 def refuse_flow(client: BaseClient[Any], options: Mapping[str, Any], what: str) -> None:
-    """An error where a flow, or the hooks of the request, would be ignored."""
+    """Raises an error if the request has an auth flow or hooks, which would be ignored."""
     refuse_hooks(options, what)
     if flow_of(client, options) is not None:
         raise TypeError(

@@ -1,10 +1,12 @@
-# Wherry: clients that outlive a fork
+# Wherry: use after fork
 # SPDX-License-Identifier: Apache-2.0
-"""Objects made before ``os.fork`` work in the child: each one is rebuilt there on its first use.
+"""Objects created before ``os.fork`` work in the child process.
 
-A native object belongs to the process that made it: its threads and connections do not exist in a
-child. After a fork each `Forkable` of the child is dormant. Its first use makes a new native
-object with the same settings, and so with new connections.
+Each is rebuilt on its first use there.
+
+A native object belongs to the process that created it: its threads and connections do not exist in a
+child. After a fork, every `Forkable` in the child is dormant. Its first use creates a new native object
+with the same settings and new connections.
 """
 
 from __future__ import annotations
@@ -20,16 +22,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Optional
 
-#: Keeps two threads from rebuilding one object.
+#: Prevents two threads from rebuilding the same object.
 _lock = RLock()
 _process = 0
 _living: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
 
 class _Handle:
-    """The native handle of a `Forkable` that has none of its own: 0, or a new one after a fork.
+    """A descriptor for a `Forkable` without a native handle.
 
-    Not a data descriptor, so the value that an instance has goes first and costs nothing extra.
+    Returns 0, or a new handle after a fork.
+
+    It is not a data descriptor, so the instance attribute takes precedence and costs nothing extra.
     """
 
     def __get__(self, owner: Optional[Forkable], _: Any) -> int:
@@ -44,23 +48,23 @@ class Forkable:
     else:
         _handle = _Handle()
 
-    #: What `_before_fork` has noted; set in the child until the object is rebuilt.
+    #: The result of `_before_fork`. Set in the child until the object is rebuilt.
     _dormant: Optional[Any] = None
 
     def _survive_forks(self) -> None:
-        """Has forked children rebuild this object."""
+        """Registers this object to be rebuilt in forked children."""
         _living.add(self)
 
     def _before_fork(self) -> Any:
-        """What `_rebuild` needs and only the native object knows; called in the parent."""
+        """Returns the state of the native object that `_rebuild` needs. Called in the parent."""
         return ()
 
     def _rebuild(self, noted: Any) -> None:
-        """Makes the native object again, in the child. It may raise; the next use tries again."""
+        """Creates the native object again, in the child. If it raises, the next use tries again."""
         raise NotImplementedError
 
     def _forget_parent(self) -> None:
-        """Drops what refers to the parent's threads and queues; called in the child."""
+        """Drops references to the parent's threads and queues. Called in the child."""
 
     def _wake(self) -> int:
         with _lock:
@@ -85,7 +89,7 @@ class Forkable:
         return bool(self.__dict__.get("_handle", 0))
 
     def _take_handle(self) -> int:
-        """The native handle, which the caller frees; 0 if there is none. The object is closed."""
+        """Closes the object and returns its native handle, or 0. The caller must free the handle."""
         with _lock:
             known: Dict[str, Any] = self.__dict__
             handle = int(known.get("_handle", 0))
@@ -95,7 +99,7 @@ class Forkable:
 
 
 def watch() -> None:
-    """Registers with `os.fork`; called when the library is loaded."""
+    """Registers the fork hooks. Called when the library is loaded."""
     global _process
     if _process == 0:
         os.register_at_fork(before=_before, after_in_child=after_in_child)
@@ -103,7 +107,7 @@ def watch() -> None:
 
 
 def is_forked() -> bool:
-    """Whether a fork went unnoticed: C code forked without calling Python's hooks."""
+    """Whether C code has forked this process without calling Python's fork hooks."""
     return _process not in (0, os.getpid())
 
 
@@ -114,14 +118,14 @@ def _before() -> None:
 
 
 def after_in_child() -> None:
-    """Makes the library and all living objects usable in a forked child."""
+    """Makes the library and all existing objects usable in a forked child."""
     global _lock, _process
     from ._bridge import lib
 
     _process = os.getpid()
-    _lock = RLock()  # A thread that does not exist here may have held it.
+    _lock = RLock()  # A thread of the parent may have held the lock.
     if lib.wherry_library_restart() != codes.OK:
-        return  # Each call says so.
+        return  # Every later call raises the error.
     modules = sys.modules
     request, mapping = modules.get("wherry._request"), modules.get("wherry._mapping")
     if request is not None:

@@ -1,6 +1,6 @@
-# Wherry: one group of requests on its way
+# Wherry: a running group of requests
 # SPDX-License-Identifier: Apache-2.0
-"""`Run` reads what the members of a group tell, and asks the functions of chains."""
+"""`Run`: handles the events of a group's members, and calls the functions of chains."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
     from ._chains import BaseChain
     from ._groups import BaseGroup
 
-#: What the library tells members and groups apart by; asyncio's own numbers never come so far.
+#: The event keys of members and groups. They start above any key that asyncio requests use.
 _keys = itertools.count(1 << 48)
 
 
 class Run:
-    """One group on its way: reads the events of all its members."""
+    """A running group. Handles the events of all its members."""
 
     def __init__(self, group: BaseGroup) -> None:
         self.group = group
         self.key = next(_keys)
         self.transfer = 0
-        #: The members by the number that their events have.
+        #: The members by event key.
         self.exchanges: Dict[int, Exchange] = {}
-        #: The numbers by place: (2, 0) is the first member of the group that is the third one.
+        #: The event keys by position: (2, 0) is the first member of the third member, a group.
         self.keys: Dict[Tuple[int, ...], int] = {}
         self.done = False
         self._is_cancelled = False
         self.error: Optional[BaseException] = None
         self.failed: Optional[int] = None
         self.from_cache = False
-        #: How groups among the members ended, by number.
+        #: The errors of nested groups that have ended, by event key. None means success.
         self._ends: Dict[int, Optional[WherryError]] = {}
-        #: Chains by number, and their places.
+        #: The chains and their positions, by event key.
         self._chains: Dict[int, Tuple[BaseChain, Tuple[int, ...]]] = {}
-        #: Called with the number of a member that comes on the way.
+        #: Called with the event key of each new member.
         self.on_entered: Callable[[int], object] = lambda key: None
-        #: What functions of chains among the members have raised, by number.
+        #: The exceptions raised by functions of nested chains, by event key.
         self._thrown: Dict[int, BaseException] = {}
-        #: Takes the coroutine of a chain's function, and what is done with its end or its error.
+        #: Runs the coroutine of a chain's function: (event, coroutine, on_success, on_error).
         self.start: Optional[Callable[..., None]] = None
         if group._is_chain:
             self._chains[self.key] = cast("BaseChain", group), ()
 
     def entered(self, member: Union[Draft, BaseGroup], path: Tuple[int, ...]) -> int:
-        """Gives a member the number that its events have."""
+        """Assigns an event key to a member and returns the key."""
         key = self.keys[path] = next(_keys)
         if isinstance(member, Draft):
             self.exchanges[key] = Exchange(member)
@@ -66,7 +66,7 @@ class Run:
         return key
 
     def decide(self, record: Record) -> bool:
-        """Answers what follows in a chain. True where that comes later, and the event is kept."""
+        """Decides the next step of a chain. Returns True to keep the event and decide later."""
         key, event = record[2], record[1]
         found = self._chains.get(key)
         if found is None or self.error is not None:
@@ -79,7 +79,7 @@ class Run:
 
         def failed(error: BaseException) -> None:
             lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
-            # It ends its chain, which is one of several members or all there is.
+            # The error ends this chain, which is either nested or the whole run.
             if key == self.key:
                 self.fail(error)
             else:
@@ -98,7 +98,7 @@ class Run:
             return False
 
     def _answer(self, event: int, chain: BaseChain, path: Tuple[int, ...]) -> None:
-        """Sends the next step that the function has added, or ends the chain."""
+        """Sends the next step of the chain, or ends the chain if there is none."""
         index = chain._steps
         if index >= len(chain._members):
             status = lib.wherry_event_answer_stop(event)
@@ -116,12 +116,12 @@ class Run:
             error = last_error(status)
             if error.reason != "decision_expired":
                 raise error
-            # The function took too long, or all of it has ended meanwhile.
+            # The function took too long, or the run has ended in the meantime.
             if index < len(chain._members) and not self._is_cancelled:
                 self.fail(error)
 
     def _brought(self, chain: BaseChain, path: Tuple[int, ...], index: int) -> Any:
-        """What a step has brought."""
+        """Returns the result of a step."""
         member, place = chain._members[index], path + (index,)
         if isinstance(member, Draft):
             return self.exchanges[self.keys[place]].result()
@@ -131,7 +131,7 @@ class Run:
         return self._results(member, place)
 
     def read(self, record: Record) -> None:
-        """Takes in one event, which stays the caller's."""
+        """Handles one event. The caller still owns the event."""
         key, kind = record[2], record[4]
         exchange = self.exchanges.get(key)
         if exchange is not None:
@@ -139,7 +139,7 @@ class Run:
             exchange.read(record)
             if exchange.done:
                 exchange.free()
-                # The library knows nothing of what was raised after the member had ended well.
+                # The library does not know about an exception raised after the member succeeded.
                 if exchange.raised is not None and not record[5] and self._raised(self.group, ()):
                     self.cancel()
             return
@@ -177,15 +177,17 @@ class Run:
     def _raised(
         self, group: BaseGroup, path: Tuple[int, ...]
     ) -> Optional[Tuple[int, BaseException]]:
-        """What a function of the caller's has raised that ends this group, and the place of the
-        member. Where all settle, it is a value among the answers."""
+        """Returns the exception of a callback that ends this group, with the index of the member.
+
+        None if there is none. With ``all_settled`` the exception is one of the results instead.
+        """
         if group._policy == codes.GROUP_ALL_SETTLED:
             return None
         for index, member in enumerate(group._members):
             place = path + (index,)
             key = self.keys.get(place, 0)
             if not key:
-                break  # A step that did not come.
+                break  # A step that was not sent.
             error = self._raised_by(member, place, key)
             if error is not None:
                 return index, error
@@ -194,7 +196,10 @@ class Run:
     def _raised_by(
         self, member: Union[Draft, BaseGroup], place: Tuple[int, ...], key: int
     ) -> Optional[BaseException]:
-        """What the functions of one member have raised; of a chain, its own before its steps'."""
+        """Returns the exception of a member's callbacks, or None.
+
+        For a chain, an exception of the chain's function takes precedence over those of its steps.
+        """
         if isinstance(member, Draft):
             return self.exchanges[key].raised
         thrown = self._thrown.get(key)
@@ -204,7 +209,7 @@ class Run:
         return None if raised is None else raised[1]
 
     def _answered(self, error: WherryError) -> WherryError:
-        """The library's error, with the answer of the member that failed."""
+        """Adds the response of the failed member to an error of the library."""
         if self.failed is not None:
             member = self.exchanges.get(self.keys.get((self.failed,), 0))
             if member is not None and member.response.status_code:
@@ -213,7 +218,7 @@ class Run:
         return error
 
     def fail(self, error: BaseException) -> None:
-        """Cancels all of it; `result` raises this error."""
+        """Cancels the whole run. `result` then raises ``error``."""
         if self.error is None:
             self.error = error
         self.cancel()
@@ -224,7 +229,7 @@ class Run:
             lib.wherry_transfer_cancel(self.transfer)
 
     def result(self) -> List[Any]:
-        """What the members brought."""
+        """Returns the results of the members, or raises the error of the run."""
         if self.error is not None:
             raise self.error
         return self._results(self.group, ())
@@ -234,7 +239,7 @@ class Run:
         for index, member in enumerate(group._members):
             key = self.keys.get(path + (index,), 0)
             if not key:
-                break  # A step that did not come.
+                break  # A step that was not sent.
             if not isinstance(member, Draft):
                 end = self._raised_by(member, path + (index,), key)
                 end = self._ends.get(key) if end is None else end
@@ -251,7 +256,7 @@ class Run:
         return found
 
     def free(self) -> None:
-        """Lets go of the transfers."""
+        """Frees the transfer handles."""
         transfer, self.transfer = self.transfer, 0
         if transfer:
             lib.wherry_transfer_free(transfer)
@@ -260,6 +265,6 @@ class Run:
 
 
 def open_member(exchange: Exchange, record: Record) -> None:
-    """Gives a member the handle that it is steered by, with its first event."""
+    """Opens the transfer handle of a member at its first event."""
     if record[4] != codes.EVENT_DONE and not exchange.transfer:
         exchange.transfer = made(lib.wherry_event_open_transfer, record[1])

@@ -1,6 +1,6 @@
-# Wherry: requests that belong together
+# Wherry: groups of requests
 # SPDX-License-Identifier: Apache-2.0
-"""`Group` and `AsyncGroup`: several requests that end as one."""
+"""`Group` and `AsyncGroup`: concurrent requests with one common result."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from ._keywords import RequestOptions
     from ._progress import Progress
 
-    #: What a member brought: an answer, an error, or the list of a group.
+    #: The result of a member: a response, an error, or the list of results of a group.
     Result = Union[Response, WherryError, List[Any]]
 
 
 class BaseGroup:
-    """What both kinds share: the members, and what the last run says of them."""
+    """The common base of `Group` and `AsyncGroup`: the members and the results of the last run."""
 
     _is_chain = False
 
@@ -43,17 +43,17 @@ class BaseGroup:
         self._drafts: List[Draft] = []
         self._run: Optional[Run] = None
         self._finalizer = weakref.finalize(self, _free, self._drafts)
-        #: The place of the member that failed first, in the order of adding; None if none did.
+        #: The index of the member that failed first, in the order of adding; None if none failed.
         self.failed: Optional[int] = None
-        #: Whether all answers came from a cache, without asking a server.
+        #: Whether all responses came from a cache, without a request to a server.
         self.from_cache = False
 
     def request(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> int:
-        """Adds a request; the keywords are those of `RequestOptions`. Returns its place.
+        """Adds a request and returns its index. See `RequestOptions` for the keyword arguments.
 
-        StateError `already_started` once the group has run.
+        Raises StateError `already_started` if the group has run.
         """
         self._check()
         from ._flows import first_step, refuse_hooks
@@ -64,27 +64,27 @@ class BaseGroup:
         return self._joined(draft)
 
     def get(self, url: str, **options: Unpack[RequestOptions]) -> int:
-        """Adds a GET."""
+        """Adds a GET request and returns its index."""
         return self.request("GET", url, **options)
 
     def post(self, url: str, **options: Unpack[RequestOptions]) -> int:
-        """Adds a POST."""
+        """Adds a POST request and returns its index."""
         return self.request("POST", url, **options)
 
     def put(self, url: str, **options: Unpack[RequestOptions]) -> int:
-        """Adds a PUT."""
+        """Adds a PUT request and returns its index."""
         return self.request("PUT", url, **options)
 
     def patch(self, url: str, **options: Unpack[RequestOptions]) -> int:
-        """Adds a PATCH."""
+        """Adds a PATCH request and returns its index."""
         return self.request("PATCH", url, **options)
 
     def delete(self, url: str, **options: Unpack[RequestOptions]) -> int:
-        """Adds a DELETE."""
+        """Adds a DELETE request and returns its index."""
         return self.request("DELETE", url, **options)
 
     def add(self, group: BaseGroup) -> int:
-        """Adds another group of this client, which counts as one member. Returns its place."""
+        """Adds another group of the same client as one member. Returns its index."""
         self._check()
         if group._holds(self):
             raise ArgumentError("a group cannot be a member of itself", "bad_argument")
@@ -95,7 +95,7 @@ class BaseGroup:
         return self is group or any(one._holds(group) for one in members)
 
     def cancel(self) -> None:
-        """Cancels all that are on their way; from any thread."""
+        """Cancels all running requests. You may call it from any thread."""
         run = self._run
         if run is not None:
             run.cancel()
@@ -112,10 +112,10 @@ class BaseGroup:
         return len(self._members) - 1
 
     def _native(self, run: Run, path: Tuple[int, ...] = ()) -> int:
-        """A native group with the members, under numbers of their own."""
+        """Creates a native group with all members and assigns their event keys."""
         handle = made(lib.wherry_group_new, self._policy)
         try:
-            # The steps of a chain are told as it goes.
+            # The steps of a chain are added while it runs.
             for index, member in enumerate([] if self._is_chain else self._members):
                 key = run.entered(member, path + (index,))
                 if isinstance(member, Draft):
@@ -132,7 +132,7 @@ class BaseGroup:
         return handle
 
     def _begin(self, queue: int) -> Run:
-        """Starts it, once."""
+        """Starts the group. A group can start only once."""
         BaseGroup._check(self)
         if self._is_chain and cast("BaseChain", self)._steps:
             raise StateError("a chain runs once: make another one", "already_started")
@@ -143,7 +143,7 @@ class BaseGroup:
                 lib.wherry_client_send_group, handle, queue, run.key
             )
         finally:
-            lib.wherry_group_free(handle)  # What was sent goes on.
+            lib.wherry_group_free(handle)  # The transfers continue.
         self._run = run
         return run
 
@@ -157,7 +157,7 @@ class BaseGroup:
 
 
 class Group(BaseGroup):
-    """Requests that are sent at once, and end as one; made by `Client.group`.
+    """Concurrent requests with one common result. See `Client.group`.
 
     ::
 
@@ -166,13 +166,17 @@ class Group(BaseGroup):
             group.get(f"items/{number}")
         items = group.run()
 
-    The first that fails, a refusal too, cancels the others, and `run` raises its error, which names
-    it. With ``all_settled`` each goes to its end, and `run` returns errors among the answers.
+    The first failure, including an error status, cancels the other requests. `run` then raises its
+    error, which names the request. With ``all_settled`` every request runs to its end, and `run` returns
+    errors among the results.
     """
 
     def run(self) -> List[Any]:
-        """Sends all, waits, and returns what they brought in the order of adding: answers, errors,
-        and lists of groups. Once: then StateError `already_started`."""
+        """Sends all requests, waits, and returns the results in the order of adding.
+
+        A result is a response, an error, or the list of results of a nested group. A second call raises
+        StateError `already_started`.
+        """
         channel = Channel()
         try:
             run = self._begin(channel.queue)
@@ -186,15 +190,15 @@ class Group(BaseGroup):
             finally:
                 run.free()
         finally:
-            channel.close()  # Ctrl-C: what is bound to it must not outlive the call.
+            channel.close()  # Ctrl-C: cancel the remaining transfers.
         return self._result(run)
 
 
 class AsyncGroup(BaseGroup):
-    """As `Group`, with coroutines; made by `AsyncClient.group`."""
+    """Like `Group`, with coroutines. See `AsyncClient.group`."""
 
     async def run(self) -> List[Any]:
-        """As `Group.run`. Cancelling the task that waits cancels all of them."""
+        """Like `Group.run`. Cancelling the waiting task cancels all requests."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -213,7 +217,7 @@ class AsyncGroup(BaseGroup):
         def gone(record: Record) -> bool:
             if record[1]:
                 return read(record)
-            run.done = True  # The queue has gone before its end.
+            run.done = True  # The queue was closed before the run ended.
             if not end.done():
                 end.set_result(None)
             return False
@@ -266,7 +270,7 @@ class AsyncGroup(BaseGroup):
 
 
 class _Keeper(Exchange):
-    """Stands for a whole group where the queue tells of its own end."""
+    """Represents the whole group in the pump, so that closing the pump ends the group."""
 
     __slots__ = ("_run",)
 
@@ -282,7 +286,7 @@ class _Keeper(Exchange):
 
 def _opening(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Record], bool]:
     def read(record: Record) -> bool:
-        if not record[1]:  # The queue has gone before its end.
+        if not record[1]:  # The queue was closed before the transfer ended.
             exchange.done = True
             return False
         open_member(exchange, record)
