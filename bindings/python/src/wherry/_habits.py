@@ -1,6 +1,6 @@
-# Wherry: what users of requests and httpx expect of a response
+# Wherry: response attributes with the names of requests and httpx
 # SPDX-License-Identifier: Apache-2.0
-"""The part of `Response` that follows their names: requests, cookies, links, pieces, closing."""
+"""The part of `Response` that is compatible with requests and httpx."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     Self = TypeVar("Self", bound="Habits")
 
-#: http_version of a response, by the library's number.
+#: The HTTP versions by the library's numbers.
 VERSIONS = {10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2"}
 
 
 class ResponseCookies(Mapping):  # type: ignore[type-arg]
-    """The cookies that one response sets, by name. The client's jar decides which are kept."""
+    """The cookies that a response sets, by name. The client's jar decides which to keep."""
 
     __slots__ = ("_values",)
 
@@ -51,7 +51,7 @@ class ResponseCookies(Mapping):  # type: ignore[type-arg]
         return len(self._values)
 
     def get_dict(self) -> Dict[str, str]:
-        """The cookies as a dictionary, as requests names it."""
+        """Returns the cookies as a dictionary, as in requests."""
         return dict(self._values)
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class ResponseCookies(Mapping):  # type: ignore[type-arg]
 
 
 def _has_ended(attributes: List[str]) -> bool:
-    """Whether the attributes of a cookie delete it."""
+    """Whether the attributes of a cookie delete the cookie."""
     known = {
         name.strip().lower(): value.strip()
         for name, _, value in (attribute.partition("=") for attribute in attributes)
@@ -76,13 +76,16 @@ def _has_ended(attributes: List[str]) -> bool:
     return False
 
 
-#: One link of a Link field, and one parameter of a link (RFC 8288).
+#: Patterns for one link of a Link header, and for one parameter of a link (RFC 8288).
 LINK = r'<([^>]*)>((?:\s*;\s*[^\s=;,]+\s*(?:=\s*(?:"(?:[^"\\]|\\.)*"|[^",;]*))?)*)'
 LINK_PARAMETER = r';\s*([^\s=;,]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^",;]*)))?'
 
 
 def parsed_links(field: str) -> Dict[str, Dict[str, str]]:
-    """The links of a Link field, by relation or else by URL, as requests and httpx give them."""
+    """Parses a Link header.
+
+    The keys are relations, or URLs without a relation, as in requests and httpx.
+    """
     import re
 
     found: Dict[str, Dict[str, str]] = {}
@@ -102,7 +105,7 @@ class Habits:
     _version: int = 11
     _asked: Optional[Asked] = None
     _hops: Tuple[Response, ...] = ()
-    #: The responses of an auth flow before this one.
+    #: The earlier responses of the auth flow.
     _before: Tuple[Response, ...] = ()
 
     if TYPE_CHECKING:
@@ -125,8 +128,12 @@ class Habits:
 
     @property
     def history(self) -> List[Response]:
-        """The redirects that led here, oldest first: responses with a head, but no body. Before them
-        the responses that an auth flow has seen."""
+        """The redirect responses that led to this response, oldest first.
+
+        They have headers but no body.
+
+        Earlier responses of an auth flow come first.
+        """
         for place, hop in enumerate(self._hops):
             if hop._asked is None:
                 hop._asked, hop._hops = self._asked, self._hops[:place]
@@ -139,10 +146,10 @@ class Habits:
 
     @property
     def request(self) -> SentRequest:
-        """The request that this answers: after redirects, the last one.
+        """The request of this response. After redirects, the last request.
 
-        It has what the program gave. A StateError if no request is known, as for a response that a
-        program made itself.
+        It has the values that the program passed. Raises StateError if the response has no request, for
+        example if a program created the response itself.
         """
         asked, hops = self._asked, self._hops
         if asked is None:
@@ -167,7 +174,7 @@ class Habits:
 
     @property
     def has_redirect_location(self) -> bool:
-        """The same as `is_redirect`, as httpx calls it."""
+        """The same as `is_redirect`; the name in httpx."""
         return self.is_redirect
 
     @property
@@ -197,7 +204,10 @@ class Habits:
 
     @property
     def next_request(self) -> Optional[SentRequest]:
-        """The request that follows this redirect, for `Client.send`; None if this is none."""
+        """The request that follows this redirect, for `Client.send`.
+
+        None if this is not a redirect.
+        """
         if not self.is_redirect:
             return None
         from urllib.parse import urljoin
@@ -207,42 +217,42 @@ class Habits:
 
     @property
     def next(self) -> Optional[SentRequest]:
-        """The same as `next_request`, as requests calls it."""
+        """The same as `next_request`; the name in requests."""
         return self.next_request
 
     @property
     def cookies(self) -> ResponseCookies:
-        """The cookies that this response sets. `Client.cookies` has those that the client keeps."""
+        """The cookies that this response sets. `Client.cookies` has the stored cookies."""
         return ResponseCookies(self.headers.get_list("set-cookie"))
 
     @property
     def links(self) -> Dict[str, Dict[str, str]]:
-        """The links of the Link header by their relation: ``response.links["next"]["url"]``."""
+        """The links of the Link header by relation: ``response.links["next"]["url"]``."""
         return parsed_links(self.headers.get("link", ""))
 
     @property
     def http_version(self) -> str:
-        """The version of HTTP that the response came over: "HTTP/1.0", "HTTP/1.1", or "HTTP/2"."""
+        """The HTTP version of the response: "HTTP/1.0", "HTTP/1.1", or "HTTP/2"."""
         return VERSIONS.get(self._version, "HTTP/1.1")
 
     @property
     def reason_phrase(self) -> str:
-        """The usual words for the status, "" for an unknown one."""
+        """The standard reason phrase of the status code; "" for an unknown code."""
         from ._statuses import codes
 
         return codes.get_reason_phrase(self.status_code)
 
     @property
     def reason(self) -> str:
-        """The same as `reason_phrase`, as requests calls it."""
+        """The same as `reason_phrase`; the name in requests."""
         return self.reason_phrase
 
     def iter_content(
         self, chunk_size: Optional[int] = 1, decode_unicode: bool = False
     ) -> Iterator[Any]:
-        """The body in pieces of that size, as requests names it; None takes them as they come.
+        """Iterates over the body in chunks of ``chunk_size`` bytes, as in requests.
 
-        With ``decode_unicode`` the pieces are text.
+        None yields chunks as they arrive. With ``decode_unicode`` the chunks are str.
         """
         if not decode_unicode:
             yield from self.iter_bytes(chunk_size)
@@ -255,7 +265,10 @@ class Habits:
         yield from filter(None, (decoder.decode(b"", True),))
 
     def __bool__(self) -> bool:
-        """Whether the response is `ok`, as in requests. Compare with None to know if there is one."""
+        """Whether the response is `ok`, as in requests.
+
+        To test for a missing response, compare with None.
+        """
         return self.ok
 
     def __enter__(self: Self) -> Self:

@@ -1,6 +1,6 @@
-# Wherry: header fields without regard to case
+# Wherry: case-insensitive headers
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of an answer, and the live fields of a client."""
+"""The headers of responses, requests, and clients."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ def _line(line: bytes) -> str:
 
 
 class Headers(Mapping):  # type: ignore[type-arg]
-    """Fields in the order they came; a name may occur several times.
+    """Headers with case-insensitive names, in their original order.
 
-    ``headers[name]`` joins repeated fields with ", "; `get_list` keeps them apart. They are made of a
-    mapping or of pairs, of str or bytes.
+    A name may occur more than once.
+
+    ``headers[name]`` joins repeated headers with ", ". `get_list` returns separate values. The argument
+    is a mapping or pairs, of str or bytes.
     """
 
     __slots__ = ("_items", "_index")
@@ -54,7 +56,7 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
     @classmethod
     def parse(cls, head: bytes) -> Headers:
-        """From "name: value\\n" lines, each UTF-8, or ISO-8859-1 where it is not UTF-8."""
+        """Parses "name: value\\n" lines. Each line is UTF-8, or else ISO-8859-1."""
         try:
             lines = head.decode("utf-8").split("\n")
         except UnicodeDecodeError:
@@ -84,23 +86,26 @@ class Headers(Mapping):  # type: ignore[type-arg]
         return isinstance(name, str) and name.lower() in self._index
 
     def get_list(self, name: str, split_commas: bool = False) -> List[str]:
-        """All values of that name, in order. ``split_commas`` splits lists: not for Set-Cookie."""
+        """Returns all values of a header, in order.
+
+        ``split_commas`` splits comma-separated values. Do not use it for Set-Cookie.
+        """
         values = self._index.get(name.lower(), ())
         if split_commas:
             return [item.strip() for value in values for item in value.split(",")]
         return list(values)
 
     def multi_items(self) -> List[Tuple[str, str]]:
-        """Every field as it came, repeats included."""
+        """Returns all headers as (name, value) pairs, including repeated names."""
         return list(self._items)
 
     @property
     def raw(self) -> List[Tuple[bytes, bytes]]:
-        """Every field as bytes, as httpx has it."""
+        """All headers as (name, value) pairs of bytes, as in httpx."""
         return [(name.encode(), value.encode()) for name, value in self._items]
 
     def copy(self: Self) -> Self:
-        """Headers with the same fields."""
+        """Returns a copy."""
         return type(self)(self._items)
 
     def __eq__(self, other: object) -> bool:
@@ -126,9 +131,9 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
 
 class EditableHeaders(Headers):
-    """The fields of a request that a program edits before it is sent, without regard to case.
+    """The editable headers of a request before it is sent. Names are case-insensitive.
 
-    Setting a name leaves one field of it, and None removes all of them.
+    Setting a name replaces all headers with that name by one. None removes them.
     """
 
     __slots__ = ()
@@ -152,23 +157,23 @@ class EditableHeaders(Headers):
         self[name] = None
 
     def add(self, name: str, value: str) -> None:
-        """Adds a field beside those of the same name: all of them are sent."""
+        """Adds a header and keeps others with the same name. All of them are sent."""
         self._set_items([*self._items, (name, value)])
 
     def setdefault(self, name: str, value: str) -> str:
-        """The value of a field, which is added if there is none."""
+        """Returns the value of a header. Adds the header if it is missing."""
         if name not in self:
             self[name] = value
         return self[name]
 
     def pop(self, name: str, default: Optional[str] = None) -> Optional[str]:
-        """Removes a field, and returns its value or the default."""
+        """Removes a header and returns its value, or ``default`` if it is missing."""
         value: Optional[str] = self[name] if name in self else default
         self[name] = None
         return value
 
     def update(self, fields: Union[Mapping[str, str], Iterable[Tuple[str, str]]]) -> None:
-        """Sets the fields of a mapping or of pairs."""
+        """Sets headers from a mapping or from pairs."""
         items = fields.items() if isinstance(fields, Mapping) else fields
         for name, value in items:
             self[name] = value
@@ -178,10 +183,12 @@ class EditableHeaders(Headers):
 
 
 class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
-    """The fields a client sends with every request; a change counts for requests started later.
+    """The headers that a client sends with every request.
 
-    ``headers[name]`` joins the values of repeated fields with ", "; setting it leaves one of them, and
-    None removes it. `add` adds one beside those of the same name.
+    Changes apply to requests that start later.
+
+    ``headers[name]`` joins repeated headers with ", ". Setting a name replaces all headers with that
+    name by one, and None removes them. `add` keeps others with the same name.
     """
 
     __slots__ = ("_fields", "_set", "_add")
@@ -222,7 +229,7 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
         return isinstance(name, (str, bytes)) and _key(name) in self._fields
 
     def add(self, name: str, value: str) -> None:
-        """Adds a field beside those of the same name: all of them are sent."""
+        """Adds a header and keeps others with the same name. All of them are sent."""
         known = self._fields.get(_key(name))
         if known is None:
             self[name] = value
@@ -231,15 +238,15 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
         self._fields[_key(name)] = (known[0], [*known[1], value])
 
     def get_list(self, name: str) -> List[str]:
-        """All values of that name, in order."""
+        """Returns all values of a header, in order."""
         return list(self._fields.get(_key(name), ("", []))[1])
 
     def multi_items(self) -> List[Tuple[str, str]]:
-        """Every field, repeats included."""
+        """Returns all headers as (name, value) pairs, including repeated names."""
         return [(name, value) for name, values in list(self._fields.values()) for value in values]
 
     def clear(self) -> None:
-        """Removes every field."""
+        """Removes all headers."""
         for name in list(self):
             del self[name]
 
@@ -259,7 +266,7 @@ def _key(name: Union[str, bytes]) -> str:
 
 
 def raw_field(value: object) -> str:
-    """A name or value of a header as text."""
+    """Converts a header name or value to str."""
     if isinstance(value, bytes):
         try:
             return value.decode()

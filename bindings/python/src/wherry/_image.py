@@ -1,6 +1,6 @@
-# Wherry: pictures of every kind, looked at and made smaller
+# Wherry: images
 # SPDX-License-Identifier: Apache-2.0
-"""Paths, encoded bytes, arrays and Pillow images; neither numpy nor Pillow is imported."""
+"""`Image`: inspects, compresses, and decodes images. Neither numpy nor Pillow is imported."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _CHANNELS = {1: codes.PIXELS_GRAY8, 3: codes.PIXELS_RGB8, 4: codes.PIXELS_RGBA8}
 
 
 class ImageInfo:
-    """What is known of a picture without decoding it. Attributes:
+    """Information about an image, read without decoding it. Attributes:
 
     ``format``         "jpeg" or "png"; None for raw pixels
-    ``width``          in pixels as stored, before turning; so is ``height``
-    ``upright_size``   (width, height) as viewers show it
-    ``orientation``    EXIF's 1 to 8; 1 is upright
-    ``components``     as stored: 1 gray or palette, 2 with alpha, 3 colours, 4 with alpha, or CMYK
-    ``bit_depth``      of one sample
+    ``width``, ``height``    size in pixels as stored, before rotation
+    ``upright_size``   (width, height) as displayed
+    ``orientation``    the EXIF orientation, 1 to 8; 1 is upright
+    ``components``     as stored: 1 gray or palette, 2 gray with alpha, 3 RGB, 4 RGBA or CMYK
+    ``bit_depth``      bits per sample
     ``has_alpha``, ``has_icc``, ``has_exif``, ``has_gps``, ``is_animated``
-    ``is_progressive`` a progressive JPEG or interlaced PNG: held in memory as a whole
-    ``byte_count``     the encoded length; None for raw pixels
-    ``pixel_bytes``    what its pixels take in memory once decoded
+    ``is_progressive`` a progressive JPEG or interlaced PNG, which is decoded in memory as a whole
+    ``byte_count``     the encoded size in bytes; None for raw pixels
+    ``pixel_bytes``    the size of the decoded pixels in bytes
 
-    And of one that `Image.compress` made:
+    For results of `Image.compress` also:
 
-    ``original_bytes`` the length of what it was made of; None for raw pixels
-    ``quality``        libjpeg's, 1 to 100; None for PNG and where nothing was coded anew
+    ``original_bytes`` the size of the original in bytes; None for raw pixels
+    ``quality``        the JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
     ``way``            "untouched", "stripped", "turned", "recoded", "streamed" or "whole"
     """
 
@@ -72,7 +72,7 @@ class ImageInfo:
 
     @property
     def upright_size(self) -> Tuple[int, int]:
-        """(width, height) as viewers show it."""
+        """The size (width, height) as displayed, after rotation."""
         turned = self.orientation >= 5
         return (self.height, self.width) if turned else (self.width, self.height)
 
@@ -81,10 +81,10 @@ class ImageInfo:
 
 
 class Image:
-    """A picture: a path, encoded bytes, an array, or a Pillow image.
+    """An image from a path, encoded bytes, an array, or a Pillow image.
 
-    Arrays are uint8 of shape (h, w), (h, w, 3) or (h, w, 4), as numpy's are, and are read where
-    they lie: leave them alone until the work is done. ``name`` is its file name in uploads.
+    Arrays, such as those of numpy, are uint8 of shape (h, w), (h, w, 3) or (h, w, 4). They are not
+    copied: do not change an array while it is in use. ``name`` is the file name in uploads.
     """
 
     def __init__(self, picture: Any, name: Optional[str] = None) -> None:
@@ -94,16 +94,16 @@ class Image:
 
     @property
     def info(self) -> ImageInfo:
-        """What its header says; nothing is decoded."""
+        """Information from the header of the image. The image is not decoded."""
         return ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
 
     def compress(
         self, compression: Union[Compression, float, None] = None, **options: Any
     ) -> Image:
-        """The picture that an upload with this compression would send, as one of its own.
+        """Returns a compressed copy: the image that an upload with this compression would send.
 
-        A number is the quality, and keywords are those of `Compression`:
-        ``image.compress(0.5, max_width=1600)``. Other threads run meanwhile.
+        ``compression`` is a `Compression` or a quality. The keyword arguments are those of
+        `Compression`: ``image.compress(0.5, max_width=1600)``. Releases the GIL while it runs.
         """
         if compression is None:
             compression = Compression(**options)
@@ -121,13 +121,15 @@ class Image:
         return image
 
     def pixels(self, order: Optional[str] = None, **options: Any) -> memoryview:
-        """The picture decoded and upright: an array of uint8 with the top row first.
+        """Decodes the image and returns its pixels as an upright uint8 array, top row first.
 
-        Of shape (h, w) for the order "gray", (h, w, 3) for "rgb", (h, w, 4) for "rgba" and "bgra";
-        None is what loses nothing but depth over 8 bits, never "bgra". Where alpha goes, the
-        ``background=`` lies beneath, and gray is the light of colours. Keywords are those of
-        `Compression`, of which background, orientation and limits count. numpy.asarray and
-        `Image` take the array as it is. Other threads run meanwhile.
+        The shape is (h, w) for the order "gray", (h, w, 3) for "rgb", and (h, w, 4) for "rgba" and
+        "bgra". None selects "gray", "rgb" or "rgba", whichever keeps all information. Only samples of more
+        than 8 bits are reduced to 8 bits.
+
+        Removed alpha is blended with ``background=``, and "gray" is the luminance of colors. The
+        keyword arguments are those of `Compression`; only background, orientation and limits apply.
+        You can pass the array to numpy.asarray and to `Image`. Releases the GIL while it runs.
         """
         if order is not None and order not in _ORDERS:
             raise ArgumentError(
@@ -146,7 +148,7 @@ class Image:
 
     @property
     def content(self) -> bytes:
-        """The encoded picture, of one that came as bytes or from `compress`; b"" of any other."""
+        """The encoded image, if it was created from bytes or by `compress`; otherwise b""."""
         count = Cell()
         found = lib.wherry_image_bytes(self._native.handle, count.address)
         return bytes_at(found, count.take()) if found else b""
@@ -161,7 +163,7 @@ class Image:
 
 
 class NativeImage:
-    """A picture as an object of the library, and the memory that is read meanwhile."""
+    """A native image object, and the Python memory that it reads."""
 
     __slots__ = ("handle", "told", "name", "_lent")
 
@@ -172,13 +174,13 @@ class NativeImage:
         self._lent = lent
 
     def name_for_uploads(self, name: Optional[str]) -> None:
-        """Sets the file name; None makes one of time and index."""
+        """Sets the file name. None derives a name from the time and the index."""
         label = None if name is None else file_name_text(name)
         check(lib.wherry_image_set_file_name(self.handle, label))
         self.name = name
 
     def add_to(self, request: int, label: bytes, name: Optional[str], settings: int) -> None:
-        """Adds it to a request, under a name of its own there if one is given."""
+        """Adds the image to a request. ``name`` overrides the file name for this request."""
         known = self.name
         if name is not None:
             self.name_for_uploads(name)
@@ -191,13 +193,13 @@ class NativeImage:
     def __del__(self) -> None:
         handle, self.handle = self.handle, 0
         if handle and lib is not None:
-            freed(lib.wherry_image_free(handle))  # Waits while its pixels are read.
+            freed(lib.wherry_image_free(handle))  # Waits until its pixels are no longer in use.
         if self._lent is not None:
             self._lent.release()
 
     @classmethod
     def of(cls, picture: Any) -> NativeImage:
-        """A picture of any kind."""
+        """Creates a native image from any supported object."""
         if isinstance(picture, Image):
             return picture._native
         if is_path(picture):
@@ -217,13 +219,16 @@ class NativeImage:
 
     @classmethod
     def encoded(cls, data: bytes) -> NativeImage:
-        """A file in memory."""
+        """Creates a native image from an encoded file in memory."""
         told = f"{len(data)} bytes"
         return cls(made(lib.wherry_image_new_bytes, data, len(data)), None, told)
 
     @classmethod
     def pixels(cls, view: memoryview) -> NativeImage:
-        """An array, read where it lies if its pixels lie side by side."""
+        """Creates a native image from an array.
+
+        The array is not copied if its pixels are contiguous in each row.
+        """
         shape = view.shape or ()
         channels = shape[2] if len(shape) == 3 else 1
         is_byte = view.format in ("B", "<B", "@B")
@@ -238,7 +243,7 @@ class NativeImage:
         inner = (channels, 1) if len(shape) == 3 else (1,)
         steps = view.strides or ()
         if view.suboffsets or steps[1:] != inner or steps[0] < row or 0 in shape:
-            view = memoryview(view.tobytes())  # Rows that run backwards, or hold other things too.
+            view = memoryview(view.tobytes())  # Copy arrays with reversed or interleaved rows.
             steps = (row,)
         return cls(
             made(
@@ -252,12 +257,12 @@ class NativeImage:
 
 
 def is_path(picture: Any) -> bool:
-    """Whether the picture is given by a path."""
+    """Whether an image is given as a path."""
     return isinstance(picture, (str, os.PathLike))
 
 
 def native_compression(settings: Compression) -> int:
-    """The settings as an object of the library."""
+    """Creates a native object with the settings."""
     handle = made(lib.wherry_compression_new, settings.quality)
     try:
         for option, value in settings.options:
@@ -271,18 +276,18 @@ def native_compression(settings: Compression) -> int:
 
 
 def _array(handle: int) -> memoryview:
-    """The raw pixels of a native picture, copied."""
+    """Returns a copy of the raw pixels of a native image."""
     info = ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, handle))
     stride = Cell()
     place = lib.wherry_image_pixels(handle, None, stride.address)
-    channels = stride.take() // info.width  # There is no padding in what the library decodes.
+    channels = stride.take() // info.width  # Decoded rows have no padding.
     data = memoryview(bytes_at(place, info.height * info.width * channels))
     shape = (info.height, info.width) if channels == 1 else (info.height, info.width, channels)
     return data.cast("B", shape)
 
 
 def _pillow(picture: Any) -> memoryview:
-    """The pixels of a Pillow image, as an array."""
+    """Returns the pixels of a Pillow image as an array."""
     if picture.mode not in _MODES:
         has_alpha = "A" in picture.mode or "transparency" in getattr(picture, "info", {})
         picture = picture.convert("RGBA" if has_alpha else "RGB")

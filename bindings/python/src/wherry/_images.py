@@ -1,6 +1,6 @@
-# Wherry: pictures of every kind as parts of an upload
+# Wherry: image uploads
 # SPDX-License-Identifier: Apache-2.0
-"""The request that carries them."""
+"""Creates the request of an image upload."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def prepare(
     client: Union[BaseClient[Any], BaseSession], url: str, pictures: Any, options: Mapping[str, Any]
 ) -> Draft:
-    """The request of an upload."""
+    """Creates the request of an upload."""
     rest = dict(options)
     name, quality = rest.pop("name", "image"), rest.pop("quality", 1.0)
     settings = rest.pop("compression", None)
@@ -67,7 +67,7 @@ def _add(
     fields: Optional[Mapping[str, Any]],
     part_headers: Any,
 ) -> None:
-    """Adds the pictures and the fields beside them to a request."""
+    """Adds the images and the form fields to a request."""
     items = several(pictures)
     if not items:
         raise ArgumentError("an upload needs at least one picture", "no_images")
@@ -80,14 +80,14 @@ def _add(
             image = NativeImage.of(picture)
             image.add_to(draft.handle, label, file_name, settings)
             draft.part_headers(part_headers)
-            # Pixels that are read where they lie stay as long as the transfer's draft.
+            # Pixels that are not copied must live as long as the draft of the transfer.
             draft.pictures.append(image)
     finally:
         lib.wherry_compression_free(settings)
 
 
 def _add_fields(draft: Draft, fields: Optional[Mapping[str, Any]]) -> None:
-    """Adds the fields of a form in their order: servers such as S3 ignore those that follow a file."""
+    """Adds form fields before the files: servers such as S3 ignore fields after a file."""
     plain: Dict[str, Any] = {}
     has_bytes = False
     for field, value in pairs(fields or {}, "fields"):
@@ -103,7 +103,7 @@ def _add_fields(draft: Draft, fields: Optional[Mapping[str, Any]]) -> None:
 
 
 def several(pictures: Any) -> List[Any]:
-    """One picture or many; a pair of a name and a picture is one."""
+    """Returns a list of images from one or several. A pair (name, image) counts as one image."""
     if isinstance(pictures, (list, set, frozenset)) or hasattr(pictures, "__next__"):
         return list(pictures)
     if isinstance(pictures, tuple):

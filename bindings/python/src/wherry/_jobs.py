@@ -1,6 +1,6 @@
 # Wherry: jobs of background sessions
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of a job, when it is listed and while it is followed."""
+"""`Job`: the state of a job of a background session."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     #: A job, or the id of one.
     Which = Union["Job", str]
 
-#: Events that are read at once.
+#: The maximum number of events per read.
 BATCH = 16
 
 
 class Job:
-    """A job of a background session, as it stood when it was listed or told of."""
+    """A snapshot of a job of a background session."""
 
     __slots__ = (
         "id", "kind", "state", "url", "path", "tag", "reason", "done_bytes", "total_bytes",
@@ -38,29 +38,29 @@ class Job:
             number, url, path, tag, reason, message, done, total, started, retry, kind, state,
             status, code,
         ) = row  # fmt: skip
-        #: 32 hexadecimal digits; the same download started twice is one job.
+        #: The job id: 32 hexadecimal digits. Starting the same download twice gives one job.
         self.id: str = text_at(number) or ""
         #: "download" or "upload".
         self.kind: str = codes.KINDS.get(kind, "")
-        #: queued, running, waiting, paused, interrupted (its process died), verifying, done, failed
-        #: or cancelled.
+        #: The state: queued, running, waiting, paused, interrupted (its process died), verifying,
+        #: done, failed or cancelled.
         self.state: str = codes.STATES.get(state, "none")
-        #: Of a query only "?..." is told.
+        #: The URL. Its query is replaced by "?...".
         self.url: str = text_at(url) or ""
-        #: Of a download: where its file will be, or is.
+        #: The target path of a download.
         self.path: Optional[str] = path_at(path)
         self.tag: Optional[str] = text_at(tag)
-        #: Why it failed, began again or waits: a word of docs/errors.md, or "".
+        #: Why the job failed, restarted or waits: a reason from docs/errors.md, or "".
         self.reason: str = text_at(reason) or ""
         self.done_bytes: int = done
         self.total_bytes: Optional[int] = None if total < 0 else total
-        #: In seconds since 1970.
+        #: The start time, in seconds since 1970.
         self.started_at: float = started / 1000
-        #: When it is tried again, in seconds since 1970; None unless it waits for that.
+        #: The time of the next retry, in seconds since 1970; None unless the job waits for a retry.
         self.retry_at: Optional[float] = None if retry < 0 else retry / 1000
-        #: Of the answer that ended it; 0 without one.
+        #: The status code of the final response; 0 without a response.
         self.status_code: int = code
-        #: Why it failed or was cancelled.
+        #: The error of a failed or cancelled job.
         self.error: Optional[WherryError] = None
         if status:
             kind_of_error = CLASSES.get(status, WherryError)
@@ -70,19 +70,21 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing follows but that somebody acknowledges it."""
+        """Whether the job is done, failed, or cancelled."""
         return self.state in ("done", "failed", "cancelled")
 
     @property
     def fraction(self) -> Optional[float]:
-        """0.0 to 1.0, None while the total is unknown."""
+        """The progress from 0.0 to 1.0; None while the total size is unknown."""
         if self.total_bytes is None:
             return None
         return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
 
     def describe(self, full: bool = True) -> str:
-        """Describes the job: on several lines without secrets, or in short:
-        "<Download job: 3f2a91c07d5e>"."""
+        """Describes the job on several lines, without secrets.
+
+        ``full=False`` gives a short form: "<Download job: 3f2a91c07d5e>".
+        """
         short = f"<{self.kind.capitalize()} job: {self.id[:12]}>"
         if not full:
             return short
@@ -99,7 +101,7 @@ class Job:
         return f"{{\n   {short}\n{''.join(lines)}}}"
 
     def _heard(self, record: Record) -> Job:
-        """A copy that knows what an event has told."""
+        """Returns a copy that is updated from an event."""
         job = Job.__new__(Job)
         for name in Job.__slots__:
             setattr(job, name, getattr(self, name))
@@ -130,17 +132,17 @@ class Job:
 
 
 def job_id(which: Which) -> bytes:
-    """The id of a job as the library takes it."""
+    """Returns the job id, encoded for the library."""
     return text(which.id if isinstance(which, Job) else which)
 
 
 class News:
-    """A queue that one reader follows jobs with."""
+    """A reader of job events with its own queue."""
 
     def __init__(self, session: BaseSession, which: Optional[Which]) -> None:
         self._known = {job.id: job for job in session._list()}
         self._session = session
-        #: That of the job that is followed; None for all of them.
+        #: The id of the followed job; None for all jobs.
         self.id = None if which is None else job_id(which).decode()
         self._records = Records(BATCH)
         self.queue = Queue()
@@ -156,7 +158,7 @@ class News:
         self.is_over = False
 
     def read(self, milliseconds: int) -> List[Job]:
-        """What has come; waits so long for the first of it."""
+        """Returns the updated jobs. Waits up to ``milliseconds`` for the first event."""
         records = self._records
         status = lib.wherry_queue_read(
             self.queue.handle, records.address, BATCH, milliseconds, records.count.address
@@ -174,7 +176,7 @@ class News:
     def _job(self, record: Record) -> Optional[Job]:
         number = (lib.wherry_event_job_id(record[1]) or b"").decode()
         if number not in self._known:
-            # It was started after this began to follow.
+            # The job was started after this reader was created.
             self._known.update((job.id, job) for job in self._session._list())
         known = self._known.get(number)
         if known is None:
@@ -187,12 +189,12 @@ class News:
         return job
 
     def close(self) -> None:
-        """Hears no more."""
+        """Closes the queue."""
         self.queue.close()
 
 
 def gone(which: Which) -> WherryError:
-    """What is told of a job that is nowhere any more."""
+    """Returns the error for a job that no longer exists."""
     kind: Type[WherryError] = CLASSES[codes.E_ARGUMENT]
     number = job_id(which).decode()
     return kind(f"the job {number} is over, and another program acknowledged it", "not_found")
