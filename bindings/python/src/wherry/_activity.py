@@ -1,6 +1,6 @@
 # Wherry: activity of a client
 # SPDX-License-Identifier: Apache-2.0
-"""`ActivityReader`: tells a program when to show and hide an activity indicator."""
+"""`ActivityReader`: events for showing and hiding an activity indicator."""
 
 from __future__ import annotations
 

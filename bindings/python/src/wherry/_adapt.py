@@ -121,8 +121,8 @@ class Request:
     def parameters(self) -> Mapping[str, Any]:
         """A copy of the parameters, including the client's default parameters.
 
-        They are part of `url` for GET, HEAD, and DELETE, and when the request has a body of its own.
-        Otherwise they are the body, or fields of the body.
+        They are part of `url` for GET, HEAD, and DELETE, and when you set a body explicitly. Otherwise they
+        are the body, or fields of the body.
         """
         import json
 
@@ -143,7 +143,7 @@ class Request:
     def content(self) -> Optional[bytes]:
         """The body, if it is in memory: bytes, text, JSON, or a form.
 
-        None if there is no body, and for files, iterators, and multipart bodies. Assigning bytes or str
+        None without a body, and for files, iterators, and multipart bodies. Assigning bytes or str
         replaces the body, unless the body is streamed while it is sent.
         """
         count = Cell()
@@ -205,7 +205,7 @@ def adapted(event: int, found: Any, request: Request) -> int:
 
 
 def redirected(event: int, found: Any, request: Request) -> int:
-    """Follows the redirect with the edited request, or returns the redirect response if ``found`` is False."""
+    """Follows the redirect with the edited request. False returns the redirect response instead."""
     if found is not None and found is not request and not isinstance(found, bool):
         kind = type(found).__name__
         raise TypeError(f"on_redirect= returns None, True, False or its request, not {kind}")

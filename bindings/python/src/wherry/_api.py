@@ -1,6 +1,9 @@
 # Wherry: module-level functions
 # SPDX-License-Identifier: Apache-2.0
-"""Module-level functions such as ``wherry.get(url)``. They share one client for the whole process."""
+"""Module-level functions such as ``wherry.get(url)``.
+
+They share one client for the whole process.
+"""
 
 from __future__ import annotations
 
@@ -96,5 +99,8 @@ def upload(url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Respons
 
 
 def download(url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
-    """Downloads a file and returns its path. See `Client.download` and help(wherry.DownloadOptions)."""
+    """Downloads a file and returns its path.
+
+    See `Client.download` and help(wherry.DownloadOptions).
+    """
     return client().download(url, path, **options)

@@ -30,8 +30,8 @@ class ASGITransport(AsyncBaseTransport):
     complete. Lifespan events are not sent, as in httpx.
 
     ``raise_app_exceptions=False`` turns an exception of the application into a 500 response.
-    ``root_path`` is the path where the application is mounted. ``client`` is the address and port of
-    the client that the application sees.
+    ``root_path`` is the mount path of the application. ``client`` is the client address and port that
+    the application sees.
     """
 
     def __init__(

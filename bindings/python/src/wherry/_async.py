@@ -1,6 +1,9 @@
 # Wherry: the asyncio client
 # SPDX-License-Identifier: Apache-2.0
-"""The asyncio client. Each event loop has one queue, watched by `add_reader`; threads only close clients."""
+"""The asyncio client.
+
+Each event loop has one queue, watched by `add_reader`; threads only close clients.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,14 @@ if TYPE_CHECKING:
     Self = TypeVar("Self", bound="AsyncClient")
     Answer = Coroutine[Any, Any, Response]
     #: The future of the response, the URL, the start time, whether the response URL equals that URL
-    #: if there is no redirect, and the draft, if any.
+    #: without a redirect, and the draft, if any.
     Waiting = Tuple["asyncio.Future[Response]", str, float, bool, Optional[Draft]]
     #: Handles an event. Returns True to keep the event.
     Sink = Callable[[Record], bool]
     Sinks = Dict[int, Tuple[Sink, Exchange]]
 
 BATCH = 256
-#: Stands in for the DONE event of a transfer whose queue was closed early.
+#: A substitute for the DONE event of a transfer whose queue was closed early.
 ENDED: Record = (0, 0, 0, 0, codes.EVENT_DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
@@ -280,7 +283,12 @@ class AsyncClient(BaseClient["Answer"]):
         return AsyncCache(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
-        """Streams a response: ``async with client.stream("GET", url) as r: async for piece in r.aiter_bytes()``."""
+        """Streams a response::
+
+            async with client.stream("GET", url) as r:
+                async for piece in r.aiter_bytes():
+                    ...
+        """
         from ._stream import AsyncStream
 
         return AsyncStream(self, method, url, options)

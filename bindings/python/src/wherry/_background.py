@@ -214,7 +214,7 @@ class BackgroundSession(BaseSession):
 
         The keyword arguments are those of `Client.download`. The job is on disk when this method
         returns, so it survives a crash of this program. A second call with the same URL and path
-        returns the same job. If that job is paused, interrupted, or finished, it starts again.
+        returns the same job. If that job is paused, interrupted, or finished, it restarts.
         """
         return self._download(url, path, options)
 
@@ -295,7 +295,7 @@ class BackgroundSession(BaseSession):
     def follow(
         self, which: Optional[Which] = None, timeout: Optional[float] = None
     ) -> Iterator[Job]:
-        """Iterates over the states of a job: the current state, and each change until the job finishes.
+        """Iterates over the current state of a job, and each change until the job finishes.
 
         With ``which=None`` it follows all jobs and never ends. A slow reader may miss intermediate
         progress, but never the end of a job. Raises TimeoutError ``timeout`` seconds after the start;

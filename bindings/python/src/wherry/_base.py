@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 else:
 
     class Generic:
-        """Replaces `typing.Generic`, because importing typing takes longer than importing this package."""
+        """Replaces `typing.Generic`: importing typing takes longer than importing this package."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
@@ -74,7 +74,10 @@ else:
 
 
 class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
-    """The connections, settings and running transfers of a client. See `Client` and `AsyncClient`."""
+    """The connections, settings and running transfers of a client.
+
+    See `Client` and `AsyncClient`.
+    """
 
     _is_async = False
     #: Whether an unclosed client causes a ResourceWarning.
@@ -123,7 +126,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         :param follow_redirects: Whether redirects are followed.
         :param transport: Handles requests in place of the network: a `MockTransport`, a
             `WSGITransport`, or another `BaseTransport`.
-        :param mounts: Transports by URL pattern. None stands for the network.
+        :param mounts: Transports by URL pattern. None means the network.
         :param event_hooks: Functions for "request" and "response", as in httpx.
         :param hooks: The same as ``event_hooks``, as in requests.
         :param trust_env: False ignores the proxy environment variables.
@@ -276,7 +279,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return error if self._handle else StateError("this client is closed", "closed")
 
     def _begin(self, function: Any, *arguments: Any) -> int:
-        """Starts a transfer and returns its handle. ``function`` takes the client as its first argument."""
+        """Starts a transfer and returns its handle.
+
+        ``function`` takes the client as its first argument.
+        """
         try:
             return made(function, self._handle, *arguments)
         except WherryError:
@@ -344,7 +350,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return self._request(request.method, request.url, sendable(self, request, options))
 
     def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
-        """Adds the program's cookies to the jar, for the host of a URL or of the request's base URLs."""
+        """Adds the program's cookies to the jar, for the hosts of the URL or its base URLs."""
         own = self._own_cookies
         if own is None or not own.values:
             return
@@ -401,7 +407,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         return draft
 
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
-        """Turns ``follow_redirects=`` into ``max_redirects=``. True keeps the limit, or sets the default if it is 0."""
+        """Turns ``follow_redirects=`` into ``max_redirects=``.
+
+        True keeps the limit, or sets the default if it is 0.
+        """
         rest = dict(options)
         follows = rest.pop("follow_redirects")
         if follows is None:

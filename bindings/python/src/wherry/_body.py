@@ -1,6 +1,9 @@
 # Wherry: streamed request bodies
 # SPDX-License-Identifier: Apache-2.0
-"""Files, iterators and generators as request bodies. The library requests data by WANT_BODY events."""
+"""Files, iterators and generators as request bodies.
+
+The library requests data by WANT_BODY events.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ if TYPE_CHECKING:
     Piece = Union[bytes, bytearray, memoryview, str]
 
 CHUNK = 256 * 1024
-#: File objects in ``files=`` up to this size are read into memory, so that they can be sent again.
+#: File objects in ``files=`` up to this size are read into memory, so that they can be resent.
 SMALL = 1 << 20
-#: The exceptions that `seek` and `tell` raise on files that do not support them.
+#: The exceptions of `seek` and `tell` on files that do not support them.
 UNMEASURED = (OSError, AttributeError, ValueError, TypeError, EOFError, NotImplementedError)
 #: States in which a transfer accepts no more bytes.
 ENDED = frozenset(("done", "failed", "cancelled"))
@@ -82,7 +85,10 @@ class Source:
             pass
 
     def _feed(self, transfer: int) -> Generator[None, Optional[Piece], None]:
-        """Writes until the transfer has no room. The caller sends each chunk in, and None at the end."""
+        """Writes until the transfer has no room.
+
+        The caller sends each chunk in, and None at the end.
+        """
         self._begins_again(transfer)
         while self._send(transfer):
             piece = yield
@@ -110,7 +116,7 @@ class Source:
             raise wrong_size(self.count, self._read)
 
     def _begins_again(self, transfer: int) -> bool:
-        """Restarts the iterator if the body must be sent again. Returns whether it did."""
+        """Restarts the iterator if the server needs the body again. Returns whether it did."""
         if self.restart is None or not lib.wherry_transfer_wants_rewind(transfer):
             return False
         self._pieces = self.restart()
@@ -118,7 +124,10 @@ class Source:
         return _goes_on(transfer, lib.wherry_transfer_rewind(transfer))
 
     def _send(self, transfer: int) -> bool:
-        """Sends the current chunk. Returns whether all of it was sent and there is room for more."""
+        """Sends the current chunk.
+
+        Returns whether all of it was sent and there is room for more.
+        """
         size = len(self._piece)
         base = address(self._piece)
         while self._at < size:
@@ -181,7 +190,7 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
 
 
 def of_file(file: Any) -> Union[str, Source]:
-    """Returns the path of a regular binary file at its start, or a source that reads the file in chunks."""
+    """Returns the path of a regular binary file at its start, or a source for other files."""
     path, start, size = plain(file)
     if path is not None and start == 0:
         return path
@@ -200,7 +209,7 @@ def of_file(file: Any) -> Union[str, Source]:
 
 
 def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
-    """Returns the path, position, and size of the regular file behind a file object, or None for each.
+    """Returns the path, position, and size of the file behind a file object. Each may be None.
 
     Only an exact `io.FileIO`, alone or in an exact `io.BufferedReader`, is known to read the bytes of
     the file. Other objects may decompress, decrypt, or count a file and still report its `fileno`,
@@ -230,7 +239,7 @@ def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
 
 
 def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
-    """Returns the position and size of a file object that has `seek` and `tell`, or None for each.
+    """Returns the position and size of a file object with `seek` and `tell`. Each may be None.
 
     A wrapper may take both from the file that it reads, as `tqdm.wrapattr` does. If the wrapper reads
     more or fewer bytes than the file has, sending the body fails with an error that names both counts.
@@ -266,7 +275,7 @@ class Sized:
     ``pieces`` is an iterable of bytes or a file; for `AsyncClient` also an asynchronous iterable. The
     chunks are read while they are sent, so the body is never in memory as a whole. ``size`` is sent as
     its length. If the total size differs, the request fails with ArgumentError. The body cannot be
-    sent again after a redirect.
+    resent after a redirect.
     """
 
     __slots__ = ("pieces", "size")
@@ -408,7 +417,7 @@ class Path(str):
 
 
 def part_content(content: Any) -> Union[bytes, Path, Source]:
-    """Converts the content of one part to bytes, the path of a regular file at its start, or a source.
+    """Converts the content of one part to bytes, the path of a regular file, or a source.
 
     The size of a part must be known before it is sent. A file object of unknown size is therefore read
     into memory.

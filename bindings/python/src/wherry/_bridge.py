@@ -231,7 +231,10 @@ def check(status: int) -> None:
 
 
 def freed(status: int) -> None:
-    """Like `check`, for functions that free something. Ignores E_FORKED: a child may drop its parent's objects."""
+    """Like `check`, for functions that free something.
+
+    Ignores E_FORKED: a child may drop its parent's objects.
+    """
     if status and status != codes.E_FORKED:
         raise last_error(status)
 
@@ -293,7 +296,10 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
 
 
 def rows(listing: int, getter: Any, layout: struct.Struct) -> Iterator[Tuple[Any, ...]]:
-    """Iterates over the rows of a native list, without their size field. Frees the list at the end."""
+    """Iterates over the rows of a native list, without their size field.
+
+    Frees the list at the end.
+    """
     row = ctypes.create_string_buffer(layout.size)
     try:
         for index in range(lib.wherry_list_count(listing)):
@@ -321,8 +327,9 @@ def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 
 def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
-    """Iterates over cache entries: id, identifier, method, url, stored at, fresh for, body size, code,
-    store.
+    """Iterates over cache entries.
+
+    Yields id, identifier, method, url, stored at, fresh for, body size, code, store.
     """
     for row in rows(listing, lib.wherry_list_entry, ENTRY_ROW):
         number, identifier, method, url, *numbers = row
@@ -338,7 +345,10 @@ def failed_images(handle: int) -> Tuple[ImageResult, ...]:
 def image_results(
     listing: int, answer: Optional[Callable[[int], Any]] = None
 ) -> Tuple[ImageResult, ...]:
-    """Reads a native list of images and frees it. ``answer`` converts a borrowed native response."""
+    """Reads a native list of images and frees it.
+
+    ``answer`` converts a borrowed native response.
+    """
     found: List[ImageResult] = []
     for row in rows(listing, lib.wherry_list_image, IMAGE_ROW):
         name, reason, message, original, encoded, index, status, width, height, quality = row[:10]

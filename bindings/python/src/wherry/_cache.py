@@ -168,7 +168,9 @@ class Cache(_Shelf):
     def read(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Response:
-        """Returns the cached response for a request. Raises CacheMissError, with a reason, if there is none.
+        """Returns the cached response for a request.
+
+        Raises CacheMissError, with a reason, if there is none.
 
         It is read from the timed cache, or from the HTTP cache with a ``cache_policy=`` of that cache.
         A client with ``cache=True`` also reads the HTTP cache if the timed cache has no entry.
@@ -195,7 +197,9 @@ class Cache(_Shelf):
     def remove(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> bool:
-        """Deletes the cache entry for a request, and HTTP cache entries for its URL with the same query.
+        """Deletes the cache entry for a request.
+
+        Also deletes the entries of the HTTP cache for its URL with the same query.
 
         Returns whether there was an entry.
         """
@@ -220,7 +224,10 @@ class Cache(_Shelf):
         return self._entries(url, method, base, stores)
 
     def open(self, entry: CacheEntry) -> Response:
-        """Returns the response of a listed entry. Raises CacheMissError if the entry no longer exists."""
+        """Returns the response of a listed entry.
+
+        Raises CacheMissError if the entry no longer exists.
+        """
         return self._open(entry)
 
     def delete(self, entry: CacheEntry) -> bool:

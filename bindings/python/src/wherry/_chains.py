@@ -1,6 +1,6 @@
 # Wherry: chains of requests
 # SPDX-License-Identifier: Apache-2.0
-"""`Chain` and `AsyncChain`: sequential requests, where a function adds the next step."""
+"""`Chain` and `AsyncChain`: sequential requests. A function adds the next step."""
 
 from __future__ import annotations
 

@@ -95,7 +95,12 @@ class Client(BaseClient["Response"]):
         return Cache(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
-        """Streams a response: ``with client.stream("GET", url) as r: for piece in r.iter_bytes()``."""
+        """Streams a response::
+
+            with client.stream("GET", url) as r:
+                for piece in r.iter_bytes():
+                    ...
+        """
         from ._stream import Stream
 
         return Stream(self, method, url, options)
@@ -160,7 +165,7 @@ class Client(BaseClient["Response"]):
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> Download:
-        """Starts a download to ``path``, or to ``directory`` under the name that the server suggests.
+        """Starts a download to ``path``, or to ``directory`` with the name that the server suggests.
 
         The file appears under its final name only when it is complete and its digest, if given,
         matches. ``resume`` continues a partial file of an earlier run (default: True). If the target
@@ -186,7 +191,9 @@ class Client(BaseClient["Response"]):
             return handle.wait()
 
     def wait(self, *, timeout: Optional[float] = None, **which: Which) -> None:
-        """Waits until all transfers have ended, or those that match url=, tag=, identifier= or path=.
+        """Waits until all transfers, or the selected ones, have ended.
+
+        Select transfers with one of url=, tag=, identifier= or path=.
 
         Raises TimeoutError after ``timeout`` seconds (default: no timeout).
         """

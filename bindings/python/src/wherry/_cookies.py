@@ -46,7 +46,9 @@ ROW = struct.Struct("=Q4Qq3i4x")
 
 
 class Cookies:
-    """The cookie jar of a client (RFC 6265). It stores cookies from responses and sends them with requests.
+    """The cookie jar of a client (RFC 6265).
+
+    It stores cookies from responses and sends them with requests.
 
     Iterating yields `Cookie` objects. Names are the keys: ``client.cookies["session"] = "..."``. A
     cookie that is set by name only is sent to the host of every request URL, but not to another host
@@ -93,7 +95,10 @@ class Cookies:
         return any(cookie.name == name for cookie in self)
 
     def __getitem__(self, name: str) -> str:
-        """Returns the value of the first cookie with that name. Raises KeyError if there is none."""
+        """Returns the value of the first cookie with that name.
+
+        Raises KeyError if there is none.
+        """
         for cookie in self:
             if cookie.name == name:
                 return cookie.value
@@ -117,14 +122,17 @@ class Cookies:
         self, name: str, default: Optional[str] = None, domain: Optional[str] = None,
         path: Optional[str] = None,
     ) -> Optional[str]:  # fmt: skip
-        """Returns the value of the first cookie with that name, domain, and path, or ``default``."""
+        """Returns the value of the first matching cookie, or ``default`` if there is none."""
         for cookie in self:
             if cookie.name == name and _is_of(cookie, domain, path):
                 return cookie.value
         return default
 
     def delete(self, name: str, domain: Optional[str] = None, path: Optional[str] = None) -> None:
-        """Removes the cookies with that name, domain, and path. Raises KeyError if there is none."""
+        """Removes the cookies with that name, domain, and path.
+
+        Raises KeyError if there is none.
+        """
         found = [cookie for cookie in self if cookie.name == name and _is_of(cookie, domain, path)]
         if not found:
             raise KeyError(name)
@@ -216,7 +224,11 @@ class Cookies:
     def clear(
         self, url: Optional[str] = None, *, domain: Optional[str] = None, path: Optional[str] = None
     ) -> None:
-        """Removes all cookies, those that would be sent to a URL, or those with a domain and path."""
+        """Removes all cookies, or selected ones.
+
+        With ``url``, removes the cookies that would be sent to the URL. With ``domain`` or ``path``,
+        removes the cookies with that domain and path.
+        """
         if domain is not None or path is not None:
             self._remove([cookie for cookie in self if _is_of(cookie, domain, path)])
             return
