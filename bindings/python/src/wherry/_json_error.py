@@ -1,6 +1,9 @@
-# Wherry: the error of a body that is not JSON
+# Wherry: the error for a body that is not JSON
 # SPDX-License-Identifier: Apache-2.0
-"""`Response.json` raises this class. A module of its own, so that only such an error imports json."""
+"""`JSONDecodeError`, raised by `Response.json`.
+
+A separate module, so that json is imported only when the error occurs.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class JSONDecodeError(DecodeError, json.JSONDecodeError):
-    """A `DecodeError` that is a `json.JSONDecodeError` too, as in requests and httpx.
+    """A `DecodeError` that is also a `json.JSONDecodeError`, as in requests and httpx.
 
-    ``doc`` is the text, and ``pos``, ``lineno``, and ``colno`` are the place of the mistake.
+    ``doc`` is the body text; ``pos``, ``lineno``, and ``colno`` locate the syntax error.
     """
 
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
@@ -26,7 +29,7 @@ class JSONDecodeError(DecodeError, json.JSONDecodeError):
         self.pos, self.lineno, self.colno = 0, 1, 1
 
     def locate(self, cause: BaseException, text: str) -> JSONDecodeError:
-        """Takes the place of a mistake from the parser's error."""
+        """Copies the position of the syntax error from the parser's error."""
         if isinstance(cause, json.JSONDecodeError):
             self.msg, self.doc, self.pos = cause.msg, cause.doc, cause.pos
             self.lineno, self.colno = cause.lineno, cause.colno

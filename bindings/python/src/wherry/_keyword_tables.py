@@ -1,12 +1,12 @@
-# Wherry: what help says of keywords
+# Wherry: the keyword descriptions for `help`
 # SPDX-License-Identifier: Apache-2.0
-"""A line for every keyword: what it is where nobody says, and what it means."""
+"""One line for every keyword: its name, its default, and its description."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Each line: the keyword | what it is where nobody says | what it means.
+# Each line: keyword | default | description
 
 COMMON = """\
 params | none | pairs, or a text that is sent as written, for the query; a list repeats its name, None is empty
@@ -240,7 +240,7 @@ on_event | none | called with a word, a page and an error or None, as in docs/pa
 
 
 def tell(kind: Any, *tables: str) -> None:
-    """Puts the keywords into what `help` shows."""
+    """Appends the keywords to the docstring of a class, for `help`."""
     rows = [row.split(" | ") for table in tables for row in table.splitlines()]
     told = [f"``{name}`` (default {default}): {meaning}" for name, default, meaning in rows]
     kind.__doc__ = "\n\n".join((kind.__doc__ or "", *told))

@@ -1,6 +1,9 @@
 # Wherry: the keywords of requests and clients
 # SPDX-License-Identifier: Apache-2.0
-"""What every keyword is, means and is by default; type checkers and `help` read it, calls do not."""
+"""The keywords of requests and clients, with types and descriptions.
+
+Type checkers and `help` read these classes; calls do not use them.
+"""
 
 from __future__ import annotations
 
@@ -26,309 +29,325 @@ if TYPE_CHECKING:
 Pairs = Union[Mapping[str, Any], Sequence[Tuple[str, Any]]]
 Target = Union[str, "os.PathLike[str]", None]
 
-#: What ``verify=`` takes: whether to check, a CA file or folder, or PEM.
+#: The type of ``verify=``: True or False, the path of a CA file or folder, or PEM bytes.
 Verify = Union[bool, str, "os.PathLike[str]", bytes]
 _Certificate = Union[str, "os.PathLike[str]", Tuple[Any, ...]]
-#: What ``cert=`` takes: a certificate for the base URL's origin, or some by origin.
+#: The type of ``cert=``: a certificate for the origin of the base URL, or certificates by origin.
 Cert = Union[_Certificate, Mapping[str, _Certificate], None]
 _Pin = Union[str, bytes, "os.PathLike[str]"]
-#: What ``pins=`` takes: by host, one or several.
+#: The type of ``pins=``: one or more pins for each host.
 Pins = Mapping[str, Union[_Pin, Sequence[_Pin]]]
 
-#: What ``url=``, ``tag=``, ``identifier=`` and ``path=`` of `Client.cancel` and its kind take: the
-#: name of transfers; ``url=`` takes several.
+#: The type of ``url=``, ``tag=``, ``identifier=``, and ``path=`` in `Client.cancel` and similar
+#: methods: the value that selects transfers. ``url=`` accepts several values.
 Which = Union[str, Collection[str]]
 
 
 class CommonOptions(TypedDict, total=False):
-    """The keywords of every request, download and upload."""
+    """The keywords of every request, download, and upload."""
 
-    #: Always into the query; lists repeat the name.
+    #: Query parameters, whatever the method. A list repeats its name.
     params: Union[Pairs, str, None]
-    #: None as a value leaves the client's field out.
+    #: Headers. A value of None removes the client's header.
     headers: Union[Mapping[str, Optional[str]], Sequence[Tuple[str, Optional[str]]], None]
-    #: (user, password) and Basic are sent unasked, DigestAuth answers a challenge. All stay with the
-    #: origin of the URL.
+    #: Credentials, sent only to the origin of the URL. (user, password) and Basic are sent with the
+    #: first request; DigestAuth waits for a challenge.
     auth: AuthLike
-    #: A mapping, or the cookies of a jar that belong to the URL, are sent in place of the client's cookies,
-    #: to the origin of the URL only. False sends and keeps none.
+    #: Cookies that replace the client's, sent only to the origin of the URL: a mapping, or the
+    #: cookies of a jar that match the URL. False neither sends nor stores cookies.
     cookies: Union[Mapping[str, str], CookieJar, Cookies, bool, None]
     timeout: TimeoutLike
-    #: True keeps the limit of the client, unless that is 0.
+    #: True uses the client's ``max_redirects``, or the default limit if the client's limit is 0.
     follow_redirects: bool
     max_redirects: int
-    #: Your name for a group of transfers.
+    #: A name of your choice for a group of transfers.
     tag: Optional[str]
-    #: Anything of yours. It comes back with the answer, the download, or the error.
+    #: Any object. The response, the download, or the error returns it as ``context``.
     context: Any
-    #: True: the answer has `Response.metrics`.
+    #: True: collect `Response.metrics`.
     metrics: bool
-    #: False leaves the client's default parameters out.
+    #: False omits the client's default parameters.
     default_parameters: bool
-    #: A base URL of the client by its name; of several, the next one is tried when no
-    #: connection can be made to the one before. A download keeps to the first.
+    #: The name of a base URL of the client, or several names. If no connection can be made to one
+    #: base URL, a request tries the next. A download uses only the first.
     base: Union[str, Sequence[str], None]
-    #: True takes the URL as it is, whatever the client's base.
+    #: True uses the URL as given, without the client's base URL.
     ignore_base: bool
     array_style: str
     member_style: str
     bool_style: str
     http_version: Union[str, int, None]
-    #: -100 to 100: of what waits, requests for a connection and downloads for their turn, the highest
-    #: goes first, and equals as they come. Over HTTP/2 it is the stream's weight too.
+    #: -100 to 100. Among waiting requests and downloads, the highest priority starts first, and
+    #: equal priorities start in order of arrival. Over HTTP/2, also the weight of the stream.
     priority: int
     max_body_bytes: int
     max_send_bytes_per_second: int
     max_receive_bytes_per_second: int
     keep_auth_across_hosts: bool
-    #: True: an answer that is no JSON, or does not say that it is, is an HTTPStatusError.
+    #: True: a response that is not JSON, or is not declared as JSON, raises HTTPStatusError.
     json_only: bool
-    #: Statuses that are no refusals to `Response.raise_for_status`, such as (404, 410).
+    #: Additional statuses that `Response.raise_for_status` accepts, such as (404, 410).
     accept_status: Iterable[int]
-    #: Seconds to wait where there is no way to the host: a request before it is sent, a download after
-    #: each broken connection.
+    #: Seconds to wait for a route to the host: a request before it is sent, a download after each
+    #: dropped connection.
     wait_for_network: float
-    #: True: no connection over a mobile network; such a request is a NetworkError `metered`.
+    #: True: never use a mobile network. A request without another route raises NetworkError
+    #: `metered`.
     deny_metered: bool
-    #: True: a TLS body without a length whose connection ended without close_notify is an error.
+    #: True: a TLS body that has no length and ends without close_notify is an error.
     require_verified_length: bool
-    #: False: a separate connection for each request, with ``Connection: close``, closed afterwards.
+    #: False: use a separate connection for each request, with ``Connection: close``.
     keep_alive: bool
-    #: How often what failed goes again by itself after a broken connection, a time limit, or 408,
-    #: 429, 500, 502, 503, 504. Requests wait up to 0.5, 1, 2... 30 s before, or what Retry-After says.
+    #: Maximum number of automatic retries after a dropped connection, a timeout, or a status 408,
+    #: 429, 500, 502, 503, or 504. Before a retry, requests wait up to 0.5, 1, 2, ... 30 s, or as
+    #: long as Retry-After requires.
     max_retries: int
-    #: True: also a POST or PATCH goes again, so that the server may do it twice.
+    #: True: also retry POST and PATCH. The server may then process the request twice.
     retry_unsafe_methods: bool
-    #: Seconds that a server may ask for before an attempt again.
+    #: Longest wait, in seconds, that a server may request before a retry.
     max_retry_after: float
 
 class CacheKey(TypedDict, total=False):
-    """The keywords that say which stored answer is meant."""
+    """The keywords that select a cache entry."""
 
-    #: Parameters, and pairs of query and form, that do not count: a time, a signature.
+    #: Names of parameters, in the query or a form, that are not part of the cache key, such as a
+    #: timestamp or a signature.
     cache_ignore: Iterable[str]
-    #: Header fields that count, with all values they are sent with. Authorization and Cookie
-    #: always do; no other field, default parameter, CA file or proxy of the client does.
+    #: Names of headers whose values are part of the cache key. Authorization and Cookie always are.
+    #: No other header, default parameter, CA file, or proxy of the client is.
     cache_headers: Iterable[str]
-    #: Keeps answers apart: a user's name, say.
+    #: A text that keeps cache entries separate, such as a user name.
     cache_partition: Optional[str]
-    #: What was stored under another number is deleted and misses.
+    #: The version of cache entries. An entry of another version is deleted and counts as a miss.
     cache_version: int
 
 class QuestionOptions(CommonOptions, total=False):
-    """The keywords of requests and uploads for what they ask while they run.
+    """The callbacks of requests and uploads, and related keywords.
 
-    With an AsyncClient each function may be a coroutine function. What it raises ends the request.
+    With an AsyncClient, each callback may be a coroutine function. An exception raised by a
+    callback ends the request.
     """
 
-    #: Called with a `Request` before every attempt and after every redirect: edits its URL, params,
-    #: headers and body in place, to sign it, say. Nothing is sent where it raises. None in place of a
-    #: function: the client's is not called.
+    #: Called with a `Request` before every attempt and after every redirect. The callback edits the
+    #: URL, params, headers, and body in place, for example to sign the request. If it raises an
+    #: exception, nothing is sent. None disables the client's callback.
     adapt: Optional[Callable[[Request], Any]]
-    #: Called with a 401 and its realm where no credentials are known, or they were refused: gives
-    #: (user, password), or None, and the 401 is the answer.
+    #: Called with a 401 response and its realm if no credentials are known or they were rejected.
+    #: Return (user, password), or None to receive the 401 response.
     on_credentials: Optional[Callable[[Response, str], Any]]
-    #: Called with every failure that another attempt could follow, and how many attempts failed
-    #: before: None leaves it to ``max_retries=`` and its rules, False gives up, True goes again
-    #: after the usual wait, a number after so many seconds, whatever the method. The answer, where
-    #: one came, is `WherryError.response`. Not called where the body cannot be sent again, or a
-    #: stream has begun. None in place of a function: the client's is not called.
+    #: Called with each failure that could be retried, and the number of earlier failed attempts.
+    #: Return None to follow ``max_retries=``, False to give up, True to retry after the usual
+    #: delay, or the delay in seconds; the last two apply to every method. `WherryError.response` is
+    #: the response, if one was received. Not called if the body cannot be sent again or a stream
+    #: has begun. None disables the client's callback.
     on_retry: Optional[Callable[[WherryError, int], Any]]
-    #: Called with the 401 to the client's ``auth=Bearer(...)``, or to none: gives the token that
-    #: the client has from now on, or None, and the 401 stands. It is called once for all requests
-    #: that met it, which wait and go again; at most two tokens for one request, and five calls in
-    #: half a minute. Not called for requests with an Authorization of their own, nor for what it
-    #: sends itself.
+    #: Called with the 401 response to the client's ``auth=Bearer(...)``, or to a request without
+    #: credentials. Return the token that the client uses from now on, or None to receive the 401
+    #: response. All requests that received a 401 wait for one call and are then sent again. At most
+    #: two tokens are used for one request, and five calls are made in 30 seconds. Not called for
+    #: requests with their own Authorization header, nor for requests that the callback sends.
     refresh_token: Optional[Callable[[Response], Any]]
-    #: Called once when the head of the answer has come, with a response that has no body: None or True
-    #: goes on, False ends the request with CancelledError `refused`, and a path has the body saved
-    #: there, its content coding undone: `Response.saved_path`. The file appears when it is whole; one
-    #: that exists is FileError `exists`, unless ``overwrite=`` or ``rename=`` says otherwise. Not called
-    #: for redirects that are followed, nor for answers after which it goes again; of one that could be
-    #: such, or is out of a cache, at its end. It does not go again after the call. An answer whose
-    #: status is a refusal by ``accept_status_range=`` goes on, and makes no file.
+    #: Called once when the response headers arrive, with a response that has no body. Return None
+    #: or True to continue, False to end the request with CancelledError `refused`, or a path. A
+    #: path saves the decoded body to that file: `Response.saved_path`. The file appears when it is
+    #: complete. An existing file raises FileError `exists`, unless ``overwrite=`` or ``rename=`` is
+    #: True. Not called for followed redirects, nor for responses that cause a retry. If a response
+    #: could cause either, or comes from a cache, the call is made at its end. The request is not
+    #: retried after the call. A response whose status ``accept_status_range=`` rejects is not saved
+    #: to a file.
     on_head: Optional[Callable[[Response], Any]]
-    #: Called before a redirect is followed, with it and the `Request` that would be sent, its URL the
-    #: absolute target, to be edited in place: None or True sends it, False makes the redirect the
-    #: answer. It is held to the rules of every redirect: it counts, credentials stay with their origin,
-    #: and none leads from https to http. What is set here is sent to this target, wherever it is.
+    #: Called before a redirect is followed, with the redirect response and the `Request` that would
+    #: be sent. The URL of the request is the absolute target; edit the request in place. Return
+    #: None or True to follow the redirect, or False to receive the redirect response itself. The
+    #: usual rules apply: the redirect counts, credentials stay with their origin, and https never
+    #: leads to http. Values that the callback sets are sent to this target, whatever its origin.
     on_redirect: Optional[Callable[[Response, Request], Any]]
-    #: Functions by "response", as in requests: each is called with the response, may raise, and may
-    #: return another response. They replace those of the client. False calls no hook at all.
+    #: Callbacks under the name "response", as in requests. Each is called with the response, may
+    #: raise an exception, and may return another response. They replace the client's hooks. False
+    #: disables all hooks.
     hooks: Union[Mapping[str, Any], bool, None]
-    #: Of the file that ``on_head=`` names: replaces what has the name, takes a name with a number, makes
-    #: its folders. False by default; of the first two only one can be True.
+    #: For the file that ``on_head=`` names: replace an existing file, choose a numbered name, or
+    #: create the folders. Default: False. ``overwrite`` and ``rename`` exclude each other.
     overwrite: bool
     rename: bool
     make_directories: bool
-    #: Seconds that these functions have to answer: 30 by default. Then the request goes on as if
-    #: there were none, and what they answer counts no more.
+    #: Seconds that each callback may take (default: 30). The request then continues as if there
+    #: were no callback, and a later result is ignored.
     decision_timeout: float
-    #: The least and the greatest status that are no refusals, or a `range`; without one, all below
-    #: 400 are none.
+    #: The lowest and the highest status that `raise_for_status` accepts, or a `range` (default: all
+    #: statuses below 400).
     accept_status_range: Union[range, Tuple[int, int], None]
 
 class StreamOptions(QuestionOptions, total=False):
     """The keywords of requests with a body."""
 
-    #: Where the method wants them: query for GET, HEAD and DELETE, else a JSON body.
+    #: Parameters in the usual place for the method: the query for GET, HEAD, and DELETE, otherwise
+    #: a JSON body.
     parameters: Optional[Mapping[str, Any]]
     json: Any
-    #: bytes, str, a dictionary (form), a file, a path, an iterator, or a `Sized` one.
+    #: bytes, str, a dictionary (form), a file, a path, an iterator, or `Sized` pieces.
     data: Any
-    #: The same without the dictionary, as httpx has it.
+    #: Like ``data=`` without the dictionary, as in httpx.
     content: Any
-    #: name -> file, bytes, path, `Sized` pieces, or (file name, content, content type, header fields
-    #: of the part), as requests has it.
+    #: Files by name: a file, bytes, a path, `Sized` pieces, or (file name, content, content type,
+    #: part headers), as in requests.
     files: Union[Pairs, None]
-    #: True sends names of files that are not ASCII as ``filename*`` too.
+    #: True: also send non-ASCII file names as ``filename*``.
     extended_names: bool
-    #: The digest of the whole body that goes before it: "md5" as Content-MD5, "sha256" and "sha512"
-    #: as Content-Digest; "none" where the client has one.
+    #: A digest of the body, sent in the headers: "md5" as Content-MD5, "sha256" and "sha512" as
+    #: Content-Digest. "none" overrides the client's setting.
     body_digest: str
-    #: The same for each file, in the head of its part.
+    #: A digest of each file, sent in the headers of its part.
     part_digests: str
-    #: The content coding that the body gets: "gzip" or "deflate"; "identity" where the client has one.
-    #: Not of forms with files. The server must know it.
+    #: The content coding of the body: "gzip" or "deflate". "identity" overrides the client's
+    #: setting. Not for forms with files. The server must support the coding.
     body_coding: str
-    #: Bodies that are known to be shorter are not coded: 1024 bytes by default.
+    #: Bodies known to be shorter than this are not coded (default: 1024 bytes).
     body_coding_min_bytes: int
-    #: What becomes of that where there is a Content-Encoding already: "skip", "replace" or "error".
+    #: What to do if the request already has a Content-Encoding: "skip" the coding, "replace", or
+    #: "error".
     coded_body: str
-    #: True: the caches serve and store the response of `Client.stream` too. A body of more than an
-    #: eighth of ``cache_max_bytes`` is only streamed.
+    #: True: the caches also serve and store the response of `Client.stream`. A body larger than one
+    #: eighth of ``cache_max_bytes`` is streamed but not stored.
     cache_stream: bool
 
 class RequestOptions(StreamOptions, CacheKey, total=False):
-    """The keywords of a request whose answer is collected."""
+    """The keywords of a request whose body is collected in memory."""
 
-    #: True: an equal request of this client that is on its way, with True too, is waited for and not
-    #: sent again; its answer is this one's. Each is cancelled by itself. With functions that decide,
-    #: ``on_cached``, files or a written body it goes alone.
+    #: True: if this client already runs an equal request with ``coalesce=True``, wait for its
+    #: response instead of sending another request. Each call can be cancelled separately. Requests
+    #: with callbacks that decide, ``on_cached``, files, or a streamed body are always sent
+    #: separately.
     coalesce: bool
 
-    #: The shape that the JSON of a success has to have: types, a list with the shape of its elements,
-    #: dictionaries with those of their members, as ``{"name": str, "friends": [{"id": int}]}``. Members
-    #: that are named must be there, and may be None; numbers are int or float, whatever is object.
-    #: Another shape, or no JSON, is an HTTPStatusError `bad_json_body` that names the place.
+    #: The required shape of the JSON of a successful response: a type, a list with the shape of its
+    #: elements, or a dictionary with the shapes of its members, such as ``{"name": str, "friends":
+    #: [{"id": int}]}``. Named members must be present, and may be null. Use int or float for
+    #: numbers and object for any value. Another shape, or a body that is not JSON, raises
+    #: HTTPStatusError `bad_json_body`, which names the place.
     json_shape: Any
 
-    #: Seconds for which the answer serves later requests; a stored one that is still good is
-    #: the answer to this one. 0 stores nothing.
+    #: Seconds for which the response serves later requests. A stored response that is still fresh
+    #: is returned instead of sending this request. 0 stores nothing.
     cache: Optional[float]
-    #: "use" (the default with ``cache=``), "only" (CacheMissError rather than the network),
-    #: "refresh" (the network, and store if ``cache=`` is more than 0), "then_network" or "off". Of
-    #: the HTTP cache: "protocol" (as RFC 9111 says; the default with the client's ``cache=True``),
-    #: "reload" (read nothing, store), "any_age" (what is stored, however old, else the network),
-    #: "any_age_only" (the same, else CacheMissError).
+    #: How to use the caches. Timed cache: "use" (the default with ``cache=``), "only"
+    #: (CacheMissError instead of a request), "refresh" (send the request, and store the response if
+    #: ``cache=`` is above 0), "then_network", or "off". HTTP cache: "protocol" (RFC 9111; the
+    #: default with the client's ``cache=True``), "reload" (read nothing, store), "any_age" (a
+    #: stored response of any age, otherwise a request), or "any_age_only" (the same, but
+    #: CacheMissError instead of a request).
     cache_policy: Optional[str]
-    #: How many seconds past its end a stored answer of the HTTP cache may serve where the server
-    #: cannot be reached or answers 500, 502, 503 or 504; 0 leaves it to what the answer said.
+    #: Seconds after expiry for which the HTTP cache may serve a stored response if the server
+    #: cannot be reached or returns 500, 502, 503, or 504. 0 follows the headers of the stored
+    #: response.
     stale_if_error: Optional[float]
-    #: Called with the stored answer, if there is one, before the network is asked; the call
-    #: returns the fresh one. Means "then_network"; with another policy it is refused.
+    #: Called with the cached response, if any, before the request is sent; the call then returns
+    #: the fresh response. Implies "then_network"; any other policy is an error.
     on_cached: Optional[Callable[[Response], object]]
-    #: Called with an answer of the network that could be stored: True stores it, False does not, a
-    #: list of header names stores it without these fields. What it raises ends the request. With an
-    #: AsyncClient it may be a coroutine function.
+    #: Called with a network response that could be stored. Return True to store it, False to skip
+    #: it, or a list of header names to store it without these headers. An exception ends the
+    #: request. With an AsyncClient, the callback may be a coroutine function.
     store: Optional[Callable[[Response], Any]]
-    #: Called with a Progress while bytes move.
+    #: Called with a `Progress` during the transfer.
     progress: Optional[Callable[[Progress], object]]
 
 class PageOptions(RequestOptions, total=False):
-    """The keywords of a list in pages; docs/paging.md tells more."""
+    """The keywords of a paged list; see docs/paging.md."""
 
-    #: Where the array of items stands in an answer, as "data/list"; "" is the answer itself.
+    #: Path of the items array in a response, such as "data/list"; "" is the whole response.
     items: str
-    #: The parameter that says which page is wanted: "nextPage" by default.
+    #: Parameter for the page number (default: "nextPage").
     parameter: str
-    #: The number of the first page: 0 by default.
+    #: Number of the first page (default: 0).
     first_page: int
-    #: How many items a page has, and the parameter that it is sent as; None sends none.
+    #: Number of items on a page, and the parameter that sends it; None does not send it.
     size: Optional[int]
     size_parameter: Optional[str]
-    #: True: the page's parameter is how many items come before it, by ``size=``.
+    #: True: the page parameter is the number of items before the page, computed from ``size=``.
     by_items: bool
-    #: How the last page is known: "short_page", "last_page", "has_next", "total", "cursor", "link".
+    #: How to detect the last page: "short_page", "last_page", "has_next", "total", "cursor",
+    #: "link".
     end: str
-    #: Where what ``end=`` looks at stands.
+    #: Path of the value that ``end=`` checks.
     end_path: Optional[str]
-    #: Where an item has what it is known by; of equal ones one is kept. "" is the item itself.
+    #: Path of the key of an item. Of items with equal keys, one is kept. "" is the whole item.
     key: Optional[str]
-    #: True keeps the last of equal items, at the place of the first.
+    #: True: keep the last of the items with equal keys, at the position of the first.
     newest_wins: bool
-    #: How many pages are kept to be shown again without a request; 0 by default.
+    #: Number of pages that are kept and can be shown again without a request (default: 0).
     kept_pages: int
-    #: How many pages an iteration loads before they are asked for; 1 by default.
+    #: Number of pages that an iteration loads ahead (default: 1).
     prefetch: int
-    #: A dataclass that the items are read as; None leaves them as JSON has them.
+    #: A dataclass for the items; None returns them as decoded JSON.
     type: Any
-    #: Called with a word, a page and an error or None: "will_load", "refreshed", "loaded", "failed",
-    #: "finished", "first_page", "last_page".
+    #: Called with an event name, a page number, and an error or None. The events are "will_load",
+    #: "refreshed", "loaded", "failed", "finished", "first_page", and "last_page".
     on_event: Optional[Callable[[str, Optional[int], Any], object]]
 
 
 class UploadOptions(QuestionOptions, total=False):
-    """The keywords of an upload of pictures."""
+    """The keywords of an image upload."""
 
-    #: The parts are called name0, name1, ...; "image" by default.
+    #: Prefix of the part names name0, name1, ... (default: "image").
     name: str
-    #: 1.0, the default, sends the original where it fits.
+    #: JPEG quality, 0 to 1 (default: 1.0, which sends the original file if it fits the limits).
     quality: float
-    #: More than the quality.
+    #: Compression settings beyond ``quality=``.
     compression: Optional[Compression]
-    #: Fields beside the pictures.
+    #: Form fields sent with the images.
     fields: Optional[Mapping[str, Any]]
-    #: So many pictures are sent at once, each in a request of its own with all fields; 0, the
-    #: default, sends one form. What fails keeps no other back; `Response.images` has each answer.
+    #: Number of images sent at once, each in its own request with all fields. 0, the default, sends
+    #: one form. A failed image does not stop the others; `Response.images` has each response.
     separate: int
-    #: With ``separate=``, how often a picture is sent again whose failure may pass; 0 by default.
+    #: With ``separate=``: maximum number of retries of an image after a transient failure (default:
+    #: 0).
     image_retries: int
-    #: What to do with a picture that is damaged, unsupported (GIF, WebP, HEIC), or above a limit.
-    #: "fail", the default, raises before a byte is sent, and the error names every such picture. "skip"
-    #: leaves it out. "send" sends the bytes as they are, with all metadata.
+    #: What to do with an image that is damaged, unsupported (GIF, WebP, HEIC), or above a limit.
+    #: "fail", the default, raises an error before a byte is sent; the error names every such image.
+    #: "skip" omits the image. "send" sends the file unchanged, with all metadata.
     unreadable: str
-    #: Further fields in the head of each picture's part.
+    #: Additional headers for the part of each image.
     part_headers: Optional[Pairs]
-    #: True sends names of files that are not ASCII as ``filename*`` too.
+    #: True: also send non-ASCII file names as ``filename*``.
     extended_names: bool
-    #: The digest of the whole body that goes before it: "md5" as Content-MD5, "sha256" and "sha512"
-    #: as Content-Digest; "none" where the client has one.
+    #: A digest of the body, sent in the headers: "md5" as Content-MD5, "sha256" and "sha512" as
+    #: Content-Digest. "none" overrides the client's setting.
     body_digest: str
-    #: The same for each picture, in the head of its part.
+    #: A digest of each image, sent in the headers of its part.
     part_digests: str
     progress: Optional[Callable[[Progress], object]]
-    #: "POST" by default.
+    #: The HTTP method (default: "POST").
     method: str
 
 class DownloadOptions(CommonOptions, total=False):
     """The keywords of a download."""
 
-    #: A folder instead of a path: the file gets the server's name for it.
+    #: A folder instead of a path. The server determines the file name.
     directory: Target
-    #: False starts at the first byte, whatever an earlier run has kept.
+    #: False: start at the first byte, even if an earlier run left a partial file.
     resume: bool
-    #: True replaces a target that exists.
+    #: True: replace an existing target.
     overwrite: bool
-    #: True takes a name with a number where the target exists.
+    #: True: choose a numbered name if the target exists.
     rename: bool
     make_directories: bool
-    #: True: the file gets the time that the server says it was changed at.
+    #: True: give the file the modification time that the server reports.
     server_time: bool
-    #: How many connections bring the file: "auto", or 1 to 16.
+    #: Number of connections for one file: "auto", or 1 to 16.
     segments: Union[int, str]
-    #: Seconds for which it may be slower than ``stall_bytes_per_second`` before it is `stalled`.
+    #: Seconds below ``stall_bytes_per_second`` after which the download counts as `stalled`.
     stall_timeout: float
-    #: Other URLs of the same bytes, tried one after the other; they need a digest.
+    #: Other URLs of the same file, tried in order. Mirrors require a digest.
     mirrors: Iterable[str]
-    #: Whose partials it goes on with: "url", "same_path" (another query), or "any".
+    #: Which partial files to resume: of the same "url", the "same_path" (with any query), or "any"
+    #: URL.
     partial_of: str
-    #: The digest that the whole file must have, at most one of them.
+    #: The required digest of the complete file. Set at most one of these keywords.
     sha256: Optional[str]
     sha512: Optional[str]
     sha1: Optional[str]
     md5: Optional[str]
-    #: A digest to compute and tell, such as "sha256": `Download.digests` has it then.
+    #: A digest to compute, such as "sha256"; `Download.digests` contains the result.
     digest: Optional[str]
     progress: Optional[Callable[[Progress], object]]
 
@@ -336,7 +355,7 @@ class DownloadOptions(CommonOptions, total=False):
 class LiveSettings(TypedDict, total=False):
     """The settings that can be changed at any time."""
 
-    #: The functions of requests that have none of their own; see `RequestOptions`.
+    #: Default callbacks for requests that set none; see `RequestOptions`.
     adapt: Optional[Callable[[Request], Any]]
     on_retry: Optional[Callable[[WherryError, int], Any]]
     refresh_token: Optional[Callable[[Response], Any]]
@@ -349,7 +368,7 @@ class LiveSettings(TypedDict, total=False):
     retry_unsafe_methods: bool
     wait_for_network: float
     deny_metered: bool
-    #: True: a TLS body without a length whose connection ended without close_notify is an error.
+    #: True: a TLS body that has no length and ends without close_notify is an error.
     require_verified_length: bool
     keep_alive: bool
     keep_auth_across_hosts: bool
@@ -359,14 +378,14 @@ class LiveSettings(TypedDict, total=False):
     max_header_bytes: int
     max_send_bytes_per_second: int
     max_receive_bytes_per_second: int
-    #: What all downloads of the client receive together.
+    #: Maximum rate of all downloads of the client together.
     max_download_bytes_per_second: int
     json_only: bool
     array_style: str
     member_style: str
     bool_style: str
     extended_names: bool
-    #: What uploads do with pictures that cannot be read: "fail", "skip", or "send".
+    #: What uploads do with unreadable images: "fail", "skip", or "send".
     unreadable: str
     body_digest: str
     part_digests: str
@@ -375,24 +394,24 @@ class LiveSettings(TypedDict, total=False):
     coded_body: str
     max_per_host: int
     max_connections: int
-    #: How many requests may start in ``rate_interval`` seconds, in all and to each host: 0 to 1,000,000;
-    #: 0 is no limit.
+    #: Number of requests that may start in ``rate_interval`` seconds, in total and to each host: up
+    #: to 1,000,000. 0 means no limit.
     rate_limit: int
     host_rate_limit: int
-    #: How many of them may start at once, 10,000 at most; 0 is all.
+    #: Number of these requests that may start at once: up to 10,000. 0 means all.
     rate_burst: int
-    #: Seconds: 1 by default, 0.001 to 86,400, which is a day.
+    #: Seconds, 0.001 to 86,400 (one day); default: 1.
     rate_interval: float
-    #: False neither keeps nor sends cookies. A mapping, of a new client: cookies that are sent to every
-    #: host that a request names.
+    #: False neither stores nor sends cookies. For a new client, a mapping sets cookies that are
+    #: sent to every host that a request names.
     cookies: Union[bool, Mapping[str, str], Iterable[Any]]
-    #: True: the HTTP cache (RFC 9111) serves and keeps answers; see ``cache_policy=``.
+    #: True: the HTTP cache (RFC 9111) serves requests and stores responses; see ``cache_policy=``.
     cache: bool
-    #: Bytes that stored answers may have on disk, and of those in memory, in each of the caches.
+    #: Maximum size of each cache in bytes, on disk and in memory.
     cache_max_bytes: int
     cache_memory_bytes: int
     make_directories: bool
-    #: How many downloads run at once; the others wait for their turn. 0 is no limit.
+    #: Number of downloads that run at once; the others wait. 0 means no limit.
     max_downloads: int
     server_time: bool
     durability: int
@@ -401,15 +420,16 @@ class LiveSettings(TypedDict, total=False):
     stall_timeout: float
     max_retry_after: float
     debug: bool
-    #: Names whose values logs leave out too; they are only added.
+    #: Names of additional values to omit from logs. Names can only be added.
     secret_names: Iterable[str]
     app_version: Optional[str]
-    #: What the application is called, for the User-Agent field.
+    #: The application's name in the User-Agent header.
     app_name: Optional[str]
     user_agent: Optional[str]
-    #: The charset of a text whose Content-Type has none, or a function of the body that returns it.
+    #: The charset of a text whose Content-Type has none, or a function that returns the charset of
+    #: a body.
     default_encoding: Union[str, Callable[[bytes], Optional[str]], None]
-    #: True: Accept-Language names the languages of the environment.
+    #: True: send the languages of the environment in the Accept-Language header.
     send_languages: bool
     image_names: Optional[str]
     jpeg_type: Optional[str]
@@ -420,48 +440,49 @@ class Settings(LiveSettings, total=False):
     storage_name: Optional[str]
     storage_directory: Optional[str]
     proxy: Optional[str]
-    #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None uses none for that scheme.
+    #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None as a URL uses no proxy.
     proxies: Optional[Mapping[str, Optional[str]]]
-    #: (user, password), sent to proxies only.
+    #: (user, password), sent only to proxies.
     proxy_auth: Optional[Tuple[str, str]]
-    #: Hosts without a proxy: names with the hosts below them, addresses, networks, "*", each with an
-    #: optional port.
+    #: Hosts that are reached without a proxy: names (including subdomains), addresses, networks, or
+    #: "*", each with an optional port.
     no_proxy: Union[str, Iterable[str], None]
-    #: The addresses of hosts, which are not looked up: {"host:port": "127.0.0.1"} or several.
+    #: Fixed addresses of hosts, used instead of DNS: {"host:port": "127.0.0.1"} or a list of
+    #: addresses.
     resolve: Optional[Mapping[str, Union[str, Iterable[str]]]]
-    #: The network interface or address of this machine to go out by.
+    #: The local network interface or address for outgoing connections.
     interface: Optional[str]
-    #: A path to which every connection goes, whatever the host; no proxy is used.
+    #: Path of a Unix socket for every connection, whatever the host. No proxy is used.
     unix_socket: Optional[Target]
-    #: True reads user names and passwords by host from ~/.netrc; a path reads another such file.
+    #: True reads user names and passwords by host from ~/.netrc; a path selects another such file.
     netrc: Union[bool, Target]
-    #: True: requests without https are an ArgumentError, `https_only`.
+    #: True: requests without https raise ArgumentError `https_only`.
     https_only: bool
-    #: True: TLS 1.2 is too old; what is older than that always is.
+    #: True: require TLS 1.3 (default: TLS 1.2 or later).
     require_tls_1_3: bool
-    #: True: a server must staple a good answer of its CA's OCSP responder.
+    #: True: the server must staple a good OCSP response of its CA.
     require_staple: bool
-    #: A PEM file of revoked certificates, of every CA of a chain.
+    #: A PEM file with the revocation list of every CA in the chain.
     crl_file: Target
-    #: "keys" (the default): certificates among the pins stand for their keys; "certificates": for
-    #: anchors, one of which the chain must lead to.
+    #: "keys" (the default) pins the keys of the certificates in ``pins=``. "certificates" treats
+    #: these certificates as anchors, and the chain must lead to one of them.
     pin_mode: str
-    #: By host: seconds since 1970 (time.time()) from which on its pins count no more.
+    #: By host: the time at which its pins expire, in seconds since 1970 (time.time()).
     pin_expiry: Mapping[str, float]
-    #: True: a host without pins is refused.
+    #: True: reject hosts without pins.
     require_pins: bool
-    #: True: what pins refuse goes on, and stderr is told.
+    #: True: continue after a pin mismatch, and print a warning to stderr.
     report_pins: bool
-    #: True: pins alone vouch for the hosts that have some; stderr is told once.
+    #: True: hosts with pins are verified by their pins only. A warning is printed to stderr once.
     allow_invalid: bool
-    #: False: a certificate may be of any name; stderr is told once.
+    #: False: accept a certificate for any host name. A warning is printed to stderr once.
     check_name: bool
-    #: Addresses that are not connected to, wherever a name or a redirect leads: of "loopback",
-    #: "private", "link_local", "metadata", "multicast", or "not_public", which is all of them.
+    #: Kinds of addresses that are never connected to, even after a name lookup or a redirect:
+    #: "loopback", "private", "link_local", "metadata", "multicast", or "not_public" (all of these).
     deny_addresses: Union[str, Iterable[str]]
 
 class Changes(LiveSettings, total=False):
-    """What `BaseClient.configure` can change."""
+    """The settings that `BaseClient.configure` can change."""
 
     base_url: str
     bases: Optional[Mapping[str, Optional[str]]]

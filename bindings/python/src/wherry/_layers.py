@@ -1,6 +1,6 @@
-# Wherry: what is around the sends of a request
+# Wherry: event hooks and auth flows around a request
 # SPDX-License-Identifier: Apache-2.0
-"""Event hooks, and the sends that an auth flow asks for."""
+"""Event hooks, and auth flows, which may send several requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
-    """Hooks by name, each as a list of functions."""
+    """Returns the hooks by name, each as a list of functions."""
     if given is None:
         given = {}
     if not hasattr(given, "items"):
@@ -41,7 +41,7 @@ def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
 def hooked(
     hooks: List[Callable[..., Any]], adapt: Optional[Callable[..., Any]], is_async: bool
 ) -> Callable[..., Any]:
-    """An ``adapt=`` function that calls request hooks after the one that was given."""
+    """Returns an ``adapt=`` function that calls the given one, and then the request hooks."""
     functions = list(hooks)
 
     def run(request: Request) -> Any:
@@ -50,7 +50,7 @@ def hooked(
             if hasattr(found, "__await__"):
                 return finish(found, functions, request, True) if is_async else found
             if found is not None and found is not request:
-                return found  # It is refused.
+                return found  # The caller rejects this result.
         for place, function in enumerate(functions):
             found = function(request)
             if hasattr(found, "__await__"):
@@ -75,14 +75,14 @@ def hooked(
 
 
 def coroutine_error(found: Any) -> TypeError:
-    """The error for a hook of a blocking client that is a coroutine function."""
+    """Returns the error for a coroutine function used as a hook of a blocking client."""
     if hasattr(found, "close"):
         found.close()
     return TypeError("a hook is a coroutine function: it needs an AsyncClient")
 
 
 def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Layers]:
-    """What is around a request; None if nothing is."""
+    """Returns the auth flow and the response hooks of a request; None if it needs neither."""
     flow = flow_of(client, options)
     own = options.get("hooks")
     functions: List[Callable[..., Any]] = []
@@ -111,7 +111,10 @@ class Layers:
         self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
         leave: Optional[Callable[[Response], object]] = None,
     ) -> Response:  # fmt: skip
-        """Sends the request and what follows from it. `leave` ends a stream that is not the last."""
+        """Runs the auth flow and the response hooks, and returns the last response.
+
+        `send` sends one request. `leave` ends every stream except the last one.
+        """
         response = self._encoded(self._authenticated(send, method, url, options, leave))
         for hook in self._hooks:
             found = hook(response)
@@ -156,7 +159,7 @@ class Layers:
         self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any],
         leave: Optional[Callable[[Response], Awaitable[object]]] = None,
     ) -> Response:  # fmt: skip
-        """The same for an `AsyncClient`."""
+        """Like `run`, for an `AsyncClient`."""
         response = self._encoded(await self._aauthenticated(send, method, url, options, leave))
         for hook in self._hooks:
             found = hook(response)
