@@ -1,6 +1,6 @@
-# Wherry: the settings of a client that can change
+# Wherry: the live settings of a client
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a client that holds its live settings."""
+"""The part of a client that holds its live settings: those that can change at any time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LiveSettings:
         _extras: bool
         _is_async: bool
 
-    #: The charset of texts without one; None is that of `Response`.
+    #: The charset of texts that declare none; None uses the default of `Response`.
     _default_encoding: Any = None
 
     def _live(self) -> int:
@@ -60,11 +60,11 @@ class LiveSettings:
 
     @property
     def trust_env(self) -> bool:
-        """Whether the client uses the proxies of the environment."""
+        """Whether the client uses the proxy settings of the environment."""
         return bool(self._settings.get("trust_env", True))
 
     def configure(self, **changes: Unpack[Changes]) -> None:
-        """Changes settings for requests started afterwards; any thread may do so at any time."""
+        """Changes settings for requests that start afterwards. Can be called from any thread."""
         self._configure(dict(changes))
 
     def _configure(self, settings: Dict[str, Any]) -> None:
@@ -117,19 +117,19 @@ class LiveSettings:
         self._plain_asked = {}
 
     def _set_default(self, name: str, value: Any) -> None:
-        """A keyword of each request that does not say otherwise; None for none."""
+        """Sets the default of a request keyword; None removes the default."""
         rest = {known: of for known, of in self._defaults.items() if known != name}
         if value is not None:
             draft = Draft(None, "/")
             try:
-                KEYWORDS[name](draft, value)  # Is it one?
+                KEYWORDS[name](draft, value)  # Raises an error for an invalid value.
             finally:
                 draft.free()
             rest[name] = value
         self._defaults = rest
 
     def _has_token(self, token: str) -> None:
-        """A `refresh_token=` function has given it."""
+        """Stores the token that a ``refresh_token=`` callback returned."""
         self._settings["auth"] = Bearer(token)
 
     def _set_digest(self, auth: Optional[DigestAuth]) -> None:
@@ -139,7 +139,7 @@ class LiveSettings:
         check(lib.wherry_client_set_credentials(self._live(), None, kind, user, password))
 
     def _set_bases(self, bases: Mapping[str, Optional[str]]) -> Dict[str, str]:
-        """Adds bases, or removes those that are None; all there are then."""
+        """Adds base URLs, or removes those whose value is None. Returns all base URLs."""
         known: Dict[str, str] = dict(self._settings.get("bases") or {})
         for name, url in bases.items():
             sent = text(url) if url else None
@@ -151,7 +151,7 @@ class LiveSettings:
 
     @property
     def base_url(self) -> str:
-        """What relative URLs are joined to, "" for none."""
+        """The URL that relative URLs are joined to; "" if there is none."""
         return str(self._settings.get("base_url") or "")
 
     @base_url.setter
@@ -160,7 +160,7 @@ class LiveSettings:
 
     @property
     def timeout(self) -> Timeout:
-        """The time limits."""
+        """The timeouts of the client."""
         value = self._settings.get("timeout")
         return Timeout() if isinstance(value, Unset) else Timeout.of(value)
 
@@ -179,7 +179,10 @@ class LiveSettings:
 
     @property
     def cookies(self) -> Cookies:
-        """The cookies that servers and the program have set; see `Cookies`. Setting it replaces them."""
+        """The cookies that servers and the program have set; see `Cookies`.
+
+        Assignment replaces all cookies.
+        """
         from ._cookies import Cookies, OwnCookies
 
         if self._own_cookies is None:
@@ -196,8 +199,10 @@ class LiveSettings:
 
     @property
     def headers(self) -> ClientHeaders:
-        """The fields sent with every request; changing them counts from the next one on. Setting it
-        replaces them."""
+        """The headers sent with every request.
+
+        Changes apply to later requests. Assignment replaces all headers.
+        """
         return ClientHeaders(self._fields, self._set_header, self._add_header)
 
     @headers.setter
@@ -209,8 +214,11 @@ class LiveSettings:
 
     @property
     def params(self) -> ClientParams:
-        """What goes into every query, live; a name that occurs several times has a list. Setting it
-        replaces them: by a mapping, pairs, or the text of a query, which is sent as written."""
+        """The parameters added to every query. Changes apply to later requests.
+
+        A name that occurs several times has a list of values. Assignment replaces all parameters.
+        Assign a mapping, pairs, or the text of a query, which is sent as written.
+        """
         return ClientParams(lambda: self._query, self._set_query)
 
     @params.setter
@@ -219,8 +227,10 @@ class LiveSettings:
 
     @property
     def event_hooks(self) -> Hooks:
-        """The functions that are called with each request and response, live: lists by "request" and
-        "response". Setting it replaces them."""
+        """The hooks called with each request and response: lists under "request" and "response".
+
+        The lists can be edited. Assignment replaces all hooks.
+        """
         from ._layers import hooks_of
 
         if self._hooks is None:
@@ -237,7 +247,7 @@ class LiveSettings:
 
     @property
     def hooks(self) -> Hooks:
-        """The same, as requests names it."""
+        """The same as `event_hooks`, as in requests."""
         return self.event_hooks
 
     @hooks.setter
@@ -245,7 +255,7 @@ class LiveSettings:
         self.event_hooks = hooks
 
     def _with_hooks(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The keywords with request hooks after the function of ``adapt=``."""
+        """Returns the keywords with the request hooks added to the ``adapt=`` callback."""
         rest = {name: value for name, value in options.items() if name != "hooks"}
         before = [] if self._hooks is None or options.get("hooks") is False else self._hooks["request"]
         if before:
@@ -259,13 +269,16 @@ class LiveSettings:
 
     @property
     def bases(self) -> Mapping[str, str]:
-        """The base URLs that requests take by name, to read; `configure` changes them."""
+        """The named base URLs, read-only. Use `configure` to change them."""
         from types import MappingProxyType
 
         return MappingProxyType(dict(self._settings.get("bases") or {}))
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """A parameter of every request, beneath the request's own; None removes it."""
+        """Sets a parameter of every request; None removes it.
+
+        A parameter of the request itself takes precedence.
+        """
         sent = None if value is None else text(word(value), "bad_parameters")
         check(
             lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent)
@@ -286,7 +299,7 @@ class LiveSettings:
         check(lib.wherry_client_add_header(self._live(), *sent))
         self._plain_asked = {}
 
-    if not TYPE_CHECKING:  # Else type checkers would let any name pass.
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
 
         def __setattr__(self, name: str, value: Any) -> None:
             if name[0] != "_":

@@ -1,6 +1,6 @@
-# Wherry: what a client tells of itself
+# Wherry: the log and the counters of a client
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a client's log, to iterate over or for `logging`; and what it has done, in numbers."""
+"""Log records of a client, as an iterator or for `logging`, and its counters."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from ._observed import Observed
 
-#: The levels of `logging` by ours.
+#: The `logging` level of each Wherry level.
 _LEVELS = {codes.LOG_ERROR: 40, codes.LOG_WARNING: 30, codes.LOG_INFO: 20, codes.LOG_DEBUG: 10}
 _NAMES = {number: name for name, number in codes.LOG_LEVELS.items()}
 
 
 def level_of(name: str) -> int:
-    """The number of a level by its name."""
+    """Returns the number of a level name."""
     found = codes.LOG_LEVELS.get(name)
     if found is None:
         words = ", ".join(codes.LOG_LEVELS)
@@ -35,7 +35,7 @@ def level_of(name: str) -> int:
 
 
 class LogRecord:
-    """One thing that happened to a client's transfers; the text is for people."""
+    """A log record of a client. ``text`` is meant for people."""
 
     __slots__ = (
         "time", "level", "event", "transfer_id", "text", "method", "url", "status", "reason", "path",
@@ -48,24 +48,25 @@ class LogRecord:
         self.time = time / 1000
         #: "error", "warning", "info" or "debug".
         self.level = _NAMES.get(level, "debug")
-        #: What happened: "started", "redirected", "retried", "succeeded", "failed" and others.
+        #: The event: "started", "redirected", "retried", "succeeded", "failed", and others.
         self.event = codes.LOG_EVENTS.get(event, "none")
-        #: The transfer it happened to; 0 for none.
+        #: The id of the transfer; 0 if the record belongs to no transfer.
         self.transfer_id = number
-        #: Lines without secrets and control characters.
+        #: One or more lines, without secrets and control characters.
         self.text = text_at(text) or ""
         self.method: Optional[str] = text_at(method)
-        #: Without its query.
+        #: The URL without its query.
         self.url: Optional[str] = text_at(url)
         #: The HTTP status, or 0.
         self.status = status
-        #: A word of docs/errors.md, where there is one.
+        #: A reason listed in docs/errors.md, or None.
         self.reason: Optional[str] = text_at(reason)
-        #: Where the file of a download lies.
+        #: The path of a downloaded file.
         self.path: Optional[str] = path_at(path)
-        #: Attempts, bytes of a body, or missing records, as the event has it.
+        #: The number of attempts, body bytes, or lost records, depending on the event.
         self.count = count
-        #: Of an end: seconds by the names of `Metrics`, ``sent_bytes`` and ``received_bytes``.
+        #: For the end of a transfer: seconds by the names of `Metrics`, ``sent_bytes``, and
+        #: ``received_bytes``.
         self.metrics: Optional[Dict[str, float]] = None
         if known:
             names = ("queued", "lookup", "connect", "tls", "first_byte", "total")
@@ -78,11 +79,11 @@ class LogRecord:
 
 
 class LogReader(ClientReader[LogRecord]):
-    """The records of one client from now on: ``for record in client.log("debug")``.
+    """Iterates over the log records of one client: ``for record in client.log("debug")``.
 
-    Also for ``async for``. The iteration ends when the client or the reader is closed, or another
-    log of the client is begun. A reader that falls 1,000 records behind misses some; a record whose
-    event is "lost" says how many.
+    ``async for`` works too. The iteration ends when the client or the reader is closed, or when
+    another log of the client is opened. A reader that falls 1,000 records behind loses records; a
+    record with the event "lost" contains their number.
     """
 
     def __init__(self, client: Observed, level: int) -> None:
@@ -102,7 +103,8 @@ class LogReader(ClientReader[LogRecord]):
 
 
 class LogBridge:
-    """Hands a client's records to `logging`, on a thread of its own; `close` ends it."""
+    """Forwards the records of a client to `logging` on a separate thread, until `close` is called.
+    """
 
     def __init__(
         self, client: Observed, logger: logging.Logger, level: Optional[str]
@@ -113,7 +115,7 @@ class LogBridge:
         self._begin(client)
 
     def _begin(self, client: Observed) -> None:
-        """Reads the log of a client: also again, in a forked child."""
+        """Starts to read the log of a client. Called again in a forked child."""
         self._reader = LogReader(client, self._level)
         self._thread = threading.Thread(target=self._run, name="wherry-log", daemon=True)
         self._thread.start()
@@ -126,7 +128,7 @@ class LogBridge:
             self._logger.log(level, "%s", record.text, extra={"wherry": record})
 
     def close(self) -> None:
-        """Returns when what was told by now has been handed on. Twice is fine."""
+        """Forwards the remaining records, and stops. Can be called more than once."""
         self.is_closed = True
         self._reader.end()
         if self._thread is not threading.current_thread():
@@ -142,13 +144,13 @@ class LogBridge:
 
 
 def _level_for(logger: logging.Logger) -> int:
-    """Our level for what the logger takes now."""
+    """Returns the most detailed Wherry level that the logger currently accepts."""
     wanted = logger.getEffectiveLevel()
     fitting = [number for number, level in _LEVELS.items() if level >= wanted]
     return max(fitting, default=codes.LOG_OFF)
 
 
-#: Those whose threads run; at the interpreter's end they are ended before it goes.
+#: The bridges with running threads, which are closed when the interpreter exits.
 _bridges: weakref.WeakSet[LogBridge] = weakref.WeakSet()
 
 
@@ -159,7 +161,7 @@ def _close_bridges() -> None:
 
 
 class Counters:
-    """What a client has done since it was made; bytes are those on the wire, heads included."""
+    """What a client has done since its creation. Bytes are bytes on the wire, including headers."""
 
     __slots__ = (
         "started", "succeeded", "failed", "cancelled", "requests", "retried", "redirected",
@@ -167,12 +169,13 @@ class Counters:
     )  # fmt: skip
 
     def __init__(self, values: Tuple[int, ...]) -> None:
-        #: Transfers.
+        #: The numbers of transfers.
         self.started, self.succeeded, self.failed, self.cancelled = values[:4]
-        #: That went out: one for each redirect, attempt and connection of a download too.
+        #: The number of requests sent, including each redirect, retry, and connection of a
+        #: download.
         self.requests = values[4]
         self.retried, self.redirected = values[5:7]
-        #: Transfers that a cache answered without asking the server.
+        #: The number of transfers served from a cache without a request.
         self.cache_hits = values[7]
         self.sent_bytes, self.received_bytes = values[8:10]
 

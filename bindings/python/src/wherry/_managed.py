@@ -1,6 +1,6 @@
-# Wherry: steering what a client runs
+# Wherry: management of a client's transfers
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a client that lists, counts, pauses and cancels its transfers."""
+"""The part of a client that lists, counts, pauses, and cancels its transfers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Managed:
         raise NotImplementedError
 
     def identifier(self, method: Optional[str], url: str, **options: Any) -> str:
-        """The name of such a request, for `cancel`, `count` and the like."""
+        """Returns the identifier of a request, for `cancel`, `count`, and similar methods."""
         draft = self._draft(method, url, options)
         try:
             name = lib.wherry_request_identifier(draft.handle, self._live())
@@ -39,33 +39,40 @@ class Managed:
             draft.free()
 
     def transfers(self, **which: Which) -> List[TransferInfo]:
-        """What runs: all, or by one of ``url=``, ``tag=``, ``identifier=`` or ``path=``; ``url=``
-        may be a list."""
+        """Returns the running transfers: all, or those that match one keyword.
+
+        The keywords are ``url=``, ``tag=``, ``identifier=``, and ``path=``. ``url=`` may be a list.
+        """
         listing = made(lib.wherry_client_list, self._live(), *match(which))
         return [TransferInfo(row) for row in transfer_rows(listing)]
 
     def count(self, **which: Which) -> int:
-        """How many of them run."""
+        """Returns the number of matching transfers. The keywords are those of `transfers`."""
         return int(lib.wherry_client_count(self._live(), *match(which)))
 
     def cancel(self, **which: Which) -> int:
-        """Cancels them and tells how many; downloads keep what they have."""
+        """Cancels matching transfers, and returns their number. Downloads keep their partial files.
+        """
         return self._verb(lib.wherry_client_cancel, which)
 
     def pause(self, **which: Which) -> int:
-        """Pauses them and tells how many."""
+        """Pauses matching transfers, and returns their number."""
         return self._verb(lib.wherry_client_pause, which)
 
     def resume(self, **which: Which) -> int:
-        """Lets paused ones go on and tells how many."""
+        """Resumes matching paused transfers, and returns their number."""
         return self._verb(lib.wherry_client_resume, which)
 
     def discard(self, **which: Which) -> int:
-        """Cancels them and deletes what downloads have kept, also of earlier runs."""
+        """Cancels matching transfers, and returns their number. Deletes the partial files of
+        downloads.
+
+        Partial files of earlier runs are deleted too.
+        """
         return self._verb(lib.wherry_client_discard, which)
 
     def progress(self, **which: Which) -> Progress:
-        """How far they have come, added up."""
+        """Returns the combined progress of matching transfers."""
         found = match(which)
         return Progress(progress_of(lib.wherry_client_progress, self._live(), *found))
 
@@ -76,7 +83,9 @@ class Managed:
 
 
 def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
-    """The match and key behind ``url=``, ``tag=``, ``identifier=``, ``path=`` or nothing."""
+    """Returns the native match and key for ``url=``, ``tag=``, ``identifier=``, ``path=``, or
+    nothing.
+    """
     matches = {
         "url": codes.MATCH_URL,
         "tag": codes.MATCH_TAG,

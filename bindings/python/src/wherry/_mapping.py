@@ -1,6 +1,6 @@
-# Wherry: from the JSON of a server to dataclasses
+# Wherry: from JSON to dataclasses
 # SPDX-License-Identifier: Apache-2.0
-"""`Mapping` says where the fields of a dataclass stand in JSON, and converts them."""
+"""`Mapping`, which reads the fields of a dataclass from JSON and converts them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-#: Where a field's path stands in its metadata.
+#: The metadata key for the JSON path of a field.
 PATH = "wherry.path"
 
 PLAIN = {
@@ -31,12 +31,14 @@ PLAIN = {
 
 
 def at(path: str) -> Named[str, str]:
-    """The metadata of a field that stands elsewhere: ``field(metadata=wherry.at("address/city"))``."""
+    """Returns metadata with the JSON path of a field:
+    ``field(metadata=wherry.at("address/city"))``.
+    """
     return {PATH: path}
 
 
 class Problem:
-    """Why a field was left out: ``kind`` is "missing", "null" or "wrong_type"."""
+    """A field that could not be read: ``kind`` is "missing", "null", or "wrong_type"."""
 
     __slots__ = ("path", "kind")
 
@@ -55,7 +57,7 @@ class Problem:
 
 
 class Kind:
-    """What a field is: a plain type or a dataclass, inside so many lists."""
+    """The type of a field: a plain type or a dataclass, nested in zero or more lists."""
 
     __slots__ = ("code", "lists", "item", "is_float")
 
@@ -86,7 +88,7 @@ class Kind:
             raise TypeError(f"{where} is {brief(hint)}; str, int, float, bool, Any, a dataclass or a list of them is read")
 
     def value(self, found: Any, depth: int) -> Any:
-        """A value of the record as the type wants it."""
+        """Converts a value of the native record to the type of the field."""
         if depth:
             return [self.value(one, depth - 1) for one in found]
         if self.item is not None:
@@ -95,10 +97,11 @@ class Kind:
 
 
 class Mapping(Generic[Item]):
-    """Reads a dataclass from JSON: each field at its name, or at the path of its metadata.
+    """Reads a dataclass from JSON: each field by its name, or by the path in its metadata.
 
-    Numbers and texts become each other where nothing is lost; docs/paging.md has the table. What is
-    missing, null or of another type leaves the field's default, or what was there.
+    Numbers and strings are converted to each other if nothing is lost; docs/paging.md has the
+    table. A field whose value is missing, null, or of another type keeps its default or previous
+    value.
     """
 
     _known: Dict[type, Mapping[Any]] = {}
@@ -130,30 +133,34 @@ class Mapping(Generic[Item]):
 
     @classmethod
     def of(cls, kind: Type[Any], inside: Tuple[type, ...] = ()) -> Mapping[Any]:
-        """The mapping of a dataclass, made once; ``inside`` are those that it is a field of."""
+        """Returns the mapping of a dataclass, created once.
+
+        ``inside`` contains the dataclasses that have this one as a field.
+        """
         found = cls._known.get(kind)
         if found is None:
             found = cls._known.setdefault(kind, cls(kind, inside))
         return found
 
     def read(self, value: Any, path: str = "", *, strict: bool = False) -> Item:
-        """An item of JSON: a value, or its text as bytes, at a path.
+        """Reads an item from JSON: a decoded value, or JSON text as bytes, at a path.
 
-        DecodeError where a field without a default is left out, and with ``strict`` where any is.
+        Raises DecodeError if a field without a default cannot be read, or with ``strict`` if any
+        field cannot be read.
         """
         return self._read(value, path, None, strict)
 
     def update(self, item: Item, value: Any, path: str = "") -> Item:
-        """The item with the fields that are found in place of its own."""
+        """Returns a copy of the item, with the fields that the JSON contains replaced."""
         return self._read(value, path, item, False)
 
     def problems(self, value: Any, path: str = "") -> List[Problem]:
-        """Which fields are left out, and why; empty if all are there."""
+        """Returns the fields that cannot be read, and why; empty if all fields can be read."""
         found = self._with_json(value, lambda handle: self._problems(handle, text(path)))
         return [Problem(one["path"], one["kind"]) for one in found]
 
     def read_all(self, values: List[Any]) -> List[Item]:
-        """Items of an array."""
+        """Reads all items of an array."""
         return [self.read(value) for value in values]
 
     def _read(self, value: Any, path: str, before: Optional[Item], strict: bool) -> Item:
@@ -175,7 +182,7 @@ class Mapping(Generic[Item]):
             made_item: Item = self._made(record, before)
             return made_item
         except TypeError:
-            # A field that has no default, here or inside.
+            # A field without a default is missing, in this dataclass or a nested one.
             found = self._with_json(value, lambda handle: self._problems(handle, place))
             if not found:
                 raise
@@ -215,14 +222,15 @@ class Mapping(Generic[Item]):
             try:
                 lib.wherry_mapping_free(handle)
             except (TypeError, AttributeError):
-                pass  # At the interpreter's end the library may be half gone.
+                pass  # At interpreter exit, the library may be partly unloaded.
 
 
 @dataclasses.dataclass
 class BaseItem:
-    """An item as most lists show it. A picture is a reference, which the program loads as it wants.
+    """An item with the fields that most lists show. The program loads the referenced images itself.
 
-    A subclass gives its fields other paths: ``title: str = field(default="", metadata=at("name"))``.
+    A subclass gives its fields other paths: ``title: str = field(default="",
+    metadata=at("name"))``.
     """
 
     identifier: str = ""
@@ -233,7 +241,7 @@ class BaseItem:
 
 
 def printed(handle: int) -> Any:
-    """What a native JSON value is in Python."""
+    """Converts a native JSON value to Python objects."""
     found = lib.wherry_json_print(handle, False, None)
     if found is None:
         raise DecodeError("a JSON value cannot be printed", "bad_json_body")
@@ -241,5 +249,5 @@ def printed(handle: int) -> Any:
 
 
 def forget() -> None:
-    """Lets mappings be made anew, after a fork."""
+    """Discards all mappings after a fork, so that they are created again."""
     Mapping._known.clear()

@@ -1,6 +1,6 @@
-# Wherry: what one request cost
+# Wherry: metrics of a request
 # SPDX-License-Identifier: Apache-2.0
-"""Times and counts of an answer, for those who ask for them by ``metrics=True``."""
+"""Times and byte counts of a response, for requests with ``metrics=True``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _VERSIONS = {10: "1.0", 11: "1.1", 20: "2"}
 
 
 class Metrics:
-    """Where the time of a request went, in seconds, and what moved.
+    """The durations of a request's phases, in seconds, and the transferred bytes.
 
-    Each time is its own length, not a running sum; what did not happen took none.
+    Each duration covers only its own phase. A phase that did not happen is 0.
     """
 
     __slots__ = (
@@ -27,26 +27,26 @@ class Metrics:
         self, values: Tuple[int, ...], address: Optional[bytes], name: Optional[bytes]
     ) -> None:
         queued, lookup, connect, tls, first_byte, total, sent, received, version = values[:9]
-        #: Before it had a connection.
+        #: The wait for a connection.
         self.queued = queued / 1e6
         self.lookup = lookup / 1e6
         self.connect = connect / 1e6
         self.tls = tls / 1e6
-        #: Until the first byte of the answer came.
+        #: The wait for the first byte of the response.
         self.first_byte = first_byte / 1e6
         self.total = total / 1e6
-        #: On the wire, heads included.
+        #: Bytes on the wire, including headers.
         self.sent_bytes = sent
         self.received_bytes = received
-        #: "1.0", "1.1" or "2"; "" where nothing was asked.
+        #: "1.0", "1.1", or "2"; "" if no request was sent.
         self.http_version = _VERSIONS.get(version, "")
         self.redirects = values[9]
         self.retries = values[10]
-        #: Whether an earlier connection served.
+        #: Whether an existing connection was reused.
         self.is_reused = values[11] != 0
-        #: The address that answered, None where nobody did.
+        #: The address of the server; None if no server responded.
         self.remote_address = address.decode("utf-8", "replace") if address else None
-        #: A name for a file of the body: the server's, else the URL's. Never a path.
+        #: A file name for the body: the server's, otherwise from the URL. Never a path.
         self.suggested_name = (name or b"download").decode("utf-8", "replace")
 
     def __repr__(self) -> str:

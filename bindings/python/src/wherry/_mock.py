@@ -1,6 +1,6 @@
 # Wherry: a client without a network, for tests
 # SPDX-License-Identifier: Apache-2.0
-"""`MockTransport` answers by rules or by a function, and remembers the requests."""
+"""`MockTransport`, which responds by rules or by a function, and records the requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MockRequest(SentRequest):
-    """A request as it would have been sent."""
+    """A request that a `MockTransport` received instead of a server."""
 
     __slots__ = ()
 
@@ -27,7 +27,8 @@ class MockRequest(SentRequest):
 
 
 class MockTransport(Forkable):
-    """Give it to a client as ``transport=``, or in ``mounts=``.
+    """Responds to requests without a network. Pass it to a client as ``transport=``, or in
+    ``mounts=``.
 
     ::
 
@@ -36,11 +37,13 @@ class MockTransport(Forkable):
 
         client = wherry.Client(transport=wherry.MockTransport(handle))
 
-    The rules of `add` and `fail` go first. The oldest rule that matches answers, as often as its
-    ``times`` says (-1: always). A request that no rule matches is given to the function, as a
-    `SentRequest` with its final URL, headers, and body; without a function it is a NetworkError. With
-    an `AsyncClient` it may be a coroutine function. It runs on the thread, or in the event loop, that
-    waits for the response, and what it raises reaches the caller of the request.
+    The rules of `add` and `fail` are checked first. The oldest matching rule responds, at most
+    ``times`` times (-1: no limit). If no rule matches, the function is called with a `SentRequest`,
+    which has the final URL, headers, and body. Without a function, the request raises a
+    NetworkError.
+
+    With an `AsyncClient`, the function may be a coroutine function. It runs on the thread, or in
+    the event loop, that waits for the response. Its exceptions reach the caller of the request.
     """
 
     def __init__(self, handler: Optional[Callable[[SentRequest], Any]] = None) -> None:
@@ -48,11 +51,11 @@ class MockTransport(Forkable):
             raise TypeError(f"MockTransport takes a function, not {type(handler).__name__}")
         self._handler = handler
         self._handle = made(lib.wherry_stub_new)
-        #: The rules, for a forked child.
+        #: The native rules, which a forked child adds again.
         self._native_rules: List[Tuple[Any, Tuple[Any, ...]]] = []
-        #: The rules as Python matches them, with a handler or in ``mounts=``.
+        #: The rules that Python matches: with a function, or in ``mounts=``.
         self._rules: List[_Rule] = []
-        #: The requests that Python has matched: the library notes the others.
+        #: The requests that Python matched; the library records the others.
         self._seen: List[MockRequest] = []
         if handler is not None:
             self._rule(lib.wherry_stub_add_decision, None, b"*", -1)
@@ -81,9 +84,10 @@ class MockTransport(Forkable):
         times: int = -1,
         delay: Optional[float] = None,
     ) -> None:
-        """Answers requests of that method (None: any) and URL ("*" is any text in it).
+        """Adds a response for a method (None: any) and a URL ("*" matches any text).
 
-        ``delay`` in seconds, which `advance` counts, needs a MockTransport without a function.
+        ``delay`` is in seconds, and `advance` can move its clock. It requires a MockTransport
+        without a function.
         """
         given = [(name, str(value)) for name, value in pairs(headers or {}, "headers")]
         response = Response(
@@ -111,9 +115,10 @@ class MockTransport(Forkable):
         after_bytes: int = 0,
         delay: Optional[float] = None,
     ) -> None:
-        """Fails such requests with a reason of docs/errors.md, after so many bytes.
+        """Adds a failure for such requests: a reason from docs/errors.md, after ``after_bytes``
+        bytes.
 
-        ``after_bytes`` and ``delay`` need a MockTransport without a function.
+        ``after_bytes`` and ``delay`` require a MockTransport without a function.
         """
         rule = _Rule(method, url, times, None, reason, delay is not None or after_bytes > 0)
         self._add(
@@ -122,17 +127,20 @@ class MockTransport(Forkable):
         self._delay(delay)
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock; from the first call on, time moves only so for clients with this."""
+        """Moves the clock forward.
+
+        After the first call, time passes only through this method for clients with this transport.
+        """
         check(lib.wherry_stub_advance_ms(self._handle, round(seconds * 1000)))
 
     @property
     def requests(self) -> List[MockRequest]:
-        """The requests, in order."""
+        """The received requests, in order."""
         count = lib.wherry_stub_request_count(self._handle)
         return [*(self._request(index) for index in range(count)), *self._seen]
 
     def handle_request(self, request: SentRequest) -> Any:
-        """Answers a request by the rules and the function."""
+        """Responds to a request by the rules and the function."""
         self._seen.append(
             MockRequest(request.method, request.url, request.headers.multi_items(), request.content)
         )
@@ -151,7 +159,7 @@ class MockTransport(Forkable):
         return self._handler(request)
 
     def close(self) -> None:
-        """Frees it; clients that have it keep it alive."""
+        """Frees the transport. Clients that use it keep it alive."""
         handle = self._take_handle()
         if handle:
             lib.wherry_stub_free(handle)
@@ -167,7 +175,7 @@ class MockTransport(Forkable):
             try:
                 self.close()
             except (TypeError, AttributeError):
-                pass  # At the interpreter's end the library may be half gone.
+                pass  # At interpreter exit, the library may be partly unloaded.
 
     def _add(self, rule: _Rule, function: Any, *arguments: Any) -> None:
         if self._handler is None:
@@ -189,11 +197,11 @@ class MockTransport(Forkable):
 
 
 class Failure(NetworkError):
-    """What a rule of `MockTransport.fail` raises: the library makes the error of it."""
+    """Raised for a rule of `MockTransport.fail`; the library converts it to the final error."""
 
 
 class _Rule:
-    """One rule as Python matches it."""
+    """A rule that Python matches."""
 
     __slots__ = ("_method", "_url", "_left", "response", "reason", "is_timed")
 
@@ -206,11 +214,11 @@ class _Rule:
         self._left = times
         self.response = response
         self.reason = reason
-        #: Whether it needs the clock, or the bytes, of the library.
+        #: Whether the rule needs the clock, or the byte count, of the library.
         self.is_timed = is_timed
 
     def takes(self, request: SentRequest) -> bool:
-        """Whether it answers this request, which counts."""
+        """Returns whether the rule matches the request. A match counts against ``times``."""
         import re
 
         if self._left == 0 or self._method not in (None, request.method):
@@ -227,7 +235,7 @@ class _Rule:
 
 
 def _parts(url: str) -> List[str]:
-    """Scheme, host, and the rest: "*" in one of them matches nothing of the next."""
+    """Splits a URL into scheme, host, and rest, so that "*" matches only within one of them."""
     scheme, mark, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     if not mark or not slash and "*" in url:
@@ -236,7 +244,7 @@ def _parts(url: str) -> List[str]:
 
 
 def timed() -> ArgumentError:
-    """The error for a rule that Python cannot carry out."""
+    """Returns the error for a rule that Python cannot apply."""
     return ArgumentError(
         "delay= and after_bytes= need a MockTransport without a function, as transport= of a client. "
         "Wait in the function instead", "bad_argument",

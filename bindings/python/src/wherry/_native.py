@@ -1,9 +1,9 @@
-# Wherry: finds and loads the shared library and types its functions
+# Wherry: loads the shared library and declares its functions
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that knows where libwherry is and what its functions look like.
+"""The location of libwherry, and the prototypes of its functions.
 
-`DECLARATIONS` holds the declarations of ``include/wherry.h`` word for word; the ctypes prototype of
-a function is read from its line there when it is first used, so the two cannot differ.
+`DECLARATIONS` contains the declarations of ``include/wherry.h`` verbatim. The ctypes prototype of a
+function is parsed from its declaration on first use, so the two cannot differ.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-#: The library's major and minor version that these declarations belong to.
+#: The major and minor version of the library that these declarations match.
 ABI = 0 * 1000 + 1
 
 #: The declarations of the header.
 DECLARATIONS = _prototypes.LINES + _prototypes_data.LINES
 
-# Handles and out-parameters are plain addresses: an int is the cheapest thing ctypes can pass.
+# Handles and out-parameters are plain addresses, because an int is the cheapest ctypes argument.
 _TYPES: Dict[str, Any] = {
     "void": None,
     "bool": ctypes.c_bool,
@@ -40,8 +40,8 @@ _TYPES: Dict[str, Any] = {
     "const char *": ctypes.c_char_p,
 }
 
-# Calls that may take a while let other Python threads run; the rest keep the interpreter, so that
-# a busy program does not lose its turn several times per request.
+# Calls that can be slow release the GIL. The others keep it, so that a busy program does not lose
+# its turn several times per request.
 _SLOW = re.compile(
     r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url|send_group"
     r"|upload_images|list|ratio|set_log_file|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
@@ -55,7 +55,7 @@ _SLOW = re.compile(
 
 
 class Library:
-    """The loaded library; each function becomes an attribute when it is first used."""
+    """The loaded library. Each function becomes an attribute on first use."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -75,12 +75,12 @@ class Library:
 
 
 def declared_name(line: str) -> str:
-    """The function's name in its declaration."""
+    """Returns the name of the function in a declaration."""
     return line[: line.index("(")].split()[-1].lstrip("*")
 
 
 def prototype(line: str) -> List[Any]:
-    """The ctypes types of a declaration: the result's first, then the parameters'."""
+    """Returns the ctypes types of a declaration: the result type, then the parameter types."""
     result, _, rest = line.partition("(")
     types = [_type(result)]
     for parameter in rest.rstrip(" );").split(", "):
@@ -98,7 +98,7 @@ def _type(text: str) -> Any:
 
 
 def candidates() -> Iterator[str]:
-    """Where the library may be, best first."""
+    """Yields the possible paths of the library, best first."""
     named = os.environ.get("WHERRY_LIBRARY")
     if named:
         yield named
@@ -120,7 +120,7 @@ def candidates() -> Iterator[str]:
 
 
 def load() -> Library:
-    """Loads the library; ImportError tells every place that was tried."""
+    """Loads the library. Raises ImportError, which lists every path that was tried."""
     tried = []
     for path in candidates():
         if os.sep in path and not os.path.exists(path):

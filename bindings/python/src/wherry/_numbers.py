@@ -1,6 +1,6 @@
 # Wherry: keywords that are whole numbers
 # SPDX-License-Identifier: Apache-2.0
-"""What is no whole number is refused, and not cut off."""
+"""Converts keywords to whole numbers. Fractions are rejected, not truncated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 class NotWhole(ValueError):
-    """Becomes an ArgumentError where the keyword's name is known."""
+    """Converted to an ArgumentError by callers that know the keyword's name."""
 
 
 def whole(value: Any) -> int:
-    """A whole number, or a switch. What is left of a fraction would be another number, of 0.5 none."""
+    """Converts a value to a whole number; True and False are 1 and 0.
+
+    Raises NotWhole for a fraction, because a truncated 0.5 would be 0.
+    """
     try:
         number = int(value)
     except (ValueError, OverflowError):
@@ -27,7 +30,7 @@ def whole(value: Any) -> int:
 
 
 def named(name: str, function: Callable[[Any], int], value: Any) -> int:
-    """What `function` makes of a keyword's value."""
+    """Converts a keyword's value with `function`."""
     try:
         return function(value)
     except NotWhole:

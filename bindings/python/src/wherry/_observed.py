@@ -1,6 +1,6 @@
-# Wherry: what can be seen of a client from outside
+# Wherry: the log, the counters, and the curl commands of a client
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a client that tells what happens: log, counters, and curl's command line."""
+"""The part of a client that reports what happens: log, activity, counters, and curl commands."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class Observed:
     """See `BaseClient`."""
 
-    #: Who reads its log.
+    #: The current reader of the log.
     _log: Optional[weakref.ref[LogReader]] = None
-    #: Who shows whether it is at work.
+    #: The current reader of the activity.
     _activity: Optional[weakref.ref[ActivityReader]] = None
-    #: The arguments of the last `set_log_file`, if it has a path.
+    #: The arguments of the last `set_log_file` call; None if it had no path.
     _log_file: Optional[Mapping[str, Any]] = None
-    #: Who hands the log to `logging`.
+    #: The bridge that forwards the log to `logging`.
     _bridged: Optional[weakref.ref[LogBridge]] = None
 
     _settings: Dict[str, Any]
@@ -45,21 +45,21 @@ class Observed:
         raise NotImplementedError
 
     def log(self, level: str = "info") -> LogReader:
-        """What happens to all its transfers from now on, as records to iterate over.
+        """Returns an iterator over the log records of all transfers from now on.
 
-        ``level`` is "error", "warning", "info" or "debug". A client has one log at a time: a new one
-        ends the one before.
+        ``level`` is "error", "warning", "info", or "debug". A client has one log at a time: a new
+        log ends the previous one.
         """
         from ._logging import LogReader, level_of
 
         return LogReader(self, level_of(level))
 
     def activity(self, show_after: float = 1.0, hide_after: float = 0.17) -> ActivityReader:
-        """When an indicator of its activity is to be shown and hidden, to iterate over.
+        """Returns an iterator that signals when to show and hide an activity indicator.
 
-        Gives how many transfers are under way, ``show_after`` seconds after the first began and if
-        there are some then; and 0, ``hide_after`` seconds after the last ended or was paused. A
-        client has one such reader at a time: a new one ends the one before.
+        The iterator yields the number of running transfers ``show_after`` seconds after the first
+        one began, if any still run. It yields 0 ``hide_after`` seconds after the last one ended or
+        was paused. A client has one such iterator at a time: a new one ends the previous one.
         """
         from ._activity import ActivityReader
 
@@ -68,10 +68,10 @@ class Observed:
     def log_to(
         self, logger: Union[logging.Logger, str] = "wherry", level: Optional[str] = None
     ) -> LogBridge:
-        """Hands the log to `logging` until the answer or the client is closed.
+        """Forwards the log to `logging` until the returned bridge or the client is closed.
 
-        ``level`` is by default what the logger takes now. The records come on a thread of their own
-        and have ours as ``record.wherry``.
+        ``level`` defaults to the current level of the logger. The records arrive on a separate
+        thread. Each has the Wherry record as ``record.wherry``.
         """
         import logging
 
@@ -88,9 +88,10 @@ class Observed:
         json: bool = False,
         max_bytes: int = 10 << 20,
     ) -> None:
-        """Appends what happens to a file, 0600; None ends it, and then all is written.
+        """Appends the log to a file with mode 0600; None writes the remaining records and stops.
 
-        With ``json`` a line is an object. At ``max_bytes`` (0: never) the file becomes PATH.1.
+        With ``json``, each line is a JSON object. At ``max_bytes`` (0: no limit), the file is
+        renamed to PATH.1.
         """
         from ._logging import level_of
 
@@ -103,12 +104,14 @@ class Observed:
         }  # fmt: skip
 
     def add_secret_name(self, name: str) -> None:
-        """One more header field, parameter or JSON member whose value logs leave out."""
+        """Adds the name of a header, parameter, or JSON member whose value is omitted from logs."""
         check(lib.wherry_client_add_secret_name(self._live(), text(name)))
         self._settings["secret_names"] = (*self._settings.get("secret_names", ()), name)
 
     def counters(self, host: Optional[str] = None) -> Counters:
-        """What it has done since it was made, with all hosts or with one, whatever its port."""
+        """Returns the client's counters since its creation, for all hosts or for one host on any
+        port.
+        """
         from ._logging import Counters
 
         named = None if host is None else text(host)
@@ -117,9 +120,10 @@ class Observed:
     def build_request(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> SentRequest:
-        """The request that these arguments mean, to be edited, and sent by `send`.
+        """Builds a request that can be edited and passed to `send`.
 
-        It has the final URL, the headers of the client, and the body, unless that is streamed.
+        The request has the final URL, the client's headers, and the body, unless the body is
+        streamed.
         """
         from ._flows import Built
 
@@ -133,7 +137,8 @@ class Observed:
         secrets: bool = False,
         **options: Unpack[RequestOptions],
     ) -> str:
-        """The command line of curl that sends such a request; secrets are *** unless asked for."""
+        """Returns the curl command line for a request. Secrets are *** unless ``secrets`` is True.
+        """
         draft = self._draft(method, url, options)
         try:
             return copy_text(
@@ -143,24 +148,24 @@ class Observed:
             draft.free()
 
     def _log_bridge(self) -> Optional[LogBridge]:
-        """Who hands the log to `logging`, until that is closed."""
+        """The bridge that forwards the log to `logging`; None if it is closed."""
         bridge = None if self._bridged is None else self._bridged()
         return None if bridge is None or bridge.is_closed else bridge
 
     def _end_readers(self) -> None:
-        """The client is closed: lets all who read what it tells come to the end."""
+        """Ends the log and the activity iterators, because the client is closed."""
         self._end_log()
         self._end_activity()
 
     def _end_activity(self) -> None:
-        """Lets whoever shows its activity come to the end."""
+        """Ends the activity iterator."""
         reader = None if self._activity is None else self._activity()
         self._activity = None
         if reader is not None:
             reader.end()
 
     def _end_log(self) -> None:
-        """Lets whoever reads the log come to its end."""
+        """Ends the log iterator."""
         reader = None if self._log is None else self._log()
         self._log = None
         if reader is not None:
