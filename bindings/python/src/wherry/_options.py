@@ -1,6 +1,6 @@
 # Wherry: timeouts, credentials and compression settings
 # SPDX-License-Identifier: Apache-2.0
-"""Small values that clients and requests take as settings."""
+"""Timeouts, credentials, and other small values that clients and requests use as settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Unset:
-    """The type of `UNSET`: nothing was said, so the setting below counts."""
+    """The type of `UNSET`, which means that no value is given and the default applies."""
 
     __slots__ = ()
 
@@ -37,12 +37,12 @@ class Unset:
 
 UNSET = Unset()
 
-#: Keywords that are the body; of them only a form and its files go together.
+#: The keywords for a body. Only a form (``data=``) and ``files=`` can be combined.
 BODIES = ("json", "data", "content", "files")
 
 
 def refuse_pairs(options: Mapping[str, Any]) -> None:
-    """Keywords of one request that exclude each other are an ArgumentError."""
+    """Raises ArgumentError if keywords of one request exclude each other."""
     told = [name for name in BODIES if options.get(name) is not None]
     if len(told) < 2 or set(told) == {"data", "files"}:
         if len(told) == 2 and options["files"] and not is_form(options["data"]):
@@ -58,24 +58,26 @@ def refuse_pairs(options: Mapping[str, Any]) -> None:
 
 
 def is_form(data: Any) -> bool:
-    """Whether ``data=`` is the fields of a form: a mapping, or pairs."""
+    """Returns whether ``data=`` contains form fields: a mapping, or pairs."""
     return hasattr(data, "keys") or (
         isinstance(data, (list, tuple)) and all(isinstance(pair, tuple) for pair in data)
     )
 
 
 class Fixed:
-    """A value that cannot be changed: clients and requests have already read it."""
+    """An immutable value. A change would have no effect on clients and requests that already read
+    it.
+    """
 
     __slots__ = ()
-    #: How to use another one.
+    #: The advice in the error message: how to use another value.
     _way = "Make a new one"
 
     def _fix(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    if not TYPE_CHECKING:  # Type checkers would let any name pass.
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
 
         def __setattr__(self, name: str, value: Any) -> None:
             kind = type(self).__name__
@@ -91,19 +93,25 @@ class Fixed:
 
 
 def _fixed(kind: Any, values: Dict[str, Any]) -> Any:
-    """A value like a pickled one."""
+    """Recreates a pickled value."""
     made = kind.__new__(kind)
     Fixed._fix(made, **values)
     return made
 
 
 class Timeout(Fixed):
-    """Time limits in seconds; None is no limit, what is left out keeps its setting.
+    """Timeouts in seconds. None means no limit; an omitted timeout keeps its current setting.
 
-    ``idle`` (20) restarts with every byte in either direction, ``connect`` (10) covers name lookup,
-    connection and TLS, ``first_byte`` (30) the wait for the answer, ``total`` (none) everything,
-    redirects and retries included. The wait for the answer is silence too: but for downloads, the
-    shorter of ``idle`` and ``first_byte`` ends it.
+    * ``connect`` (default: 10) limits the name lookup, the connection, and the TLS handshake.
+
+    * ``first_byte`` (default: 30) limits the wait for the response.
+
+    * ``idle`` (default: 20) limits the time without any byte in either direction.
+
+    * ``total`` (default: none) limits everything, including redirects and retries.
+
+    The wait for the response is idle time too: except for downloads, the shorter of ``idle`` and
+    ``first_byte`` limits it.
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")
@@ -125,7 +133,9 @@ class Timeout(Fixed):
 
     @classmethod
     def of(cls, value: TimeoutLike) -> Timeout:
-        """One number limits each wait, as in requests; a pair is connect and idle."""
+        """Converts ``timeout=``: a number limits each wait, as in requests; a pair is (connect,
+        idle).
+        """
         if isinstance(value, Timeout):
             return value
         if isinstance(value, tuple) and len(value) == 2:
@@ -134,7 +144,7 @@ class Timeout(Fixed):
         return cls(idle=value, connect=value, first_byte=value)
 
     def options(self) -> Iterator[Tuple[int, int]]:
-        """The options this sets, in milliseconds."""
+        """Yields the native options that this timeout sets, in milliseconds."""
         for option, seconds in (
             (codes.OPTION_IDLE_TIMEOUT_MS, self.idle),
             (codes.OPTION_CONNECT_TIMEOUT_MS, self.connect),
@@ -160,7 +170,8 @@ class Timeout(Fixed):
 
 
 def milliseconds(seconds: float) -> int:
-    """A positive time as the library takes it; never rounded down to "none"."""
+    """Converts positive seconds to milliseconds. The result is never 0, which would mean no limit.
+    """
     try:
         is_possible = 0 < seconds <= 9e12
     except TypeError:
@@ -175,9 +186,10 @@ def milliseconds(seconds: float) -> int:
 
 
 class Basic(Fixed):
-    """A user name and password as RFC 7617 sends them, in UTF-8; a plain tuple does the same.
+    """A user name and password for Basic authentication (RFC 7617), in UTF-8.
 
-    A user name has no colon, and neither has control characters: that is an ArgumentError.
+    A tuple (user, password) does the same. Raises ArgumentError if the user name contains a colon,
+    or if either value contains control characters.
     """
 
     __slots__ = ("username", "password")
@@ -188,10 +200,10 @@ class Basic(Fixed):
 
     def __init__(self, username: Union[str, bytes], password: Union[str, bytes]) -> None:
         self._fix(username=username, password=password)
-        self.field()  # Refuses what cannot be sent.
+        self.field()  # Raises an error for values that cannot be sent.
 
     def field(self) -> str:
-        """The Authorization field."""
+        """Returns the value of the Authorization header."""
         import binascii
 
         user, password = _secret(self.username, "user name"), _secret(self.password, "password")
@@ -207,18 +219,20 @@ class Basic(Fixed):
         return f"Basic({self.username!r}, ...)"
 
 
-#: The name that httpx has for it.
+#: The name of `Basic` in httpx.
 BasicAuth = Basic
 
 
 class DigestAuth(Fixed):
-    """A user name and password that answer a Digest challenge (RFC 7616).
+    """A user name and password for Digest authentication (RFC 7616).
 
-    The algorithms are SHA-512-256, SHA-256, and MD5; the strongest that the server offers is used. The
-    password never leaves the program. The server refuses the first request, which is sent again with
-    its whole body. Later requests to the same origin need no second attempt. If the server demands a
-    digest of the body (``qop=auth-int``), a body that can be read only once fails with ``body_spent``.
-    If the server demands Basic instead, the 401 is the response, unless ``basic=True`` allows it.
+    The algorithms are SHA-512-256, SHA-256, and MD5; the strongest that the server offers is used.
+    The password itself is never sent. The server rejects the first request, which is sent again
+    with its complete body. Later requests to the same origin need no second attempt.
+
+    If the server requires a digest of the body (``qop=auth-int``), a body that can be read only
+    once fails with ``body_spent``. If the server requires Basic instead, the call returns the 401
+    response, unless ``basic=True`` allows Basic.
     """
 
     __slots__ = ("username", "password", "basic")
@@ -245,10 +259,10 @@ class Bearer(Fixed):
 
     def __init__(self, token: str) -> None:
         self._fix(token=token)
-        self.field()  # Refuses what cannot be sent.
+        self.field()  # Raises an error for values that cannot be sent.
 
     def field(self) -> str:
-        """The Authorization field."""
+        """Returns the value of the Authorization header."""
         token = self.token
         if not isinstance(token, str):
             raise TypeError(f"auth=: Bearer takes a token of str, not {type(token).__name__}")
@@ -264,7 +278,7 @@ class Bearer(Fixed):
 
 
 def _secret(value: Any, what: str) -> bytes:
-    """A user name or password as it is sent."""
+    """Encodes a user name or password, and rejects control characters."""
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"auth=: a {what} is str or bytes, not {type(value).__name__}")
     try:
@@ -277,7 +291,8 @@ def _secret(value: Any, what: str) -> bytes:
 
 
 def is_flow(auth: Any) -> bool:
-    """Whether ``auth=`` is an auth flow: an `Auth`, or a function that edits the request."""
+    """Returns whether ``auth=`` is an auth flow: an `Auth`, or a function that edits the request.
+    """
     return (
         hasattr(auth, "auth_flow") or hasattr(auth, "sync_auth_flow")
         or hasattr(auth, "async_auth_flow") or callable(auth)
@@ -285,7 +300,7 @@ def is_flow(auth: Any) -> bool:
 
 
 def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
-    """What ``auth=`` means."""
+    """Converts ``auth=`` to credentials."""
     if auth is None or isinstance(auth, (Basic, Bearer, DigestAuth)):
         return auth
     if isinstance(auth, tuple) and len(auth) == 2:
@@ -297,7 +312,7 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
 
 
 def login(auth: Any) -> Union[None, Basic, DigestAuth]:
-    """What an ``on_credentials=`` function answered."""
+    """Converts the result of an ``on_credentials=`` callback to credentials."""
     found = credentials(auth)
     if isinstance(found, Bearer):
         raise TypeError("on_credentials= answers (user, password) or None, not Bearer")
@@ -305,7 +320,7 @@ def login(auth: Any) -> Union[None, Basic, DigestAuth]:
 
 
 def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
-    """The number of a word; None for None."""
+    """Returns the number of a word; None for None."""
     if value is None:
         return None
     if value not in words:
@@ -314,7 +329,7 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
 
 
 def pairs(values: Any, argument: str = "") -> List[Tuple[Any, Any]]:
-    """The items of a mapping or of a sequence of pairs; the argument is named where it is wrong."""
+    """Returns the items of a mapping or of a sequence of pairs. An error names the argument."""
     if hasattr(values, "keys"):
         return [(name, values[name]) for name in values.keys()]
     if argument and not hasattr(values, "__iter__"):
@@ -323,8 +338,11 @@ def pairs(values: Any, argument: str = "") -> List[Tuple[Any, Any]]:
 
 
 def flat(values: Any, argument: str = "") -> Iterator[Tuple[Word, Word]]:
-    """Names and values of a query or form as httpx reads them: lists repeat the name, None is an
-    empty value, True and False are the words true and false. Bytes that are not UTF-8 stay bytes."""
+    """Yields the names and values of a query or form, as httpx does.
+
+    A list repeats its name, None is an empty value, and True and False are the words true and
+    false. Bytes that are not UTF-8 stay bytes.
+    """
     for name, value in pairs(values, argument):
         several = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
         for one in several:
@@ -332,7 +350,7 @@ def flat(values: Any, argument: str = "") -> Iterator[Tuple[Word, Word]]:
 
 
 def form_bytes(fields: Iterable[Tuple[Word, Word]]) -> bytes:
-    """The fields of a form, encoded as ``application/x-www-form-urlencoded``."""
+    """Encodes the fields of a form as ``application/x-www-form-urlencoded``."""
     from urllib.parse import quote
 
     encoded = ((quote(name, safe=""), quote(value, safe="")) for name, value in fields)
@@ -340,13 +358,16 @@ def form_bytes(fields: Iterable[Tuple[Word, Word]]) -> bytes:
 
 
 class Written(str):
-    """One "name=value" of a query, which is sent as written."""
+    """A "name=value" pair of a query, which is sent as written."""
 
     __slots__ = ()
 
 
 def queried(values: Any) -> List[Tuple[str, str]]:
-    """The same of ``params=``, which may be the text of a query: each of its values is `Written`."""
+    """Converts ``params=`` to pairs, like `flat`.
+
+    ``params=`` may also be the text of a query; each value is then `Written`.
+    """
     if not isinstance(values, (str, bytes)):
         return [_quoted(name, value) for name, value in flat(values, "params")]
     from urllib.parse import quote_from_bytes, unquote_plus
@@ -361,14 +382,15 @@ def queried(values: Any) -> List[Tuple[str, str]]:
 
 
 def _quoted(name: Word, value: Word) -> Tuple[str, str]:
-    """A pair of a query; with bytes that are not UTF-8 it is `Written`."""
+    """Returns a pair of a query. If it contains bytes that are not UTF-8, the value is `Written`.
+    """
     if isinstance(name, str) and isinstance(value, str):
         return name, value
     return word(name), Written(form_bytes([(name, value)]).decode())
 
 
 def raw_word(value: Any) -> Word:
-    """The same as `word`, but bytes that are not UTF-8, or hold a NUL, stay bytes."""
+    """Converts a value like `word`, but bytes that contain NUL or are not UTF-8 stay bytes."""
     if isinstance(value, (bytes, bytearray)):
         raw = bytes(value)
         try:
@@ -379,7 +401,7 @@ def raw_word(value: Any) -> Word:
 
 
 def word(value: Any) -> str:
-    """A value as it stands in a query or form."""
+    """Converts a value to its text in a query or form."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -400,7 +422,9 @@ def word(value: Any) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """JSON without spaces; what JSON cannot say is `bad_parameters`."""
+    """Encodes JSON without spaces. Raises ArgumentError `bad_parameters` for values that JSON
+    lacks.
+    """
     import json
 
     try:
@@ -412,7 +436,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def json_shape(value: Any) -> Optional[bytes]:
-    """A shape of types, words, lists and dictionaries as the library reads it; None is none."""
+    """Encodes a shape of types, words, lists, and dictionaries for the library; None for None."""
     words = {str: "string", int: "integer", float: "number", bool: "bool", list: "array",
              dict: "object", object: "any"}  # fmt: skip
 
@@ -434,27 +458,27 @@ def json_shape(value: Any) -> Optional[bytes]:
 
 
 def array_style(value: str) -> int:
-    """The number behind the name of an array style."""
+    """Returns the number of an array style."""
     return _style("array_style", value, ("brackets", "repeat", "index"))
 
 
 def member_style(value: str) -> int:
-    """The number behind the name of a style of members."""
+    """Returns the number of a member style."""
     return _style("member_style", value, ("brackets", "dots"))
 
 
 def bool_style(value: str) -> int:
-    """The number behind the name of a style of bools."""
+    """Returns the number of a bool style."""
     return _style("bool_style", value, ("digits", "words"))
 
 
 def body_coding(value: str) -> int:
-    """The number behind the name of a content coding of bodies."""
+    """Returns the number of a content coding for bodies."""
     return _style("body_coding", value, ("identity", "gzip", "deflate"))
 
 
 def coded_body(value: str) -> int:
-    """The number behind what becomes of a body that is said to be coded already."""
+    """Returns the number of a ``coded_body=`` word."""
     return _style("coded_body", value, ("skip", "replace", "error"))
 
 

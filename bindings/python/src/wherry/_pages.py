@@ -1,6 +1,6 @@
-# Wherry: lists that come in pages
+# Wherry: paged lists
 # SPDX-License-Identifier: Apache-2.0
-"""`Pages`: what `Client.pages` gives. One list, loaded page by page."""
+"""`Pages`, the result of `Client.pages`: a list that is loaded page by page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Pages(BasePages[Item]):
-    """A list that a server hands out in pages. Iterating loads page after page.
+    """A list that a server returns in pages. Iterating loads one page after another.
 
-    ``refresh`` is what pulling down does, ``load_next`` what pulling up does. The list moves when a
-    page has come, never before. One thread at a time uses it. A page that an iteration loads ahead
-    is given up where the iteration is left, and where another call loads one.
+    `refresh` reloads the first page (pull down), and `load_next` loads the next one (pull up). The
+    list changes only after a page has arrived. Use a list from one thread at a time. A page that an
+    iteration loads ahead is cancelled if the iteration ends early, or if another call loads a page.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Pages(BasePages[Item]):
         super().__init__(client, method, url, options)
         self._channel = Channel()
         self._is_reading = False
-        #: The exchange on its way, for the end of the list.
+        #: The running exchange, to be freed with the list.
         self._held: List[Exchange] = []
         self._finalizer = weakref.finalize(self, _let_go, self._draft, self._channel, self._held)
         try:
@@ -48,25 +48,26 @@ class Pages(BasePages[Item]):
         self._free_pager = weakref.finalize(self, free_pager, self._pager)
 
     def refresh(self) -> None:
-        """Loads the first page anew, past all caches; the list is made of it alone."""
+        """Reloads the first page from the server, and replaces the list with it."""
         self._run(lib.wherry_pager_refresh)
 
     def load_next(self) -> bool:
-        """Loads the next page; False, and nothing is loaded, after the last."""
+        """Loads the next page. Returns False, without a request, after the last page."""
         return self._run(lib.wherry_pager_load_next)
 
     def load_previous(self) -> None:
-        """Loads the page before; on the first one it is a refresh."""
+        """Loads the previous page; on the first page, the same as `refresh`."""
         self._run(lib.wherry_pager_load_previous)
 
     def load(self, page: int) -> None:
-        """Loads any page: a neighbour joins the list, another one begins a new one."""
+        """Loads any page. A neighboring page extends the list; another page starts a new list."""
         self._run(lib.wherry_pager_load_page, page)
 
     def pages(self) -> Iterator[List[Item]]:
-        """The pages that follow, each as its items that were not in one before.
+        """Iterates over the following pages. Each is a list of the items that no earlier page
+        contained.
 
-        ``prefetch=`` of them are loaded while one is worked on.
+        ``prefetch=`` sets how many pages are loaded ahead.
         """
         walk: _Walk[Item] = _Walk(self)
         try:
@@ -79,7 +80,7 @@ class Pages(BasePages[Item]):
             walk.leave()
 
     def __iter__(self) -> Iterator[Item]:
-        """The items of the pages that follow, one by one."""
+        """Iterates over the items of the following pages."""
         walk: _Walk[Item] = _Walk(self)
         try:
             while True:
@@ -93,7 +94,7 @@ class Pages(BasePages[Item]):
             walk.leave()
 
     def close(self) -> None:
-        """Cancels what is on its way and drops the items. Twice is fine."""
+        """Cancels the page that is loading, and drops the items. Can be called more than once."""
         pager, self._pager = self._pager, 0
         if pager:
             self._free_pager()
@@ -113,7 +114,7 @@ class Pages(BasePages[Item]):
             self._look(block=True)
         except WherryError:
             raise
-        except BaseException:  # Ctrl-C: the page must not outlive the call.
+        except BaseException:  # Ctrl-C: cancel the page together with the call.
             self._give_up()
             raise
         return True
@@ -121,7 +122,9 @@ class Pages(BasePages[Item]):
     def _start(
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
     ) -> Optional[bool]:
-        """Whether a page is on its way now; None at the end."""
+        """Starts to load a page. Returns True if it is loading, False if it was kept, None at the
+        end.
+        """
         if not self._pager:
             raise StateError("these pages are closed", "closed")
         if self._is_reading:
@@ -133,7 +136,9 @@ class Pages(BasePages[Item]):
         self._held[:] = [way.exchange]
 
     def _look(self, block: bool) -> bool:
-        """Takes events in; whether no page is on its way any more. Raises what kept it away."""
+        """Reads events, and returns whether no page is loading any more. Raises the error of the
+        page.
+        """
         way = self._way
         if way is None:
             return True
@@ -152,7 +157,9 @@ class Pages(BasePages[Item]):
         return True
 
     def _give_up(self) -> None:
-        """Ends the page on its way, and reads its end: the next page's must not be taken for it."""
+        """Cancels the loading page and reads its last event, so that the next page does not receive
+        it.
+        """
         way = self._way
         if way is None or not self._pager:
             return
@@ -160,11 +167,11 @@ class Pages(BasePages[Item]):
         try:
             self._look(block=True)
         except WherryError:
-            pass  # That it was cancelled; or it had failed, and whoever wants it asks again.
+            pass  # The page was cancelled, or it failed and can be loaded later.
 
 
 class _Walk(Generic[Item]):
-    """Loads pages ahead of who reads them."""
+    """Loads pages ahead of the reader."""
 
     def __init__(self, pages: Pages[Item]) -> None:
         self._pages = pages
@@ -174,7 +181,7 @@ class _Walk(Generic[Item]):
         self._error: Optional[WherryError] = None
 
     def next(self) -> Optional[List[Item]]:
-        """The next page; None after the last."""
+        """Returns the next page, or None after the last one."""
         if not self._ready:
             self._work(1, block=True)
         if not self._ready:
@@ -187,11 +194,11 @@ class _Walk(Generic[Item]):
         return page
 
     def look(self) -> None:
-        """Takes in what has come, and starts what is wanted, without waiting."""
+        """Reads the events that have arrived, and starts to load wanted pages, without blocking."""
         self._work(self._pages._paging.prefetch, block=False)
 
     def leave(self) -> None:
-        """Nobody reads on."""
+        """Cancels the page that is loading ahead, because the iteration has ended."""
         way = self._pages._way
         if way is not None and way.take is self._take:
             self._pages._give_up()

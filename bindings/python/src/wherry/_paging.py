@@ -1,6 +1,6 @@
-# Wherry: what blocking and asyncio lists in pages share
+# Wherry: the common part of blocking and asyncio page lists
 # SPDX-License-Identifier: Apache-2.0
-"""How pages are asked for, the list they make, and the one that is on its way."""
+"""How pages are requested, the list of their items, and the page that is loading."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENDS = {
 
 
 class Paging:
-    """How pages are asked for: the keywords of `Client.pages` that are not those of a request."""
+    """The keywords of `Client.pages` that are not request keywords."""
 
     NAMES = (
         "items", "parameter", "first_page", "size", "size_parameter", "by_items", "end", "end_path",
@@ -57,7 +57,7 @@ class Paging:
             raise ValueError(f"end= takes one of {', '.join(ENDS)}, not {brief(self.end)}")
 
     def pager(self, client: BaseClient[Any], request: int, queue: int, key: int) -> int:
-        """A native list."""
+        """Creates a native pager."""
         pager = made(
             lib.wherry_pager_new, client._live(), request, text(self.items), queue, key
         )
@@ -79,7 +79,7 @@ class Paging:
 
 
 class Way:
-    """A page on its way: what was asked for, and the transfer that brings it."""
+    """A page that is loading: its number, its position in the list, and its transfer."""
 
     __slots__ = (
         "exchange", "number", "wanted", "refresh", "first", "appends", "is_last", "take",
@@ -92,40 +92,42 @@ class Way:
     ) -> None:  # fmt: skip
         self.exchange = Exchange(draft)
         self.exchange.transfer = transfer
-        #: The number of the transfer: every page of a list has the same queue and the same key.
+        #: The id of the transfer. All pages of a list use the same queue and the same key.
         self.number: int = lib.wherry_transfer_id(transfer)
         self.wanted = wanted
         self.refresh = refresh
-        #: How many items there were before.
+        #: The number of items before this page.
         self.first = first
-        #: Whether those stay as they are.
+        #: Whether the items before this page stay unchanged.
         self.appends = appends
-        #: Whether it is the last page in the list once it has come.
+        #: Whether this page will be the last one in the list.
         self.is_last = is_last
-        #: Where an iteration that loads ahead takes the new items; None for a call that waits.
+        #: The function that receives the new items for an iteration; None for a call that waits.
         self.take = take
-        #: Whether another call did not want to wait for it.
+        #: Whether another call cancelled this page instead of waiting for it.
         self.is_given_up = False
-        #: What a task of asyncio waits for; cancelling the task cancels it.
+        #: The future that an asyncio task awaits. Cancelling the task cancels the future.
         self.waiter: Any = None
 
     def is_of(self, record: Record) -> bool:
-        """Whether an event is of this page; one without a number says that no more will come."""
+        """Returns whether an event belongs to this page. An event without a number is the last of
+        all.
+        """
         return record[3] in (self.number, 0)
 
     def read(self, record: Record) -> bool:
-        """Takes in an event if it is of this page; whether it was the last one."""
+        """Reads an event if it belongs to this page, and returns whether the page is done."""
         return self.exchange.read(record) if self.is_of(record) else self.exchange.done
 
     def give_up(self) -> None:
-        """Cancels it; its end is still to be read."""
+        """Cancels the page. The caller must still read its last event."""
         self.is_given_up = True
         if self.exchange.transfer:
             lib.wherry_transfer_cancel(self.exchange.transfer)
 
 
 class BasePages(Generic[Item]):
-    """What blocking and asyncio lists share."""
+    """The common part of blocking and asyncio page lists."""
 
     _pager = 0
 
@@ -137,54 +139,54 @@ class BasePages(Generic[Item]):
         self._paging = Paging(options)
         refuse_flow(client, rest, "a list of pages")
         self._draft = client._draft(method, url, rest)
-        #: The page on its way, until its end is read.
+        #: The page that is loading, until its last event is read.
         self._way: Optional[Way] = None
-        #: The items as the program gets them; made of the native ones when first asked for.
+        #: The items as Python objects, converted from the native items on first use.
         self._made: Optional[List[Item]] = None
-        #: Whether the page that was loaded last is the last one in the list.
+        #: Whether the page loaded last is the last one in the list.
         self._is_at_end = True
 
-    # Looking
+    # State
 
     @property
     def items(self) -> List[Item]:
-        """The items of all pages in the list, in the order of the pages."""
+        """The items of all pages in the list, in page order."""
         if self._made is None:
             self._made = self._from(0)
         return list(self._made)
 
     @property
     def page(self) -> Optional[int]:
-        """The number of the page that was loaded last; None before the first."""
+        """The number of the page loaded last; None before the first."""
         before = self._paging.first_page - 1
         found: int = lib.wherry_pager_page(self._pager, before)
         return None if found == before else found
 
     @property
     def has_next(self) -> bool:
-        """Whether a page follows, as far as the last answer says; True before the first."""
+        """Whether another page follows, according to the last response; True before the first."""
         return not self._pager or bool(lib.wherry_pager_has_next(self._pager))
 
     @property
     def has_previous(self) -> bool:
-        """Whether a page comes before the one that was loaded last."""
+        """Whether there is a page before the one loaded last."""
         return bool(lib.wherry_pager_has_previous(self._pager))
 
     @property
     def is_loading(self) -> bool:
-        """Whether a page is on its way."""
+        """Whether a page is loading."""
         return bool(lib.wherry_pager_is_loading(self._pager))
 
     def __len__(self) -> int:
         return int(lib.wherry_pager_count(self._pager))
 
     def cancel(self) -> None:
-        """Cancels the page that is on its way."""
+        """Cancels the page that is loading."""
         if self._pager:
             check(lib.wherry_pager_cancel(self._pager))
 
     def _from(self, first: int) -> List[Any]:
-        """The items from one on."""
+        """Returns the items from index ``first`` on."""
         if not self._pager:
             return []
         count = len(self)
@@ -205,7 +207,7 @@ class BasePages(Generic[Item]):
             self._paging.on_event(event, page, error)
 
     def _begin(self, function: Any, *arguments: Any) -> int:
-        """Starts to load: the transfer, 0 for a kept page, -1 at the end."""
+        """Starts to load a page. Returns the transfer, 0 for a kept page, or -1 at the end."""
         try:
             return made(function, self._pager, *arguments)
         except StateError as error:
@@ -215,7 +217,7 @@ class BasePages(Generic[Item]):
             return -1
 
     def _wanted(self, function: Any, *arguments: Any) -> int:
-        """Which page a call asks for."""
+        """Returns the number of the page that a call requests."""
         page, first = self.page, self._paging.first_page
         if arguments:
             return int(arguments[0])
@@ -224,7 +226,9 @@ class BasePages(Generic[Item]):
         return page + 1 if function is lib.wherry_pager_load_next else max(first, page - 1)
 
     def _read(self, way: Way) -> List[Any]:
-        """The items that a page has brought; one with items that cannot be read is no part of the list."""
+        """Returns the new items of a page. If an item cannot be read, the page is removed from the
+        list.
+        """
         paging = self._paging
         try:
             if way.appends or paging.mapping is None:
@@ -237,7 +241,7 @@ class BasePages(Generic[Item]):
             raise
 
     def _ended(self, wanted: int, refresh: bool, error: Optional[WherryError] = None) -> None:
-        """Takes in that a page has come, or has not."""
+        """Reports the end of a page: loaded, or failed with an error."""
         if error is None:
             self._tell("refreshed" if refresh else "loaded", wanted)
         else:
@@ -247,7 +251,9 @@ class BasePages(Generic[Item]):
     def _open(
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
     ) -> Optional[bool]:
-        """Whether a page is on its way now; None at the end, False for one that was kept."""
+        """Starts to load a page. Returns True if it is loading, False if it was kept, None at the
+        end.
+        """
         wanted = self._wanted(function, *arguments)
         refresh = self._is_refresh(function)
         first = len(self)
@@ -271,10 +277,10 @@ class BasePages(Generic[Item]):
         return False
 
     def _expect(self, way: Way) -> None:
-        """Its events will come."""
+        """Called before the first event of a page."""
 
     def _settle(self, way: Way) -> None:
-        """Takes in that a page has ended; raises what kept it away."""
+        """Finishes a page. Raises the error that prevented it from loading."""
         way.exchange.free()
         try:
             way.exchange.result()
@@ -302,10 +308,10 @@ class BasePages(Generic[Item]):
 
 
 def busy() -> BusyError:
-    """What a call is told that comes while another one waits for its page."""
+    """Returns the error for a call while another call waits for its page."""
     return BusyError("a page is on its way: wait for it, or cancel it", "busy")
 
 
 def free_pager(pager: int) -> None:
-    """Lets go of a native list."""
+    """Frees a native pager."""
     lib.wherry_pager_free(pager)

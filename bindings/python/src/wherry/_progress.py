@@ -1,6 +1,6 @@
-# Wherry: how far a transfer has come, and what runs
+# Wherry: the progress of a transfer, and listings of transfers
 # SPDX-License-Identifier: Apache-2.0
-"""Plain values that `progress=` functions, handles and listings give out."""
+"""Plain values for ``progress=`` callbacks, handles, and listings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """How far a transfer has come; None is not known."""
+    """The progress of a transfer. None means unknown."""
 
     __slots__ = (
         "done_bytes", "total_bytes", "resumed_at_bytes", "wire_bytes", "bytes_per_second",
@@ -24,32 +24,33 @@ class Progress:
 
     def __init__(self, values: Tuple[int, ...]) -> None:
         done, total, resumed, wire, speed, remaining, generation, decoded, count, ended = values
-        #: Sent or received, from the start of the file or body; of an answer in a coding those on
-        #: the wire, and of a body with ``body_coding=`` those before it: of these the whole is known.
+        #: Bytes sent or received, counted from the start of the file or body. For a coded response,
+        #: bytes on the wire; for a body with ``body_coding=``, bytes before coding. The total is
+        #: known only for these.
         self.done_bytes = done
         self.total_bytes: Optional[int] = None if total < 0 else total
-        #: Already there when this run began.
+        #: Bytes of the partial file that this run resumed.
         self.resumed_at_bytes = resumed
-        #: Moved by this run, before decoding.
+        #: Bytes transferred by this run, before decoding.
         self.wire_bytes = wire
-        #: Over the last five seconds.
+        #: The rate over the last five seconds.
         self.bytes_per_second: Optional[int] = None if speed < 0 else speed
-        #: Seconds that are left.
+        #: Estimated seconds remaining.
         self.remaining: Optional[float] = None if remaining < 0 else remaining / 1000
-        #: Goes up, and done_bytes back to 0, when the server's file changed.
+        #: Incremented when the file on the server changed, which resets done_bytes to 0.
         self.generation = generation
-        #: `done_bytes` as the program gets them: more where gzip is undone.
+        #: Like `done_bytes`, but after decoding: larger for a gzip response.
         self.decoded_bytes = decoded
-        #: How many transfers this is the sum of: of a group how many members it has.
+        #: The number of transfers in this sum; for a group, the number of its members.
         self.count = count
-        #: Of a group, how many of its members have ended.
+        #: For a group, the number of members that have ended.
         self.ended = ended
-        #: How far each picture has come, of uploads with ``separate=``.
+        #: The progress of each image, for uploads with ``separate=``.
         self.images: Tuple[ImageResult, ...] = ()
 
     @property
     def fraction(self) -> Optional[float]:
-        """0.0 to 1.0, None while the total is unknown."""
+        """0.0 to 1.0, or None while the total is unknown."""
         if self.total_bytes is None:
             return None
         return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
@@ -60,7 +61,7 @@ class Progress:
 
 
 class TransferInfo:
-    """A running transfer, as it stood when it was listed."""
+    """A running transfer, as of the time of the listing."""
 
     __slots__ = (
         "id", "method", "url", "tag", "path", "done_bytes", "total_bytes", "kind", "state",
@@ -72,7 +73,7 @@ class TransferInfo:
         self.method: str = method or ""
         self.url: str = url or ""
         self.tag: Optional[str] = tag
-        #: A download's destination.
+        #: The destination of a download.
         self.path: Optional[str] = path
         self.done_bytes: int = done
         self.total_bytes: Optional[int] = None if total < 0 else total
@@ -92,14 +93,14 @@ class Partial:
 
     def __init__(self, row: Tuple[Any, ...]) -> None:
         path, partial, url, done, total, ratio = row
-        #: Where the whole file will be.
+        #: The path of the complete file.
         self.path: str = path or ""
-        #: Where its part is.
+        #: The path of the partial file.
         self.partial_path: str = partial or ""
         self.url: str = url or ""
         self.done_bytes: int = done
         self.total_bytes: Optional[int] = None if total < 0 else total
-        #: 0.00 to 1.00; None if the whole is unknown.
+        #: 0.00 to 1.00, or None if the total is unknown.
         self.ratio: Optional[float] = None if ratio < 0 else ratio
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
-# Wherry: the functions of wherry.h that start and steer transfers
+# Wherry: the functions of wherry.h that start and manage transfers
 # SPDX-License-Identifier: Apache-2.0
-"""Sections 1 to 10 of ``include/wherry.h``, word for word: clients, requests, queues, decisions."""
+"""Sections 1 to 10 of ``include/wherry.h``, verbatim: clients, requests, queues, decisions."""
 
 LINES = """
 // 1. Version

@@ -1,6 +1,6 @@
-# Wherry: the functions of wherry.h for what transfers bring, and what is built on them
+# Wherry: the functions of wherry.h for received data, and for features built on transfers
 # SPDX-License-Identifier: Apache-2.0
-"""Sections 11 to 22 of ``include/wherry.h``, word for word: answers, pictures, caches, pages."""
+"""Sections 11 to 22 of ``include/wherry.h``, verbatim: responses, images, caches, pages."""
 
 LINES = """
 // 11. Lists

@@ -1,4 +1,4 @@
-# Wherry: what goes into a query
+# Wherry: query parameters
 # SPDX-License-Identifier: Apache-2.0
 """``params=`` of requests, and the live params of a client."""
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_query(handle: int, values: Any) -> None:
-    """Adds to the query of a native request, as ``params=`` does."""
+    """Adds ``params=`` to the query of a native request."""
     written: List[str] = []
 
     def flush() -> None:
@@ -35,9 +35,9 @@ def add_query(handle: int, values: Any) -> None:
 
 
 class ClientParams(MutableMapping):  # type: ignore[type-arg]
-    """What a client adds to every query; a change counts for requests started later.
+    """The parameters that a client adds to every query. Changes apply to later requests.
 
-    A name that occurs several times has a list.
+    A name that occurs several times has a list of values.
     """
 
     __slots__ = ("_get", "_set")

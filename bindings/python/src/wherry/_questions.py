@@ -1,7 +1,9 @@
-# Wherry: functions that decide while a request runs
+# Wherry: callbacks that decide while a request runs
 # SPDX-License-Identifier: Apache-2.0
-"""What a transfer asks on its way (decisions, in wherry.h), and who answers: keywords that are
-functions. An AsyncClient also takes coroutine functions, and goes on with others meanwhile."""
+"""The decisions of a transfer (see wherry.h), and the callbacks that make them.
+
+An AsyncClient also accepts coroutine functions, and runs other requests while it awaits them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     Sink = Callable[[Record], bool]
 
-#: The keyword of each question.
+#: The keyword of each kind of decision.
 KEYWORDS: Dict[int, str] = {
     codes.DECISION_ADAPT: "adapt",
     codes.DECISION_REDIRECT: "on_redirect",
@@ -35,13 +37,13 @@ KEYWORDS: Dict[int, str] = {
     codes.DECISION_RESPOND: "transport",
 }
 
-#: The clients that are getting a new token in this thread or task: what they send meanwhile must
-#: not wait for that token.
+#: The clients that refresh a token in this thread or task. The requests they send for this purpose
+#: must not wait for that token.
 refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", default=())
 
 
 class Question:
-    """One question of a transfer. The event stays the caller's."""
+    """One decision of a transfer. The caller owns the event."""
 
     __slots__ = ("_draft", "_kind", "_event", "_retries", "_request", "_url")
 
@@ -49,22 +51,24 @@ class Question:
         self._draft = draft
         self._kind = record[6]
         self._event = record[1]
-        #: How many attempts failed before.
+        #: The number of earlier failed attempts.
         self._retries = retries
-        #: The request that an `adapt=` or `on_redirect=` function is given.
+        #: The request passed to an ``adapt=`` or ``on_redirect=`` callback.
         self._request: Optional[Request] = None
-        #: The URL of that request before its edits.
+        #: The URL of that request before the callback edits it.
         self._url = ""
 
     @property
     def keyword(self) -> str:
-        """Whose function answers."""
+        """The keyword of the callback that decides."""
         return KEYWORDS[self._kind]
 
     @property
     def is_idle(self) -> bool:
-        """Whether it asks about what is no failure here: a status below 400, unless the request
-        says which are."""
+        """Whether the decision concerns a response that is not a failure.
+
+        Such a response has a status below 400, and the request sets no range of accepted statuses.
+        """
         if self._kind != codes.DECISION_RETRY or self._draft.accepted_range is not None:
             return False
         reason = lib.wherry_error_reason(lib.wherry_event_error(self._event))
@@ -72,7 +76,7 @@ class Question:
         return bool(reason == b"http_status" and code < 400)
 
     def ask(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
-        """What the function says; where that is to be awaited, what `start` makes of it."""
+        """Calls the callback and returns its result. An awaitable result is passed to `start`."""
         from ._exchange import copied
 
         draft, function = self._draft, self._draft.functions[self._kind]
@@ -108,7 +112,10 @@ class Question:
             refreshing.reset(before)
 
     def give(self, answer: Any) -> None:
-        """Answers; what is no answer is refused, and raised. After its time it counts no more."""
+        """Passes the result of the callback to the library.
+
+        Raises an error for an invalid result. A result after the timeout is ignored.
+        """
         if hasattr(answer, "__await__"):
             if hasattr(answer, "close"):
                 answer.close()
@@ -130,7 +137,7 @@ class Question:
             self._draft.client._has_token(_token(answer))
 
     def failed(self, error: BaseException) -> bool:
-        """Answers that the attempt has failed, where a transport says so; it may be retried."""
+        """Reports a failed attempt, which may be retried, if a transport raised the error."""
         if self._kind != codes.DECISION_RESPOND:
             return False
         from ._mock import Failure
@@ -142,14 +149,16 @@ class Question:
         return True
 
     def refuse(self) -> None:
-        """Ends the transfer: the function raised, or answered nonsense."""
+        """Ends the transfer, because the callback raised an exception or returned an invalid
+        result.
+        """
         if self._request is not None:
             self._request._end()
         lib.wherry_event_answer_refuse(self._event, f"{self.keyword}= failed".encode())
 
 
 def decide(exchange: Exchange, record: Record) -> None:
-    """Answers a question of a client that waits."""
+    """Makes a decision for a blocking client."""
     question = exchange.question(record)
     if question is None:
         return
@@ -162,11 +171,14 @@ def decide(exchange: Exchange, record: Record) -> None:
 
 
 def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
-    """A sink before this one that awaits what coroutine functions answer; `tasks` keeps them."""
+    """Returns a sink that makes decisions, and passes other events to `sink`.
+
+    The sink awaits the results of coroutine functions. `tasks` keeps their tasks alive.
+    """
     import asyncio
 
     running: Set[asyncio.Future[Any]] = set()
-    # The loop calls readers in a context of their own: functions see that of the request.
+    # The event loop calls readers in another context. Callbacks run in the context of the request.
     context = copy_context()
 
     def answered(task: asyncio.Future[Any], question: Question, event: int) -> None:
@@ -175,7 +187,7 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
         try:
             question.give(task.result())
         except asyncio.CancelledError:
-            question.refuse()  # Without effect on what has ended, which is why it was cancelled.
+            question.refuse()  # No effect after the end of the transfer, which cancels the task.
         except BaseException as error:
             if not question.failed(error):
                 question.refuse()
@@ -210,8 +222,11 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
 
 
 def _head(event: int, answer: Any) -> int:
-    """None and True go on, False ends the request, a path has the body saved there."""
-    from ._request_values import path_text  # It imports this module.
+    """Passes the result of ``on_head=``: None and True continue, False ends the request.
+
+    A path saves the body to that file.
+    """
+    from ._request_values import path_text  # Avoids an import cycle.
 
     status: int
     if answer is None or isinstance(answer, bool):
@@ -233,11 +248,11 @@ def _credentials(event: int, answer: Any) -> int:
 
 
 def _storing(event: int, answer: Any) -> int:
-    """Whether to store, or the header names without which.
+    """Passes the result of ``store=``: whether to store the response, or the headers to omit.
 
-    In the HTTP cache an answer without a field that its reuse needs is not stored at all: Age,
-    Cache-Control, Content-Encoding, Content-Type and the like, Date, ETag, Expires, Last-Modified,
-    Location, Vary.
+    The HTTP cache does not store a response without a header that reuse requires: Age,
+    Cache-Control, Content-Encoding, Content-Type and similar headers, Date, ETag, Expires,
+    Last-Modified, Location, and Vary.
     """
     names = None
     if not isinstance(answer, bool):
@@ -252,9 +267,12 @@ def _storing(event: int, answer: Any) -> int:
 
 
 def _retry(event: int, answer: Any) -> int:
-    """None leaves it to the rules, False gives up, True and a number of seconds go again."""
+    """Passes the result of ``on_retry=``: None follows the rules, and False gives up.
+
+    True and a number of seconds retry.
+    """
     if answer is None:
-        return codes.OK  # As who lets go of the event.
+        return codes.OK  # Freeing the event without a result has the same effect.
     delay = -1
     if not isinstance(answer, bool):
         if not isinstance(answer, (int, float)):
@@ -298,14 +316,14 @@ ANSWERS: Dict[int, Callable[[int, Any], int]] = {
 
 
 def refuse_functions(options: Mapping[str, Any], what: str) -> None:
-    """Raises where a keyword asks for an answer that nobody would wait for."""
+    """Raises TypeError for callbacks that an operation does not support."""
     for name in (*KEYWORDS.values(), "hooks"):
         if options.get(name) is not None:
             raise TypeError(f"{what} asks nothing: it has no keyword {brief(name)}")
 
 
 def set_function(draft: Draft, kind: int, function: Any) -> None:
-    """Has the transfer ask this function."""
+    """Sets the callback for a kind of decision."""
     if not callable(function):
         found = type(function).__name__
         raise TypeError(f"{KEYWORDS[kind]}= takes a function, not {found}")

@@ -1,6 +1,6 @@
-# Wherry: a queue of events that one reader has
+# Wherry: an event queue with one reader
 # SPDX-License-Identifier: Apache-2.0
-"""A queue that is waited for in an event loop, and may be closed meanwhile."""
+"""A native queue that an event loop can wait for, and that can be closed at any time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """A queue of the library. It can be closed by any thread, also while somebody waits for it."""
+    """A native event queue. Any thread can close it, even while another thread waits for an event.
+    """
 
     __slots__ = ("handle", "_lock", "_waits")
 
     def __init__(self) -> None:
-        #: What the library calls it; 0 once it is closed.
+        #: The native handle; 0 after closing.
         self.handle = made(lib.wherry_queue_new)
         self._lock = threading.Lock()
         self._waits: Set[Tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = set()
 
     async def readable(self) -> None:
-        """Returns when something can be read, or it is closed."""
+        """Waits until an event can be read, or the queue is closed."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -38,7 +39,7 @@ class Queue:
             descriptor = lib.wherry_queue_fd(self.handle)
             if descriptor < 0:
                 raise OSError("there is no file descriptor left to wait with")
-            # The loop's own: closing the queue cannot take it away under the loop.
+            # A duplicate for the event loop, which stays valid when the queue is closed.
             descriptor = os.dup(descriptor)
             self._waits.add(wait)
         try:
@@ -51,13 +52,13 @@ class Queue:
                 self._waits.discard(wait)
 
     def wake(self) -> None:
-        """Puts an event of no kind behind what waits."""
+        """Appends an event of no kind to the queue, which wakes the reader."""
         with self._lock:
             if self.handle:
                 lib.wherry_queue_wake(self.handle, None)
 
     def close(self) -> None:
-        """Ends every wait for it. Twice is fine."""
+        """Closes the queue and ends every wait. Can be called more than once."""
         with self._lock:
             handle, self.handle = self.handle, 0
             waits = list(self._waits)
@@ -65,12 +66,12 @@ class Queue:
             try:
                 loop.call_soon_threadsafe(_set, ready)
             except RuntimeError:
-                pass  # That loop is closed, and nobody waits in it any more.
+                pass  # The event loop is closed, so no task waits in it.
         if handle and lib is not None:
             freed(lib.wherry_queue_free(handle))
 
 
 def _set(ready: asyncio.Future[None]) -> None:
-    """Called again and again until the queue is read: the first call counts."""
+    """Called repeatedly until the queue is read. Only the first call has an effect."""
     if not ready.done():
         ready.set_result(None)
