@@ -1,6 +1,6 @@
-# Wherry: whether a network can be reached
+# Wherry: network reachability
 # SPDX-License-Identifier: Apache-2.0
-"""Monitors of hosts and of any network, blocking and with asyncio."""
+"""Reachability monitors of hosts and of the network, for blocking and asyncio programs."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ __all__ = [
     "ReachabilityChange", "ReachabilityObserver", "reach_text", "set_interface", "set_reach_text",
 ]  # fmt: skip
 
-#: The statuses, with AFNetworking's numbers.
+#: The reachability statuses, with the numbers of AFNetworking.
 UNKNOWN = codes.REACH_UNKNOWN
 NOT_REACHABLE = codes.REACH_NONE
 REACHABLE_VIA_WWAN = codes.REACH_WWAN
 REACHABLE_VIA_WIFI = codes.REACH_WIFI
 
-#: Milliseconds after which a blocking wait looks whether a signal came.
+#: Milliseconds between two checks for signals during a blocking wait.
 SLICE = 100
 
 
 class ReachabilityChange:
-    """One piece of news. Attributes:
+    """A change of reachability. Attributes:
 
-    ``target``     what was watched, as it was given; None for any network
-    ``status``     from now on: `UNKNOWN` -1, `NOT_REACHABLE` 0, `REACHABLE_VIA_WWAN` 1 or
-                   `REACHABLE_VIA_WIFI` 2, which cables and tunnels are too
-    ``old``        the status before
-    ``interface``  "wired", "wifi", "wwan", "vpn", "loopback" or "none"
+    ``target``     the watched host or address, as given; None for any network
+    ``status``     the new status: `UNKNOWN` -1, `NOT_REACHABLE` 0, `REACHABLE_VIA_WWAN` 1, or
+                   `REACHABLE_VIA_WIFI` 2, which includes cables and tunnels
+    ``old``        the previous status
+    ``interface``  "wired", "wifi", "wwan", "vpn", "loopback", or "none"
     """
 
     __slots__ = ("target", "status", "old", "interface")
@@ -53,7 +53,7 @@ class ReachabilityChange:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether there is a way."""
+        """Whether the target is reachable."""
         return self.status > 0
 
     def __str__(self) -> str:
@@ -65,27 +65,27 @@ class ReachabilityChange:
 
 
 def _decoded(found: Optional[bytes]) -> Optional[str]:
-    """Text of the library."""
+    """Decodes a text from the library."""
     return None if found is None else found.decode("utf-8", "replace")
 
 
 class _Listener:
-    """A queue of news, read by whoever wants them, and what they come from."""
+    """A queue of reachability changes, and the monitor that fills it."""
 
-    #: What the news come from; 0 for none that has to be freed.
+    #: The native monitor; 0 if there is nothing to free.
     _handle = 0
     callback: Optional[Callable[[ReachabilityChange], Any]] = None
 
     def __init__(self) -> None:
         self._queue = Queue()
         self._records = Records(64)
-        #: Read already, and not yet given to an ``async for``.
+        #: Changes that were read but not yet returned by ``async for``.
         self._waiting: List[ReachabilityChange] = []
-        #: What is told to nobody once it is closed, so that it is closed too.
+        #: Listeners that receive nothing after this one is closed, so they are closed with it.
         self._dependents: List[_Listener] = []
 
     def _read(self, wait: int) -> List[ReachabilityChange]:
-        """The news that wait; for the first of them as long as ``wait`` milliseconds."""
+        """Returns the waiting changes. Waits up to ``wait`` milliseconds for the first one."""
         records, queue = self._records, self._queue.handle
         if not queue:
             return []
@@ -112,8 +112,11 @@ class _Listener:
                 check(status)
 
     def poll(self, timeout: Optional[float] = 0) -> List[ReachabilityChange]:
-        """The news that have come, in their order; waits ``timeout`` seconds for the first (None:
-        for ever, or until it is closed). The callback is called here with each, and nowhere else."""
+        """Returns the changes that have arrived, in order, and calls the callback with each.
+
+        Waits up to ``timeout`` seconds for the first change. None waits until a change arrives or
+        the monitor is closed.
+        """
         if not self._queue.handle:
             raise StateError("the monitor was closed", "closed")
         return self._poll(timeout)
@@ -131,10 +134,12 @@ class _Listener:
                 return news
 
     def _begin(self) -> None:
-        """Sees to it that there will be news."""
+        """Starts the monitor if necessary."""
 
     def changes(self, timeout: Optional[float] = None) -> Iterator[ReachabilityChange]:
-        """News, one after the other; ends when none came for ``timeout`` seconds, or it is closed."""
+        """Iterates over changes. Ends when the monitor is closed, or after ``timeout`` seconds
+        without one.
+        """
         self._begin()
         while True:
             news = self._poll(timeout)
@@ -143,8 +148,10 @@ class _Listener:
             yield from news
 
     def __aiter__(self: Self) -> Self:
-        """``async for change in reachability``: news, one after the other, until it is closed; one
-        reader at a time."""
+        """Iterates over changes until the monitor is closed: ``async for change in reachability``.
+
+        Only one reader can be active at a time.
+        """
         self._begin()
         return self
 
@@ -164,7 +171,10 @@ class _Listener:
             self.callback(change)
 
     def close(self) -> None:
-        """Ends it for good, and every wait for its news. From any thread, any number of times."""
+        """Closes the monitor and ends every wait for changes.
+
+        Any thread can call this method, more than once.
+        """
         handle, self._handle = self._handle, 0
         if handle and lib is not None:
             freed(lib.wherry_reachability_free(handle))
@@ -174,16 +184,16 @@ class _Listener:
 
 
 class Reachability(_Listener):
-    """Watches whether a host, an address or any network can be reached, and over what.
+    """Watches whether a host, an address, or any network is reachable, and over which interface.
 
     ::
 
         with wherry.Reachability("example.org", callback=print) as reachability:
             reachability.poll(timeout=10)
 
-    It goes by this machine's links, addresses and routes, IPv4 and IPv6: nothing is sent unless
-    there is a ``probe``. The callback is called by `poll`, `changes` and ``async for`` only, on
-    the thread or in the event loop that uses them.
+    The monitor checks the links, addresses, and routes of this machine, for IPv4 and IPv6. Nothing
+    is sent without a ``probe``. Only `poll`, `changes`, and ``async for`` call the callback, on the
+    thread or in the event loop that uses them.
     """
 
     def __init__(
@@ -198,12 +208,12 @@ class Reachability(_Listener):
         probe_timeout: float = 5,
         reported: bool = False,
     ) -> None:
-        """``target`` is a host name or an address; None is any network.
+        """Creates a monitor. ``target`` is a host name or an address; None is any network.
 
-        ``raw`` tells every look, also without a change; with ``initial_sync`` the status is known
-        when `start` returns. ``probe`` is a server that has to answer too where the routes lead
-        out: "tcp://host:port", or a URL that is answered with 200 to 299; it is asked each
-        ``probe_interval`` seconds. ``reported`` has no network at all: `report` says how it is.
+        ``raw`` reports every check, even without a change. With ``initial_sync``, the status is
+        known when `start` returns. ``probe`` is a server that must also respond if there is a route
+        to it: "tcp://host:port", or a URL that must return 200 to 299. The server is probed every
+        ``probe_interval`` seconds. ``reported`` watches no network; `report` sets the status.
         """
         super().__init__()
         self.target = target
@@ -229,7 +239,7 @@ class Reachability(_Listener):
 
     @classmethod
     def _of(cls, client: BaseClient[Any]) -> Reachability:
-        """The monitor of a client."""
+        """Creates the monitor of a client."""
         monitor = cls.__new__(cls)
         _Listener.__init__(monitor)
         monitor.target = monitor.callback = None
@@ -242,61 +252,68 @@ class Reachability(_Listener):
             raise StateError("the monitor was closed", "closed")
         return self._handle
 
-    # Looking
+    # Status
 
     @property
     def status(self) -> int:
-        """What was last found: `UNKNOWN` before the first start; kept after a stop."""
+        """The last known status: `UNKNOWN` before the first start, and unchanged after `stop`."""
         return int(lib.wherry_reachability_status(self._live()))
 
     @property
     def is_reachable(self) -> bool:
-        """Whether there is a way; `UNKNOWN` is none."""
+        """Whether the target is reachable; False for `UNKNOWN`."""
         return self.status > 0
 
     @property
     def is_reachable_via_wwan(self) -> bool:
-        """Whether the way is over a mobile network."""
+        """Whether the route uses a mobile network."""
         return self.status == REACHABLE_VIA_WWAN
 
     @property
     def is_reachable_via_wifi(self) -> bool:
-        """Whether the way is over anything else: Wi-Fi, a cable, a tunnel, or in this machine."""
+        """Whether the route uses anything else: Wi-Fi, a cable, a tunnel, or only this machine."""
         return self.status == REACHABLE_VIA_WIFI
 
     @property
     def interface(self) -> str:
-        """What the way begins with: "wired", "wifi", "wwan", "vpn", "loopback" or "none"."""
+        """The first interface of the route: "wired", "wifi", "wwan", "vpn", "loopback", or "none".
+        """
         return _decoded(lib.wherry_reachability_interface(self._live())) or "none"
 
     @property
     def interface_name(self) -> str:
-        """The name of that, such as "eth0"; "" where there is no way."""
+        """The name of the interface, such as "eth0"; "" without a route."""
         return copy_text(lib.wherry_reachability_copy_name, self._live())
 
     # Running
 
     def start(self) -> None:
-        """Begins to watch; the first news come soon, also if nothing changed. Again: starts over."""
+        """Starts the monitor. A first change follows soon, even if nothing changed.
+
+        A monitor that is already running starts over.
+        """
         check(lib.wherry_reachability_start(self._live(), self._queue.handle, 0))
         self._is_started = True
 
     def stop(self) -> None:
-        """Stops; the status stays, and what has not been read is dropped."""
+        """Stops the monitor. The status is kept, and unread changes are dropped."""
         check(lib.wherry_reachability_stop(self._live()))
         self._is_started = False
 
     def report(self, status: int) -> None:
-        """Says how it is, of a monitor made with ``reported=True``."""
+        """Sets the status of a monitor created with ``reported=True``."""
         check(lib.wherry_reachability_report(self._live(), status))
 
     def wait_until_reachable(self, timeout: Optional[float] = None) -> bool:
-        """Blocks until there is a way; False when ``timeout`` seconds are over. Looks for itself,
-        started or not."""
+        """Blocks until the target is reachable. Returns False after ``timeout`` seconds.
+
+        The monitor does not have to be started.
+        """
         from time import monotonic
 
         end = None if timeout is None else monotonic() + timeout
-        # Held while it waits, so that each slice finds what the one before it knew.
+        # Keep the monitor running between slices, so that each one starts with the last known
+        # status.
         held = not self._is_started
         if held:
             check(lib.wherry_reachability_start(self._live(), 0, 0))
@@ -315,7 +332,7 @@ class Reachability(_Listener):
                 check(lib.wherry_reachability_stop(self._live()))
 
     async def wait_until_reachable_async(self, timeout: Optional[float] = None) -> bool:
-        """The same for asyncio. StateError when it is closed meanwhile."""
+        """Like `wait_until_reachable`, for asyncio. Raises StateError if the monitor is closed."""
         wait = -1 if timeout is None else milliseconds(timeout)
         listener = _Listener()
         self._dependents.append(listener)
@@ -349,7 +366,7 @@ class Reachability(_Listener):
 
 
 def of_client(client: BaseClient[Any]) -> Reachability:
-    """The monitor of a client, made when it is first asked for."""
+    """Returns the monitor of a client, created on first use."""
     known: Optional[Reachability] = client.__dict__.get("_monitor")
     if known is None:
         known = client.__dict__["_monitor"] = Reachability._of(client)
@@ -357,9 +374,10 @@ def of_client(client: BaseClient[Any]) -> Reachability:
 
 
 class ReachabilityObserver(_Listener):
-    """News of every monitor in this process: after the monitor's own, in the same order.
+    """Receives the changes of every monitor in this process, in the same order.
 
-    ``callback`` is called by `poll`, `changes` and ``async for``, as with `Reachability`.
+    Each change arrives after the monitor itself received it. ``callback`` is called by `poll`,
+    `changes`, and ``async for``, as with `Reachability`.
     """
 
     def __init__(self, callback: Optional[Callable[[ReachabilityChange], Any]] = None) -> None:
@@ -396,6 +414,8 @@ def set_reach_text(status: int, language: str, words: Optional[str]) -> None:
 
 
 def set_interface(pattern: str, kind: Optional[str]) -> None:
-    """Says what interfaces of a name are: ``set_interface("usb*", "wwan")``; None takes it back."""
+    """Sets the kind of interfaces by name: ``set_interface("usb*", "wwan")``; None restores the
+    default.
+    """
     said = None if kind is None else text(kind, "bad_value")
     check(lib.wherry_reach_set_interface(text(pattern, "bad_value"), said))

@@ -1,6 +1,6 @@
-# Wherry: what a client tells of itself, one thing after the other
+# Wherry: readers of a client's events
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a queue that one client fills, in loops of both kinds."""
+"""Reads a queue that one client fills, for blocking and asyncio loops."""
 
 from __future__ import annotations
 
@@ -17,32 +17,35 @@ if TYPE_CHECKING:
 else:
 
     class Generic:
-        """Stands for `typing.Generic`, which would take long to import."""
+        """Replaces `typing.Generic`, whose import is slow."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
 
     Told = None
 
-#: A wait is never longer, so that Ctrl-C is answered.
+#: The longest wait in milliseconds, so that Ctrl-C takes effect.
 SLICE_MS = 100
 
 
 class ClientReader(Generic[Told]):
-    """What a client tells, for ``for`` and ``async for``; ends when the client or it is closed."""
+    """Iterates over events of a client, with ``for`` and ``async for``.
+
+    The iteration ends when the client or the reader is closed.
+    """
 
     def __init__(self) -> None:
         self._queue = Queue()
         self._records = Records(1)
-        #: No more will come.
+        #: Whether the iteration has ended.
         self._ended = False
 
     def _told(self, kind: int, record: Tuple[int, ...]) -> Optional[Told]:
-        """What an event of this kind tells; None for what ends it."""
+        """Converts an event to an item; None for the event that ends the iteration."""
         raise NotImplementedError
 
     def read(self, timeout: Optional[float] = None) -> Optional[Told]:
-        """The next one; None when the time is over, or no more will come."""
+        """Returns the next item; None after ``timeout`` seconds, or at the end."""
         from time import perf_counter
 
         deadline = None if timeout is None else perf_counter() + timeout
@@ -57,7 +60,7 @@ class ClientReader(Generic[Told]):
                 return None
 
     def _take(self, wait: int) -> Optional[Told]:
-        """One that comes within so many milliseconds."""
+        """Returns an item that arrives within ``wait`` milliseconds, or None."""
         if self._ended:
             return None
         records = self._records
@@ -79,11 +82,12 @@ class ClientReader(Generic[Told]):
             lib.wherry_event_free(record[1])
 
     def end(self) -> None:
-        """What has been told can still be read, and then the iteration ends."""
+        """Ends the iteration after the items that already arrived."""
         self._queue.wake()
 
     def close(self) -> None:
-        """No more is read, and who waits for it comes to the end. From any thread; twice is fine."""
+        """Closes the reader and ends every wait. Any thread can call this method, more than once.
+        """
         self._ended = True
         self._queue.close()
 
@@ -119,4 +123,4 @@ class ClientReader(Generic[Told]):
             try:
                 self.close()
             except (TypeError, AttributeError):
-                pass  # At the interpreter's end the library may be half gone.
+                pass  # At interpreter exit, the library may be partly unloaded.

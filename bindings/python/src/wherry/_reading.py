@@ -1,6 +1,6 @@
-# Wherry: the body of a response, piece by piece
+# Wherry: reading the body of a response
 # SPDX-License-Identifier: Apache-2.0
-"""The part of `Response` that gives its body in pieces, as bytes, text, or lines."""
+"""The part of `Response` that returns the body as bytes, text, or lines."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Reading:
             """See `Response.encoding`."""
 
     _body: bytes
-    #: The pieces of a body that were given to the constructor and not read yet.
+    #: Body pieces that were passed to the constructor and not read yet.
     _pieces: Any = None
-    #: Why those pieces cannot be read any more; "" while they can.
+    #: Why the pieces cannot be read any more; "" while they can.
     _spent: str = ""
 
     @property
     def content(self) -> bytes:
-        """The body."""
+        """The body as bytes."""
         if self._pieces is not None:
             from ._body import as_bytes
 
@@ -38,11 +38,11 @@ class Reading:
         return self._body
 
     def read(self) -> bytes:
-        """The body, as httpx calls it."""
+        """Returns the body as bytes, like `content`, as in httpx."""
         return self.content
 
     async def aread(self) -> bytes:
-        """The same for asynchronous pieces."""
+        """Like `read`, for asynchronous pieces."""
         if self._pieces is not None and hasattr(self._pieces, "__aiter__"):
             from ._body import as_bytes
 
@@ -59,7 +59,7 @@ class Reading:
         return self._pieces
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
-        """The body in pieces of that size, or in one."""
+        """Iterates over the body in pieces of ``chunk_size`` bytes, or in one piece by default."""
         if self._pieces is not None:
             from ._body import as_bytes
             from ._response import Pieces
@@ -77,7 +77,7 @@ class Reading:
             yield body[start : start + size]
 
     async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
-        """The same as an asynchronous iterator."""
+        """Like `iter_bytes`, as an asynchronous iterator."""
         if self._pieces is None or not hasattr(self._pieces, "__aiter__"):
             for piece in self.iter_bytes(chunk_size):
                 yield piece
@@ -93,14 +93,17 @@ class Reading:
             yield cut
 
     def iter_text(self, chunk_size: Optional[int] = None) -> Iterator[str]:
-        """The text in pieces of so many characters, or as it comes. Characters are never cut."""
+        """Iterates over the text in pieces of ``chunk_size`` characters, or as received by default.
+
+        Characters are never split.
+        """
         cutter = TextPieces(self.encoding, chunk_size)
         for piece in self.iter_bytes():
             yield from cutter.feed(piece)
         yield from cutter.end()
 
     async def aiter_text(self, chunk_size: Optional[int] = None) -> AsyncIterator[str]:
-        """The same as an asynchronous iterator."""
+        """Like `iter_text`, as an asynchronous iterator."""
         cutter = TextPieces(self.encoding, chunk_size)
         async for piece in self.aiter_bytes():
             for text in cutter.feed(piece):
@@ -109,7 +112,7 @@ class Reading:
             yield text
 
     def iter_lines(self) -> Iterator[str]:
-        """The lines of the text, without their ends."""
+        """Iterates over the lines of the text, without line endings."""
         from ._response import Lines
 
         splitter = Lines(self.encoding)
@@ -118,7 +121,7 @@ class Reading:
         yield from splitter.end()
 
     async def aiter_lines(self) -> AsyncIterator[str]:
-        """The same as an asynchronous iterator."""
+        """Like `iter_lines`, as an asynchronous iterator."""
         from ._response import Lines
 
         splitter = Lines(self.encoding)
@@ -139,20 +142,20 @@ class Reading:
         return self.is_closed
 
     def close(self) -> None:
-        """Ends a stream. Other responses are complete, and stay readable."""
+        """Closes a stream. Other responses are complete, and stay readable."""
         if self._pieces is not None and not self._spent:
             if not hasattr(self._pieces, "__iter__"):
                 raise StateError("Could not close the response: its pieces are asynchronous. Call aclose()", "wrong_state")
             self._spent = "the response was closed"
 
     async def aclose(self) -> None:
-        """The same for responses of an `AsyncClient`."""
+        """Like `close`, for responses of an `AsyncClient`."""
         if self._pieces is not None and not self._spent:
             self._spent = "the response was closed"
 
 
 class TextPieces:
-    """Decodes a stream, and cuts its text into pieces of one size."""
+    """Decodes a stream, and splits its text into pieces of one size."""
 
     __slots__ = ("_decoder", "_size", "_rest")
 
@@ -164,7 +167,7 @@ class TextPieces:
         self._rest = ""
 
     def feed(self, data: bytes, is_last: bool = False) -> List[str]:
-        """The pieces that are now complete."""
+        """Returns the pieces that are now complete."""
         text = self._decoder.decode(data, is_last)
         if self._size is None:
             return [text] if text else []
@@ -174,7 +177,7 @@ class TextPieces:
         return [text[at : at + self._size] for at in range(0, whole, self._size)]
 
     def end(self) -> List[str]:
-        """What is left."""
+        """Returns the rest."""
         found = self.feed(b"", True)
         rest, self._rest = self._rest, ""
         return [*found, rest] if rest else found

@@ -1,6 +1,6 @@
-# Wherry: from keywords to a request of the library
+# Wherry: from keywords to native requests
 # SPDX-License-Identifier: Apache-2.0
-"""Builds native requests; one table says what each keyword does."""
+"""Builds native requests. `KEYWORDS` maps each keyword to the function that applies it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A native request being made, and what it needs while it runs."""
+    """A native request under construction, and the objects that it needs while it runs."""
 
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
@@ -45,7 +45,7 @@ class Draft:
         if name is None and method is not None:
             name = text(method.upper(), "bad_method")
         self.url = url
-        #: What the response tells as its request.
+        #: The arguments behind `Response.request`.
         self.asked: Optional[Asked] = None
         self.source: Optional[Source] = None
         self.progress: Optional[Callable[[Progress], object]] = None
@@ -53,29 +53,29 @@ class Draft:
         self.context: Any = None
         self.accepted: FrozenSet[int] = frozenset()
         self.accepted_range: Optional[range] = None
-        #: The pictures of an upload.
+        #: The images of an upload.
         self.pictures: List[NativeImage] = []
         self.is_separate = False
-        #: Whether the fields of ``data=`` are those of a multipart form.
+        #: Whether ``data=`` contains the fields of a multipart form.
         self.has_files = False
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
-        #: The functions that answer questions, by wherry_decision.
+        #: The callbacks, by wherry_decision.
         self.functions: Dict[int, Callable[..., Any]] = {}
-        #: The client whose token such a function gets.
+        #: The client that uses the token from a ``refresh_token=`` callback.
         self.client: Any = None
-        #: The error of the last attempt, where a transport has raised it.
+        #: The error of the last attempt, if a transport raised it.
         self.failed: Optional[BaseException] = None
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
         self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
 
     def apply(self, options: Mapping[str, Any]) -> Draft:
-        """Carries the keywords out; frees the request if one of them is wrong."""
+        """Applies the keywords. Frees the request if a keyword is invalid."""
         try:
             refuse_pairs(options)
             if "files" in options and "data" in options:
-                # Fields are sent before files, whichever keyword comes first.
+                # Fields are sent before files, whatever the order of the keywords.
                 files = options["files"]
                 self.has_files = bool(files)
                 options = {name: value for name, value in options.items() if name != "files"}
@@ -102,21 +102,21 @@ class Draft:
         return self
 
     def free(self) -> None:
-        """Lets go of the native request."""
+        """Frees the native request."""
         handle, self.handle = self.handle, 0
         if handle:
             lib.wherry_request_free(handle)
 
     @property
     def needs_events(self) -> bool:
-        """Whether somebody has to read its events while it runs."""
+        """Whether the caller must read events while the request runs."""
         return (
             self.source is not None or self.progress is not None or self.on_cached is not None
             or bool(self.functions)
         )  # fmt: skip
 
     def answer(self) -> Response:
-        """The answer to it, still empty but for what the caller gave."""
+        """Creates the response, which is empty except for the values that the caller gave."""
         response = received(url=self.url, tag=self.tag)
         response._asked = self.asked
         if self.context is not None:
@@ -133,7 +133,7 @@ class Draft:
         add_query(self.handle, values)
 
     def note(self, kind: str, content: Any) -> None:
-        """Notes the body for `Response.request`."""
+        """Records the body for `Response.request`."""
         if self.asked is not None:
             self.asked.note(kind, content)
 
@@ -177,7 +177,7 @@ class Draft:
             self.header("Authorization", found.field())
 
     def without_credentials(self) -> None:
-        """Sends those of the client with no request; a header of the request's own stays."""
+        """Omits the client's credentials. A header of the request itself stays."""
         name = Cell()
         index = 0
         while lib.wherry_request_header_at(self.handle, index, name.address, None):
@@ -217,13 +217,13 @@ class Draft:
         self.note("application/x-www-form-urlencoded", fields)
         has_bytes = any(isinstance(each, bytes) for pair in fields for each in pair)
         if has_bytes and not self.has_files:
-            # The library takes text. Other bytes are encoded here.
+            # The library accepts only text, so other bytes are encoded here.
             body = form_bytes(fields)
             kind = b"application/x-www-form-urlencoded"
             check(lib.wherry_request_set_body(self.handle, body, len(body), kind))
             return
         for name, value in fields:
-            if has_bytes:  # All as parts, which keep their order.
+            if has_bytes:  # Send all fields as parts, which keep their order.
                 self.part(name, None, value if isinstance(value, bytes) else value.encode(), None)
                 continue
             check(
@@ -247,7 +247,7 @@ class Draft:
 
     def files(self, values: Any) -> None:
         self.note("", None)
-        self.set_progress(self.progress)  # Parts would tell of it unasked.
+        self.set_progress(self.progress)  # Otherwise, parts would report progress by default.
         sources: List[Source] = []
         for field, name, content, kind, headers in parts(values):
             self.part(field, name, content, kind)
@@ -258,7 +258,7 @@ class Draft:
             self.source = joined(sources)
 
     def part_headers(self, values: Any) -> None:
-        """Fields in the head of the part that was added last."""
+        """Sets headers of the part that was added last."""
         for name, value in pairs(values or {}, "part headers"):
             field = text(value, "bad_header")
             check(
@@ -295,7 +295,7 @@ class Draft:
             self.option(codes.OPTION_TARGET_EXISTS, what)
 
     def separate(self, count: int) -> None:
-        """One request for each picture, so many at once."""
+        """Sends each image in its own request, ``count`` at once."""
         self.is_separate = count > 0
         self.option(codes.OPTION_SEPARATE_IMAGES, whole(count))
 
@@ -308,7 +308,9 @@ class Draft:
         check(lib.wherry_request_set_text(self.handle, codes.TEXT_TAG, text(value)))
 
     def set_progress(self, value: Optional[Callable[[Progress], object]]) -> None:
-        """Without a function nobody is told, which is what costs."""
+        """Sets the progress callback. Without one, no progress events are created, which saves
+        time.
+        """
         self.progress = value
         self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)
 
@@ -396,23 +398,23 @@ METHODS: Dict[Optional[str], bytes] = {
 }
 
 #: Native requests without keywords, by method. They are sent with the URL of each call and never
-#: changed, so that all clients and threads share them.
+#: changed, so all clients and threads share them.
 PLAIN: Dict[Optional[str], int] = {}
 
 
 def plain(method: Optional[str]) -> int:
-    """Makes the one of `PLAIN`; 0 for a method that is not among the usual ones."""
+    """Creates the `PLAIN` request of a method. Returns 0 if the method is not a usual one."""
     name = METHODS.get(method)
     if name is None:
         return 0
     request = made(lib.wherry_request_new, name, b"/")
     kept = PLAIN.setdefault(method, request)
     if kept is not request:
-        lib.wherry_request_free(request)  # Another thread was quicker.
+        lib.wherry_request_free(request)  # Another thread was faster.
     return kept
 
 
-#: Keywords whose None is a value: no time limit, any version, no credentials.
+#: Keywords for which None is a value: no timeout, any version, no credentials.
 NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version", "auth"))
 
 KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {

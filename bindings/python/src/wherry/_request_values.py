@@ -1,6 +1,6 @@
-# Wherry: values of keywords as the library takes them
+# Wherry: conversion of keyword values
 # SPDX-License-Identifier: Apache-2.0
-"""Paths, times, and the words of requests."""
+"""Converts paths, times, and words of keywords for the library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def path_text(path: Union[str, bytes]) -> bytes:
-    """A path as the library takes it: its bytes."""
+    """Converts a path to bytes."""
     import os
 
     raw = os.fsencode(path)
@@ -22,7 +22,7 @@ def path_text(path: Union[str, bytes]) -> bytes:
     return raw
 
 
-#: The names of the ways to use the caches: the timed one, and from "protocol" the HTTP cache.
+#: The cache policies: those of the timed cache, and from "protocol" on those of the HTTP cache.
 CACHE_POLICIES: Dict[str, int] = {
     "off": codes.CACHE_OFF,
     "use": codes.CACHE_USE,
@@ -37,14 +37,14 @@ CACHE_POLICIES: Dict[str, int] = {
 
 
 def cut_milliseconds(seconds: float) -> int:
-    """Whole milliseconds; what is more than can be counted is the most that can be."""
+    """Converts seconds to whole milliseconds, limited to the supported range."""
     if seconds != seconds:
         raise ArgumentError("a time that is no number", "bad_value")
     return int(max(-9e15, min(9e15, seconds)) * 1000)
 
 
 def content_digest(value: str) -> int:
-    """The number behind the name of a digest that is sent along."""
+    """Returns the number of a digest that is sent with a body."""
     kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
              "sha512": codes.DIGEST_SHA512}  # fmt: skip
     if value not in kinds:
@@ -53,7 +53,7 @@ def content_digest(value: str) -> int:
 
 
 def unreadable_images(value: str) -> int:
-    """The number behind what an upload does with pictures that cannot be read."""
+    """Returns the number of an ``unreadable=`` word."""
     kinds = {"fail": 0, "skip": 1, "send": 2}
     if value not in kinds:
         raise ArgumentError(f"unreadable= is one of {', '.join(kinds)}, not {value!r}", "bad_value")
@@ -61,7 +61,7 @@ def unreadable_images(value: str) -> int:
 
 
 def http_version(value: Any) -> int:
-    """The number behind the name of an HTTP version."""
+    """Returns the number of an HTTP version."""
     versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
     if value not in versions:
         raise ArgumentError(f"http_version= is '1.1' or '2', not {brief(value)}", "bad_value")
@@ -69,7 +69,7 @@ def http_version(value: Any) -> int:
 
 
 def milliseconds(seconds: Any) -> int:
-    """Seconds as the library counts them: so many that 0 is none at all."""
+    """Converts seconds to milliseconds. Only 0 gives 0, which means none."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise ArgumentError(f"seconds are a number, not {brief(seconds)}", "bad_value")
     if not 0 <= seconds < 1e15:
@@ -78,7 +78,7 @@ def milliseconds(seconds: Any) -> int:
 
 
 def segments(count: Any) -> int:
-    """1 to 16, or "auto"."""
+    """Converts ``segments=``, which is "auto" or 1 to 16. "auto" gives 0."""
     if count == "auto":
         return 0
     if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16:
@@ -87,7 +87,7 @@ def segments(count: Any) -> int:
 
 
 def status_range(value: Union[range, Tuple[int, int]]) -> range:
-    """The least and the greatest status, or a `range`, as a range."""
+    """Converts (lowest, highest), or a `range`, to a range."""
     if isinstance(value, (tuple, list)) and len(value) == 2:
         value = range(value[0], value[1] + 1)
     if not isinstance(value, range) or value.step != 1:

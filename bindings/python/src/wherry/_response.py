@@ -1,6 +1,6 @@
-# Wherry: an answer
+# Wherry: the response to a request
 # SPDX-License-Identifier: Apache-2.0
-"""What a request came back with; the same class for blocking and asyncio clients."""
+"""`Response`, which blocking and asyncio clients share."""
 
 from __future__ import annotations
 
@@ -28,64 +28,65 @@ if TYPE_CHECKING:
 
 
 class Response(Reading, Habits):
-    """An answer with its whole body, decoded. Attributes:
+    """A response with its complete, decoded body. Attributes:
 
     ``status_code``   the HTTP status
-    ``url``           where the answer came from, after redirects
+    ``url``           the URL of the response, after redirects
     ``tag``           the name of the request's group, as given with ``tag=``
-    ``from_cache``    whether the answer was stored and not fetched
-    ``is_stale``      whether a stored answer is older than it should be
-    ``is_revalidated`` whether the server has just confirmed a stored answer, by 304
-    ``is_length_unverified`` whether the body may have been cut on the network
-    ``unchanged``     whether the body is that which ``on_cached=`` was given before
+    ``from_cache``    whether the response comes from a cache
+    ``is_stale``      whether a cached response is stale
+    ``is_revalidated`` whether the server just confirmed a cached response with a 304
+    ``is_length_unverified`` whether the body may be truncated
+    ``unchanged``     whether the body equals the cached body that ``on_cached=`` received
     ``informational`` the informational responses (1xx) before this one, such as 103
-    ``history``       the redirects that led here, oldest first
-    ``failed_images`` the pictures of an upload that did not get through
-    ``images``        all pictures of the upload, also those that were skipped, in order
-    ``saved_path``    where ``on_head=`` has had the body saved
-    ``context``       what the caller gave the request as ``context=``
-    ``metrics``       times, bytes and the like, where the request had ``metrics=True``
+    ``history``       the redirects that led to this response, oldest first
+    ``failed_images`` the images of an upload that failed
+    ``images``        all images of the upload, including skipped ones, in order
+    ``saved_path``    the file that ``on_head=`` saved the body to
+    ``context``       the object that the caller passed as ``context=``
+    ``metrics``       times and byte counts, if the request had ``metrics=True``
     """
 
     status_code: int
     url: str
     tag: Optional[str]
-    # What few answers have stands here once, and not in each of them.
+    # Rare attributes have their default on the class, so that most responses do not store them.
 
-    #: Whether the answer was stored and not fetched.
+    #: Whether the response comes from a cache.
     from_cache: bool = False
-    #: Whether a stored answer is older than it should be: the server failed, or policy, request or
-    #: answer allow it.
+    #: Whether a cached response is stale. The server failed, or the policy, request, or response
+    #: allows a stale response.
     is_stale: bool = False
-    #: Whether the server has just confirmed a stored answer, by 304: the body was not sent again.
+    #: Whether the server just confirmed a cached response with a 304. The body was not sent again.
     is_revalidated: bool = False
-    #: Whether the body may have been cut: over TLS, it has no length, and its connection ended without
+    #: Whether the body may be truncated: it was received over TLS, has no length, and ended without
     #: close_notify. An error with ``require_verified_length=True``.
     is_length_unverified: bool = False
-    #: Whether the body is that of the stored answer which ``on_cached=`` was given before.
+    #: Whether the body equals that of the cached response that ``on_cached=`` received.
     unchanged: bool = False
-    #: The informational responses (1xx) before this one, such as 103 Early Hints, in the order of
+    #: The informational responses (1xx) before this one, such as 103 Early Hints, in order of
     #: arrival. Those before a redirect or an earlier attempt are not included.
     informational: Tuple[Response, ...] = ()
-    #: The pictures of an upload that did not get through.
+    #: The images of an upload that failed.
     failed_images: Tuple[ImageResult, ...] = ()
-    #: All pictures of the upload, also those that were skipped, in order.
+    #: All images of the upload, including skipped ones, in order.
     images: Tuple[ImageResult, ...] = ()
-    #: The absolute path of the file where ``on_head=`` has had the body saved; the answer has none then.
+    #: The absolute path of the file that ``on_head=`` saved the body to. The response then has no
+    #: body.
     saved_path: Optional[str] = None
-    #: What the caller gave the request as ``context=``.
+    #: The object that the caller passed as ``context=``.
     context: Any = None
-    #: Times, bytes and the like, where the request had ``metrics=True``.
+    #: Times and byte counts, if the request had ``metrics=True``.
     metrics: Optional[Metrics] = None
     _accepted: FrozenSet[int] = frozenset()
     _accepted_range: Optional[range] = None
     _error: Optional[WherryError] = None
     _headers: Optional[Headers] = None
     _encoding: Optional[str] = None
-    #: The charset of a text without one, or the function that finds it in the body.
+    #: The charset of a text that declares none, or a function that finds the charset of a body.
     _default_encoding: Any = "utf-8"
     _seconds: float = 0.0
-    #: The fragment of the URL that was asked for; None until it is known.
+    #: The fragment of the requested URL; None until it is known.
     _fragment: Optional[str] = None
 
     def __init__(
@@ -103,11 +104,12 @@ class Response(Reading, Habits):
         tag: Optional[str] = None,
         default_encoding: Any = None,
     ) -> None:
-        """Makes a response for a `MockTransport`, a transport, or a test, as in httpx.
+        """Creates a response for a `MockTransport`, a transport, or a test, as in httpx.
 
-        The body is one of ``content`` (bytes, str, or pieces of them), ``text``, ``html``, ``json``, or
-        ``stream`` (pieces). Pieces are an iterable, for `AsyncClient` also an asynchronous one.
-        Content-Type and Content-Length follow from the body unless ``headers`` has them.
+        The body is one of ``content`` (bytes, str, or pieces of them), ``text``, ``html``,
+        ``json``, or ``stream`` (pieces). Pieces are an iterable, or for `AsyncClient` also an
+        asynchronous iterable. Content-Type and Content-Length follow from the body unless
+        ``headers`` contains them.
         """
         fields = _fields(headers)
         body, kind, pieces = made_body(content, text, html, json, stream)
@@ -119,7 +121,7 @@ class Response(Reading, Habits):
         #: The HTTP status.
         self.status_code = int(status_code)
         self.url = url if url or request is None else request.url
-        #: The name of the request's group, as given.
+        #: The name of the request's group, as given with ``tag=``.
         self.tag = tag
         self._body = body or b""
         self._head = b""
@@ -133,14 +135,14 @@ class Response(Reading, Habits):
 
     @property
     def headers(self) -> Headers:
-        """The fields of the answer."""
+        """The response headers."""
         if self._headers is None:
             self._headers = Headers.parse(self._head)
         return self._headers
 
     @property
     def encoding(self) -> str:
-        """The charset of `text`: as set, else from Content-Type, else ``default_encoding``."""
+        """The charset of `text`: the one set, that of Content-Type, or ``default_encoding``."""
         if self._encoding is None:
             self._encoding = charset(self.headers.get("content-type", "")) or self._usual_encoding()
         return self._encoding
@@ -157,20 +159,20 @@ class Response(Reading, Habits):
 
     @property
     def charset_encoding(self) -> Optional[str]:
-        """The charset of Content-Type, if Python knows it."""
+        """The charset of Content-Type, if Python supports it."""
         return charset(self.headers.get("content-type", ""))
 
     @property
     def text(self) -> str:
-        """The body as text; what its charset does not know becomes U+FFFD."""
+        """The body as text. Bytes that are invalid in the charset become U+FFFD."""
         return self.content.decode(self.encoding, "replace")
 
     def json(self, *, drop_nulls: bool = False, **options: Any) -> Any:
-        """The body as JSON. Nothing or one space is None; a body that is not JSON raises a
-        `DecodeError`, which is a `json.JSONDecodeError` too.
+        """Parses the body as JSON. An empty body, or a single space, is None.
 
-        ``drop_nulls`` leaves out the members of objects that are null, at every depth. The others
-        are those of `json.loads`.
+        ``drop_nulls`` omits the members of objects that are null, at every depth. The other
+        keywords are those of `json.loads`. Raises a `DecodeError`, which is also a
+        `json.JSONDecodeError`, if the body is not JSON.
         """
         import json
 
@@ -191,10 +193,10 @@ class Response(Reading, Habits):
             ).locate(error, self.text) from error  # fmt: skip
 
     def image(self, name: Optional[str] = None) -> Image:
-        """The body as a picture: ``response.image().pixels()`` is its array, see `Image`.
+        """Returns the body as an image: ``response.image().pixels()`` is its array; see `Image`.
 
-        Nothing is looked at yet; what is no JPEG or PNG is an ImageError there. ``name`` is its
-        file name in uploads.
+        The body is not checked here. If it is not JPEG or PNG, a method of `Image` raises
+        ImageError. ``name`` is the file name in uploads.
         """
         from ._image import Image
 
@@ -203,10 +205,10 @@ class Response(Reading, Habits):
     def first_of(
         self, way: Callable[[Response], Value], *others: Callable[[Response], Value]
     ) -> Value:
-        """What the first of several ways that succeeds makes of this answer, tried in order:
-        ``response.first_of(Response.json, Response.image, lambda answer: answer.text)``.
+        """Returns the result of the first function that succeeds with this response, tried in
+        order: ``response.first_of(Response.json, Response.image, lambda answer: answer.text)``.
 
-        Raises what the last one raises.
+        Raises the error of the last function if all fail.
         """
         ways = (way, *others)
         for each in ways[:-1]:
@@ -223,8 +225,11 @@ class Response(Reading, Habits):
 
     @property
     def ok(self) -> bool:
-        """Whether `raise_for_status` would raise nothing: a status below 400, or in the
-        ``accept_status_range=`` where one was given, or one of the request's ``accept_status=``."""
+        """Whether `raise_for_status` does not raise.
+
+        The status is below 400, or within ``accept_status_range=`` if given, or one of
+        ``accept_status=``.
+        """
         status, statuses = self.status_code, self._accepted_range
         if status < 400 if statuses is None else status in statuses:
             return True
@@ -232,13 +237,13 @@ class Response(Reading, Habits):
 
     @property
     def elapsed(self) -> timedelta:
-        """The time from sending to the end of the answer."""
+        """The time from sending the request to the end of the response."""
         from datetime import timedelta
 
         return timedelta(seconds=self._seconds)
 
     def raise_for_status(self) -> Response:
-        """Raises HTTPStatusError unless the answer is `ok`; returns itself otherwise."""
+        """Raises HTTPStatusError unless the response is `ok`. Otherwise returns the response."""
         if self.ok:
             return self
         cause = self._error
@@ -265,7 +270,7 @@ def received(
     status_code: int = 0, head: bytes = b"", body: bytes = b"", url: str = "",
     tag: Optional[str] = None,
 ) -> Response:  # fmt: skip
-    """A response that the library has received; ``head`` is its "name: value\\n" lines."""
+    """Creates a response that the library received; ``head`` is its "name: value\\n" lines."""
     response = _new(Response)
     response.status_code = status_code
     response.url = url
@@ -279,7 +284,7 @@ _new = Response.__new__
 
 
 def _fields(headers: Any) -> List[Tuple[str, str]]:
-    """The fields of a response that a program makes."""
+    """Returns the headers of a response that a program creates."""
     items = headers.multi_items() if hasattr(headers, "multi_items") else pairs(headers or {}, "headers")
     fields = [(raw_field(name), raw_field(value)) for name, value in items]
     for name, value in fields:
@@ -294,7 +299,7 @@ def _fields(headers: Any) -> List[Tuple[str, str]]:
 def made_body(
     content: Any, text: Optional[str], html: Optional[str], json: Any, stream: Any
 ) -> Tuple[Optional[bytes], str, Any]:
-    """The body of a response that a program makes: its bytes, its type, or its pieces."""
+    """Returns the body of a response that a program creates: bytes, content type, and pieces."""
     given = {"content": content, "text": text, "html": html, "json": json, "stream": stream}
     said = [name for name, value in given.items() if value is not None]
     if len(said) > 1:
@@ -324,19 +329,19 @@ def made_body(
     return None, "", content
 
 
-#: What Python calls an encoding of text, and no server means: bytes are undone in other ways there.
+#: Text encodings of Python that are not charsets of HTTP. A server does not mean these codecs.
 NO_CHARSETS = frozenset(
     ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
 )
 
 
-#: A parameter of a Content-Type: its name, and its value with quotes or without. `email.message` reads
-#: the same, in ten times the time, and takes 20 ms to import.
+#: A parameter of a Content-Type: its name, and its quoted or plain value. `email.message` parses
+#: the same, but takes ten times as long, and 20 ms to import.
 PARAMETER = r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))'
 
 
 def charset(content_type: str) -> Optional[str]:
-    """The charset of a Content-Type, if Python knows it."""
+    """Returns the charset of a Content-Type, if Python supports it."""
     import codecs
     import re
 
@@ -355,7 +360,7 @@ def charset(content_type: str) -> Optional[str]:
 
 
 def known_encoding(encoding: Any) -> Any:
-    """A charset that Python knows, or a function that finds one."""
+    """Checks that ``default_encoding=`` is a charset that Python supports, or a function."""
     import codecs
 
     if not callable(encoding):
@@ -367,7 +372,9 @@ def known_encoding(encoding: Any) -> Any:
 
 
 def without_nulls(options: Dict[str, Any]) -> Any:
-    """A hook of `json.loads` that makes objects without nulls, by the caller's own hook if any."""
+    """Returns a hook for `json.loads` that omits nulls, and then calls the caller's hook if there
+    is one.
+    """
     make = options.pop("object_pairs_hook", None)
     if make is None:
         hook = options.pop("object_hook", None)
@@ -376,7 +383,7 @@ def without_nulls(options: Dict[str, Any]) -> Any:
 
 
 class Pieces:
-    """Cuts a stream into pieces of one size."""
+    """Splits a stream into pieces of one size."""
 
     __slots__ = ("_size", "_rest")
 
@@ -385,7 +392,7 @@ class Pieces:
         self._rest = b""
 
     def feed(self, data: bytes) -> List[bytes]:
-        """The pieces that are now whole."""
+        """Returns the pieces that are now complete."""
         if self._size is None:
             return [data] if data else []
         data = self._rest + data
@@ -394,13 +401,14 @@ class Pieces:
         return [data[at : at + self._size] for at in range(0, whole, self._size)]
 
     def end(self) -> List[bytes]:
-        """What is left."""
+        """Returns the rest."""
         rest, self._rest = self._rest, b""
         return [rest] if rest else []
 
 
 class Lines:
-    """Cuts a stream into lines; LF, CRLF and CR end one, characters may be cut anywhere."""
+    """Splits a stream into lines, which end with LF, CRLF, or CR. The input may be split anywhere.
+    """
 
     __slots__ = ("_decoder", "_rest", "_after_cr")
 
@@ -412,11 +420,11 @@ class Lines:
         self._after_cr = False
 
     def feed(self, data: bytes) -> List[str]:
-        """The lines that are now whole."""
+        """Returns the lines that are now complete."""
         return self._split(self._decoder.decode(data))
 
     def end(self) -> List[str]:
-        """The last line, if it was not ended."""
+        """Returns the last line, if it has no line ending."""
         lines = self._split(self._decoder.decode(b"", True))
         if self._rest:
             lines.append("".join(self._rest))

@@ -1,6 +1,6 @@
 # Wherry: proxies, addresses, and the .netrc file of a new client
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a new client that have a form of their own in Python (row C19)."""
+"""Settings of a new client whose values need conversion (row C19)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _netrc(given: Any) -> bytes:
     return path_text(path if path[:2] in ("~/", b"~/") else os.path.abspath(path))
 
 
-#: The option behind each scheme in proxies=, as requests and httpx write it.
+#: The option for each scheme in ``proxies=``, as requests and httpx write it.
 SCHEMES = {
     "http": codes.TEXT_PROXY_HTTP,
     "https": codes.TEXT_PROXY_HTTPS,
@@ -71,7 +71,7 @@ def _proxies(given: Any) -> Iterator[Tuple[int, bytes]]:
         yield option, text(url or "")
 
 
-#: The option behind each keyword, and the function that makes its text.
+#: The option for each keyword, and the function that converts its value to text.
 ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
     "proxy_auth": (codes.TEXT_PROXY_CREDENTIALS, _proxy_auth),
     "no_proxy": (codes.TEXT_NO_PROXY, _no_proxy),
@@ -82,7 +82,7 @@ ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
 
 
 def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
-    """Removes the settings of this module from `settings`, and sets them."""
+    """Applies the settings of this module, removes them from `settings`, and returns them."""
     proxies = settings.get("proxies") or {}
     if settings.get("proxy") is not None and any(name in proxies for name in ("all", "all://")):
         raise TypeError('give proxy= or proxies={"all": ...}, not both')
