@@ -51,19 +51,19 @@ class Server:
         self.key = key
 
     def url(self, path: str, **query: Any) -> str:
-        """A URL whose requests are logged under this test's key."""
+        """Returns a URL whose requests are logged under this test's key."""
         mark = "&" if "?" in path else "?"
         fields = {"key": self.key, **query}
         return self.base + path + mark + urllib.parse.urlencode(fields)
 
     def ask(self, path: str, **query: Any) -> Any:
-        """One of the server's built-in routes."""
+        """Returns the JSON of one of the server's built-in routes."""
         url = self.base + path + "?" + urllib.parse.urlencode({"key": self.key, **query})
         with urllib.request.urlopen(url, timeout=PATIENCE + 60) as answer:
             return json.load(answer)
 
     def log(self) -> List[Dict[str, Any]]:
-        """The requests of this test."""
+        """Returns the logged requests of this test."""
         return list(self.ask("/_log")["requests"])
 
     def wait(self, **counts: int) -> Dict[str, Any]:
@@ -81,7 +81,7 @@ class Server:
         self.ask("/_signal", gate=name)
 
     def gate(self) -> str:
-        """A gate name that no other test uses."""
+        """Returns a gate name that no other test uses."""
         return "gate-" + self.key
 
 
@@ -133,7 +133,7 @@ def mock() -> Iterator[wherry.MockTransport]:
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A self-signed certificate and its key for 127.0.0.1, in one folder."""
+    """A folder with a self-signed certificate and its key for 127.0.0.1."""
     folder = tmp_path_factory.mktemp("tls")
     command = [
         "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout",
@@ -164,7 +164,7 @@ class Authority:
         return os.path.join(self.folder, name)
 
     def url(self, host: str, key: str, path: str = "/echo", port: str = "tls_port") -> str:
-        """The host ``expired`` gets the certificate of kind ``expired``."""
+        """Returns a URL. The host ``expired`` gets the certificate of kind ``expired``."""
         return f"https://{host}.localhost:{self.told[port]}/@{key}{path}"
 
     def plain(self, key: str, path: str = "/echo", host: str = "127.0.0.1") -> str:
@@ -197,7 +197,8 @@ def run_python(code: str, env: Optional[Dict[str, str]] = None) -> subprocess.Co
 
 
 def most_memory(before: str, work: str) -> int:
-    """The peak memory that `work` adds to a program after `before`, which creates its client.
+    """Returns the peak memory that `work` adds to a program after `before`, which creates its
+    client.
 
     Runs in a separate program, because a process never lowers its peak.
     """
@@ -231,8 +232,7 @@ def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
 
 
 class Arrival:
-    """A ``progress=`` function that lets a caller wait until a number of bytes has been
-    transferred.
+    """A ``progress=`` callback that lets a test wait until a number of bytes has been transferred.
     """
 
     def __init__(self, count: int = 1) -> None:
@@ -244,7 +244,7 @@ class Arrival:
             self._event.set()
 
     def give_up(self) -> None:
-        """No more reports will follow."""
+        """Ends the wait, because no more reports will follow."""
         self._event.set()
 
     def wait(self) -> None:
@@ -296,8 +296,9 @@ Make = Callable[..., Way]
 
 @pytest.fixture(params=["sync", "async"])
 def make(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Make]:
-    """Creates clients of one kind with the HTTP cache enabled, in one folder unless another is
-    given.
+    """Creates clients of one kind with the HTTP cache enabled.
+
+    The clients share one folder unless a test passes another.
     """
     kind = wherry.Client if request.param == "sync" else wherry.AsyncClient
     loop = asyncio.new_event_loop()
@@ -326,13 +327,13 @@ def script(server: Server, **steps: List[Dict[str, Any]]) -> None:
 
 
 def marks(answer: wherry.Response) -> str:
-    """How a response is marked."""
+    """Returns the names of the cache flags that are set on a response."""
     names = ("from_cache", "is_stale", "is_revalidated", "unchanged")
     return " ".join(name for name in names if getattr(answer, name))
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Waits for work that a worker of the client does."""
+    """Waits until a condition holds that depends on a background thread of the client."""
     limit = perf_counter() + PATIENCE
     while not holds():
         assert perf_counter() < limit, "this takes too long"

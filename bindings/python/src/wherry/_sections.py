@@ -1,6 +1,6 @@
-# Wherry: items in sections, for whatever shows them
+# Wherry: items in sections, for list views
 # SPDX-License-Identifier: Apache-2.0
-"""`SectionedList` tells every change, from which a view of any kind keeps up."""
+"""`SectionedList`, which returns every change, so that a view of any kind can follow."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Item = TypeVar("Item")
 
 
 class ListChange(NamedTuple):
-    """One change; the numbers are those after the changes before it.
+    """A change of a `SectionedList`. Its numbers apply after the changes before it.
 
     ``kind`` is "insert_rows", "remove_rows", "reload_rows" (of ``section``), "insert_sections",
-    "remove_sections", "reload_sections" or "reload_all". ``indices`` are the rows or sections.
+    "remove_sections", "reload_sections", or "reload_all". ``indices`` are the rows or sections.
     """
 
     kind: str
@@ -22,7 +22,7 @@ class ListChange(NamedTuple):
 
 
 class Section(Generic[Item]):
-    """A header, items and a footer; "" for no title."""
+    """A header, items, and a footer. "" means no title."""
 
     __slots__ = ("header", "footer", "items")
 
@@ -43,18 +43,18 @@ class Section(Generic[Item]):
 
 
 class SectionedList(Generic[Item]):
-    """Items in sections. A place out of range is answered with None, 0 or no change.
+    """Items in sections. An index out of range gives None, 0, or no change.
 
-    What changes it returns the changes in order, as `ListChange`.
+    Methods that change the list return the changes in order, as `ListChange`.
     """
 
     def __init__(self, sections: Iterable[Section[Item]] = ()) -> None:
         self.sections: List[Section[Item]] = list(sections)
 
-    # Looking
+    # Reading
 
     def row_count(self, section: int) -> int:
-        """How many rows a section has; 0 out of range."""
+        """Returns the number of rows in a section; 0 out of range."""
         found = self._section(section)
         return 0 if found is None else len(found.items)
 
@@ -62,41 +62,42 @@ class SectionedList(Generic[Item]):
         return sum(len(section.items) for section in self.sections)
 
     def item(self, section: int, row: int) -> Optional[Item]:
-        """The item at a place; None out of range."""
+        """Returns the item at a row; None out of range."""
         found = self._section(section)
         return found.items[row] if found is not None and 0 <= row < len(found.items) else None
 
     def header(self, section: int) -> Optional[str]:
-        """The title above a section; None if it is empty or out of range."""
+        """Returns the title above a section; None if it is empty or out of range."""
         found = self._section(section)
         return None if found is None else found.header or None
 
     def footer(self, section: int) -> Optional[str]:
-        """The title below a section; None if it is empty or out of range."""
+        """Returns the title below a section; None if it is empty or out of range."""
         found = self._section(section)
         return None if found is None else found.footer or None
 
     # Changing
 
     def clear(self) -> List[ListChange]:
-        """Takes everything away and leaves one empty section."""
+        """Removes all sections, and adds one empty section."""
         return self.replace_all([Section()])
 
     def replace_all(self, sections: Iterable[Section[Item]]) -> List[ListChange]:
-        """Puts other sections in the place of all."""
+        """Replaces all sections."""
         self.sections = list(sections)
         return [ListChange("reload_all")]
 
     def append(self, item: Item) -> List[ListChange]:
-        """Adds an item to the first section, which is made if there is none."""
+        """Adds an item to the first section, which is created if necessary."""
         return self.extend([item])
 
     def extend(self, items: Iterable[Item], section: int = 0) -> List[ListChange]:
-        """Adds items to a section: by default the first, which is made if there is none."""
+        """Adds items to a section. The default is the first section, which is created if necessary.
+        """
         return self.insert(section, self.row_count(section), items)
 
     def insert(self, section: int, row: int, items: Iterable[Item]) -> List[ListChange]:
-        """Puts items into a section before a row, or at its end."""
+        """Inserts items before a row of a section, or at its end."""
         new = list(items)
         changes: List[ListChange] = []
         if section == 0 and row == 0 and not self.sections and new:
@@ -108,7 +109,7 @@ class SectionedList(Generic[Item]):
         return [*changes, ListChange("insert_rows", section, range(row, row + len(new)))]
 
     def remove(self, section: int, row: int, count: int = 1) -> List[ListChange]:
-        """Takes rows away, as far as they are there."""
+        """Removes up to ``count`` existing rows."""
         found = self._section(section)
         if found is None or row < 0:
             return []
@@ -119,7 +120,7 @@ class SectionedList(Generic[Item]):
         return [ListChange("remove_rows", section, rows)]
 
     def replace(self, section: int, row: int, item: Item) -> List[ListChange]:
-        """Puts another item in the place of one."""
+        """Replaces an item."""
         found = self._section(section)
         if found is None or not 0 <= row < len(found.items):
             return []
@@ -131,21 +132,21 @@ class SectionedList(Generic[Item]):
         return self.insert_section(len(self.sections), section)
 
     def insert_section(self, index: int, section: Section[Item]) -> List[ListChange]:
-        """Puts a section before another one, or at the end."""
+        """Inserts a section before another one, or at the end."""
         if not 0 <= index <= len(self.sections):
             return []
         self.sections.insert(index, section)
         return [ListChange("insert_sections", -1, range(index, index + 1))]
 
     def remove_section(self, index: int) -> List[ListChange]:
-        """Takes a section away with its items."""
+        """Removes a section and its items."""
         if self._section(index) is None:
             return []
         del self.sections[index]
         return [ListChange("remove_sections", -1, range(index, index + 1))]
 
     def replace_section(self, index: int, section: Section[Item]) -> List[ListChange]:
-        """Puts another section in the place of one."""
+        """Replaces a section."""
         if self._section(index) is None:
             return []
         self.sections[index] = section

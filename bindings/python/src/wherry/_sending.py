@@ -1,6 +1,6 @@
-# Wherry: requests that are sent as they are
+# Wherry: sending a `SentRequest`
 # SPDX-License-Identifier: Apache-2.0
-"""From a `SentRequest` to the keywords that send it."""
+"""Converts a `SentRequest` to the keywords that send it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from ._base import BaseClient
     from ._sent import SentRequest
 
-#: Stands among the keywords of a request whose URL has all parameters, also those of the client.
+#: A keyword that marks a complete URL, which already contains the client's parameters.
 COMPLETE = "_complete"
 
 
 def sendable(
     client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """The keywords that send a request as it is; `options` go before."""
+    """Returns the keywords that send a request unchanged. `options` take precedence."""
     fields: List[Tuple[str, Optional[str]]] = list(request.headers.multi_items())
     named = {name.lower() for name, _ in fields}
-    # A redirect, or an auth flow, has taken these away, and the client must not add its own.
+    # A redirect or an auth flow removed these headers, so the client must not add its own.
     fields += [
         (name, None) for name in request._left_out if name not in named and name in client.headers
     ]

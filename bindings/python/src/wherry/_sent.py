@@ -1,6 +1,8 @@
 # Wherry: the request behind a response or an error
 # SPDX-License-Identifier: Apache-2.0
-"""`SentRequest` is `Response.request`, `WherryError.request`, and `Response.next_request`."""
+"""`SentRequest`, the type of `Response.request`, `WherryError.request`, and
+`Response.next_request`.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 
     Field = Tuple[str, str]
 
-#: Statuses that redirect, as far as there is a Location.
+#: Statuses that redirect if the response has a Location header.
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
-#: The headers that follow a redirect to another origin.
+#: The headers that are kept on a redirect to another origin.
 SAFE = frozenset(
     ("accept", "accept-language", "accept-encoding", "user-agent", "content-type", "content-encoding",
      "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -34,9 +36,9 @@ class SentRequest:
     """A request that was sent, or that `Client.send` can send. Attributes:
 
     ``method``   such as "GET"
-    ``url``      absolute, with the whole query
-    ``headers``  the fields that the program gave, for the client or the request; the library adds
-                 others. They can be edited, without effect on a request that was sent
+    ``url``      absolute, with the complete query
+    ``headers``  the headers that the program set for the client or the request; the library adds
+                 others. Edits have no effect on a request that was already sent
     ``content``  the body as bytes, None if there is none or it was streamed
     """
 
@@ -49,16 +51,17 @@ class SentRequest:
         self.url = url
         self.headers = EditableHeaders(list(headers))
         self.content = content
-        #: Whether there is a body that `content` does not have.
+        #: Whether the request has a body that `content` does not contain.
         self._is_streamed = False
-        #: The ``auth=`` of the request, as far as it is no header. UNSET: that of the client.
+        #: The ``auth=`` of the request, unless it is sent as a header. UNSET means that of the
+        #: client.
         self._auth: Any = UNSET
-        #: The fields, in lower case, that a redirect has taken away: the client must not add its own.
+        #: The headers, in lower case, that a redirect removed. The client must not add its own.
         self._left_out: Tuple[str, ...] = ()
 
     @property
     def body(self) -> Optional[bytes]:
-        """The same as `content`, as requests calls it."""
+        """The same as `content`, as in requests."""
         return self.content
 
     @body.setter
@@ -66,7 +69,7 @@ class SentRequest:
         self.content = value
 
     def read(self) -> bytes:
-        """The body as bytes, b"" if there is none."""
+        """Returns the body as bytes, b"" if there is none."""
         return self.content or b""
 
     @property
@@ -75,13 +78,13 @@ class SentRequest:
         return self.read().decode("utf-8", "replace")
 
     def json(self, **options: Any) -> Any:
-        """The body as JSON. The keywords are those of `json.loads`."""
+        """Parses the body as JSON. The keywords are those of `json.loads`."""
         import json
 
         return json.loads(self.read(), **options)
 
     def redirected(self, status: int, url: str) -> SentRequest:
-        """The request that follows a redirect with this status to that URL."""
+        """Returns the request that follows a redirect with this status to this URL."""
         method, lost = self.method, set(self._left_out)
         if method == "POST" and status in (301, 302) or method != "HEAD" and status == 303:
             method = "GET"
@@ -99,7 +102,7 @@ class SentRequest:
         })  # fmt: skip
 
     def at(self, url: str) -> SentRequest:
-        """The same request for another URL."""
+        """Returns the same request for another URL."""
         rest = {name: getattr(self, name) for name in SentRequest.__slots__[4:]}
         return self._like(self.method, url, self.headers.multi_items(), self.content, rest)
 
@@ -117,10 +120,10 @@ class SentRequest:
 
 
 class Asked:
-    """What a program asked for. A `SentRequest` is made of it on demand.
+    """The arguments of a request, which are converted to a `SentRequest` on demand.
 
-    What the caller may change later is copied or encoded while the request is made: `Draft` notes
-    the body here as it gives it to the library.
+    Values that the caller may change later are copied or encoded when the request is made. `Draft`
+    records the body when it passes the body to the library.
     """
 
     __slots__ = (
@@ -133,10 +136,10 @@ class Asked:
         settings: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self._method = method
-        #: As it was given.
+        #: The URL as given.
         self.url = url
         given = options.get("headers")
-        #: The fields of the request itself; a value of None leaves the client's out.
+        #: The headers of the request itself. A value of None removes the client's header.
         self._given: List[Tuple[Any, Any]] = pairs(given, "headers") if given else []
         cookies = options.get("cookies")
         if cookies and not isinstance(cookies, bool):
@@ -148,31 +151,33 @@ class Asked:
         self._has_own_auth = "auth" in options
         self._auth = options.get("auth", settings.get("auth"))
         self._parameters = settings.get("parameters")
-        #: The body, as far as it is known: bytes, or the fields of a form.
+        #: The body, if it is known: bytes, or the fields of a form.
         self.content: Union[bytes, List[Tuple[Any, Any]], None] = None
-        #: Its type; "" for an unknown one, None for no body.
+        #: The content type; "" if it is unknown, None without a body.
         self.kind: Optional[str] = None
-        #: Whether there is a body that is not kept.
+        #: Whether the request has a body that is not kept.
         self.is_streamed = False
         self._first: Optional[SentRequest] = None
-        #: The requests as `adapt=` has edited them, by the URL before the edit; "" is the first.
+        #: The requests after the edits of ``adapt=``, by the URL before the edits; "" is the first
+        #: request.
         self._adapted: Dict[str, SentRequest] = {}
-        #: The URL of the first request as `adapt=` received it: absolute, with the whole query.
+        #: The URL of the first request as ``adapt=`` received it: absolute, with the complete
+        #: query.
         self._shown = ""
 
     @classmethod
     def of(cls, request: SentRequest) -> Asked:
-        """What asks for a request that a program made."""
+        """Creates the arguments for a request that a program made."""
         asked = cls(request.method, request.url, {}, [], {})
         asked._first = request
         return asked
 
     def note(self, kind: str, content: Union[bytes, List[Tuple[Any, Any]], None]) -> None:
-        """Notes the body; None for one that is streamed."""
+        """Records the body; None for a streamed body."""
         self.kind, self.content, self.is_streamed = kind, content, content is None
 
     def note_options(self, options: Mapping[str, Any]) -> None:
-        """Notes the body of a request that could not be made."""
+        """Records the body of a request that could not be created."""
         data = options.get("content")
         data = options.get("data") if data is None else data
         if options.get("files"):
@@ -188,30 +193,32 @@ class Asked:
             self.note_parameters(dict(pairs(options["parameters"])))
 
     def note_parameters(self, parameters: Dict[str, Any]) -> None:
-        """Notes parameters, which are the body unless the method has them in the query."""
+        """Records parameters, which are the body unless the method sends them in the query."""
         if self._method not in ("GET", "HEAD", "DELETE") and self.kind is None and parameters:
             known = {name: word(value) for name, value in (self._parameters or {}).items()}
             self.note("application/json", json_bytes({**known, **parameters}))
 
     def at(self, url: str) -> SentRequest:
-        """The first request, which went to that URL."""
+        """Returns the first request, with the URL that it was sent to."""
         adapted = self._adapted.get("")
         return self._plain(url) if adapted is None else adapted.at(url)
 
     def follows(self, before: SentRequest, status: int, url: str) -> SentRequest:
-        """The request after a redirect with this status to that URL."""
+        """Returns the request after a redirect with this status to this URL."""
         plain = before.redirected(status, url)
         edited = self._adapted.get(url.partition("#")[0]) if self._adapted else None
         if edited is None:
             return plain
-        if "authorization" in plain._left_out:  # Another origin gets none of its other headers.
+        if "authorization" in plain._left_out:  # Another origin receives only safe headers.
             edited = edited.at(edited.url)
             for name in [name for name in edited.headers if name.lower() not in SAFE]:
                 edited.headers[name] = None
         return edited
 
     def adapted(self, url: str, request: Request) -> None:
-        """Notes a request as an `adapt=` function has left it; the URL is that before its edits."""
+        """Records a request after an ``adapt=`` callback edited it. `url` is the URL before the
+        edits.
+        """
         if not self._adapted:
             self._shown = url
         key = "" if url == self._shown else url
@@ -219,7 +226,7 @@ class Asked:
         own = request._all_fields()
         named = {name.lower() for name, _ in own}
         if key and request.method != before.method:
-            named |= {"content-type", "content-encoding"}  # The body is lost.
+            named |= {"content-type", "content-encoding"}  # The body is dropped.
         fields = [field for field in before.headers.multi_items() if field[0].lower() not in named]
         fields += [(name, value) for name, value in own if value is not None]
         method, content = request.method, request.content
@@ -277,7 +284,7 @@ def _again(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> As
 
 
 def origin(url: str) -> Tuple[str, str]:
-    """Scheme and authority of an absolute URL."""
+    """Returns the scheme and authority of an absolute URL."""
     scheme, _, rest = url.partition("://")
     for end in "/?#":
         rest = rest.partition(end)[0]

@@ -1,6 +1,6 @@
-# Wherry: what a client can be set to
+# Wherry: the settings of a client
 # SPDX-License-Identifier: Apache-2.0
-"""The names of a client's settings, and the options of wherry.h behind them."""
+"""The names of a client's settings, and their options in wherry.h."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Tuple
 
-#: The limit where redirects are followed and nobody says how many.
+#: The default limit of redirects.
 MAX_REDIRECTS = 10
 
-#: Settings that are numbers: the option, and what makes the number.
+#: Settings that are numbers: the option, and the function that converts the value.
 NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "max_redirects": (codes.OPTION_MAX_REDIRECTS, whole),
     "decision_timeout": (codes.OPTION_DECISION_TIMEOUT_MS, milliseconds),
@@ -75,14 +75,14 @@ TEXTS: Dict[str, int] = {
     "image_names": codes.TEXT_IMAGE_NAMES,
     "jpeg_type": codes.TEXT_JPEG_TYPE,
 }
-#: Settings that only a new client can have.
+#: Settings that only a new client accepts.
 FIXED: Dict[str, int] = {
     "storage_name": codes.TEXT_STORAGE_NAME,
     "storage_directory": codes.TEXT_STORAGE_DIRECTORY,
     "proxy": codes.TEXT_PROXY,
     "interface": codes.TEXT_INTERFACE,
 }
-#: Settings that each request has as a keyword, unless it says otherwise.
+#: Settings that are the defaults of request keywords.
 DEFAULTS = frozenset(
     ("adapt", "on_retry", "refresh_token", "on_head", "on_redirect", "accept_status_range")
 )

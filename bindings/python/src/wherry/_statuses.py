@@ -1,6 +1,9 @@
-# Wherry: the status codes of HTTP by name
+# Wherry: HTTP status codes by name
 # SPDX-License-Identifier: Apache-2.0
-"""`codes` names statuses as requests and httpx do: ``codes.ok``, ``codes.OK``, ``codes["not_found"]``."""
+"""`codes`: statuses by name, as in requests and httpx.
+
+The forms are ``codes.ok``, ``codes.OK``, and ``codes["not_found"]``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterator, Optional
 
-#: Names of requests and httpx that `http.HTTPStatus` lacks, in all Python versions since 3.9.
+#: Names in requests and httpx that `http.HTTPStatus` lacks in some Python version since 3.9.
 OTHERS = {
     "checkpoint": 103, "early_hints": 103,
     "okay": 200, "all_ok": 200, "all_okay": 200, "all_good": 200, "\\o/": 200, "✓": 200,
@@ -37,7 +40,7 @@ OTHERS = {
 
 
 class Codes:
-    """The status codes of HTTP by name, in lower or upper case. Standard ones are `http.HTTPStatus`."""
+    """HTTP status codes by name, in lower or upper case. Standard codes are `http.HTTPStatus`."""
 
     def __getattr__(self, name: str) -> int:
         number = OTHERS.get(name.lower())
@@ -55,7 +58,7 @@ class Codes:
             raise KeyError(name) from None
 
     def get(self, name: str, default: Optional[int] = None) -> Optional[int]:
-        """The status of that name, or the default."""
+        """Returns the status with a name, or the default."""
         try:
             return self[name]
         except KeyError:
@@ -78,7 +81,7 @@ class Codes:
 
     @staticmethod
     def get_reason_phrase(value: int) -> str:
-        """The usual words for a status, "" for an unknown one."""
+        """Returns the reason phrase of a status, "" for an unknown one."""
         try:
             return HTTPStatus(value).phrase
         except ValueError:

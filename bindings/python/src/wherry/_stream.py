@@ -1,6 +1,7 @@
-# Wherry: answers whose body is read piece by piece
+# Wherry: responses whose body is streamed
 # SPDX-License-Identifier: Apache-2.0
-"""Streams for both clients. A piece that is not yet taken holds the sender back."""
+"""Streamed responses for both clients. The sender has to wait while received pieces are not read.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ._request import Draft
 
 
-#: What a response has that its first line and fields do not say; some of it is known at the end only.
+#: Attributes that the status and headers do not determine. Some are known only at the end.
 LATE = (
     "from_cache", "is_stale", "is_revalidated", "is_length_unverified", "unchanged", "informational",
     "metrics", "saved_path", "_version", "_seconds", "_error",
@@ -31,7 +32,7 @@ LATE = (
 
 
 class StreamedResponse(Response):
-    """An answer whose body has not come yet: iterate once, or `read` it whole."""
+    """A response whose body has not arrived yet. Iterate over it once, or `read` it completely."""
 
     def __init__(self, exchange: Exchange) -> None:
         head = exchange.response
@@ -48,18 +49,18 @@ class StreamedResponse(Response):
         self._exchange = exchange
         self._is_read = False
         self._is_taken = False
-        #: Closes the exchange when nobody has either any more.
+        #: The stream that created this response. It closes the exchange when both are unreferenced.
         self._opened: object = None
         self._copy()
 
     def _copy(self) -> None:
-        """Takes over what the head, or the end, of the response says."""
+        """Copies the attributes that are known after the headers, or at the end of the response."""
         known = self._exchange.response.__dict__
         self.__dict__.update({name: known[name] for name in LATE if name in known})
 
     @property
     def content(self) -> bytes:
-        """The body, after it was read whole."""
+        """The body, after it was read completely."""
         if not self._is_read:
             raise StateError("the body is being streamed: call read() first", "wrong_state")
         return self._body
@@ -80,17 +81,17 @@ class StreamedResponse(Response):
         return self._is_taken
 
     def _is_ended(self) -> bool:
-        """Whether everything arrived and was taken, or the stream was closed."""
+        """Whether the complete body was read, or the stream was closed."""
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Raises what ended the stream early."""
+        """Raises the error that ended the stream early."""
         self._copy()
         self._exchange.result()
 
 
 class SyncStreamedResponse(StreamedResponse):
-    """The answer of `Client.stream`."""
+    """The response of `Client.stream`."""
 
     def __init__(self, exchange: Exchange, channel: Channel) -> None:
         super().__init__(exchange)
@@ -100,13 +101,14 @@ class SyncStreamedResponse(StreamedResponse):
         return self._exchange.done or not self._channel.queue
 
     def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
-        """A StateError until the body was read: waiting would block the event loop."""
+        """Raises StateError unless the body was read, because waiting would block the event loop.
+        """
         if not self._is_read:
             raise StateError("this is a response of Client. Use iter_bytes(), or AsyncClient", "wrong_state")
         return super().aiter_bytes(chunk_size)
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
-        """The body as it comes, or in pieces of that size."""
+        """Iterates over the body as it arrives, or in pieces of ``chunk_size`` bytes."""
         if self._is_read:
             yield from super().iter_bytes(chunk_size)
             return
@@ -128,9 +130,10 @@ class SyncStreamedResponse(StreamedResponse):
         yield from pieces.end()
 
     def iter_events(self, max_bytes: int = 1 << 20) -> Iterator[ServerEvent]:
-        """The server-sent events of the body as they come; one longer than that is a LimitError.
+        """Iterates over the server-sent events of the body as they arrive.
 
-        An event that the end of the body cuts short is none.
+        An incomplete event at the end of the body is dropped. Raises LimitError for an event that
+        is longer than ``max_bytes``.
         """
         from ._events import ServerEvents
 
@@ -139,20 +142,20 @@ class SyncStreamedResponse(StreamedResponse):
             yield from parser.feed(piece)
 
     def read(self) -> bytes:
-        """The whole body."""
+        """Reads and returns the complete body."""
         if not self._is_read:
             self._body = b"".join(self.iter_bytes())
             self._is_read = True
         return self._body
 
     def close(self) -> None:
-        """Ends the stream; what was not read is lost. Twice is fine."""
+        """Closes the stream and drops unread data. Can be called more than once."""
         if isinstance(self._opened, Stream):
             self._opened.__exit__()
 
 
 class Stream:
-    """What ``with client.stream(...)`` enters."""
+    """The context manager that `Client.stream` returns."""
 
     def __init__(
         self, client: Client, method: str, url: str, options: Mapping[str, Any]
@@ -178,7 +181,7 @@ class Stream:
             raise
 
     def _leave(self, response: Response) -> None:
-        """Ends a stream that is not the last one of an auth flow."""
+        """Reads and closes a stream that is not the last one of an auth flow."""
         response.read()
         self.__exit__()
 
@@ -230,7 +233,7 @@ class Stream:
 
 
 def streamed(draft: Draft) -> Exchange:
-    """Makes the request one that streams, and its exchange."""
+    """Makes the request a streamed one, and returns its exchange."""
     check(lib.wherry_request_set_streamed(draft.handle, True))
     draft.option(codes.OPTION_WANT_HEAD, 1)
     return Exchange(draft)
@@ -247,7 +250,7 @@ class AsyncStreamedResponse(StreamedResponse):
         return self._inbox._is_closed or self._exchange.done and not self._inbox._records
 
     async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
-        """The body as it comes, or in pieces of that size."""
+        """Iterates over the body as it arrives, or in pieces of ``chunk_size`` bytes."""
         if self._is_read:
             for piece in super().iter_bytes(chunk_size):
                 yield piece
@@ -265,7 +268,7 @@ class AsyncStreamedResponse(StreamedResponse):
             yield piece
 
     async def aiter_events(self, max_bytes: int = 1 << 20) -> AsyncIterator[ServerEvent]:
-        """As `SyncStreamedResponse.iter_events`."""
+        """Like `SyncStreamedResponse.iter_events`, as an asynchronous iterator."""
         from ._events import ServerEvents
 
         parser = ServerEvents(max_bytes)
@@ -274,14 +277,14 @@ class AsyncStreamedResponse(StreamedResponse):
                 yield event
 
     async def aread(self) -> bytes:
-        """The whole body."""
+        """Reads and returns the complete body."""
         if not self._is_read:
             self._body = b"".join([piece async for piece in self.aiter_bytes()])
             self._is_read = True
         return self._body
 
     async def aclose(self) -> None:
-        """Ends the stream; what was not read is lost. Twice is fine."""
+        """Closes the stream and drops unread data. Can be called more than once."""
         if not self._inbox._is_closed:
             self._inbox.close()
 
@@ -293,7 +296,7 @@ class AsyncStreamedResponse(StreamedResponse):
 
 
 class Inbox:
-    """The body events of one stream that nobody has taken yet."""
+    """The body events of one stream that are not read yet."""
 
     def __init__(self, loop: AbstractEventLoop, exchange: Exchange) -> None:
         self._loop = loop
@@ -303,7 +306,7 @@ class Inbox:
         self._is_closed = False
 
     def put(self, record: Record) -> bool:
-        """Takes in an event; True if it was kept, and is ours to free."""
+        """Reads an event. Returns True if the event was kept, and the inbox must free it."""
         kept = record[4] == codes.EVENT_BODY and not self._is_closed
         if kept:
             self._records.append(record)
@@ -313,7 +316,7 @@ class Inbox:
         return kept
 
     def nudge(self) -> None:
-        """Wakes whoever waits."""
+        """Wakes the waiting task."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -325,7 +328,7 @@ class Inbox:
             self._waiter = None
 
     async def head(self) -> None:
-        """Waits for the status and the fields."""
+        """Waits for the status and the headers."""
         exchange = self._exchange
         while not exchange.head and not exchange.done:
             await self._wait()
@@ -333,7 +336,7 @@ class Inbox:
             raise exchange.error
 
     async def piece(self) -> Optional[bytes]:
-        """The next piece, None at the end."""
+        """Returns the next piece, or None at the end."""
         while not self._records:
             if self._is_closed:
                 raise StateError("the stream is closed", "closed")
@@ -347,7 +350,7 @@ class Inbox:
             lib.wherry_event_free(record[1])
 
     def close(self) -> None:
-        """Frees what was not taken and ends the transfer."""
+        """Frees unread events, and ends the transfer."""
         self._is_closed = True
         for record in self._records:
             lib.wherry_event_free(record[1])
@@ -359,7 +362,7 @@ class Inbox:
 
 
 class AsyncStream:
-    """What ``async with client.stream(...)`` enters."""
+    """The context manager that `AsyncClient.stream` returns."""
 
     def __init__(
         self, client: AsyncClient, method: str, url: str, options: Mapping[str, Any]
@@ -386,7 +389,7 @@ class AsyncStream:
             raise
 
     async def _leave(self, response: Response) -> None:
-        """Ends a stream that is not the last one of an auth flow."""
+        """Reads and closes a stream that is not the last one of an auth flow."""
         await response.aread()
         await self.__aexit__()
 

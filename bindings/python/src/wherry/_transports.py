@@ -1,8 +1,8 @@
-# Wherry: transports that a program writes itself
+# Wherry: custom transports
 # SPDX-License-Identifier: Apache-2.0
-"""``transport=`` and ``mounts=``: objects that answer requests in place of the network.
+"""``transport=`` and ``mounts=``: objects that respond to requests in place of the network.
 
-The client does everything else as always: redirects, retries, cookies, caches, streams, downloads.
+The client still handles redirects, retries, cookies, caches, streams, and downloads.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ if TYPE_CHECKING:
     #: An object with ``handle_request`` or ``handle_async_request``.
     Transport = Any
 
-#: Errors of a transport that are failures of an attempt, so that it may be retried.
+#: Errors of a transport that count as a failed attempt, which may be retried.
 FAILURES = (NetworkError, TimeoutError, TLSError)
 
 
 class BaseTransport:
-    """Answers requests in place of the network. A subclass has `handle_request`, as in httpx.
+    """Responds to requests in place of the network. Subclasses implement `handle_request`, as in
+    httpx.
 
-    It runs on the thread that waits for the response. What it raises reaches the caller of the
-    request; a NetworkError or TimeoutError may be retried first. Any object with the same method is a
-    transport too. A client closes its transports when it is closed.
+    `handle_request` runs on the thread that waits for the response. Its exceptions reach the caller
+    of the request; a NetworkError or TimeoutError may be retried first. Any object with this method
+    is also a transport. A client closes its transports when it is closed.
     """
 
     def handle_request(self, request: SentRequest) -> Response:
-        """The response to a request, which has its final URL, headers, and body."""
+        """Returns the response to a request, which has its final URL, headers, and body."""
         raise NotImplementedError("a transport needs handle_request(request)")
 
     def close(self) -> None:
-        """Called when a client that has it is closed."""
+        """Called when a client that uses the transport is closed."""
 
     def __enter__(self) -> BaseTransport:
         return self
@@ -51,14 +52,14 @@ class BaseTransport:
 
 
 class AsyncBaseTransport:
-    """The same for `AsyncClient`, in its event loop."""
+    """Like `BaseTransport`, for `AsyncClient`. Runs in the client's event loop."""
 
     async def handle_async_request(self, request: SentRequest) -> Response:
-        """The response to a request, which has its final URL, headers, and body."""
+        """Returns the response to a request, which has its final URL, headers, and body."""
         raise NotImplementedError("a transport needs handle_async_request(request)")
 
     async def aclose(self) -> None:
-        """Called when a client that has it is closed."""
+        """Called when a client that uses the transport is closed."""
 
     async def __aenter__(self) -> AsyncBaseTransport:
         return self
@@ -68,7 +69,10 @@ class AsyncBaseTransport:
 
 
 class Pattern:
-    """A key of ``mounts=``: "https://", "all://*.example.org", "http://h:8080"; the rules of httpx."""
+    """A key of ``mounts=``, with the rules of httpx.
+
+    Examples are "https://", "all://*.example.org", and "http://h:8080".
+    """
 
     __slots__ = ("scheme", "host", "port")
 
@@ -92,11 +96,13 @@ class Pattern:
 
     @property
     def rank(self) -> Tuple[int, int, int]:
-        """Sorts the most specific pattern first: with a port, the longest host, a scheme."""
+        """A sort key that puts the most specific pattern first: with a port, the longest host, a
+        scheme.
+        """
         return 0 if self.port is not None else 1, -len(self.host), -len(self.scheme)
 
     def matches(self, url: str) -> bool:
-        """Whether a request to an absolute URL is meant."""
+        """Returns whether the pattern matches an absolute URL."""
         from urllib.parse import urlsplit
 
         parts = urlsplit(url)
@@ -113,7 +119,8 @@ class Pattern:
         return not self.host or host == self.host.strip("[]")
 
     def globs(self) -> Iterator[str]:
-        """The same as rules of the library: "*" is any text of the host, or of what follows."""
+        """Yields the pattern as rules of the library: "*" is any text in the host, or in the rest.
+        """
         hosts = [self.host or "*"]
         if self.host.startswith("*") and not self.host.startswith("*."):
             hosts = [self.host[1:], "*." + self.host[1:]]
@@ -128,12 +135,12 @@ class Pattern:
 
 
 class Router:
-    """The transports of one client, by URL."""
+    """The transports of one client, selected by URL."""
 
     def __init__(self, transport: Transport, mounts: Optional[Mapping[str, Transport]], is_async: bool) -> None:
         self._is_async = is_async
         self._default = transport
-        #: The transports that were entered, and are left instead of closed.
+        #: The transports that were entered, and are therefore exited instead of closed.
         self._entered: List[Transport] = []
         found = [(Pattern(key), value) for key, value in (mounts or {}).items()]
         self._mounts = sorted(found, key=lambda pair: pair[0].rank)
@@ -141,7 +148,7 @@ class Router:
             refuse_transport(each, is_async)
 
     def transports(self) -> List[Transport]:
-        """All of them, each once."""
+        """Returns all transports, each once."""
         found: List[Transport] = []
         for each in (self._default, *(value for _, value in self._mounts)):
             if each is not None and not any(each is other for other in found):
@@ -149,7 +156,7 @@ class Router:
         return found
 
     def attach(self, config: int) -> None:
-        """Has the library ask for the responses to the URLs of transports."""
+        """Makes the library request responses for the URLs of the transports."""
         stub = made(lib.wherry_stub_new)
         try:
             for pattern, transport in self._mounts:
@@ -160,16 +167,16 @@ class Router:
             check(add(stub, None, b"*", -1))
             check(lib.wherry_config_set_stub(config, stub))
         finally:
-            lib.wherry_stub_free(stub)  # The client keeps it.
+            lib.wherry_stub_free(stub)  # The client keeps a reference.
 
     def respond(self, request: SentRequest) -> Any:
-        """The response to a request, or a coroutine for it."""
+        """Returns the response to a request, or a coroutine for it."""
         transport = self._default
         for pattern, mounted in self._mounts:
             if pattern.matches(request.url):
                 transport = mounted
                 break
-        if transport is None:  # The library and `Pattern` read the URL in different ways.
+        if transport is None:  # The library and `Pattern` parsed the URL differently.
             raise InternalError(f"No transport is mounted for {shown(request.url)}", "internal")
         return responded(transport, request, self._is_async)
 
@@ -180,13 +187,15 @@ class Router:
             self._entered.append(each)
 
     async def aenter(self) -> None:
-        """The same for an `AsyncClient`."""
+        """Like `enter`, for an `AsyncClient`."""
         for each in self._to_enter("__aenter__", "__aexit__"):
             await each.__aenter__()
             self._entered.append(each)
 
     def _to_enter(self, *names: str) -> List[Transport]:
-        """The transports with these methods, without mocks, which the program closes."""
+        """Returns the transports that have these methods. Mocks are excluded: the program closes
+        them.
+        """
         return [
             each for each in self.transports()
             if not _is_mock(each) and all(hasattr(each, name) for name in names)
@@ -216,31 +225,31 @@ class Router:
 
 
 class MockRouter:
-    """The function of a `MockTransport`, which a client asks alone."""
+    """The function of a `MockTransport` that is the only transport of a client."""
 
     def __init__(self, transport: Any, is_async: bool) -> None:
         self._transport = transport
         self._is_async = is_async
 
     def respond(self, request: SentRequest) -> Any:
-        """As `Router.respond`."""
+        """Like `Router.respond`."""
         return responded(self._transport, request, self._is_async)
 
     def enter(self) -> None:
-        """A mock is not entered: the program closes it, after it has looked at its requests."""
+        """Does nothing: the program closes a mock itself, after it has checked the requests."""
 
     async def aenter(self) -> None:
-        """The same."""
+        """Does nothing, like `enter`."""
 
     def close(self) -> None:
-        """The same."""
+        """Does nothing, like `enter`."""
 
     async def aclose(self) -> None:
-        """The same."""
+        """Does nothing, like `enter`."""
 
 
 def attached(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, None]:
-    """Gives the configuration of a client its transports; None where the library does it all."""
+    """Attaches a client's transports to its configuration. Returns None if no router is needed."""
     from ._mock import MockTransport
 
     transport = client._transport
@@ -253,14 +262,15 @@ def attached(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, 
 
 
 def _is_mock(transport: Transport) -> bool:
-    """Whether the program closes it: it looks at the requests after its clients are closed."""
+    """Returns whether the program closes the transport, after its clients, to check the requests.
+    """
     from ._mock import MockTransport
 
     return isinstance(transport, MockTransport)
 
 
 def refuse_transport(transport: Transport, is_async: bool) -> None:
-    """A TypeError for an object that cannot answer the requests of such a client."""
+    """Raises TypeError for an object that cannot respond to the requests of such a client."""
     if hasattr(transport, "handle_request") or is_async and hasattr(transport, "handle_async_request"):
         return
     kind = type(transport).__name__
@@ -270,7 +280,7 @@ def refuse_transport(transport: Transport, is_async: bool) -> None:
 
 
 def responded(transport: Transport, request: SentRequest, is_async: bool) -> Any:
-    """The response of a transport, or a coroutine for it."""
+    """Returns the response of a transport, or a coroutine for it."""
     if is_async and hasattr(transport, "handle_async_request"):
         return _complete(transport.handle_async_request(request))
     found = transport.handle_request(request)
@@ -291,13 +301,13 @@ async def _complete(waits: Any) -> Any:
 
 
 def request_of(lent: int) -> SentRequest:
-    """The request that an event, or a stub, tells of."""
+    """Returns the request of an event, or of a stub."""
     method, url, fields, content = parts_of(lent)
     return SentRequest(method, url, fields, content)
 
 
 def parts_of(lent: int) -> Tuple[str, str, List[Tuple[str, str]], bytes]:
-    """Its method, URL, headers, and body."""
+    """Returns the method, URL, headers, and body of such a request."""
     fields: List[Tuple[str, str]] = []
     name, value = Cell(), Cell()
     while lib.wherry_response_header_at(lent, len(fields), name.address, value.address):
@@ -312,7 +322,7 @@ def parts_of(lent: int) -> Tuple[str, str, List[Tuple[str, str]], bytes]:
 
 
 def give_response(event: int, response: Any) -> int:
-    """Answers an event with the response of a transport."""
+    """Passes the response of a transport to the library."""
     if not isinstance(response, Response):
         raise TypeError(f"transport= returned {type(response).__name__}, not a Response")
     body = decoded(response.content, response.headers.get("content-encoding", ""))
@@ -327,7 +337,9 @@ def give_response(event: int, response: Any) -> int:
 
 
 def decoded(body: bytes, coding: str) -> bytes:
-    """A body without its gzip or deflate coding. The library decodes what a network brings."""
+    """Removes the gzip or deflate coding of a body. The library decodes only bodies from the
+    network.
+    """
     import zlib
 
     known = {"gzip": 31, "x-gzip": 31, "deflate": 15}
@@ -340,14 +352,14 @@ def decoded(body: bytes, coding: str) -> bytes:
             except zlib.error:
                 if name != "deflate":
                     raise
-                body = zlib.decompress(body, -15)  # Many servers send it without its header.
+                body = zlib.decompress(body, -15)  # Many servers send deflate without the zlib header.
     except zlib.error as error:
         raise NetworkError(f"Could not decode the {coding} body of a transport: {error}", "bad_encoding") from error
     return body
 
 
 def give_failure(event: int, error: BaseException) -> bool:
-    """Answers an event with the failure of an attempt; False for errors that are none."""
+    """Reports a failed attempt to the library. Returns False for other errors."""
     if not isinstance(error, FAILURES) or not error.reason:
         return False
     reason, message = error.reason.encode(), error.message.encode("utf-8", "replace").replace(b"\0", b"")

@@ -1,6 +1,6 @@
-# Wherry: whom a client trusts
+# Wherry: TLS trust settings of a client
 # SPDX-License-Identifier: Apache-2.0
-"""What ``verify=``, ``cert=``, ``pins=`` and their kind say to the library."""
+"""Applies ``verify=``, ``cert=``, ``pins=``, and related settings to a native configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._keywords import Cert, Pins, Verify
 
-#: Settings that are True or False, and the options behind them.
+#: Boolean settings, and their options.
 SWITCHES: Dict[str, int] = {
     "https_only": codes.OPTION_HTTPS_ONLY,
     "require_tls_1_3": codes.OPTION_REQUIRE_TLS_1_3,
@@ -37,7 +37,8 @@ def apply(
     config: int, verify: Verify, cert: Cert, pins: Optional[Pins], base_url: str,
     others: Dict[str, Any],
 ) -> Dict[str, Any]:
-    """Tells a configuration whom to trust; takes its settings out of `others`, and gives them back."""
+    """Applies the trust settings to a configuration, removes them from `others`, and returns them.
+    """
     taken: Dict[str, Any] = {}
     for name in [name for name in others if name in SWITCHES or name in _SPECIAL]:
         taken[name] = value = others.pop(name)
@@ -96,7 +97,7 @@ def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
         return cert, None, None
     if isinstance(cert, tuple) and 2 <= len(cert) <= 3:
         return cert[0], cert[1], cert[2] if len(cert) == 3 else None
-    # Not the value itself: there may be a password in it.
+    # The message omits the value, which may contain a password.
     raise TypeError(
         "cert= takes a path, (certificate, key) or (certificate, key, password),"
         f" or a dictionary of such by origin, not {type(cert).__name__}"

@@ -1,6 +1,6 @@
 # Wherry: WSGI applications as transports
 # SPDX-License-Identifier: Apache-2.0
-"""`WSGITransport` calls an application of Flask, Django, and the like without a network."""
+"""`WSGITransport`, which calls a WSGI application (Flask, Django, ...) without a network."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class WSGITransport(BaseTransport):
-    """Answers the requests of a `Client` by a WSGI application, on the thread of the request.
+    """Responds to the requests of a `Client` with a WSGI application, on the thread of the request.
 
-    ``raise_app_exceptions=False`` makes a 500 of an exception of the application, as servers do.
-    ``script_name`` is where the application is mounted, ``remote_addr`` the address of the client.
-    ``wsgi_errors`` is the application's stderr.
+    With ``raise_app_exceptions=False``, an exception in the application becomes a 500 response, as
+    on a server. ``script_name`` is the path where the application is mounted. ``remote_addr`` is
+    the client's address. ``wsgi_errors`` replaces stderr for the application.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class WSGITransport(BaseTransport):
         self._errors = wsgi_errors
 
     def handle_request(self, request: SentRequest) -> Response:
-        """The response of the application."""
+        """Returns the response of the application."""
         started: List[Tuple[str, List[Tuple[str, str]]]] = []
         written: List[bytes] = []
         raised: List[Any] = []
@@ -52,7 +52,7 @@ class WSGITransport(BaseTransport):
         try:
             result = self._app(self._environ(request), start_response)
             try:
-                written.extend(result)  # The application may start the response in its first piece.
+                written.extend(result)  # The application may call start_response during the first piece.
             finally:
                 if hasattr(result, "close"):
                     result.close()
@@ -95,7 +95,7 @@ class WSGITransport(BaseTransport):
         for name in request.headers:
             key = name.upper().replace("-", "_")
             key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else "HTTP_" + key
-            # Bytes as ISO 8859-1, as PEP 3333 says.
+            # PEP 3333 requires bytes as ISO 8859-1 text.
             environ[key] = request.headers[name].encode("utf-8", "surrogateescape").decode("latin-1")
         return environ
 
