@@ -232,8 +232,7 @@ def patient(threads: ThreadPoolExecutor) -> Iterator[wherry.Client]:
 
 
 class Arrival:
-    """A ``progress=`` callback that lets a test wait until a number of bytes has been transferred.
-    """
+    """A ``progress=`` callback that lets a test wait until a number of bytes has been transferred."""
 
     def __init__(self, count: int = 1) -> None:
         self._count = count

@@ -103,8 +103,7 @@ class LogReader(ClientReader[LogRecord]):
 
 
 class LogBridge:
-    """Forwards the records of a client to `logging` on a separate thread, until `close` is called.
-    """
+    """Forwards the records of a client to `logging` on a separate thread, until `close` is called."""
 
     def __init__(
         self, client: Observed, logger: logging.Logger, level: Optional[str]

@@ -51,7 +51,9 @@ class Managed:
         return int(lib.wherry_client_count(self._live(), *match(which)))
 
     def cancel(self, **which: Which) -> int:
-        """Cancels matching transfers, and returns their number. Downloads keep their partial files.
+        """Cancels matching transfers, and returns their number.
+
+        Downloads keep their partial files.
         """
         return self._verb(lib.wherry_client_cancel, which)
 
@@ -64,8 +66,9 @@ class Managed:
         return self._verb(lib.wherry_client_resume, which)
 
     def discard(self, **which: Which) -> int:
-        """Cancels matching transfers, and returns their number. Deletes the partial files of
-        downloads.
+        """Cancels matching transfers, and returns their number.
+
+        Deletes the partial files of downloads.
 
         Partial files of earlier runs are deleted too.
         """
@@ -83,9 +86,7 @@ class Managed:
 
 
 def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
-    """Returns the native match and key for ``url=``, ``tag=``, ``identifier=``, ``path=``, or
-    nothing.
-    """
+    """Returns the native match and key for ``url=``, ``tag=``, ``identifier=``, ``path=``, or nothing."""
     matches = {
         "url": codes.MATCH_URL,
         "tag": codes.MATCH_TAG,

@@ -31,9 +31,7 @@ PLAIN = {
 
 
 def at(path: str) -> Named[str, str]:
-    """Returns metadata with the JSON path of a field:
-    ``field(metadata=wherry.at("address/city"))``.
-    """
+    """Returns metadata with the JSON path of a field: ``field(metadata=wherry.at("address/city"))``."""
     return {PATH: path}
 
 

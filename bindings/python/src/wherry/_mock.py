@@ -27,8 +27,9 @@ class MockRequest(SentRequest):
 
 
 class MockTransport(Forkable):
-    """Responds to requests without a network. Pass it to a client as ``transport=``, or in
-    ``mounts=``.
+    """Responds to requests without a network.
+
+    Pass it to a client as ``transport=``, or in ``mounts=``.
 
     ::
 
@@ -115,10 +116,10 @@ class MockTransport(Forkable):
         after_bytes: int = 0,
         delay: Optional[float] = None,
     ) -> None:
-        """Adds a failure for such requests: a reason from docs/errors.md, after ``after_bytes``
-        bytes.
+        """Adds a failure for a method (None: any) and a URL ("*" matches any text).
 
-        ``after_bytes`` and ``delay`` require a MockTransport without a function.
+        ``reason`` is a reason from docs/errors.md. ``after_bytes`` and ``delay`` require a
+        MockTransport without a function.
         """
         rule = _Rule(method, url, times, None, reason, delay is not None or after_bytes > 0)
         self._add(

@@ -109,9 +109,7 @@ class Observed:
         self._settings["secret_names"] = (*self._settings.get("secret_names", ()), name)
 
     def counters(self, host: Optional[str] = None) -> Counters:
-        """Returns the client's counters since its creation, for all hosts or for one host on any
-        port.
-        """
+        """Returns the client's counters since its creation, for all hosts or for one host on any port."""
         from ._logging import Counters
 
         named = None if host is None else text(host)
@@ -137,7 +135,9 @@ class Observed:
         secrets: bool = False,
         **options: Unpack[RequestOptions],
     ) -> str:
-        """Returns the curl command line for a request. Secrets are *** unless ``secrets`` is True.
+        """Returns the curl command line for a request.
+
+        Secrets are *** unless ``secrets`` is True.
         """
         draft = self._draft(method, url, options)
         try:

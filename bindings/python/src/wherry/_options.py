@@ -65,8 +65,9 @@ def is_form(data: Any) -> bool:
 
 
 class Fixed:
-    """An immutable value. A change would have no effect on clients and requests that already read
-    it.
+    """An immutable value.
+
+    A change would have no effect on clients and requests that already read it.
     """
 
     __slots__ = ()
@@ -133,9 +134,7 @@ class Timeout(Fixed):
 
     @classmethod
     def of(cls, value: TimeoutLike) -> Timeout:
-        """Converts ``timeout=``: a number limits each wait, as in requests; a pair is (connect,
-        idle).
-        """
+        """Converts ``timeout=``: a number limits each wait, as in requests; a pair is (connect, idle)."""
         if isinstance(value, Timeout):
             return value
         if isinstance(value, tuple) and len(value) == 2:
@@ -170,7 +169,9 @@ class Timeout(Fixed):
 
 
 def milliseconds(seconds: float) -> int:
-    """Converts positive seconds to milliseconds. The result is never 0, which would mean no limit.
+    """Converts positive seconds to milliseconds.
+
+    The result is never 0, which would mean no limit.
     """
     try:
         is_possible = 0 < seconds <= 9e12
@@ -291,8 +292,7 @@ def _secret(value: Any, what: str) -> bytes:
 
 
 def is_flow(auth: Any) -> bool:
-    """Returns whether ``auth=`` is an auth flow: an `Auth`, or a function that edits the request.
-    """
+    """Returns whether ``auth=`` is an auth flow: an `Auth`, or a function that edits the request."""
     return (
         hasattr(auth, "auth_flow") or hasattr(auth, "sync_auth_flow")
         or hasattr(auth, "async_auth_flow") or callable(auth)
@@ -382,7 +382,9 @@ def queried(values: Any) -> List[Tuple[str, str]]:
 
 
 def _quoted(name: Word, value: Word) -> Tuple[str, str]:
-    """Returns a pair of a query. If it contains bytes that are not UTF-8, the value is `Written`.
+    """Returns a pair of a query.
+
+    If it contains bytes that are not UTF-8, the value is `Written`.
     """
     if isinstance(name, str) and isinstance(value, str):
         return name, value
@@ -422,8 +424,9 @@ def word(value: Any) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Encodes JSON without spaces. Raises ArgumentError `bad_parameters` for values that JSON
-    lacks.
+    """Encodes JSON without spaces.
+
+    Raises ArgumentError `bad_parameters` for values that JSON lacks.
     """
     import json
 

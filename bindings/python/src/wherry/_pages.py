@@ -64,8 +64,9 @@ class Pages(BasePages[Item]):
         self._run(lib.wherry_pager_load_page, page)
 
     def pages(self) -> Iterator[List[Item]]:
-        """Iterates over the following pages. Each is a list of the items that no earlier page
-        contained.
+        """Iterates over the following pages.
+
+        Each is a list of the items that no earlier page contained.
 
         ``prefetch=`` sets how many pages are loaded ahead.
         """
@@ -122,8 +123,9 @@ class Pages(BasePages[Item]):
     def _start(
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
     ) -> Optional[bool]:
-        """Starts to load a page. Returns True if it is loading, False if it was kept, None at the
-        end.
+        """Starts to load a page.
+
+        Returns True if it is loading, False if it was kept, None at the end.
         """
         if not self._pager:
             raise StateError("these pages are closed", "closed")
@@ -136,8 +138,9 @@ class Pages(BasePages[Item]):
         self._held[:] = [way.exchange]
 
     def _look(self, block: bool) -> bool:
-        """Reads events, and returns whether no page is loading any more. Raises the error of the
-        page.
+        """Reads events, and returns whether no page is loading any more.
+
+        Raises the error of the page.
         """
         way = self._way
         if way is None:
@@ -157,9 +160,7 @@ class Pages(BasePages[Item]):
         return True
 
     def _give_up(self) -> None:
-        """Cancels the loading page and reads its last event, so that the next page does not receive
-        it.
-        """
+        """Cancels the loading page and reads its last event, so that the next page does not receive it."""
         way = self._way
         if way is None or not self._pager:
             return

@@ -110,8 +110,9 @@ class Way:
         self.waiter: Any = None
 
     def is_of(self, record: Record) -> bool:
-        """Returns whether an event belongs to this page. An event without a number is the last of
-        all.
+        """Returns whether an event belongs to this page.
+
+        An event without a number is the last of all.
         """
         return record[3] in (self.number, 0)
 
@@ -226,8 +227,9 @@ class BasePages(Generic[Item]):
         return page + 1 if function is lib.wherry_pager_load_next else max(first, page - 1)
 
     def _read(self, way: Way) -> List[Any]:
-        """Returns the new items of a page. If an item cannot be read, the page is removed from the
-        list.
+        """Returns the new items of a page.
+
+        If an item cannot be read, the page is removed from the list.
         """
         paging = self._paging
         try:
@@ -251,8 +253,9 @@ class BasePages(Generic[Item]):
     def _open(
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
     ) -> Optional[bool]:
-        """Starts to load a page. Returns True if it is loading, False if it was kept, None at the
-        end.
+        """Starts to load a page.
+
+        Returns True if it is loading, False if it was kept, None at the end.
         """
         wanted = self._wanted(function, *arguments)
         refresh = self._is_refresh(function)

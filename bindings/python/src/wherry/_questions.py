@@ -149,9 +149,7 @@ class Question:
         return True
 
     def refuse(self) -> None:
-        """Ends the transfer, because the callback raised an exception or returned an invalid
-        result.
-        """
+        """Ends the transfer, because the callback raised an exception or returned an invalid result."""
         if self._request is not None:
             self._request._end()
         lib.wherry_event_answer_refuse(self._event, f"{self.keyword}= failed".encode())

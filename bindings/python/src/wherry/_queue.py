@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """A native event queue. Any thread can close it, even while another thread waits for an event.
+    """A native event queue.
+
+    Any thread can close it, even while another thread waits for an event.
     """
 
     __slots__ = ("handle", "_lock", "_waits")

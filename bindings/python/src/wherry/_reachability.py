@@ -137,8 +137,9 @@ class _Listener:
         """Starts the monitor if necessary."""
 
     def changes(self, timeout: Optional[float] = None) -> Iterator[ReachabilityChange]:
-        """Iterates over changes. Ends when the monitor is closed, or after ``timeout`` seconds
-        without one.
+        """Iterates over changes.
+
+        Ends when the monitor is closed, or after ``timeout`` seconds without one.
         """
         self._begin()
         while True:
@@ -276,8 +277,7 @@ class Reachability(_Listener):
 
     @property
     def interface(self) -> str:
-        """The first interface of the route: "wired", "wifi", "wwan", "vpn", "loopback", or "none".
-        """
+        """The first interface of the route: "wired", "wifi", "wwan", "vpn", "loopback", or "none"."""
         return _decoded(lib.wherry_reachability_interface(self._live())) or "none"
 
     @property

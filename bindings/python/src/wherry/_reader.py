@@ -86,7 +86,9 @@ class ClientReader(Generic[Told]):
         self._queue.wake()
 
     def close(self) -> None:
-        """Closes the reader and ends every wait. Any thread can call this method, more than once.
+        """Closes the reader and ends every wait.
+
+        Any thread can call this method, more than once.
         """
         self._ended = True
         self._queue.close()

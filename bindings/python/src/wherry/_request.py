@@ -308,8 +308,9 @@ class Draft:
         check(lib.wherry_request_set_text(self.handle, codes.TEXT_TAG, text(value)))
 
     def set_progress(self, value: Optional[Callable[[Progress], object]]) -> None:
-        """Sets the progress callback. Without one, no progress events are created, which saves
-        time.
+        """Sets the progress callback.
+
+        Without one, no progress events are created, which saves time.
         """
         self.progress = value
         self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)

@@ -205,8 +205,10 @@ class Response(Reading, Habits):
     def first_of(
         self, way: Callable[[Response], Value], *others: Callable[[Response], Value]
     ) -> Value:
-        """Returns the result of the first function that succeeds with this response, tried in
-        order: ``response.first_of(Response.json, Response.image, lambda answer: answer.text)``.
+        """Returns the result of the first function that succeeds with this response.
+
+        The functions are tried in order:
+        ``response.first_of(Response.json, Response.image, lambda answer: answer.text)``.
 
         Raises the error of the last function if all fail.
         """
@@ -372,9 +374,7 @@ def known_encoding(encoding: Any) -> Any:
 
 
 def without_nulls(options: Dict[str, Any]) -> Any:
-    """Returns a hook for `json.loads` that omits nulls, and then calls the caller's hook if there
-    is one.
-    """
+    """Returns a hook for `json.loads` that omits nulls, and then calls the caller's hook if there is one."""
     make = options.pop("object_pairs_hook", None)
     if make is None:
         hook = options.pop("object_hook", None)
@@ -407,7 +407,9 @@ class Pieces:
 
 
 class Lines:
-    """Splits a stream into lines, which end with LF, CRLF, or CR. The input may be split anywhere.
+    """Splits a stream into lines, which end with LF, CRLF, or CR.
+
+    The input may be split anywhere.
     """
 
     __slots__ = ("_decoder", "_rest", "_after_cr")

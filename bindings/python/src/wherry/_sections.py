@@ -92,7 +92,9 @@ class SectionedList(Generic[Item]):
         return self.extend([item])
 
     def extend(self, items: Iterable[Item], section: int = 0) -> List[ListChange]:
-        """Adds items to a section. The default is the first section, which is created if necessary.
+        """Adds items to a section.
+
+        The default is the first section, which is created if necessary.
         """
         return self.insert(section, self.row_count(section), items)
 

@@ -1,8 +1,6 @@
 # Wherry: the request behind a response or an error
 # SPDX-License-Identifier: Apache-2.0
-"""`SentRequest`, the type of `Response.request`, `WherryError.request`, and
-`Response.next_request`.
-"""
+"""`SentRequest`, the type of `Response.request`, `WherryError.request`, and `Response.next_request`."""
 
 from __future__ import annotations
 
@@ -216,8 +214,9 @@ class Asked:
         return edited
 
     def adapted(self, url: str, request: Request) -> None:
-        """Records a request after an ``adapt=`` callback edited it. `url` is the URL before the
-        edits.
+        """Records a request after an ``adapt=`` callback edited it.
+
+        `url` is the URL before the edits.
         """
         if not self._adapted:
             self._shown = url

@@ -1,6 +1,8 @@
 # Wherry: responses whose body is streamed
 # SPDX-License-Identifier: Apache-2.0
-"""Streamed responses for both clients. The sender has to wait while received pieces are not read.
+"""Streamed responses for both clients.
+
+The sender has to wait while received pieces are not read.
 """
 
 from __future__ import annotations
@@ -101,8 +103,7 @@ class SyncStreamedResponse(StreamedResponse):
         return self._exchange.done or not self._channel.queue
 
     def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
-        """Raises StateError unless the body was read, because waiting would block the event loop.
-        """
+        """Raises StateError unless the body was read, because waiting would block the event loop."""
         if not self._is_read:
             raise StateError("this is a response of Client. Use iter_bytes(), or AsyncClient", "wrong_state")
         return super().aiter_bytes(chunk_size)

@@ -29,8 +29,9 @@ FAILURES = (NetworkError, TimeoutError, TLSError)
 
 
 class BaseTransport:
-    """Responds to requests in place of the network. Subclasses implement `handle_request`, as in
-    httpx.
+    """Responds to requests in place of the network.
+
+    Subclasses implement `handle_request`, as in httpx.
 
     `handle_request` runs on the thread that waits for the response. Its exceptions reach the caller
     of the request; a NetworkError or TimeoutError may be retried first. Any object with this method
@@ -96,9 +97,7 @@ class Pattern:
 
     @property
     def rank(self) -> Tuple[int, int, int]:
-        """A sort key that puts the most specific pattern first: with a port, the longest host, a
-        scheme.
-        """
+        """A sort key that puts the most specific pattern first: with a port, the longest host, a scheme."""
         return 0 if self.port is not None else 1, -len(self.host), -len(self.scheme)
 
     def matches(self, url: str) -> bool:
@@ -119,8 +118,7 @@ class Pattern:
         return not self.host or host == self.host.strip("[]")
 
     def globs(self) -> Iterator[str]:
-        """Yields the pattern as rules of the library: "*" is any text in the host, or in the rest.
-        """
+        """Yields the pattern as rules of the library: "*" is any text in the host, or in the rest."""
         hosts = [self.host or "*"]
         if self.host.startswith("*") and not self.host.startswith("*."):
             hosts = [self.host[1:], "*." + self.host[1:]]
@@ -193,8 +191,9 @@ class Router:
             self._entered.append(each)
 
     def _to_enter(self, *names: str) -> List[Transport]:
-        """Returns the transports that have these methods. Mocks are excluded: the program closes
-        them.
+        """Returns the transports that have these methods.
+
+        Mocks are excluded: the program closes them.
         """
         return [
             each for each in self.transports()
@@ -262,8 +261,7 @@ def attached(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, 
 
 
 def _is_mock(transport: Transport) -> bool:
-    """Returns whether the program closes the transport, after its clients, to check the requests.
-    """
+    """Returns whether the program closes the transport, after its clients, to check the requests."""
     from ._mock import MockTransport
 
     return isinstance(transport, MockTransport)
@@ -337,8 +335,9 @@ def give_response(event: int, response: Any) -> int:
 
 
 def decoded(body: bytes, coding: str) -> bytes:
-    """Removes the gzip or deflate coding of a body. The library decodes only bodies from the
-    network.
+    """Removes the gzip or deflate coding of a body.
+
+    The library decodes only bodies from the network.
     """
     import zlib
 

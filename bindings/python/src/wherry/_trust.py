@@ -37,8 +37,7 @@ def apply(
     config: int, verify: Verify, cert: Cert, pins: Optional[Pins], base_url: str,
     others: Dict[str, Any],
 ) -> Dict[str, Any]:
-    """Applies the trust settings to a configuration, removes them from `others`, and returns them.
-    """
+    """Applies the trust settings to a configuration, removes them from `others`, and returns them."""
     taken: Dict[str, Any] = {}
     for name in [name for name in others if name in SWITCHES or name in _SPECIAL]:
         taken[name] = value = others.pop(name)
