@@ -245,12 +245,7 @@ extension CurlEasy {
             exchange.state.isListed = true
             loop.eager.append(exchange)
         }
-        // Deliver the bytes of a slow stream after a second, so that a failure does not lose them.
-        if !eager && exchange.state.piece.count > 0
-            && loop.now.since(exchange.state.pieceStart) >= 1_000_000_000 && exchange.mayDeliver()
-        {
-            loop.flush(exchange)
-        }
+        loop.deliverIncompleteChunk(of: exchange)
         return true
     }
 

@@ -31,6 +31,7 @@ extension CurlLoop {
                 finish(exchange, error: isEnough ? nil : error)
             } else {
                 tellOwedProgress(exchange)
+                deliverIncompleteChunk(of: exchange)
                 noteDeadline(of: exchange)
                 if exchange.state.isThrottled { throttled.append(exchange) }
                 if let until = exchange.state.postponedUntil {

@@ -273,6 +273,22 @@ extension CurlLoop {
         }
     }
 
+    /// Delivers an incomplete chunk a second after its first byte, so that a failure does not lose the
+    /// bytes of a slow or stalled stream (DR20).
+    func deliverIncompleteChunk(of exchange: Exchange) {
+        guard case .deliver(_, eager: false) = exchange.state.disposition,
+            exchange.state.piece.count > 0
+        else { return }
+        let due = exchange.state.pieceStart.advanced(by: Exchange.chunkDelay)
+        if now < due {
+            nextSweep = min(nextSweep, due)
+        } else if exchange.mayDeliver() {
+            flush(exchange)
+        } else {
+            nextSweep = min(nextSweep, now.advanced(by: Exchange.chunkDelay))
+        }
+    }
+
     func flush(_ exchange: Exchange) {
         guard exchange.state.piece.count > 0 else { return }
         if case .deliver(_, eager: false) = exchange.state.disposition {

@@ -209,6 +209,8 @@ extension ExchangeReceiver {
 package final class Exchange: @unchecked Sendable { // Atomics; the transport owns everything else.
     /// The size of delivered chunks in bytes: large enough for aligned writes to a file.
     package static let pieceSize = 262_144
+    /// The time after which an incomplete chunk is delivered.
+    static let chunkDelay = Int64.milliseconds(1_000)
     /// The maximum number of chunks that the receiver has not consumed. Receiving pauses at this
     /// number.
     static let window = 3
