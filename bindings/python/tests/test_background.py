@@ -89,6 +89,43 @@ def test_D14_a_job_continues_and_every_program_finds_it(
     assert session.job(number) is None
 
 
+def test_C19_jobs_use_the_proxies_and_addresses_of_their_session(
+    server: Server, state: str, tmp_path: Any
+) -> None:
+    def downloaded(url: str, name: str, **settings: Any) -> Any:
+        options = {**OPTIONS, **settings}
+        with wherry.BackgroundSession("tests", state_directory=state, **options) as session:
+            job = session.wait(session.download(url, tmp_path / name), PATIENCE)
+            assert job.state == "done", job
+            session.acknowledge(job)
+        return json.loads((tmp_path / name).read_text())
+
+    url = server.url("/echo")
+    assert downloaded(url, "direct")["target"].startswith("/")
+    assert downloaded(url, "all", proxy=server.base)["target"] == url
+    assert downloaded(url, "http", proxies={"http": server.base})["target"] == url
+    other = {"https": "http://127.0.0.1:1"}
+    assert downloaded(url, "other", proxies=other)["target"].startswith("/")
+    none = {"proxies": {"http": server.base}, "no_proxy": "127.0.0.1"}
+    assert downloaded(url, "excluded", **none)["target"].startswith("/")
+
+    port = url.split(":")[2].split("/")[0]
+    named = url.replace("127.0.0.1", "a.example")
+    echo = downloaded(named, "named", resolve={f"a.example:{port}": "127.0.0.1"}, proxy="")
+    assert ["Host", f"a.example:{port}"] in [list(pair) for pair in echo["headers"]]
+
+    refused: List[Any] = [
+        {"netrc": str(tmp_path / "netrc")}, {"proxy": server.base, "proxy_auth": ("a", "b")},
+    ]  # fmt: skip
+    for settings in refused:
+        with pytest.raises(wherry.ArgumentError, match="background session cannot have credentials"):
+            wherry.BackgroundSession("tests", state_directory=state, **settings)
+    with pytest.raises(wherry.ArgumentError) as caught:
+        with wherry.BackgroundSession("t", state_directory=state, https_only=True) as session:
+            session.download(url, tmp_path / "refused")
+    assert caught.value.reason == "https_only"
+
+
 def test_DC_E01_a_job_outlives_the_program_that_started_it(
     server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any
 ) -> None:

@@ -18,7 +18,9 @@ from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
 from ._request import Draft
 from ._request_values import path_text
-from ._settings import NUMBERS, TEXTS
+from ._route import apply_route
+from ._settings import FIXED, NUMBERS, TEXTS
+from ._trust import apply as apply_trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from ._jobs import Which
     from ._keywords import Which as Match
-    from ._keywords import DownloadOptions, LiveSettings, Target, UploadOptions
+    from ._keywords import DownloadOptions, SessionSettings, Target, UploadOptions
     from ._options import AuthLike, TimeoutLike
 
     Value = TypeVar("Value")
@@ -59,8 +61,7 @@ class BaseSession(Forkable):
         timeout: Union[TimeoutLike, Unset] = Timeout(),
         verify: Union[bool, str] = True,
         trust_env: bool = True,
-        proxy: Optional[str] = None,
-        **settings: Unpack[LiveSettings],
+        **settings: Unpack[SessionSettings],
     ) -> None:
         """Opens or creates the session ``name``. This does not start any job.
 
@@ -74,15 +75,17 @@ class BaseSession(Forkable):
             for `resume`.
         :param agent_idle: How long an idle agent keeps running, in seconds (default: 5).
 
-        The other keywords are client settings that apply to the jobs: see help(wherry.Settings).
+        The other keywords are client settings that apply to the jobs: see help(wherry.Settings). Jobs
+        keep no passwords and no trust lists, so ``proxy_auth``, ``netrc``, and pins are refused.
         """
         import os
 
         self._opening: Dict[str, Any] = {
             "name": name, "state_directory": state_directory, "agent": agent, "autostart": autostart,
             "agent_idle": agent_idle, "base_url": base_url, "headers": headers, "auth": auth,
-            "timeout": timeout, "verify": verify, "trust_env": trust_env, "proxy": proxy, **settings,
+            "timeout": timeout, "verify": verify, "trust_env": trust_env, **settings,
         }  # fmt: skip
+        others: Dict[str, Any] = dict(settings)
         config = made(lib.wherry_config_new)
         try:
             for kind, place in (
@@ -91,14 +94,14 @@ class BaseSession(Forkable):
                 if place is not None:
                     path = path_text(os.path.abspath(os.fsdecode(place)))
                     check(lib.wherry_config_set_text(config, kind, path))
-            for kind, word in ((codes.TEXT_BASE_URL, base_url or None), (codes.TEXT_PROXY, proxy)):
+            if base_url:
+                check(lib.wherry_config_set_text(config, codes.TEXT_BASE_URL, text(base_url)))
+            apply_route(config, others)
+            for name_ in ("proxy", "interface"):
+                word = others.pop(name_, None)
                 if word is not None:
-                    check(lib.wherry_config_set_text(config, kind, text(word)))
-            if verify is False:
-                check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
-            elif verify is not True:
-                bundle = path_text(os.fspath(verify))
-                check(lib.wherry_config_set_text(config, codes.TEXT_CA_FILE, bundle))
+                    check(lib.wherry_config_set_text(config, FIXED[name_], text(word)))
+            apply_trust(config, verify, None, None, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
                 check(lib.wherry_config_set_option(config, option, 1))
@@ -110,7 +113,7 @@ class BaseSession(Forkable):
             limits = Timeout() if isinstance(timeout, Unset) else Timeout.of(timeout)
             for option, number in limits.options():
                 check(lib.wherry_config_set_option(config, option, number))
-            for name_, value in dict(settings).items():
+            for name_, value in others.items():
                 if name_ in NUMBERS:
                     option, convert = NUMBERS[name_]
                     check(lib.wherry_config_set_option(config, option, named(name_, convert, value)))

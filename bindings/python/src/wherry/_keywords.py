@@ -434,16 +434,12 @@ class LiveSettings(TypedDict, total=False):
     image_names: Optional[str]
     jpeg_type: Optional[str]
 
-class Settings(LiveSettings, total=False):
-    """The settings of a new client."""
+class SessionSettings(LiveSettings, total=False):
+    """The settings of a new client that background sessions have as well."""
 
-    storage_name: Optional[str]
-    storage_directory: Optional[str]
     proxy: Optional[str]
     #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None as a URL uses no proxy.
     proxies: Optional[Mapping[str, Optional[str]]]
-    #: (user, password), sent only to proxies.
-    proxy_auth: Optional[Tuple[str, str]]
     #: Hosts that are reached without a proxy: names (including subdomains), addresses, networks, or
     #: "*", each with an optional port.
     no_proxy: Union[str, Iterable[str], None]
@@ -454,8 +450,6 @@ class Settings(LiveSettings, total=False):
     interface: Optional[str]
     #: Path of a Unix socket for every connection, whatever the host. No proxy is used.
     unix_socket: Optional[Target]
-    #: True reads user names and passwords by host from ~/.netrc; a path selects another such file.
-    netrc: Union[bool, Target]
     #: True: requests without https raise ArgumentError `https_only`.
     https_only: bool
     #: True: require TLS 1.3 (default: TLS 1.2 or later).
@@ -464,6 +458,21 @@ class Settings(LiveSettings, total=False):
     require_staple: bool
     #: A PEM file with the revocation list of every CA in the chain.
     crl_file: Target
+    #: False: accept a certificate for any host name. A warning is printed to stderr once.
+    check_name: bool
+    #: Kinds of addresses that are never connected to, even after a name lookup or a redirect:
+    #: "loopback", "private", "link_local", "metadata", "multicast", or "not_public" (all of these).
+    deny_addresses: Union[str, Iterable[str]]
+
+class Settings(SessionSettings, total=False):
+    """The settings of a new client."""
+
+    storage_name: Optional[str]
+    storage_directory: Optional[str]
+    #: (user, password), sent only to proxies.
+    proxy_auth: Optional[Tuple[str, str]]
+    #: True reads user names and passwords by host from ~/.netrc; a path selects another such file.
+    netrc: Union[bool, Target]
     #: "keys" (the default) pins the keys of the certificates in ``pins=``. "certificates" treats
     #: these certificates as anchors, and the chain must lead to one of them.
     pin_mode: str
@@ -475,11 +484,6 @@ class Settings(LiveSettings, total=False):
     report_pins: bool
     #: True: hosts with pins are verified by their pins only. A warning is printed to stderr once.
     allow_invalid: bool
-    #: False: accept a certificate for any host name. A warning is printed to stderr once.
-    check_name: bool
-    #: Kinds of addresses that are never connected to, even after a name lookup or a redirect:
-    #: "loopback", "private", "link_local", "metadata", "multicast", or "not_public" (all of these).
-    deny_addresses: Union[str, Iterable[str]]
 
 class Changes(LiveSettings, total=False):
     """The settings that `BaseClient.configure` can change."""
