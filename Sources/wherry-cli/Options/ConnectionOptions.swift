@@ -101,7 +101,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         }
         if digest && anyauth { throw ValidationError("--digest and --anyauth cannot be combined.") }
         if (digest || anyauth) && user == nil {
-            throw ValidationError("--digest and --anyauth need --user.")
+            throw ValidationError("--digest and --anyauth need --user. Credentials of a .netrc file are sent as Basic.")
         }
         if user != nil && bearer != nil {
             throw ValidationError("--user and --bearer cannot be combined.")
