@@ -18,11 +18,12 @@ from conftest import ROOT, run_python
 import wherry
 from wherry import _body, _codes, _native
 from wherry._cache import CacheEntry
+from wherry._chunks import Chunks, Lines
 from wherry._errors import CLASSES
 from wherry._mock import MockRequest
 from wherry._options import flat, milliseconds
 from wherry._progress import TransferInfo
-from wherry._response import Lines, Pieces, Response, charset
+from wherry._response import Response, charset
 
 HEADER = os.path.join(ROOT, "include", "wherry.h")
 
@@ -121,7 +122,7 @@ def test_lines_are_the_same_for_any_chunk_boundaries(cut: int) -> None:
 
 
 def test_chunks_have_the_requested_size() -> None:
-    pieces = Pieces(4)
+    pieces = Chunks(4)
     found = pieces.feed(b"abcde") + pieces.feed(b"fghij") + pieces.end()
 
     assert found == [b"abcd", b"efgh", b"ij"]

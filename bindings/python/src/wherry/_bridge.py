@@ -66,7 +66,7 @@ class _Lazy:
             from ._forking import watch
 
             _library = load()
-            watch()
+            watch(_library.wherry_library_restart)
         function = getattr(_library, name)
         setattr(self, name, function)
         return function

@@ -9,7 +9,7 @@ from ._bridge import (
     CACHE_USAGE, Cell, check, copy_text, entry_rows, filled, lib, made, text,
 )  # fmt: skip
 from ._errors import ArgumentError, brief, shown
-from ._exchange import copied
+from ._native_response import copied
 from ._request_values import cut_milliseconds
 from ._response import Response, received
 

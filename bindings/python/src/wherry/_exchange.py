@@ -10,18 +10,19 @@ from time import perf_counter
 
 from . import _codes as codes
 from ._bridge import (
-    METRICS, Cell, Records, bytes_at, error_at, failed_images, filled, freed, image_results,
-    last_error, lib, made, path_at, progress_of, raw_text_at, text_at,
+    METRICS, Records, bytes_at, error_at, failed_images, filled, freed, image_results,
+    last_error, lib, made, path_at, progress_of, text_at,
 )  # fmt: skip
 from ._errors import TimeoutError, WherryError
 from ._metrics import Metrics
+from ._native_response import borrowed_response, copied, informational, redirects
 from ._progress import Progress
 from ._questions import Question, decide
-from ._response import Response, received
+from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, List, Optional, Tuple
+    from typing import Callable, Optional, Tuple
 
     from ._body import Source
     from ._bridge import Record
@@ -84,58 +85,6 @@ def keep_fragments(response: Response, fragment: str) -> None:
         response.url = f"{response.url.partition('#')[0]}#{fragment}"
 
 
-def copied(response: Response, handle: int) -> Response:
-    """Copies all data from a native response, which is borrowed or owned by the caller."""
-    response.status_code = lib.wherry_response_http_code(handle)
-    response.from_cache = lib.wherry_response_is_from_cache(handle)
-    response.is_length_unverified = lib.wherry_response_is_length_unverified(handle)
-    response.is_stale = lib.wherry_response_is_stale(handle)
-    response.is_revalidated = lib.wherry_response_is_revalidated(handle)
-    found = lib.wherry_response_url(handle)
-    if found is not None:
-        response.url = found.decode("utf-8", "replace")
-    count = Cell()
-    place = lib.wherry_response_body(handle, count.address)
-    size = count.take()
-    if size:
-        response._body = bytes_at(place, size)
-    name, value = Cell(), Cell()
-    fields: List[bytes] = []
-    while lib.wherry_response_header_at(handle, len(fields), name.address, value.address):
-        fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
-    response._head = b"".join(fields)
-    response.history = redirects(handle)
-    response.informational = informational(handle)
-    return response
-
-
-def informational(lent: int) -> Tuple[Response, ...]:
-    """Returns the informational responses (1xx) that preceded a native response."""
-    found: List[Response] = []
-    code, fields = Cell(), Cell()
-    read = lib.wherry_response_informational_at
-    while read(lent, len(found), code.address, fields.address):
-        head = text_at(fields.take()) or ""
-        found.append(received(code.take() & 0xFFFFFFFF, head.encode()))
-    return tuple(found)
-
-
-def redirects(lent: int) -> Any:
-    """Returns the redirect responses of a native response."""
-    found: List[Response] = []
-    code, url = Cell(), Cell()
-    name, value = Cell(), Cell()
-    while lib.wherry_response_redirect_at(lent, len(found), code.address, url.address):
-        fields: List[bytes] = []
-        while lib.wherry_response_redirect_header_at(
-            lent, len(found), len(fields), name.address, value.address
-        ):
-            fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
-        status, place = code.take() & 0xFFFFFFFF, text_at(url.take()) or ""
-        found.append(received(status, b"".join(fields), url=place))
-    return tuple(found)
-
-
 def filled_in(response: Response, record: Record, draft: Optional[Draft]) -> None:
     """Fills in the response from a DONE record."""
     head_of(response, record)
@@ -196,24 +145,9 @@ def images_of(event: int) -> Tuple[ImageResult, ...]:
     """Returns the current results of the images of the transfer that an event belongs to."""
     transfer = made(lib.wherry_event_open_transfer, event)
     try:
-        return image_results(made(lib.wherry_transfer_list_images, transfer), lent_answer)
+        return image_results(made(lib.wherry_transfer_list_images, transfer), borrowed_response)
     finally:
         lib.wherry_transfer_free(transfer)
-
-
-def lent_answer(lent: int) -> Response:
-    """Returns a copy of a borrowed native response."""
-    count = Cell()
-    body = lib.wherry_response_body(lent, count.address)
-    head: List[str] = []
-    name, value = Cell(), Cell()
-    while lib.wherry_response_header_at(lent, len(head), name.address, value.address):
-        head.append(f"{text_at(name.take())}: {text_at(value.take())}\n")
-    found = lib.wherry_response_url(lent) or b""
-    return received(
-        lib.wherry_response_http_code(lent), "".join(head).encode(),
-        bytes_at(body, count.take()) if body else b"", found.decode("utf-8", "replace"),
-    )  # fmt: skip
 
 
 def digests(event: int) -> Tuple[Tuple[str, str], ...]:

@@ -20,11 +20,12 @@ from . import _codes as codes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional
+    from typing import Any, Callable, Dict, Optional
 
 #: Prevents two threads from rebuilding the same object.
 _lock = RLock()
 _process = 0
+_restart: Callable[[], int] = lambda: codes.OK
 _living: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
 
@@ -98,9 +99,13 @@ class Forkable:
             return handle
 
 
-def watch() -> None:
-    """Registers the fork hooks. Called when the library is loaded."""
-    global _process
+def watch(restart: Callable[[], int]) -> None:
+    """Registers the fork hooks. Called when the library is loaded.
+
+    :param restart: Makes the library usable in a forked child, and returns its status.
+    """
+    global _process, _restart
+    _restart = restart
     if _process == 0:
         os.register_at_fork(before=_before, after_in_child=after_in_child)
     _process = os.getpid()
@@ -120,11 +125,9 @@ def _before() -> None:
 def after_in_child() -> None:
     """Makes the library and all existing objects usable in a forked child."""
     global _lock, _process
-    from ._bridge import lib
-
     _process = os.getpid()
     _lock = RLock()  # A thread of the parent may have held the lock.
-    if lib.wherry_library_restart() != codes.OK:
+    if _restart() != codes.OK:
         return  # Every later call raises the error.
     modules = sys.modules
     request, mapping = modules.get("wherry._request"), modules.get("wherry._mapping")

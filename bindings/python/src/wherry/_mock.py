@@ -10,7 +10,7 @@ from ._forking import Forkable
 from ._options import pairs
 from ._response import Response
 from ._sent import SentRequest
-from ._transports import parts_of
+from ._native_response import parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

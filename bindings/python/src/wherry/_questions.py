@@ -77,13 +77,11 @@ class Question:
 
     def ask(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
         """Calls the callback and returns its result. An awaitable result is passed to `start`."""
-        from ._exchange import copied
+        from ._native_response import copied, request_of
 
         draft, function = self._draft, self._draft.functions[self._kind]
         lent = lib.wherry_event_response(self._event)
         if self._kind == codes.DECISION_RESPOND:
-            from ._transports import request_of
-
             found = function(request_of(lent))
             return start(found) if start is not None and hasattr(found, "__await__") else found
         response = copied(draft.answer(), lent) if lent else None

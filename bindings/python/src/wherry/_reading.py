@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from ._chunks import Chunks, Lines, TextChunks
 from ._errors import StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Iterator, List, Optional
+    from typing import Any, AsyncIterator, Iterator, Optional
 
 
 class Reading:
@@ -62,11 +63,10 @@ class Reading:
         """Iterates over the body in pieces of ``chunk_size`` bytes, or in one piece by default."""
         if self._pieces is not None:
             from ._body import as_bytes
-            from ._response import Pieces
 
             if not hasattr(self._pieces, "__iter__"):
                 raise StateError("Could not read the body: its pieces are asynchronous. Use aiter_bytes()", "wrong_state")
-            cutter = Pieces(chunk_size)
+            cutter = Chunks(chunk_size)
             for piece in self._take_pieces():
                 yield from cutter.feed(as_bytes(piece))
             yield from cutter.end()
@@ -83,9 +83,8 @@ class Reading:
                 yield piece
             return
         from ._body import as_bytes
-        from ._response import Pieces
 
-        cutter = Pieces(chunk_size)
+        cutter = Chunks(chunk_size)
         async for piece in self._take_pieces():
             for cut in cutter.feed(as_bytes(piece)):
                 yield cut
@@ -97,14 +96,14 @@ class Reading:
 
         Characters are never split.
         """
-        cutter = TextPieces(self.encoding, chunk_size)
+        cutter = TextChunks(self.encoding, chunk_size)
         for piece in self.iter_bytes():
             yield from cutter.feed(piece)
         yield from cutter.end()
 
     async def aiter_text(self, chunk_size: Optional[int] = None) -> AsyncIterator[str]:
         """Like `iter_text`, as an asynchronous iterator."""
-        cutter = TextPieces(self.encoding, chunk_size)
+        cutter = TextChunks(self.encoding, chunk_size)
         async for piece in self.aiter_bytes():
             for text in cutter.feed(piece):
                 yield text
@@ -113,8 +112,6 @@ class Reading:
 
     def iter_lines(self) -> Iterator[str]:
         """Iterates over the lines of the text, without line endings."""
-        from ._response import Lines
-
         splitter = Lines(self.encoding)
         for piece in self.iter_bytes():
             yield from splitter.feed(piece)
@@ -122,8 +119,6 @@ class Reading:
 
     async def aiter_lines(self) -> AsyncIterator[str]:
         """Like `iter_lines`, as an asynchronous iterator."""
-        from ._response import Lines
-
         splitter = Lines(self.encoding)
         async for piece in self.aiter_bytes():
             for line in splitter.feed(piece):
@@ -154,33 +149,4 @@ class Reading:
             self._spent = "the response was closed"
 
 
-class TextPieces:
-    """Decodes a stream, and splits its text into pieces of one size."""
-
-    __slots__ = ("_decoder", "_size", "_rest")
-
-    def __init__(self, encoding: str, size: Optional[int]) -> None:
-        import codecs
-
-        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._size = size
-        self._rest = ""
-
-    def feed(self, data: bytes, is_last: bool = False) -> List[str]:
-        """Returns the pieces that are now complete."""
-        text = self._decoder.decode(data, is_last)
-        if self._size is None:
-            return [text] if text else []
-        text = self._rest + text
-        whole = len(text) - len(text) % self._size
-        self._rest = text[whole:]
-        return [text[at : at + self._size] for at in range(0, whole, self._size)]
-
-    def end(self) -> List[str]:
-        """Returns the rest."""
-        found = self.feed(b"", True)
-        rest, self._rest = self._rest, ""
-        return [*found, rest] if rest else found
-
-
-__all__ = ["Reading", "TextPieces"]
+__all__ = ["Reading"]

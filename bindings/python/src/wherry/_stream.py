@@ -12,7 +12,8 @@ from ._base import warn_unclosed
 from ._bridge import bytes_at, check, lib
 from ._errors import StateError, WherryError, shown
 from ._exchange import Channel, Exchange
-from ._response import Pieces, Response
+from ._chunks import Chunks
+from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class SyncStreamedResponse(StreamedResponse):
             yield from super().iter_bytes(chunk_size)
             return
         self._take()
-        pieces = Pieces(chunk_size)
+        pieces = Chunks(chunk_size)
         exchange, channel = self._exchange, self._channel
         while not exchange.done:
             if not channel.queue:
@@ -257,7 +258,7 @@ class AsyncStreamedResponse(StreamedResponse):
                 yield piece
             return
         self._take()
-        pieces = Pieces(chunk_size)
+        pieces = Chunks(chunk_size)
         while True:
             data = await self._inbox.piece()
             if data is None:

@@ -8,7 +8,7 @@ The client still handles redirects, retries, cookies, caches, streams, and downl
 from __future__ import annotations
 
 from . import _codes as codes
-from ._bridge import Cell, bytes_at, check, lib, made, text, text_at
+from ._bridge import check, lib, made, text
 from ._errors import (
     ArgumentError, InternalError, NetworkError, TimeoutError, TLSError, brief, shown,
 )  # fmt: skip
@@ -296,27 +296,6 @@ async def _complete(waits: Any) -> Any:
     if isinstance(response, Response):
         await response.aread()
     return response
-
-
-def request_of(lent: int) -> SentRequest:
-    """Returns the request of an event, or of a stub."""
-    method, url, fields, content = parts_of(lent)
-    return SentRequest(method, url, fields, content)
-
-
-def parts_of(lent: int) -> Tuple[str, str, List[Tuple[str, str]], bytes]:
-    """Returns the method, URL, headers, and body of such a request."""
-    fields: List[Tuple[str, str]] = []
-    name, value = Cell(), Cell()
-    while lib.wherry_response_header_at(lent, len(fields), name.address, value.address):
-        fields.append((text_at(name.take()) or "", text_at(value.take()) or ""))
-    count = Cell()
-    body = lib.wherry_response_body(lent, count.address)
-    content = bytes_at(body, count.take()) if body else b""
-    url = (lib.wherry_response_url(lent) or b"").decode("utf-8", "replace")
-    method = [value for name, value in fields if name == ":method"]
-    rest = [field for field in fields if not field[0].startswith(":")]
-    return (method[0] if method else "GET"), url, rest, content
 
 
 def give_response(event: int, response: Any) -> int:
