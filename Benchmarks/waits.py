@@ -84,7 +84,7 @@ def open_session(state: str, agent: str, **options: Any) -> wherry.BackgroundSes
 
 def agent_of(state: str) -> int:
     with open(os.path.join(state, "log"), encoding="utf-8") as log:
-        lines = [line for line in log if line.rstrip().endswith("begins")]
+        lines = [line for line in log if line.rstrip().endswith("started")]
     return int(lines[-1].split("[")[1].split("]")[0])
 
 

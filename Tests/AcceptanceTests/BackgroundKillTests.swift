@@ -72,7 +72,7 @@ import WherrySystem
                 #expect(Set(ids).count == urls.count)
                 for id in ids { #expect(try await bench.session.end(of: id).state == .done) }
                 let log = try String(contentsOfFile: bench.state + "/log", encoding: .utf8)
-                #expect(log.split(separator: "\n").count { $0.hasSuffix("begins") } == 1, "\(log)")
+                #expect(log.split(separator: "\n").count { $0.hasSuffix("started") } == 1, "\(log)")
             }
         }
     }

@@ -82,7 +82,7 @@ final class BackgroundBench {
     /// The most recent agent, according to its log.
     var agent: pid_t? {
         let text = try? String(contentsOfFile: state + "/log", encoding: .utf8)
-        let line = (text ?? "").split(separator: "\n").last { $0.hasSuffix("begins") }
+        let line = (text ?? "").split(separator: "\n").last { $0.hasSuffix("started") }
         guard let start = line?.firstIndex(of: "["), let end = line?.firstIndex(of: "]") else {
             return nil
         }

@@ -71,7 +71,7 @@ package final class Agent {
         }
         let observation = clock.observe { [mailbox] in mailbox.wake() }
         defer { withExtendedLifetime(observation) {} }
-        log.write("the agent of Wherry \(WherryLibrary.version) begins")
+        log.write("the agent of Wherry \(WherryLibrary.version) started")
         let records = try folder.load()
         for record in records where record.isDamaged {
             log.write(record.job.failure?.message ?? "")
@@ -87,7 +87,8 @@ package final class Agent {
         _ = try? folder.directory.remove(StateFolder.socketName)
         for ticket in guests.keys { serve(ticket, canRead: false) }
         let lost = machine.unsavedCount
-        log.write("the agent leaves" + (lost > 0 ? ", and \(lost) records could not be kept" : ""))
+        log.write(
+            "the agent stopped" + (lost > 0 ? ", and \(lost) records could not be saved" : ""))
         withExtendedLifetime((listener, lock)) {}
     }
 
@@ -112,7 +113,7 @@ package final class Agent {
 
         if items[1].canRead { readMail() }
         if hearsSignals, items[2].canRead {
-            log.write("the agent is asked to go")
+            log.write("the agent received a signal to stop")
             // The signal is never read from the descriptor, so polling it again would spin.
             signals = nil
             carryOut(machine.leave(time))
@@ -169,7 +170,7 @@ package final class Agent {
             if asking >= Self.mostAsking, let silent { dismiss(silent) }
             // The folder is private, so this check is a second line of defense.
             guard socket.isPeerOurs else {
-                log.write("a process of another user was turned away")
+                log.write("refused a connection from a process of another user")
                 continue
             }
             lastTicket += 1
@@ -221,7 +222,7 @@ package final class Agent {
                     JobFailure(
                         WherryError(
                             .badProtocol,
-                            "The agent did not accept a request: it is not one of this version. Use the agent and the library of one release."
+                            "The agent did not accept a request: the agent and the library have different versions. Use both from the same release."
                         )))
                 return true
             }
@@ -231,7 +232,7 @@ package final class Agent {
             answer(request, ticket)
             return true
         } catch {
-            log.write("a client was turned away: \(error.message)")
+            log.write("closed the connection to a client: \(error.message)")
             return false
         }
     }
@@ -243,7 +244,9 @@ package final class Agent {
                 ticket,
                 JobFailure(
                     WherryError(
-                        .busy, "\(Self.mostFollowing) follow the jobs of this session already")))
+                        .busy,
+                        "Could not follow the jobs: \(Self.mostFollowing) clients already follow this session. Close one of them."
+                    )))
         case .list, .follow:
             guard var guest = guests[ticket] else { return }
             for job in machine.jobs { guest.tell(job.id) }
@@ -307,7 +310,7 @@ package final class Agent {
                     try save(record)
                     machine.saved(record.job.id, time)
                 } catch {
-                    log.write("\(record.job.id) cannot be kept: \(error.message)")
+                    log.write("could not save \(record.job.id): \(error.message)")
                     failure = JobFailure(error)
                     guard let starting, starting.id == record.job.id else {
                         // If the folder was removed, no later attempt can save the record either.
@@ -325,7 +328,7 @@ package final class Agent {
                 do throws(WherryError) {
                     try folder.remove(id)
                 } catch {
-                    log.write("\(id) cannot be removed: \(error.message)")
+                    log.write("could not remove \(id): \(error.message)")
                     failure = JobFailure(error)
                 }
             }

@@ -35,7 +35,10 @@ package struct AgentLauncher: Sendable {
     package func executable() throws(WherryError) -> String {
         if let named = path ?? Environment.trusted("WHERRY_AGENT") {
             guard DetachedProgram.isExecutable(named) else {
-                throw WherryError(.noAgent, "\(named) is no program that can be executed")
+                throw WherryError(
+                    .noAgent,
+                    "Could not start the agent: \(named) is not an executable program. Correct the agent path or $WHERRY_AGENT."
+                )
             }
             return named
         }
@@ -52,7 +55,7 @@ package struct AgentLauncher: Sendable {
         guard let found = places.first(where: { DetachedProgram.isExecutable($0) }) else {
             throw WherryError(
                 .noAgent,
-                "There is no wherry-agent beside \(own), nor in its libexec/wherry; name it by the agent path or $WHERRY_AGENT"
+                "Could not find wherry-agent beside \(own) or in its libexec/wherry. Set the agent path or $WHERRY_AGENT."
             )
         }
         return found
@@ -85,8 +88,8 @@ package struct AgentLauncher: Sendable {
         throw WherryError(
             .noAgent,
             words == nil
-                ? "\(program) was started, and said nothing"
-                : "\(program) was started, and died; its last words are in \(folder.path)/\(StateFolder.logName)"
+                ? "Could not start the agent: \(program) did not respond"
+                : "Could not start the agent: \(program) exited. See its log \(folder.path)/\(StateFolder.logName)."
         )
     }
 

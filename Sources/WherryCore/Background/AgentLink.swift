@@ -16,7 +16,9 @@ struct AgentLink: ~Copyable {
             else { return nil }
             guard socket.isPeerOurs else {
                 throw WherryError(
-                    .unsafeStateDirectory, "A process of another user listens in \(folder.path)")
+                    .unsafeStateDirectory,
+                    "Could not connect to the agent: a process of another user listens in \(folder.path). Use another state directory."
+                )
             }
             self.socket = socket
         } catch let error as WherryError {
@@ -65,7 +67,10 @@ struct AgentLink: ~Copyable {
         while true {
             if let json = try reader.next() {
                 guard let reply = AgentReply(json) else {
-                    throw WherryError(.badProtocol, "The agent says what is not understood here")
+                    throw WherryError(
+                        .badProtocol,
+                        "Could not parse a message of the agent. Use the agent and the library from the same release."
+                    )
                 }
                 return .reply(reply)
             }

@@ -25,7 +25,10 @@ extension AgentMachine {
             let job = record.job
             // Keep a damaged record until a client has seen it.
             if job.isFinal, !record.isDamaged, time.wall - job.changedAt > Self.endedLife {
-                actions += [.note("\(job.id) was never acknowledged"), .remove(id: job.id)]
+                actions += [
+                    .note("\(job.id) was removed, because it was never acknowledged"),
+                    .remove(id: job.id),
+                ]
                 continue
             }
             entries[job.id] = Entry(record: record)
@@ -90,7 +93,7 @@ extension AgentMachine {
             ending.error = JobFailure(
                 WherryError(
                     .interrupted,
-                    "The agent died \(entry.record.crashes) times while it carried this job out and nothing came"
+                    "The job failed: its agent crashed \(entry.record.crashes) times without progress. Start the job again."
                 ))
             return finish(id, .failed, ending, time)
         }
@@ -111,7 +114,7 @@ extension AgentMachine {
         ending.error = JobFailure(
             WherryError(
                 .interrupted,
-                "The result of the upload is unknown: it ended, but its agent could not record how. Ask the server whether it has the upload."
+                "The result of the upload is unknown: the upload ended, but its agent could not record the result. Check whether the server received the upload."
             ))
         return finish(id, .failed, ending, time)
     }
@@ -122,7 +125,8 @@ extension AgentMachine {
         else { return [] }
         drop(id)
         return [
-            .note("\(id) was not touched for 30 days"), .discard(entry.record), .remove(id: id),
+            .note("\(id) was removed after 30 days without a change"),
+            .discard(entry.record), .remove(id: id),
         ]
     }
 

@@ -120,7 +120,11 @@ package struct AgentMachine: Sendable {
     package mutating func start(_ record: JobRecord, _ ticket: Ticket, _ time: Time) -> [Action] {
         let id = record.job.id
         guard !isLeaving else {
-            return [.answer(ticket, JobFailure(WherryError(.busy, "The agent is leaving")))]
+            return [
+                .answer(
+                    ticket,
+                    JobFailure(WherryError(.busy, "The agent is stopping. Start the job again.")))
+            ]
         }
         // An upload's id belongs to one call, so this is a repeat whose first reply was lost.
         if let old = entries[id], old.record.job.kind == .upload,
@@ -134,7 +138,11 @@ package struct AgentMachine: Sendable {
             return [
                 .answer(
                     ticket,
-                    JobFailure(WherryError(.busy, "Another URL is being downloaded to \(path)")))
+                    JobFailure(
+                        WherryError(
+                            .busy,
+                            "Another URL is being downloaded to \(path). Use another path, or wait."
+                        )))
             ]
         }
         // The job is done but not acknowledged. A second run must not discard the result.
@@ -150,7 +158,7 @@ package struct AgentMachine: Sendable {
                     JobFailure(
                         WherryError(
                             .tooLarge,
-                            "The session has \(Self.mostJobs) jobs; acknowledge those that are over"
+                            "Could not start the job: the session already has \(Self.mostJobs) jobs. Acknowledge finished jobs."
                         )))
             ]
         }
@@ -206,7 +214,11 @@ package struct AgentMachine: Sendable {
             return [
                 .answer(
                     ticket,
-                    JobFailure(WherryError(.wrongState, "The job \(job.id) is not over yet")))
+                    JobFailure(
+                        WherryError(
+                            .wrongState,
+                            "Could not acknowledge the job \(job.id): it has not finished. Wait for it, or cancel it."
+                        )))
             ]
         }
         drop(job.id)

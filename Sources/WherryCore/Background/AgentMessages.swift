@@ -135,7 +135,7 @@ package enum AgentFrames {
                     text, limits: JSONLimits(bytes: AgentFrames.mostBytes))
             else {
                 throw WherryError(
-                    .badProtocol, "A message between agent and client is no JSON object")
+                    .badProtocol, "A message between agent and client is not a JSON object")
             }
             return json
         }

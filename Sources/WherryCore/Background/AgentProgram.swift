@@ -52,7 +52,7 @@ package enum AgentProgram {
         guard let parsed = Arguments(arguments) else {
             StandardError.write(
                 "usage: wherry-agent [--no-autostart] [--idle-ms N] [--serve] DIRECTORY\n"
-                    + "Wherry starts it by itself for background jobs; DIRECTORY is a session's, absolute.\n"
+                    + "Wherry starts this program for background jobs. DIRECTORY is the absolute path of a session.\n"
             )
             return 2
         }

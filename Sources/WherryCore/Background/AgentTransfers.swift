@@ -172,7 +172,7 @@ final class AgentTransfers {
         let id = record.job.id
         do throws(WherryError) {
             guard var wanted = record.request else {
-                throw WherryError(.io, "The job's request is gone")
+                throw WherryError(.io, "The job's record has no request")
             }
             if body != nil {
                 folder.removeEnding(id)

@@ -115,7 +115,9 @@ public struct BackgroundJob: Sendable, Hashable {
         // Every failed or cancelled job must have an error.
         if state == .failed || state == .cancelled, failure == nil {
             failure = JobFailure(
-                WherryError(state == .failed ? .io : .cancelled, "The record does not say why"))
+                WherryError(
+                    state == .failed ? .io : .cancelled,
+                    "The cause is unknown: the job's record has no error"))
         }
     }
 

@@ -87,7 +87,7 @@ extension BackgroundSession {
         case .identifier, .id:
             throw WherryError(
                 .badArgument,
-                "Background jobs cannot be found by an identifier or a transfer's number. Use all, a URL, a tag, or a path."
+                "Background jobs cannot be selected by an identifier or a transfer id. Use all, a URL, a tag, or a path."
             )
         }
     }

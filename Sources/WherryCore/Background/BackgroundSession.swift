@@ -58,7 +58,7 @@ public final class BackgroundSession: Sendable {
         else {
             throw WherryError(
                 .badArgument,
-                "A session's name is a file name of at most 100 bytes without spaces that does not begin with a dot"
+                "The name of the session is not valid. Use a file name of at most 100 bytes, without spaces and without a leading dot."
             )
         }
         try configuration.check()
@@ -67,7 +67,7 @@ public final class BackgroundSession: Sendable {
         guard configuration.values.trustLists == TrustPolicy() else {
             throw WherryError(
                 .badOption,
-                "A background session cannot have pins, client certificates and certificates as bytes: its jobs are kept in files; trust a CA file instead"
+                "A background session cannot have pins, client certificates, or certificates as bytes: its jobs are stored in files. Use a CA file instead."
             )
         }
         guard configuration.values.credentials.isEmpty, configuration.proxyCredentials == nil,
@@ -190,17 +190,23 @@ public final class BackgroundSession: Sendable {
         try BodyCoding.check(request, settings, options)
         guard request.jsonShape == nil else {
             throw WherryError(
-                .badOption, "Nobody reads the answer to an upload in the background for its shape")
+                .badOption,
+                "A background upload cannot check the JSON shape of its response. Remove the shape."
+            )
         }
         let method = request.effectiveMethod
         try RequestPlanner.check(method: method, body: request.body)
         if request.isWrittenWhileSent {
             throw WherryError(
-                .needsQueue, "A body that is handed over while it is sent cannot go on without you")
+                .needsQueue,
+                "A background upload cannot send a body that is written during the transfer. Use bytes or a file."
+            )
         }
         guard options[.separateImages] == 0 || !request.hasImages else {
             throw WherryError(
-                .badArgument, "A background upload is one request; start one for each picture")
+                .badArgument,
+                "A background upload cannot send each picture in its own request. Start one upload for each picture."
+            )
         }
         let url = try RequestPlanner.url(
             of: request, method: method, settings: settings, options: options)
@@ -250,7 +256,8 @@ public final class BackgroundSession: Sendable {
                 throw error
             }
             throw error.with {
-                $0.message += "; it may carry the upload \(id) out all the same"
+                $0.message =
+                    "The agent may still send the upload \(id), but did not confirm it: \($0.message)"
             }
         }
     }
@@ -267,7 +274,7 @@ public final class BackgroundSession: Sendable {
                 count = Int64(bytes.count)
             case .source(let source):
                 guard let source = source as? SegmentedBody else {
-                    throw SystemError(22, "keep a body that is streamed")
+                    throw SystemError(22, "store a streamed body")
                 }
                 try source.write(to: file)
                 count = source.length ?? 0
@@ -366,7 +373,7 @@ public final class BackgroundSession: Sendable {
             guard SystemClock.shared.now() < end else {
                 throw WherryError(
                     .busy,
-                    "Another process holds \(folder.path)/\(StateFolder.lockName) and answers nobody"
+                    "Could not reach the agent: another process holds \(folder.path)/\(StateFolder.lockName) and does not respond. End that process."
                 )
             }
             // Another process is starting, exiting, or briefly holding the lock.
@@ -395,7 +402,8 @@ public final class BackgroundSession: Sendable {
             case .reply(.gone): continue
             case .closed: return nil
             case .timeout, .interrupted:
-                throw WherryError(.timeout, "The agent of \(folder.path) does not answer")
+                throw WherryError(
+                    .timeout, "The agent of \(folder.path) did not respond in time. Try again.")
             }
         }
     }

@@ -322,7 +322,10 @@ extension BackgroundSession {
     package func follow(_ id: String?, queue: EventQueue, userData: UInt) throws(WherryError) {
         guard !queue.isClosed else { throw EventQueue.closedError }
         guard !follower.isFollowed(id) else {
-            throw WherryError(.alreadyRunning, "This session follows that already")
+            throw WherryError(
+                .alreadyRunning,
+                id.map { "This session already follows the job \($0.cut(toBytes: 200))" }
+                    ?? "This session already follows all jobs")
         }
         let teller = JobTeller(id, queue, userData: userData)
         _ = try follow(id, isHeard: { !queue.isClosed }) { teller.hear($0) }

@@ -83,7 +83,8 @@ package struct JobRequest: Sendable, Hashable {
         guard request.credentials == nil else {
             throw WherryError(
                 .badOption,
-                "A job in the background keeps no passwords: send a field or a bearer token")
+                "A background job cannot have credentials: its record stores no passwords. Send a header or a bearer token."
+            )
         }
         bearerToken = request.bearerToken ?? settings.text(.bearerToken)
         let own = request.headers
@@ -332,7 +333,7 @@ package struct JobRecord: Sendable, Hashable {
         guard text.count <= Self.mostBytes else {
             throw WherryError(
                 .tooLarge,
-                "A background job's request may have \(Self.mostBytes) bytes, and this one has \(text.count)"
+                "The request of the background job is too large: it has \(text.count) bytes, and the limit is \(Self.mostBytes). Shorten its URL or headers."
             )
         }
         return text

@@ -50,7 +50,9 @@ package final class JobTeller: Sendable {
                 guard let told = known ?? (id == self.id ? Self.nothing : nil), !told.isOver
                 else { break }
                 let error = WherryError(
-                    .notFound, "The job \(id) is over, and another program has acknowledged it")
+                    .notFound,
+                    "The result of the job \(id) is not available: another program has acknowledged it"
+                )
                 events.append((.done(TransferOutcome(error: error)), id, told.key))
             case .lost(let error):
                 guard !state.isLost else { break }

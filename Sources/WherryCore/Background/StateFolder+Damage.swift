@@ -37,13 +37,13 @@ extension StateFolder {
         guard status.kind == .regular else { return "it is not a regular file" }
         guard status.size > 0 else { return "it is empty" }
         guard status.size <= Int64(JobRecord.mostBytes) else {
-            return "it has \(status.size) bytes, and \(JobRecord.mostBytes) are the limit"
+            return "it has \(status.size) bytes, and the limit is \(JobRecord.mostBytes)"
         }
         guard text != nil else { return "the file could not be opened" }
         guard let json else { return "it is not valid JSON" }
         if let version = json.integer("version"), version != JobRecord.version {
             return "it has version \(version), and this release of Wherry reads \(JobRecord.version)"
         }
-        return "members are missing or have other values than Wherry writes"
+        return "members are missing or have invalid values"
     }
 }

@@ -36,7 +36,7 @@ package final class StateFolder: Sendable {
         guard let home = Environment["HOME"], home.hasPrefix("/") else {
             throw WherryError(
                 .unsafeStateDirectory,
-                "There is no folder for background jobs: neither XDG_STATE_HOME nor HOME is set; give a state directory"
+                "Could not find a folder for background jobs: neither XDG_STATE_HOME nor HOME is set. Set a state directory."
             )
         }
         return "\(home)/.local/state/wherry/\(session)"
@@ -64,7 +64,7 @@ package final class StateFolder: Sendable {
             throw failure.with {
                 $0.reason = .unsafeStateDirectory
                 $0.message +=
-                    "; background jobs need a folder of mode 0700 that is yours and no link"
+                    ". Use a folder of mode 0700 that belongs to you and is not a link."
             }
         }
     }

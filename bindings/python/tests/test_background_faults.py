@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not os.path.exists(AGENT), reason=f"{AGENT} is n
 def kill_agent(folder: str) -> None:
     """kill -9 of the most recent agent; returns when it is dead."""
     with open(os.path.join(folder, "log"), encoding="utf-8") as log:
-        lines = [line for line in log if line.rstrip().endswith("begins")]
+        lines = [line for line in log if line.rstrip().endswith("started")]
     number = int(lines[-1].split("[")[1].split("]")[0])
     try:
         gone = os.pidfd_open(number)
