@@ -44,7 +44,7 @@ extension TrustPolicy {
             guard table.set(host, try pins.resolved(host, pinMode)) else {
                 throw WherryError(
                     .badPin,
-                    "\"\(host)\" cannot be pinned: give a host (\"example.org\"), all below one (\"*.example.org\"), or \"*\""
+                    "\"\(host)\" cannot be pinned. Use a host (\"example.org\"), all hosts below one (\"*.example.org\"), or \"*\"."
                 )
             }
         }
@@ -57,46 +57,48 @@ extension TrustPolicy {
         }
         try require(
             !isInsecure || (pins.isEmpty && !requiresPins), .badPin,
-            "A client that trusts anybody cannot have pins: allow invalid certificates instead, for which pins vouch"
+            "Pins cannot be checked while certificate verification is disabled. Allow invalid certificates instead, and pins are still checked."
         )
         try require(
-            !requiresPins || !pins.isEmpty, .badPin, "Every host must have pins, and there are none"
-        )
+            !requiresPins || !pins.isEmpty, .badPin,
+            "Every host must have pins, but no pins are set. Add pins.")
         try require(
             !allowsInvalidCertificates || !checksName || !pins.isEmpty, .badPin,
-            "Invalid certificates are allowed, and only pins could vouch for them: add some")
+            "Invalid certificates cannot be allowed without pins. Add pins.")
         try require(
             !onlyReportsPins || !allowsInvalidCertificates, .badPin,
-            "Pins that only report cannot vouch for invalid certificates")
+            "Invalid certificates cannot be allowed with pins that only report. Enforce the pins, or do not allow invalid certificates."
+        )
         try require(
             pinMode == .keys || TrustedCertificates.areSupported || pins.isEmpty, .badPin,
-            "Certificates cannot be anchors here: libcurl does not use an OpenSSL that can be asked; pin keys"
+            "Certificates cannot be pinned: libcurl does not use a supported OpenSSL. Pin public keys instead."
         )
         try require(
             pinMode == .keys || !proxies.contains { $0.asciiLowercased.hasPrefix("https://") }, .badPin,
-            "Certificates as anchors do not go with a proxy over TLS; pin keys")
+            "Certificates cannot be pinned with an https proxy. Pin public keys instead.")
         try require(
             caCertificates == nil || caFile == nil, .badValue,
-            "Certificates to trust are given as a file and as bytes: give one of them")
+            "CA certificates are set both as a file and as bytes. Set only one of them.")
         try require(
             deniedAddresses.isEmpty || proxies.isEmpty, .badValue,
-            "A proxy connects in the place of the client, so that no address can be denied: leave one of them out"
+            "Denied addresses cannot be combined with a proxy, because the proxy makes the connection. Remove one of them."
         )
     }
 
     private func checkFiles() throws(WherryError) {
         if let caFile {
             try Self.check(
-                caFile, "certificate to trust", "BEGIN CERTIFICATE", "BEGIN TRUSTED", "BEGIN X509")
+                caFile, "CA certificate", "BEGIN CERTIFICATE", "BEGIN TRUSTED", "BEGIN X509")
         }
-        if let crlFile { try Self.check(crlFile, "list of revoked certificates", "BEGIN X509 CRL") }
+        if let crlFile { try Self.check(crlFile, "certificate revocation list", "BEGIN X509 CRL") }
         if let caCertificates,
             Certificate.all(in: caCertificates) == nil
                 || !Self.holds(caCertificates, ["BEGIN CERTIFICATE"])
         {
             throw WherryError(
                 .badCertificate,
-                "The bytes of certificates to trust are not PEM, or one of them cannot be read")
+                "Could not parse the CA certificates given as bytes: they are not PEM, or one of them is damaged"
+            )
         }
         guard let caDirectory else { return }
         for folder in caDirectory.split(separator: ":") {
@@ -110,7 +112,7 @@ extension TrustPolicy {
         throws(WherryError)
     {
         guard holds(try contents(path), marks) else {
-            throw WherryError(.badCertificate, "\(path) holds no \(what) in PEM")
+            throw WherryError(.badCertificate, "\(path) contains no \(what) in PEM format")
         }
     }
 
@@ -141,12 +143,14 @@ extension TrustPolicy {
         }
         guard let url else {
             throw WherryError(
-                .badURL, "A client certificate is for one origin: name it, or give a base URL")
+                .badURL,
+                "The client certificate has no origin. Name its origin, or set a base URL.")
         }
         guard url.origin.isSecure else {
             throw WherryError(
                 .badURL,
-                "A client certificate is shown over https only, and \(url.origin.text) is not")
+                "A client certificate is sent only over https, and \(url.origin.text) is not https. Use an https URL."
+            )
         }
         return url.origin
     }
@@ -164,7 +168,7 @@ extension TrustPolicy.Pins {
                 guard Base64.decode(digest)?.count == 32 else {
                     throw WherryError(
                         .badPin,
-                        "The pin \"\(pin)\" of \(host) is not \"sha256/\" and the base64 of 32 bytes"
+                        "The pin \"\(pin)\" of \(host) is not valid. Use \"sha256/\" and 32 bytes in Base64."
                     )
                 }
                 resolved.keys.append(digest)
@@ -176,7 +180,7 @@ extension TrustPolicy.Pins {
             guard let some = Certificate.all(in: bytes) else {
                 throw WherryError(
                     .badPin,
-                    "Bytes given as a pin of \(host) are neither a certificate nor a public key, in PEM or DER"
+                    "The bytes given as a pin of \(host) are neither a certificate nor a public key. Use PEM or DER."
                 )
             }
             found += some
@@ -189,7 +193,7 @@ extension TrustPolicy.Pins {
             }
         }
         guard !resolved.keys.isEmpty || !resolved.anchors.isEmpty else {
-            throw WherryError(.badPin, "\(host) has no pins: give one, or leave the host out")
+            throw WherryError(.badPin, "\(host) has no pins. Add a pin, or remove the host.")
         }
         return resolved
     }
@@ -208,7 +212,9 @@ extension TrustPolicy.Pins {
         let isOtherDigest = ["sha1/", "sha384/", "sha512/", "md5/"].contains { path.hasPrefix($0) }
         guard !isOtherDigest, path.utf8.contains(0x2F) || path.utf8.contains(0x2E) else {
             throw WherryError(
-                .badPin, "The pin \"\(path)\" of \(host) is neither \"sha256/...\" nor a path")
+                .badPin,
+                "The pin \"\(path)\" of \(host) is not valid. Use \"sha256/...\" or the path of a file."
+            )
         }
         var files = [path]
         if let folder = try? Directory.open(path) {
@@ -225,7 +231,7 @@ extension TrustPolicy.Pins {
             guard let some = Certificate.all(in: try TrustPolicy.contents(file)) else {
                 throw WherryError(
                     .badPin,
-                    "\(file), a pin of \(host), holds neither certificates nor public keys that can be read"
+                    "\(file), a pin of \(host), contains no valid certificate or public key. Use PEM or DER."
                 )
             }
             found += some
@@ -240,17 +246,19 @@ extension TrustPolicy.ClientCertificate {
         let isPEM = TrustPolicy.holds(bytes, ["BEGIN CERTIFICATE", "BEGIN TRUSTED"])
         guard isPEM || bytes.first == 0x30 else {
             throw WherryError(
-                .badCertificate, "\(certificate) holds no certificate: neither PEM nor PKCS #12")
+                .badCertificate,
+                "\(certificate) contains no certificate in PEM or PKCS #12 format")
         }
         if let key {
             guard TrustPolicy.holds(try TrustPolicy.contents(key), ["BEGIN "]) else {
-                throw WherryError(.badCertificate, "\(key) holds no key in PEM")
+                throw WherryError(.badCertificate, "\(key) contains no key in PEM format")
             }
         } else if isPEM {
             let text = String(decoding: bytes, as: UTF8.self)
             guard text.contains("PRIVATE KEY-----") else {
                 throw WherryError(
-                    .badCertificate, "\(certificate) holds no key, and no file of one is named")
+                    .badCertificate,
+                    "\(certificate) contains no private key. Set the file of the key.")
             }
         }
         return ClientIdentity(
