@@ -21,10 +21,15 @@ extension Client {
         change(&changed)
         let after = changed.values
         guard changed.stub == nil else {
-            throw WherryError(.badOption, "Only a new client can be given a stub server")
+            throw WherryError(
+                .badOption,
+                "The stub server of a client cannot be changed. Set it when you create the client.")
         }
         guard after.trustLists == before.trustLists else {
-            throw WherryError(.badOption, "Only a new client can have another policy of trust")
+            throw WherryError(
+                .badOption,
+                "The trust policy of a client cannot be changed. Set it when you create the client."
+            )
         }
         let options = Option.allCases.filter { after.options[$0] != before.options[$0] }
         for option in options { try option.check(after.options[option], in: .live) }

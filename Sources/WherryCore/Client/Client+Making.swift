@@ -22,12 +22,15 @@ extension Client {
         }
         guard !request.isStreamed else {
             throw WherryError(
-                .badArgument, "The answers to several requests cannot be streamed as one")
+                .badArgument,
+                "The responses to separate picture uploads cannot be streamed. Send all pictures in one request to stream its response."
+            )
         }
         guard !request.isWritten else {
             throw WherryError(
                 .badArgument,
-                "A part that is written while it is sent can go with one request only, and these are several")
+                "Separate picture uploads cannot send a part that is written during the transfer. Use bytes or a file, or send all pictures in one request."
+            )
         }
         return SeparateUpload(
             request, parts, client: self, settings: settings, options: made.options,

@@ -105,7 +105,7 @@ public final class Client: Sendable {
         } catch {
             message = "\(error)"
         }
-        throw TransportError(.connect, "The network behind the stub cannot be used: \(message)")
+        throw TransportError(.connect, "The stub server could not use the network: \(message)")
     }
 
     /// Reports an unusable storage folder now, instead of running with an empty cache.
@@ -331,7 +331,8 @@ public final class Client: Sendable {
         guard options[.acceptStatusMin] <= options[.acceptStatusMax] else {
             throw WherryError(
                 .badValue,
-                "No status would be accepted: the least is \(options[.acceptStatusMin]) and the greatest \(options[.acceptStatusMax])")
+                "No response status would be accepted: the minimum is \(options[.acceptStatusMin]), and the maximum is \(options[.acceptStatusMax]). Set a minimum that is not above the maximum."
+            )
         }
         let method = request.effectiveMethod
         try RequestPlanner.check(method: method, body: request.body)
@@ -362,7 +363,10 @@ public final class Client: Sendable {
                 workers: workers, stream: stream)
         }
         guard !request.isStreamed || request.jsonShape == nil else {
-            throw WherryError(.badOption, "An answer that is streamed has no shape to be judged by")
+            throw WherryError(
+                .badOption,
+                "The JSON shape of a streamed response cannot be checked. Remove the shape, or do not stream."
+            )
         }
         try BodyDigest.check(request, options)
         try BodyCoding.check(request, settings, options)
@@ -386,11 +390,11 @@ public final class Client: Sendable {
         let (transfer, waiter) = try startPerform(request)
         defer { _ = transfer }
         guard let outcome = waiter.wait(on: self, timeout: nil) else {
-            throw WherryError(.internal, "The wait for a transfer ended without its end")
+            throw WherryError(.internal, "The wait for a transfer ended before the transfer")
         }
         if let error = outcome.error { throw error }
         guard let response = outcome.response else {
-            throw WherryError(.internal, "The transfer ended without an answer")
+            throw WherryError(.internal, "The transfer ended without a response")
         }
         return response
     }
@@ -401,16 +405,21 @@ public final class Client: Sendable {
     ) throws(WherryError) -> (Transfer, PerformWaiter) {
         if request.isStreamed || !(request.decisions ?? settings.values.decisions).isEmpty {
             throw WherryError(
-                .needsQueue, "A streamed body or a decision needs somebody to read its events")
+                .needsQueue,
+                "A blocking call cannot stream a body or wait for decisions. Send the request with an event queue instead."
+            )
         }
         if request.isWritten {
             throw WherryError(
-                .needsQueue, "A body that is handed over while it is sent needs a reader of events")
+                .needsQueue,
+                "A blocking call cannot send a body that is written during the transfer. Send the request with an event queue instead."
+            )
         }
         if transport.isTurnedHere {
             throw WherryError(
                 .wrongState,
-                "A call that blocks was made on the network thread, which it would wait for; await the answer there")
+                "A blocking call was made on the network thread, which must not block. Await the response there instead."
+            )
         }
         let waiter = PerformWaiter()
         let transfer = try send(request, observer: waiter, userData: userData)

@@ -97,13 +97,17 @@ package final class ClientSettings: Sendable {
         guard let first = open.first else { return }
         if values.options[.httpsOnly] == 1 {
             throw WherryError(
-                .httpsOnly, "The base URL \(first.text) is not https, and only that is allowed")
+                .httpsOnly,
+                "The base URL \(first.text) is not https, and only https is allowed. "
+                    + OptionAdvice.httpsOnly.text)
         }
         guard values.options[.reportPins] == 0 else { return }
         let table = values.trustLists.pins.isEmpty ? nil : try values.trust.pinTable()
         for origin in open where values.options[.requirePins] == 1 || table?.pins(of: origin.host) != nil {
             throw WherryError(
-                .badPin, "The base URL \(origin.text) cannot be pinned: without https no key is proven")
+                .badPin,
+                "The base URL \(origin.text) cannot be pinned: only https servers prove their keys. Use an https URL."
+            )
         }
     }
 
@@ -178,7 +182,8 @@ package final class ClientSettings: Sendable {
             let url = try HTTPURL(text, as: "base URL")
             if url.query != nil {
                 throw WherryError(
-                    .badURL, "The base URL \"\(HTTPURL.redacted(text))\" has a query")
+                    .badURL,
+                    "The base URL \"\(HTTPURL.redacted(text))\" has a query. Remove the query.")
             }
             return url.text.utf8.last == 0x2F ? url : try HTTPURL(url.text + "/")
         } catch let error as WherryError {

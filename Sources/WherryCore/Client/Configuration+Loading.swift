@@ -33,7 +33,8 @@ extension Client.Configuration {
             try changed.take(json)
             self = changed
         } catch {
-            throw WherryError(error.reasonWord, "The configuration \(path): \(error.message)")
+            throw WherryError(
+                error.reasonWord, "Could not load the configuration \(path): \(error.message)")
         }
     }
 
@@ -70,7 +71,7 @@ extension Client.Configuration {
         default:
             throw WherryError(
                 .badValue,
-                "\(name) is \(option.isSwitch ? "true or false, or " : "")a whole number")
+                "\(name) must be \(option.isSwitch ? "true or false, or " : "")a whole number")
         }
         try option.check(number, in: .build)
         values.options[option] = number
@@ -96,7 +97,7 @@ extension Client.Configuration {
             }
         case "secret_names":
             guard case .array(let names) = value else {
-                throw WherryError(.badValue, "\(name) is an array of texts")
+                throw WherryError(.badValue, "\(name) must be an array of strings")
             }
             for secret in names { values.secretNames.insert(try text(secret, name)) }
         case "credentials":
@@ -107,7 +108,7 @@ extension Client.Configuration {
         case "pins":
             for (host, value) in try members(value, of: name) {
                 guard case .array(let pins) = value else {
-                    throw WherryError(.badValue, "\(name)/\(host) is an array of texts")
+                    throw WherryError(.badValue, "\(name)/\(host) must be an array of strings")
                 }
                 var texts: [String] = []
                 for pin in pins { texts.append(try text(pin, "\(name)/\(host)")) }
@@ -123,7 +124,7 @@ extension Client.Configuration {
                     try certificate(value, "\(name)/\(origin)")
             }
         default:
-            throw WherryError(.badOption, "There is no setting \"\(name)\" of a client")
+            throw WherryError(.badOption, "A client has no setting \"\(name)\"")
         }
     }
 
@@ -167,7 +168,8 @@ extension Client.Configuration {
             default:
                 throw WherryError(
                     .badValue,
-                    "\(place) has user, password and scheme, which is any, basic or digest")
+                    "\(place) has an invalid member. Use only user, password, and scheme (any, basic, or digest)."
+                )
             }
         }
         guard let user else { throw WherryError(.badValue, "\(place) has no user") }
@@ -190,7 +192,9 @@ extension Client.Configuration {
             case "key": key = text
             case "password": password = text
             default:
-                throw WherryError(.badValue, "\(place) has certificate, key and password")
+                throw WherryError(
+                    .badValue,
+                    "\(place) has an invalid member. Use only certificate, key, and password.")
             }
         }
         guard let file else { throw WherryError(.badValue, "\(place) has no certificate") }
@@ -201,14 +205,14 @@ extension Client.Configuration {
         _ json: JSON, of place: String
     ) throws(WherryError) -> [(String, JSON)] {
         guard case .object(let object) = json else {
-            throw WherryError(.badValue, "\(place) is no object")
+            throw WherryError(.badValue, "\(place) must be an object")
         }
         return object.map { ($0.name, $0.value) }
     }
 
     private func text(_ json: JSON, _ place: String) throws(WherryError) -> String {
         guard case .string(let text) = json else {
-            throw WherryError(.badValue, "\(place) is no text")
+            throw WherryError(.badValue, "\(place) must be a string")
         }
         return text
     }

@@ -32,10 +32,12 @@ package final class DownloadRegistry: Sendable {
             let urls = state.running[key.target] ?? []
             guard !urls.contains(key.url) else {
                 throw WherryError(
-                    .alreadyRunning, "This URL is being downloaded to \(key.target)")
+                    .alreadyRunning, "This URL is already being downloaded to \(key.target)")
             }
             guard urls.isEmpty || sharesTarget else {
-                throw WherryError(.busy, "Another URL is being downloaded to \(key.target)")
+                throw WherryError(
+                    .busy,
+                    "Another URL is being downloaded to \(key.target). Use another path, or wait.")
             }
             state.running[key.target, default: []].insert(key.url)
             state.directories.insert(directory)

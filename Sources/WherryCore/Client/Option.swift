@@ -198,17 +198,18 @@ package enum Option: Int32, CaseIterable, Sendable {
     package func check(_ value: Int64, in place: Scope) throws(WherryError) {
         guard scope.contains(place) else {
             throw WherryError(
-                .badOption, "The option \(self) cannot be set here, only \(scopeText)")
+                .badOption, "The option \(self) cannot be set here. Set it \(scopeText).")
         }
         if self == .bodyDigest || self == .partDigests, value == 2 {
             throw WherryError(
                 .badValue,
-                "Nobody takes a SHA-1 of a body any more: \(self) takes MD5, SHA-256 or SHA-512")
+                "The option \(self) does not support SHA-1. Use MD5, SHA-256, or SHA-512.")
         }
         guard range.contains(value), self != .httpVersion || [0, 11, 20].contains(value) else {
             throw WherryError(
                 .badValue,
-                "The option \(self) takes \(range.lowerBound) to \(range.upperBound), not \(value)")
+                "The option \(self) takes a value from \(range.lowerBound) to \(range.upperBound), not \(value)"
+            )
         }
     }
 
@@ -331,31 +332,36 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             guard ["index", "repeat", "brackets"].contains(value) else {
                 throw WherryError(
                     .badValue,
-                    "\(self) is \"index\", \"repeat\" or \"brackets\", not \"\(value)\"")
+                    "\(self) must be \"index\", \"repeat\", or \"brackets\", not \"\(value)\"")
             }
         case .storageName:
             guard !value.isEmpty, value != ".", value != "..", !value.utf8.contains(0x2F),
                 value.utf8.count <= 255
             else {
-                throw WherryError(.badValue, "The storage name \"\(value)\" is not a file name")
+                throw WherryError(
+                    .badValue,
+                    "The storage name \"\(value)\" is not a file name. Use 1 to 255 bytes without a slash."
+                )
             }
         case .storageDirectory, .agentPath, .stateDirectory, .unixSocket:
             guard value.utf8.first == 0x2F else {
-                throw WherryError(.badPath, "\(self) is an absolute path, not \"\(value)\"")
+                throw WherryError(.badPath, "\(self) must be an absolute path, not \"\(value)\"")
             }
             // The size of sockaddr_un.sun_path.
             let count = PathText.bytes(value).count
             guard self != .unixSocket || count < 108 else {
                 throw WherryError(
                     .badPath,
-                    "The path of a socket has at most 107 bytes, and \"\(value)\" has \(count)")
+                    "The socket path \"\(value)\" is too long: it has \(count) bytes, and the limit is 107. Use a shorter path."
+                )
             }
         case .proxy, .proxyHTTP, .proxyHTTPS:
             guard value.isEmpty || ProxyURL(value) != nil else {
                 throw WherryError(
                     .badValue,
-                    "\(self) is a URL such as http://host:8080, with https, socks4, socks4a, socks5 or "
-                        + "socks5h too, or empty for none, not \"\(HTTPURL.redacted(value))\"")
+                    "\(self) is not a proxy URL: \"\(HTTPURL.redacted(value))\". Use a URL such as http://host:8080 "
+                        + "(or https, socks4, socks4a, socks5, socks5h), or an empty text for no proxy."
+                )
             }
         case .noProxy:
             guard let word = ProxyExceptions(value).invalid.first else { return }
@@ -369,11 +375,12 @@ package enum TextOption: Int32, CaseIterable, Sendable {
             else {
                 throw WherryError(
                     .badValue,
-                    "Credentials for a proxy are \"name:password\" without control characters")
+                    "The credentials of the proxy are not valid. Use \"name:password\" without control characters."
+                )
             }
         case .appName:
             guard !value.isEmpty, value.utf8.count <= 256 else {
-                throw WherryError(.badValue, "The name of an application has 1 to 256 bytes")
+                throw WherryError(.badValue, "The name of the application must have 1 to 256 bytes")
             }
         case .resolve: _ = try ResolvedHost.all(in: value)
         case .baseURL: _ = try ClientSettings.parseBase(value)

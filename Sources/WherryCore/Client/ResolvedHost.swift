@@ -21,7 +21,7 @@ package struct ResolvedHost: Hashable, Sendable {
             guard let host = ResolvedHost(word) else {
                 throw WherryError(
                     .badValue,
-                    "Known addresses are given as \"host:port:address,address\", and \"\(word)\" is not"
+                    "Could not parse the known addresses \"\(word)\". Use \"host:port:address,address\"."
                 )
             }
             found.append(host)

@@ -203,7 +203,10 @@ public struct ResponseCache: Sendable {
         _ body: Bytes, contentType: String? = nil, for request: Request, duration: Duration
     ) throws(WherryError) {
         guard duration.cutMilliseconds > 0 else {
-            throw WherryError(.badValue, "An answer is stored for at least one millisecond")
+            throw WherryError(
+                .badValue,
+                "Could not store the response: the duration is less than one millisecond. Use a longer one."
+            )
         }
         if let contentType, let violation = FieldRules.violation(
             value: contentType, of: "the content type")
@@ -217,7 +220,9 @@ public struct ResponseCache: Sendable {
         let head = ResponseHead(status: 200, block: Bytes(block))
         guard caching.write(head: head, body: body, client.transport.clock) else {
             throw WherryError(
-                .io, "The answer could not be stored: there is no room for it, or the disk failed")
+                .io,
+                "Could not store the response: the cache has no room for it, or writing to the disk failed. Check the size limit and the free space."
+            )
         }
     }
 

@@ -48,7 +48,7 @@ package struct StorageFolder: Sendable {
             // EPERM is the result of our check: the folder is not private.
             if [.badDirectory, .exists].contains($0.reason) || $0.osCode == EPERM {
                 $0.reason = .badStorage
-                $0.message += "; give a folder that is not there yet, or one of mode 0700"
+                $0.message += ". Use a new folder, or one of mode 0700."
             }
         }
     }
@@ -62,7 +62,8 @@ package struct StorageFolder: Sendable {
         guard let home = Environment["HOME"], home.hasPrefix("/") else {
             throw WherryError(
                 .badStorage,
-                "There is no folder to store in: neither XDG_CACHE_HOME nor HOME is set; give a storage directory")
+                "Could not find a storage folder: neither XDG_CACHE_HOME nor HOME is set. Set a storage directory."
+            )
         }
         return "\(home)/.cache/wherry/\(name)"
     }

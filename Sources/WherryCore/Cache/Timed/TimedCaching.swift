@@ -168,19 +168,22 @@ extension TimedRefusal {
     /// The error for a request that may use only the cache.
     package var error: WherryError {
         switch self {
-        case .missing: WherryError(.missing, "Nothing is stored for this request")
-        case .damaged: WherryError(.damaged, "What was stored for this request cannot be read")
+        case .missing: WherryError(.missing, "The cache has no entry for this request")
+        case .damaged: WherryError(.damaged, "The cache entry for this request is damaged")
         case .clock:
             WherryError(
-                .clock, "What was stored for this request is newer than now: the clock went back")
+                .clock,
+                "The cache entry for this request is newer than the current time. Check the clock of the system."
+            )
         case .expired, .duration:
-            WherryError(.stale, "What was stored for this request is older than it may be")
+            WherryError(.stale, "The cache entry for this request has expired")
         case .appVersion:
             WherryError(
-                .appVersion, "What was stored for this request is of another version of the app")
+                .appVersion,
+                "The cache entry for this request belongs to another version of the app")
         case .cacheVersion:
             WherryError(
-                .cacheVersion, "What was stored for this request has another cache version")
+                .cacheVersion, "The cache entry for this request has another cache version")
         }
     }
 }
