@@ -203,11 +203,11 @@ import WherrySystem
         let path = bench.folder.file("a.bin")
         let refused = try await bench.run(bench.scope.url("/status/410?token=hunter4"))
         let address = bench.scope.url("/status/410") + "?..."
-        #expect(refused.error?.message == "GET \(address) was answered with status 410")
+        #expect(refused.error?.message == "GET \(address) returned status 410")
 
         let later = try await bench.run(bench.scope.url("/status/503?retry_after=3600"))
         #expect(later.reason == "retry_later")
-        #expect(later.error?.message.contains("/status/503?... was answered with status 503") == true)
+        #expect(later.error?.message.contains("/status/503?... returned status 503") == true)
         #expect(later.error?.message.contains("again in 3600 s") == true)
 
         let cut = try await bench.run(bench.url("cut_at=400000"), retries: 0)
@@ -236,7 +236,7 @@ import WherrySystem
             try await bench.client.run(bench.url(), to: path)
         }
         let refusal = try #require(taken?.message)
-        #expect(taken?.reason == "exists" && refusal.hasPrefix(path + " is there already"))
+        #expect(taken?.reason == "exists" && refusal.hasPrefix(path + " already exists"))
         #expect(refusal.contains("overwrite") && refusal.contains("another path"))
     }
 }

@@ -43,7 +43,7 @@ TEST("the download example completes the file and checks its digest") {
 
   got = run_example("download", server_url("/bytes/300000"), path, NULL);
   CHECK_INT(got.code, 1);
-  CHECK_HOLDS(got.err, "is there already");
+  CHECK_HOLDS(got.err, "already exists");
   const char *wrong = "0000000000000000000000000000000000000000000000000000000000000000";
   got = run_example("download", server_url("/bytes/1000"), check_path("other"), wrong);
   CHECK_INT(got.code, 1);

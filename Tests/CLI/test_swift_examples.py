@@ -174,6 +174,6 @@ def test_R32_the_error_is_reported_if_no_new_token_is_available(
 
     status, _, err = run("api-client", base, "--token-file", tmp_path / "token", **settings)
 
-    assert status == 1 and "/token was answered with status 400" in err
+    assert status == 1 and "/token returned status 400" in err
     assert not (tmp_path / "token").exists()
     assert run("api-client", base)[0] == 2

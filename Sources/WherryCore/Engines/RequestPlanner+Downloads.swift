@@ -14,18 +14,22 @@ extension RequestPlanner {
         var options = settings.options.overridden(by: request.overrides)
         options[.defaultParameters] = 0
         guard (request.method ?? "GET") == "GET" else {
-            throw WherryError(.badMethod, "A download is a GET request")
+            throw WherryError(
+                .badMethod, "A download cannot use another method than GET. Leave the method out.")
         }
         guard case .none = request.body else {
             throw WherryError(
-                .badParameters, "A download has no body; query parameters it may have")
+                .badParameters, "A download cannot have a body. Use query parameters instead.")
         }
         guard request.jsonShape == nil else {
-            throw WherryError(.badOption, "A download is not read, and so has no shape of JSON")
+            throw WherryError(
+                .badOption, "The JSON shape of a download cannot be checked. Remove the shape.")
         }
         guard request.mirrors.isEmpty || request.expectedDigest != nil else {
             throw WherryError(
-                .badDigest, "Mirrors need a digest, which proves that they have the same bytes")
+                .badDigest,
+                "Mirrors require an expected digest, which verifies that all of them serve the same file. Set the digest."
+            )
         }
         let url = try RequestPlanner.url(
             of: request, method: "GET", settings: settings, options: options)

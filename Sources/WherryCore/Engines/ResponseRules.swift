@@ -39,7 +39,7 @@ package enum ResponseRules {
     static func lengthUnverified(_ response: Response) -> WherryError {
         WherryError(
             .lengthUnverified,
-            "The body of \(RedirectRules.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body"
+            "The body of \(RedirectRules.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body."
         ).with {
             $0.httpStatus = response.status
             $0.response = response
@@ -52,10 +52,10 @@ package enum ResponseRules {
         guard let shape = request.jsonShape, method != "HEAD" else { return nil }
         do {
             guard var fault = shape.mismatch(in: try response.json()) else { return nil }
-            if response.body.isEmpty { fault = "there is no body" }
+            if response.body.isEmpty { fault = "the body is empty" }
             return WherryError(
                 .badJSONBody,
-                "The JSON of \(RedirectRules.redacted(response.url)) does not have the shape that was asked for: \(fault)"
+                "The JSON of \(RedirectRules.redacted(response.url)) does not have the requested shape: \(fault)"
             ).with {
                 $0.httpStatus = response.status
                 $0.response = response
@@ -67,7 +67,7 @@ package enum ResponseRules {
 
     /// Returns the error message for a status that is not a success.
     static func sentence(_ method: String, _ url: String, status: Int) -> String {
-        "\(method) \(RedirectRules.redacted(url)) was answered with status \(status)"
+        "\(method) \(RedirectRules.redacted(url)) returned status \(status)"
     }
 
     /// Returns the `Retry-After` delay in milliseconds; -1 if there is none. A date is relative to
@@ -106,7 +106,7 @@ package enum ResponseRules {
         guard mayBeJSON else {
             return WherryError(
                 .contentType,
-                "JSON was asked for, and \(RedirectRules.redacted(response.url)) answered with \(type ?? "no content type")"
+                "JSON was requested, but \(RedirectRules.redacted(response.url)) sent \(type ?? "no content type")"
             ).with {
                 $0.httpStatus = response.status
                 $0.response = response

@@ -17,7 +17,7 @@ package struct DownloadDigest: Hashable, Sendable {
         /// The name for use in messages.
         package var name: String {
             switch self {
-            case .caller: "the digest asked for"
+            case .caller: "the expected digest"
             case .reprDigest: "Repr-Digest"
             case .digest: "Digest"
             case .contentMD5: "Content-MD5"

@@ -91,7 +91,9 @@ extension DownloadError {
     /// Returns the error for too little free space.
     static func noSpace(needed: Int64, free: Int64, osCode: Int32, path: String) -> DownloadError {
         var error = DownloadError(
-            .noSpace, "\(path) needs \(needed) more bytes, and \(free) are free")
+            .noSpace,
+            "There is not enough disk space: \(path) needs \(needed) more bytes, and \(free) are free. Free some space."
+        )
         error.neededBytes = needed
         error.freeBytes = free
         error.osCode = osCode

@@ -83,15 +83,18 @@ package struct DownloadHead: Sendable {
     package func bodyLength() throws(DownloadError) -> Int64? {
         guard let first = contentLengths.first else { return nil }
         guard !hasTransferEncoding else {
-            throw DownloadError(.badProtocol, "The answer has a length and a transfer coding")
+            throw DownloadError(
+                .badProtocol, "The response has both Content-Length and Transfer-Encoding")
         }
         guard contentLengths.allSatisfy({ $0 == first }) else {
             let other = contentLengths.first { $0 != first } ?? ""
             throw DownloadError(
-                .badProtocol, "The answer has two different lengths, \(first) and \(other)")
+                .badProtocol,
+                "The response has two different Content-Length values, \(first) and \(other)")
         }
         guard let length = FieldScanner.number(first.utf8) else {
-            throw DownloadError(.badProtocol, "The answer's length is not a number")
+            throw DownloadError(
+                .badProtocol, "The Content-Length of the response is not a number")
         }
         return length
     }

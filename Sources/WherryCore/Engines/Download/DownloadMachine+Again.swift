@@ -11,7 +11,7 @@ extension DownloadMachine {
         let floor = (seconds ?? 0).multipliedSaturating(by: 1_000_000_000)
         if let limit = policy.maximumRetryAfter, floor > limit, let seconds {
             var later = DownloadError(
-                .retryLater, "\(error.message), and is to be asked again in \(seconds) s")
+                .retryLater, "\(error.message). Try again in \(seconds) s.")
             later.status = error.status
             later.retryAfter = seconds
             later.retryAt = receivedAt.addingSaturating(seconds)
@@ -70,8 +70,8 @@ extension DownloadMachine {
         guard restarts > policy.maximumRestarts else { return nil }
         return DownloadError(
             .unstable,
-            "The file began again \(policy.maximumRestarts) times, the last one because of "
-                + "\(reason.rawValue)")
+            "The download restarted \(policy.maximumRestarts) times, the last time because of "
+                + "\(reason.rawValue). Try again later.")
     }
 
     /// Handles the arrival of the last byte.

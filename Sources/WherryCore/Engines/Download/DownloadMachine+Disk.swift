@@ -29,7 +29,7 @@ extension DownloadMachine {
             guard !hasRestartedForChecksum else {
                 var error = DownloadError(
                     .checksum,
-                    "\(path) does not have \(expected.source.name): expected \(expected.hex), got "
+                    "\(path) does not match \(expected.source.name): expected \(expected.hex), got "
                         + "\(Hex.encode(actual))")
                 error.expectedDigest = expected.hex
                 error.actualDigest = Hex.encode(actual)

@@ -269,7 +269,10 @@ package struct DownloadMachine: Sendable {
         -> [DownloadAction]
     {
         guard let asked, var facts else {
-            return fail(DownloadError(.badProtocol, "The server sent a piece"))
+            return fail(
+                DownloadError(
+                    .badProtocol,
+                    "The server sent a partial response to a request for the complete file"))
         }
         // Another connection may have received some of these bytes before it ended.
         guard let share = cut(for: asked, end: min(end, asked.end ?? end)) else {
@@ -402,7 +405,8 @@ package struct DownloadMachine: Sendable {
                 retry(
                     DownloadError(
                         .truncated,
-                        "The answer ended at byte \(body.position) of the file, not at byte \(end)")))
+                        "The response ended at byte \(body.position) of the file, not at byte \(end)"
+                    )))
         }
         let total = facts?.total ?? end
         guard have.firstGap(below: total) != nil else { return settle(finishBytes(total)) }
@@ -410,7 +414,9 @@ package struct DownloadMachine: Sendable {
         // requested uses up a retry. Otherwise a server could send a byte at a time for ever.
         if body.reach < asked?.end ?? total {
             guard retriesLeft > 0 else {
-                let error = DownloadError(.truncated, "The server sends its file in tiny pieces")
+                let error = DownloadError(
+                    .truncated,
+                    "The server sent too many responses shorter than the requested range")
                 return settle(loseFirst(kept: body.kept) ?? fail(error))
             }
             retriesLeft -= 1

@@ -57,7 +57,8 @@ package struct DownloadTarget: Sendable {
         existing: Existing = .fail, makesDirectories: Bool = false, hasDigest: Bool = false
     ) throws(DownloadError) -> DownloadTarget {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw DownloadError(.badPath, "A path is empty or has a NUL in it")
+            throw DownloadError(
+                .badPath, "The path of the download is empty or contains a NUL byte")
         }
         let absolute = try DownloadError.naming { () throws(SystemError) in
             try Directory.absolute(path)
@@ -66,9 +67,11 @@ package struct DownloadTarget: Sendable {
         if isDirectory {
             parent = absolute
         } else if path.utf8.last == UInt8(ascii: "/") || ["", ".", ".."].contains(name) {
-            throw DownloadError(.isDirectory, "\(path) is the path of a directory")
+            throw DownloadError(
+                .isDirectory, "\(path) is the path of a directory. Use the path of a file.")
         } else if name.utf8.count > 255 {
-            throw DownloadError(.badPath, "\(name) is longer than a name can be")
+            throw DownloadError(
+                .badPath, "The file name \(name) is too long. Use at most 255 bytes.")
         }
         let directory: Directory
         let place: FileStatus
@@ -91,7 +94,10 @@ package struct DownloadTarget: Sendable {
         do throws(SystemError) {
             try directory.checkWritable()
         } catch {
-            var refusal = DownloadError(.readOnly, "The directory \(parent) cannot be written")
+            var refusal = DownloadError(
+                .readOnly,
+                "The directory \(parent) is not writable. Change its permissions, or use another directory."
+            )
             refusal.osCode = error.code
             throw refusal
         }
@@ -129,7 +135,7 @@ package struct DownloadTarget: Sendable {
             throw DownloadError(
                 .badDirectory,
                 "The directory \(path) was replaced by another one while the download waited. "
-                    + "Start the download again")
+                    + "Start the download again.")
         }
         directory = opened
     }
@@ -165,7 +171,9 @@ package struct DownloadTarget: Sendable {
     private mutating func settleName(allowsExisting: Bool) throws(DownloadError) {
         guard let name, let found = try status(of: name) else { return }
         if found.kind == .directory {
-            throw DownloadError(.isDirectory, "\(directory.path(of: name)) is a directory")
+            throw DownloadError(
+                .isDirectory,
+                "\(directory.path(of: name)) is a directory. Use the path of a file.")
         }
         // A device, a FIFO or a socket cannot be the finished file, and is never replaced.
         let isFile = found.kind != .other
@@ -176,7 +184,8 @@ package struct DownloadTarget: Sendable {
         case .replace:
             guard isFile else {
                 throw DownloadError(
-                    .exists, "\(identity) is no regular file, and is not replaced: give another path")
+                    .exists,
+                    "\(identity) is not a regular file, so it is not replaced. Use another path.")
             }
         case .fail: throw existsError
         case .number:
@@ -207,7 +216,7 @@ package struct DownloadTarget: Sendable {
     var existsError: DownloadError {
         DownloadError(
             .exists,
-            "\(identity) is there already: give another path, or allow to overwrite it or to rename the new file"
+            "\(identity) already exists. Use another path, or allow the download to overwrite the file or to rename the new one."
         )
     }
 

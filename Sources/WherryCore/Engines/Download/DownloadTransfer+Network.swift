@@ -380,7 +380,8 @@ extension DownloadTransfer {
             // SEC-R4: an attacker could have truncated the body.
             let error = DownloadError(
                 .lengthUnverified,
-                "\(hop.url.origin.text) closed the connection without saying that this was all")
+                "The file from \(hop.url.origin.text) may be incomplete: the response has no length, and the connection ended without close_notify. Set an expected digest to verify the file."
+            )
             return Self.add(core.machine.failed(error, attempt: attempt), to: &core)
         }
         Self.add(core.machine.ended(attempt: attempt), to: &core)

@@ -106,7 +106,7 @@ final class JournalFile {
         record.sequence = sequence &+ 1
         guard let bytes = Journal.encode(record) else {
             throw SystemError(
-                ENAMETOOLONG, "describe the download in", path: directory.path(of: name))
+                ENAMETOOLONG, "store the state of the download in", path: directory.path(of: name))
         }
         try file.write(bytes, at: Int64(next * Journal.slotSize))
         if isDurable { try file.synchronizeData() }

@@ -124,7 +124,9 @@ extension PartFile {
         _ names: PartNames, in directory: Directory, _ identity: Identity
     ) -> DownloadError {
         var error = DownloadError(
-            .busy, "Another download is writing \(directory.path(of: names.part))")
+            .busy,
+            "Another download is writing \(directory.path(of: names.part)). Wait for it, or use another path."
+        )
         if let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
             let record = try? journal.read()
         {

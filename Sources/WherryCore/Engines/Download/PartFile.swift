@@ -238,7 +238,8 @@ package final class PartFile {
         }
         if isOurs, (try? journal.read())?.owner == owner { return }
         isGone = true
-        throw DownloadError(.busy, "Another download has taken over \(path)")
+        throw DownloadError(
+            .busy, "Another download has taken over \(path). Wait for it, or use another path.")
     }
 
     // MARK: End
@@ -291,7 +292,9 @@ package final class PartFile {
                 let wanted = Int(min(Int64(count), length - offset))
                 guard wanted > 0 else {
                     throw DownloadError(
-                        .io, "\(file.path) has \(offset) bytes, of \(length) that were written")
+                        .io,
+                        "\(file.path) has only \(offset) of the \(length) bytes that were written. Start the download again."
+                    )
                 }
                 digest.update(wanted == buffer.count ? buffer : Array(buffer[..<wanted]))
                 offset += Int64(wanted)
@@ -346,8 +349,8 @@ package final class PartFile {
         } catch {
             var failure = DownloadError(error)
             failure.message =
-                "\(target.identity) is complete and in its place, but whether its name would "
-                + "survive a loss of power is not certain: \(failure.message)"
+                "\(target.identity) is complete and in place, but may not survive a power loss: "
+                + "\(failure.message)"
             throw failure
         }
         return place
@@ -461,15 +464,19 @@ package final class PartFile {
     }
 
     var removed: DownloadError {
-        DownloadError(.noFile, "Somebody has removed \(path) while it was written")
+        DownloadError(
+            .noFile, "\(path) was removed during the download. Start the download again.")
     }
 
     var takenOver: DownloadError {
-        DownloadError(.busy, "Another download, or somebody, has put another file at \(path)")
+        DownloadError(
+            .busy,
+            "\(path) was replaced by another file during the download. Start the download again.")
     }
 
     private var shortened: DownloadError {
-        DownloadError(.fileChanged, "Somebody has shortened \(path) while it was written")
+        DownloadError(
+            .fileChanged, "\(path) was shortened during the download. Start the download again.")
     }
 
     // MARK: Helpers

@@ -82,7 +82,9 @@ public struct PartialDownload: Hashable, Sendable {
                 count += 1
             } else {
                 busy = DownloadError(
-                    .busy, "A download is writing \(directory.path(of: name.part))")
+                    .busy,
+                    "A download is writing \(directory.path(of: name.part)). Wait for it, or cancel it."
+                )
             }
         }
         if let busy { throw busy }

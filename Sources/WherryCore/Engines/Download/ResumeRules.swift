@@ -71,8 +71,9 @@ package enum ResumeRules {
             var error = DownloadError(
                 .expired,
                 ResponseRules.sentence("GET", head.url, status: head.status)
-                    + ", and with the file before: the link may have expired, or the login; what "
-                    + "has come is kept for the same link")
+                    + ", but an earlier request succeeded: the link or the login may have expired. "
+                    + "The partial file is kept. Renew the link or the login, and start the download again."
+            )
             error.status = head.status
             return .fail(error)
         default:
@@ -118,8 +119,9 @@ package enum ResumeRules {
     ) -> Verdict {
         guard let asked, let facts else {
             return .fail(
-                DownloadError(.badProtocol, "The server sent a piece where the whole was asked for")
-            )
+                DownloadError(
+                    .badProtocol,
+                    "The server sent a partial response to a request for the complete file"))
         }
         let length: Int64?
         do throws(DownloadError) { length = try head.bodyLength() } catch { return .fail(error) }
