@@ -196,7 +196,9 @@ extension Client {
         _ tell: (@Sendable (ActivityChange) -> Bool)?
     ) throws(WherryError) {
         guard showAfter >= .zero, hideAfter >= .zero else {
-            throw WherryError(.badValue, "An indicator cannot be shown or hidden before its time")
+            throw WherryError(
+                .badValue,
+                "The activity indicator cannot have a negative delay. Use delays of 0 or more.")
         }
         guard tell == nil || !pool.isClosed else { throw Self.closedError }
         activity.watch(

@@ -46,11 +46,13 @@ public struct Credentials: Sendable, Hashable {
     package func check() throws(WherryError) {
         for (text, name) in [(user, "user name"), (password, "password")]
         where text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw WherryError(.badValue, "The \(name) holds a control byte")
+            throw WherryError(.badValue, "The \(name) contains a control character. Remove it.")
         }
         guard scheme != .digest, user.utf8.contains(UInt8(ascii: ":")) else { return }
         throw WherryError(
-            .badValue, "A user name with a colon cannot be sent as Basic: it would end there")
+            .badValue,
+            "A user name with a colon cannot be sent with Basic authentication, because the colon ends the name. Use Digest or another user name."
+        )
     }
 }
 

@@ -44,7 +44,7 @@ package struct Netrc: Sendable {
             guard let home = Environment.trusted("HOME"), home.hasPrefix("/") else {
                 throw WherryError(
                     .badPath,
-                    "Could not find \(path): HOME is not set. Set it, or name the file by its whole path."
+                    "Could not find \(path): HOME is not set. Set HOME, or use the absolute path of the file."
                 )
             }
             path = home + path.dropFirst(1)
@@ -101,7 +101,7 @@ package struct Netrc: Sendable {
             default:
                 throw Failure(
                     line: line,
-                    cause: "a word is not known. Write machine, default, login, password, account, or macdef, and quote a value with spaces."
+                    cause: "a keyword is unknown. Use machine, default, login, password, account, or macdef, and quote values with spaces."
                 )
             }
         }
@@ -125,7 +125,8 @@ package struct Netrc: Sendable {
         let value = try scanner.value(of: word)
         guard entry != nil else {
             throw Failure(
-                line: line, cause: "\(word) belongs to no host. Write machine or default before it.")
+                line: line,
+                cause: "\(word) comes before any host. Write machine or default before it.")
         }
         entry?[keyPath: part] = value
     }
@@ -141,7 +142,7 @@ package struct Netrc: Sendable {
             do throws(WherryError) {
                 try made.check()
             } catch {
-                throw Failure(line: ended.line, cause: "the entry cannot be sent. \(error.message).")
+                throw Failure(line: ended.line, cause: "the entry cannot be sent. \(error.message)")
             }
             known = made
         }
@@ -252,7 +253,8 @@ package struct Netrc: Sendable {
                 token.append(byte)
             }
             throw Failure(
-                line: line, cause: "a quote does not end on its line. Add the second quote.")
+                line: line,
+                cause: "a quoted value does not end on its line. Add the closing quote.")
         }
     }
 }

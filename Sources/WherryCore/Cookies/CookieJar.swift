@@ -223,7 +223,9 @@ public final class CookieJar: Sendable {
         let isToken = FieldRules.isToken(name.utf8)
         guard isToken, !value.utf8.contains(where: { $0 == 0x3B || $0 < 0x20 || $0 == 0x7F }) else {
             throw WherryError(
-                .badValue, "A cookie's name is a token, and no semicolon or control byte is in its value")
+                .badValue,
+                "The cookie is not valid. Use a token as its name, and no semicolon or control character in its value."
+            )
         }
         try set("\(name)=\(value); Path=/", for: url)
     }
@@ -258,7 +260,9 @@ public final class CookieJar: Sendable {
     /// - Parameter sessions: Whether to include session cookies. Default: true.
     /// - Throws: `bad_path` and file errors.
     public func save(to path: String, sessions: Bool = true) throws(WherryError) {
-        var text = "# Netscape HTTP Cookie File\n# Written by Wherry. Whoever reads it is you.\n\n"
+        var text =
+            "# Netscape HTTP Cookie File\n"
+            + "# Written by Wherry. Anyone who can read this file can act as you.\n\n"
         for cookie in all where sessions || cookie.expires != nil {
             text += Self.line(cookie)
         }

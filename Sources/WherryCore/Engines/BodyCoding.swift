@@ -59,7 +59,7 @@ enum BodyCoding {
         }
         throw WherryError(
             .badHeader,
-            "Could not code the body as \(coding.rawValue): the request has Content-Encoding: \(value), so its body is coded already. "
+            "Could not encode the body as \(coding.rawValue): the request has Content-Encoding: \(value), so its body is already encoded. "
                 + OptionAdvice.codedBody.text)
     }
 
@@ -160,7 +160,8 @@ extension RequestTransfer {
     /// Compresses the whole body on the calling thread.
     private func code(_ bytes: Bytes, _ coding: Inflater.Coding) throws(WherryError) {
         guard let coded = Deflater.code(bytes, coding) else {
-            throw WherryError(.noMemory, "There is no memory for coding the body of the request")
+            throw WherryError(
+                .noMemory, "Could not encode the request body: there is not enough memory")
         }
         settle { body in
             // Keep a body that compression does not shrink, such as a picture.

@@ -25,7 +25,7 @@ enum BodyDigest {
         }
         throw WherryError(
             .badOption,
-            "The digest of a body goes before it, and this one is written while it is sent: ask for no digest here"
+            "Could not send a digest of the body: the digest precedes the body, which is written during the transfer. Turn the body digest off."
         )
     }
 

@@ -117,7 +117,7 @@ final class BodyFile: @unchecked Sendable {  // changed only by the jobs of `dis
         disk.submit { [self] in
             attempt({}) { () throws(DownloadError) in
                 guard let part else {
-                    throw DownloadError(.internal, "There is no part to publish")
+                    throw DownloadError(.internal, "There is no partial file to publish")
                 }
                 let path = try part.publish(length: length)
                 // The finished file holds the lock now.

@@ -112,7 +112,8 @@ extension RequestTransfer {
         end(
             TransferOutcome(
                 error: WherryError(
-                    .offline, "There was no network that leads to \(host) within \(time) ms")))
+                    .offline,
+                    "No network reached \(host) within \(time) ms. Check the network connection.")))
     }
 }
 

@@ -38,7 +38,8 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .tooManyRedirects,
-                    "\(origin.text) redirected more than \(limit) times, at last to \(redacted(location))"))
+                    "\(origin.text) redirected more than \(limit) times, the last time to \(redacted(location)). Check the URL, or raise the redirect limit."
+                ))
         }
         let target: HTTPURL
         do {
@@ -47,7 +48,8 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .redirectRefused,
-                    "\(url.origin.text) redirects to a place that is not http or https: \(redacted(location))"))
+                    "\(url.origin.text) redirects to a URL that is not http or https: \(redacted(location))"
+                ))
         }
         if let refusal = downgrade(from: url, to: target, shown: location) { return .fail(refusal) }
         // RFC 9110 15.4: 303 changes the method to GET. 301 and 302 do so for POST, as in all
@@ -60,7 +62,8 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .redirectRefused,
-                    "\(url.origin.text) redirects, and the body of the request cannot be sent again"))
+                    "Could not follow the redirect of \(url.origin.text): the request body cannot be sent again. Use bytes or a file."
+                ))
         }
         if keepsBody && target.origin != bodyOrigin ?? origin && !mayCrossWithBody {
             return .fail(bodyCrosses(from: url, to: target))
@@ -94,7 +97,8 @@ package enum RedirectRules {
         guard url.origin.isSecure, !target.origin.isSecure else { return nil }
         return WherryError(
             .redirectRefused,
-            "\(url.origin.text) redirects from https to http, which is not followed: \(redacted(shown))")
+            "The redirect of \(url.origin.text) from https to http is not followed: \(redacted(shown))"
+        )
     }
 
     private static func bodyCrosses(from url: HTTPURL, to target: HTTPURL) -> WherryError {

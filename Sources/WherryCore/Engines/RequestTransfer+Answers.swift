@@ -42,7 +42,7 @@ extension RequestTransfer {
         if let error = result.error, !isUnreadablePage(result) { return fail(error, result) }
         guard let head = result.head else {
             return end(
-                TransferOutcome(error: WherryError(.badProtocol, "The answer has no head")))
+                TransferOutcome(error: WherryError(.badProtocol, "The response has no headers")))
         }
         // A cancel does not undo a saved body.
         guard !isCancelled || savedPath != nil else {

@@ -202,7 +202,7 @@ extension RequestTransfer {
             let response = response(head, Bytes(), result, marks)
             let error = WherryError(
                 .bodySpent,
-                "The server wants to know who asks, and the body of the request came from a stream that cannot be sent again"
+                "The request cannot be authenticated: its body is a stream that cannot be sent again. Send bytes or a file."
             )
             return end(
                 TransferOutcome(

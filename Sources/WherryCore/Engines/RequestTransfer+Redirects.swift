@@ -97,7 +97,8 @@ extension RequestTransfer {
         case .multipart, .stream:
             throw WherryError(
                 .badValue,
-                "After a redirect a body can be JSON, a form, bytes or a file, and no parts or stream")
+                "The request after a redirect cannot have parts or a stream as its body. Use JSON, a form, bytes, or a file."
+            )
         case .none, .json, .form, .bytes, .file:
             return try UploadEngine.body(
                 of: edited, method: method, settings: settings, options: options,
@@ -152,7 +153,9 @@ extension RequestTransfer {
             return end(
                 TransferOutcome(
                     error: WherryError(
-                        .redirectRefused, "The body of the request cannot be sent again")))
+                        .redirectRefused,
+                        "Could not follow the redirect: the request body cannot be sent again. Use bytes or a file."
+                    )))
         }
         if decisions.contains(.adapt) { ask() } else { send(wake: .now) }
     }

@@ -140,7 +140,9 @@ extension RequestTransfer {
             return end(
                 TransferOutcome(
                     error: WherryError(
-                        .fileChanged, "The body of the request cannot be sent again")))
+                        .fileChanged,
+                        "Could not retry the request: its body has changed or cannot be sent again. Use bytes, or a file that does not change."
+                    )))
         }
         resume { ask() }
     }

@@ -11,7 +11,8 @@ package enum UploadEngine {
     package static func check(_ request: Request) throws(WherryError) {
         guard case .multipart(let parts) = request.body else { return }
         if parts.isEmpty {
-            throw WherryError(.noImages, "The upload has no pictures and no other parts")
+            throw WherryError(
+                .noImages, "The upload has no pictures and no other parts. Add at least one.")
         }
         for part in parts { try Multipart.check(part.contentType, part.headers.fields) }
     }
@@ -24,7 +25,8 @@ package enum UploadEngine {
             let (sum, overflow) = (total ?? 0).addingReportingOverflow(length)
             guard length >= 0, !overflow else {
                 throw WherryError(
-                    .badValue, "A part that is written while it is sent cannot have \(length) bytes")
+                    .badValue,
+                    "The length of a part that is written during the transfer cannot be \(length)")
             }
             total = sum
         }
@@ -125,7 +127,8 @@ package enum UploadEngine {
                     headers: headers(part, .file(path: path)))
             case .stream(let length):
                 guard let stream else {
-                    throw WherryError(.internal, "A part has nobody who writes it")
+                    throw WherryError(
+                        .internal, "A part that is written during the transfer has no stream")
                 }
                 try form.addStream(
                     part.name, stream, length: length, fileName: part.fileName,
