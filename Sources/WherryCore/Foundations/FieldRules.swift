@@ -125,7 +125,8 @@ package enum FieldRules {
             guard method.count == 5 || method.count == 7 else { return nil }
             let name = String(decoding: method, as: UTF8.self).uppercased()
             guard name == "CONNECT" || name == "TRACE" else { return nil }
-            return FieldViolation(reason: "bad_method", message: "The method \(name) is not sent.")
+            return FieldViolation(
+                reason: "bad_method", message: "The method \(name) is not supported.")
         }
         return FieldViolation(
             reason: "bad_method",
@@ -138,7 +139,9 @@ package enum FieldRules {
         if MediaType(mediaType) != nil { return nil }
         return FieldViolation(
             reason: "bad_header",
-            message: "The content type \(quoted(mediaType)) is not type/subtype; name=value.")
+            message:
+                "The content type \(quoted(mediaType)) is not valid. Write it as type/subtype; name=value."
+            )
     }
 
     /// Returns whether only the library may set the header (case-insensitive).

@@ -196,12 +196,14 @@ extension JSON {
     /// number or bool on the path; a value that is NaN or infinite; more than 512 levels.
     package mutating func set(_ value: JSON, at path: String) throws(JSONError) {
         if case .double(let number) = value, !number.isFinite {
-            throw .value("JSON has no number \(number).")
+            throw .value("JSON cannot represent the number \(number).")
         }
         let steps = JSONPath(path).steps
         guard steps.count <= JSONLimits.depth,
             !value.isDeeper(than: JSONLimits.depth - steps.count)
-        else { throw .value("Arrays and objects would be more than \(JSONLimits.depth) deep.") }
+        else {
+            throw .value("Arrays and objects would be nested more than \(JSONLimits.depth) deep.")
+        }
         try put(value, steps[...])
     }
 
@@ -225,14 +227,15 @@ extension JSON {
             try JSON.put(value, step, rest, in: &elements)
             self = .array(elements)
         case .null where JSONPath.index(step) != nil:
-            throw .value("There is no array yet for the index \(step) to stand in.")
+            throw .value(
+                "Could not set the index \(step): there is no array yet. Set an array first.")
         case .null:
             var object = JSONObject()
             try JSON.put(value, step, rest, in: &object)
             self = .object(object)
         default:
             throw .value(
-                "Nothing can stand at \(FieldRules.quoted(step.utf8)) inside a value of kind \(kind)."
+                "Could not set \(FieldRules.quoted(step.utf8)): a value of kind \(kind) has no members."
             )
         }
     }
@@ -258,7 +261,7 @@ extension JSON {
             index <= elements.count
         else {
             throw .value(
-                "An array of \(elements.count) elements has no place \(FieldRules.quoted(step.utf8))."
+                "An array of \(elements.count) elements has no index \(FieldRules.quoted(step.utf8))."
             )
         }
         if index < elements.count {

@@ -62,7 +62,7 @@ struct JSONParser {
         let value = try value(text)
         skipSpace(text)
         guard position == text.count else {
-            throw .text("there is more after the value", at: position)
+            throw .text("there is text after the value", at: position)
         }
         return value
     }
@@ -87,7 +87,7 @@ struct JSONParser {
         case 0x74: return try word("true", .bool(true), text)
         case 0x66: return try word("false", .bool(false), text)
         case 0x6E: return try word("null", .null, text)
-        default: throw .text("no value starts", at: position)
+        default: throw .text("there is no valid value", at: position)
         }
     }
 
@@ -96,7 +96,7 @@ struct JSONParser {
     ) throws(JSONError) -> JSON {
         for expected in word.description.utf8 {
             guard position < text.count, text[position] == expected else {
-                throw .text("no value starts", at: position)
+                throw .text("there is no valid value", at: position)
             }
             position += 1
         }
@@ -105,7 +105,8 @@ struct JSONParser {
 
     private mutating func enter() throws(JSONError) {
         guard depth < JSONLimits.depth else {
-            throw .text("arrays and objects are more than \(JSONLimits.depth) deep", at: position)
+            throw .text(
+                "arrays and objects are nested more than \(JSONLimits.depth) deep", at: position)
         }
         depth += 1
         position += 1
@@ -123,7 +124,7 @@ struct JSONParser {
         while true {
             elements.append(try value(text))
             skipSpace(text)
-            guard position < text.count else { throw .text("an array does not end", at: position) }
+            guard position < text.count else { throw .text("an array is not closed", at: position) }
             switch text[position] {
             case 0x2C:
                 position += 1
@@ -147,7 +148,9 @@ struct JSONParser {
             return object
         }
         while true {
-            guard position < text.count else { throw .text("an object does not end", at: position) }
+            guard position < text.count else {
+                throw .text("an object is not closed", at: position)
+            }
             guard text[position] == 0x22 else { throw .text("a name is missing", at: position) }
             let name = try string(text)
             skipSpace(text)
@@ -158,7 +161,9 @@ struct JSONParser {
             skipSpace(text)
             object[name] = try value(text)
             skipSpace(text)
-            guard position < text.count else { throw .text("an object does not end", at: position) }
+            guard position < text.count else {
+                throw .text("an object is not closed", at: position)
+            }
             switch text[position] {
             case 0x2C:
                 position += 1
@@ -203,7 +208,7 @@ extension JSONParser {
         do throws(UTF8.ValidationError) {
             return String(copying: try UTF8Span(validating: text.extracting(start..<end)))
         } catch {
-            throw .text("a text is not UTF-8", at: start + error.byteOffsets.lowerBound)
+            throw .text("a string is not valid UTF-8", at: start + error.byteOffsets.lowerBound)
         }
     }
 
@@ -217,7 +222,7 @@ extension JSONParser {
                 unescaped.append(contentsOf: try plain(text, position, end).utf8)
                 position = end
             }
-            guard position < text.count else { throw .text("a text does not end", at: position) }
+            guard position < text.count else { throw .text("a string is not closed", at: position) }
             switch text[position] {
             case 0x22:
                 position += 1
@@ -225,13 +230,15 @@ extension JSONParser {
             case 0x5C:
                 try escape(text)
             default:
-                throw .text("a text holds a bare control character", at: position)
+                throw .text("a string contains an unescaped control character", at: position)
             }
         }
     }
 
     private mutating func escape(_ text: Span<UInt8>) throws(JSONError) {
-        guard position + 1 < text.count else { throw .text("a text does not end", at: text.count) }
+        guard position + 1 < text.count else {
+            throw .text("a string is not closed", at: text.count)
+        }
         switch text[position + 1] {
         case 0x22: unescaped.append(0x22)
         case 0x5C: unescaped.append(0x5C)
@@ -247,17 +254,17 @@ extension JSONParser {
             if code >> 11 == 0x1B {  // 0xD800...0xDFFF: a surrogate
                 guard code < 0xDC00, position + 1 < text.count, text[position] == 0x5C,
                     text[position + 1] == 0x75
-                else { throw .text("a lone surrogate stands", at: start) }
+                else { throw .text("there is a lone surrogate", at: start) }
                 let low = UInt32(try codeUnit(text))
-                guard low >> 10 == 0x37 else { throw .text("a lone surrogate stands", at: start) }
+                guard low >> 10 == 0x37 else { throw .text("there is a lone surrogate", at: start) }
                 code = 0x10000 + ((code & 0x3FF) << 10 | (low & 0x3FF))
             }
             guard let scalar = Unicode.Scalar(code) else {
-                throw .text("a lone surrogate stands", at: start)
+                throw .text("there is a lone surrogate", at: start)
             }
             unescaped.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             return
-        default: throw .text("an unknown escape stands", at: position)
+        default: throw .text("there is an unknown escape", at: position)
         }
         position += 2
     }
@@ -265,12 +272,12 @@ extension JSONParser {
     /// Parses `\uXXXX`.
     private mutating func codeUnit(_ text: Span<UInt8>) throws(JSONError) -> UInt16 {
         guard text.count - position >= 6 else {
-            throw .text("an escape does not end", at: text.count)
+            throw .text("an escape is incomplete", at: text.count)
         }
         var unit: UInt16 = 0
         for index in (position + 2)..<(position + 6) {
             guard let digit = Hex.value(text[index]) else {
-                throw .text("an escape has no hexadecimal digit", at: index)
+                throw .text("an escape lacks a hexadecimal digit", at: index)
             }
             unit = unit << 4 | UInt16(digit)
         }
@@ -295,7 +302,7 @@ extension JSONParser {
         if position < text.count, text[position] == 0x30 {
             position += 1
             if position < text.count, isDigit(text[position]) {
-                throw .text("a number starts with 0", at: position)
+                throw .text("a number has a leading zero", at: position)
             }
         } else {
             try takeDigits(text, &digits, isFraction: false)

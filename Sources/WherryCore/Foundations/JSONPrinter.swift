@@ -53,7 +53,9 @@ struct JSONPrinter {
         case .integer(let value): append(String(value))
         case .unsigned(let value): append(String(value))
         case .double(let value):
-            guard value.isFinite else { throw .value("JSON has no number \(value).") }
+            guard value.isFinite else {
+                throw .value("JSON cannot represent the number \(value).")
+            }
             append(style == .pretty ? JSONPrinter.shortest(value) : value.description)
         case .string(let value): string(value)
         case .array(let elements): try array(elements)
@@ -93,7 +95,7 @@ struct JSONPrinter {
 
     private mutating func open(_ bracket: UInt8) throws(JSONError) {
         guard depth < JSONLimits.depth else {
-            throw .value("Arrays and objects are more than \(JSONLimits.depth) deep.")
+            throw .value("Arrays and objects are nested more than \(JSONLimits.depth) deep.")
         }
         depth += 1
         text.append(bracket)

@@ -55,7 +55,7 @@ public struct ParameterEncoding: Sendable, Hashable {
     package func encode(_ parameters: JSON) throws(JSONError) -> String {
         if parameters.isNull { return "" }
         guard case .object(let object) = parameters else {
-            throw .value("Parameters have to be the members of an object.")
+            throw .value("Parameters must be the members of an object.")
         }
         var pairs: [UInt8] = []
         for member in object.sortedByName {
@@ -103,7 +103,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         _ take: (String, String?) -> Void
     ) throws(JSONError) {
         guard depth <= JSONLimits.depth else {
-            throw .value("Parameters are more than \(JSONLimits.depth) deep.")
+            throw .value("Parameters are nested more than \(JSONLimits.depth) deep.")
         }
         switch value {
         case .object(let object):
@@ -143,7 +143,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         case .string(let text): return text
         default:
             guard let text = value.numberText else {
-                throw .value("A parameter is no finite number.")
+                throw .value("A parameter is not a finite number.")
             }
             return text
         }
