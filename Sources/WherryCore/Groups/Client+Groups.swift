@@ -69,5 +69,5 @@ extension Client {
 
 extension WherryError {
     static let tooDeepGroups = WherryError(
-        .badArgument, "Groups are at most 16 deep in each other")
+        .badArgument, "Groups can be nested at most 16 deep")
 }

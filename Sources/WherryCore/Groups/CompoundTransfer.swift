@@ -79,7 +79,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
         if let error = outcome.error { return .failed(error) }
         if let inner = child as? CompoundTransfer { return .group(inner.answer) }
         if let response = outcome.response { return .response(response) }
-        return .failed(WherryError(.internal, "A member of a group ended without an answer"))
+        return .failed(WherryError(.internal, "A member of a group ended without a response"))
     }
 
     /// Returns the failure of a member as the failure of the group, with the member's name.

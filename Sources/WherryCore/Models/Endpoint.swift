@@ -72,7 +72,7 @@ public final class Endpoint: Sendable {
     /// - Throws: `wrong_state` without a response, `bad_json_body` if it is not JSON.
     public func json() throws(WherryError) -> JSON {
         guard let response else {
-            throw WherryError(.wrongState, "The endpoint has no answer yet")
+            throw WherryError(.wrongState, "The endpoint has no response yet")
         }
         return try measured { () throws(WherryError) in try response.json() }
     }
@@ -167,7 +167,7 @@ public final class Endpoint: Sendable {
         case .replaced:
             return TransferOutcome(
                 error: WherryError(
-                    .replaced, "A newer access to the same endpoint took the place of this one"))
+                    .replaced, "A newer access to the same endpoint replaced this one"))
         }
     }
 }

@@ -120,7 +120,8 @@ public struct ItemMapping: Sendable {
         guard problems.isEmpty else {
             let named = problems.prefix(5).map(\.description).joined(separator: ", ")
             let more = problems.count > 5 ? ", and \(problems.count - 5) more" : ""
-            throw WherryError(.badJSONBody, "The JSON lacks fields of the item: \(named)\(more)")
+            throw WherryError(
+                .badJSONBody, "The JSON lacks valid fields of the item: \(named)\(more)")
         }
         return record
     }

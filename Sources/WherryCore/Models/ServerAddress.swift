@@ -27,7 +27,7 @@ public enum ServerAddress {
         while address.utf8.last == UInt8(ascii: "/") { address.removeLast() }
         let bytes = address.utf8
         guard let first = bytes.first, first != UInt8(ascii: "/"), first != UInt8(ascii: ":") else {
-            throw WherryError(.badURL, "The server \(quoted(server)) has no name of a host")
+            throw WherryError(.badURL, "The server \(quoted(server)) has no host name")
         }
         // Another scheme, or "http:" with a single slash.
         if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
@@ -35,14 +35,14 @@ public enum ServerAddress {
             guard next == bytes.endIndex || bytes[next] != UInt8(ascii: "/") else {
                 throw WherryError(
                     .badURL,
-                    "The server \(quoted(server)) is not written as a name, or with http:// or https:// in front"
+                    "The server \(quoted(server)) is not valid. Use a host name, or a URL with http:// or https://."
                 )
             }
         }
         guard !bytes.contains(where: { "?#".utf8.contains($0) }) else {
             throw WherryError(
                 .badURL,
-                "The server \(quoted(server)) has a query or a fragment, which a path cannot follow"
+                "The server \(quoted(server)) has a query or a fragment. Remove it."
             )
         }
         let slash = path.isEmpty || path.utf8.first == UInt8(ascii: "/") ? "" : "/"

@@ -61,7 +61,8 @@ extension Paging {
     package func request(_ load: PageLoad, of pattern: Request) throws(WherryError) -> Request {
         guard !pattern.isStreamed else {
             throw WherryError(
-                .badValue, "A page cannot be handed over in pieces: it is read as a whole")
+                .badValue,
+                "A page cannot be streamed: it is parsed as a whole. Do not stream its request.")
         }
         var request = pattern
         // Adding a parameter must not turn the request into a POST.
@@ -109,7 +110,7 @@ extension Paging {
             let place = items.isEmpty ? "no array" : "no array at \"\(items)\""
             throw WherryError(
                 .badJSONBody,
-                "The answer of \(RedirectRules.redacted(response.url)) has \(place) for the items of a page"
+                "The response of \(RedirectRules.redacted(response.url)) has \(place) for the items of a page"
             ).with {
                 $0.httpStatus = response.status
                 $0.response = response
@@ -132,12 +133,12 @@ extension Paging {
     static func next(link: String, on url: String) -> NextPage {
         guard let base = try? HTTPURL(url), let target = try? base.resolving(link) else {
             return .refused(
-                "The next page is at \(RedirectRules.redacted(link)), which is no URL that can be gone to"
+                "The link to the next page is not a valid URL: \(RedirectRules.redacted(link))"
             )
         }
         guard target.origin == base.origin else {
             return .refused(
-                "The next page of \(base.origin.text) is at another origin, \(target.origin.text), which its fields and credentials do not go to"
+                "The next page of \(base.origin.text) is at another origin, \(target.origin.text), so its headers and credentials are not sent there"
             )
         }
         return target.text == base.text ? .end : .url(target.text)

@@ -164,14 +164,17 @@ package struct PageMachine<Item: Sendable>: Sendable {
                 .badValue, "Page \(page) comes before the first one, \(paging.firstPage)")
         }
         guard page <= Paging.mostPages else {
-            throw WherryError(.badValue, "There is no page \(page): 2^53 is the last number")
+            throw WherryError(.badValue, "There is no page \(page): the last page number is 2^53")
         }
         return try show(page, tell)
     }
 
     private func beIdle() throws(WherryError) {
         if let loading {
-            throw WherryError(.busy, "Page \(loading.page) is on its way: one is loaded at a time")
+            throw WherryError(
+                .busy,
+                "Page \(loading.page) is still loading, and only one page can load at a time. Wait for it."
+            )
         }
     }
 
@@ -180,7 +183,9 @@ package struct PageMachine<Item: Sendable>: Sendable {
     ) throws(WherryError) -> Step {
         if paging.isChained && page != paging.firstPage && places[page] == nil {
             throw WherryError(
-                .badValue, "Page \(page) cannot be asked for before the one that leads to it")
+                .badValue,
+                "Page \(page) cannot be loaded before the page that leads to it. Load the pages in order."
+            )
         }
         if let found = kept.take(page) {
             before = nil

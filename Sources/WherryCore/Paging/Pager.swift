@@ -53,7 +53,8 @@ package final class Pager: Sendable {
         try state.withLock { state throws(WherryError) in
             guard state.machine == nil else {
                 throw WherryError(
-                    .wrongState, "How pages are asked for is settled before the first is loaded")
+                    .wrongState,
+                    "The paging settings cannot change after the first load. Create a new pager.")
             }
             try change(&state.paging)
         }
@@ -168,7 +169,8 @@ package final class Pager: Sendable {
         let isDone = change { state, _ in state.machine?.takeBack() ?? false }
         guard isDone else {
             throw WherryError(
-                .wrongState, "No page has come that could be taken back since the last load began")
+                .wrongState,
+                "No page was loaded that could be taken back since the last load began")
         }
     }
 
@@ -190,7 +192,7 @@ package final class Pager: Sendable {
                     load, contents.entries, contents.signals, isOnTrial: true, tell)
             } else {
                 let error =
-                    outcome.error ?? WherryError(.internal, "A page ended without an answer")
+                    outcome.error ?? WherryError(.internal, "A page ended without a response")
                 state.machine?.fail(load, error, tell)
             }
         }

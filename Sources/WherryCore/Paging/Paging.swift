@@ -70,30 +70,34 @@ public struct Paging: Sendable {
     /// Throws `bad_value` for inconsistent settings.
     package func check() throws(WherryError) {
         if let size, size < 1 {
-            throw WherryError(.badValue, "A page of \(size) items is none")
+            throw WherryError(.badValue, "The page size cannot be \(size). Use 1 or more.")
         }
         if unit == .items && size == nil {
             throw WherryError(
                 .badValue,
-                "Pages that are asked for by an offset need a size, which is their distance")
+                "Pages with an offset need a page size. Set the size.")
         }
         if sizeParameter != nil && size == nil {
-            throw WherryError(.badValue, "The size of a page has a name and no value")
+            throw WherryError(
+                .badValue, "The page size has a parameter name but no value. Set the size.")
         }
         if parameter.isEmpty && end != .link {
-            throw WherryError(.badValue, "The parameter of the page has no name")
+            throw WherryError(.badValue, "The page parameter has no name. Set the name.")
         }
         guard (-Self.mostPages...Self.mostPages).contains(firstPage) else {
             throw WherryError(.badValue, "The first page cannot have the number \(firstPage)")
         }
         if keptPages < 0 {
-            throw WherryError(.badValue, "\(keptPages) pages cannot be kept")
+            throw WherryError(
+                .badValue, "The number of kept pages cannot be \(keptPages). Use 0 or more.")
         }
         if unit == .items {
             switch end {
             case .cursor, .link:
                 throw WherryError(
-                    .badValue, "A page is asked for by an offset, or by what the one before says")
+                    .badValue,
+                    "Pages with an offset cannot be combined with a cursor or a link. Use one of them."
+                )
             default: break
             }
         }

@@ -54,7 +54,7 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
         } else {
             note(
                 .info, .started,
-                [.everybody("Request shares the answer of \(boarding.leader.shortDescription)")])
+                [.everybody("Request shares the response of \(boarding.leader.shortDescription)")])
         }
         // Applies a cancel or pause that arrived before the request was started.
         if wasCancelled { leave(Self.cancelledError) }
@@ -74,7 +74,7 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
         leave(
             WherryError(
                 .totalTimeout,
-                "The transfer with \(origin?.text ?? url) was not over in the total time allowed"))
+                "The transfer with \(origin?.text ?? url) exceeded the total timeout"))
     }
 
     /// Ends the transfer of this caller. The last caller to leave cancels the request and ends with

@@ -111,8 +111,8 @@ package final class Decision: Sendable {
     package func answer(_ answer: Answer) throws(WherryError) {
         guard resolve(answer) else {
             throw expired.withLock { $0 }
-                ? WherryError(.decisionExpired, "The time to answer this question is over")
-                : WherryError(.answered, "This question has been answered")
+                ? WherryError(.decisionExpired, "The decision came too late: its timeout has passed")
+                : WherryError(.answered, "This decision has already been made")
         }
     }
 

@@ -43,7 +43,7 @@ package final class EventQueue: TransferObserver {
 
     package init() {}
 
-    package static let closedError = WherryError(.closed, "The queue was freed")
+    package static let closedError = WherryError(.closed, "The event queue was freed")
 
     // MARK: Writing
 

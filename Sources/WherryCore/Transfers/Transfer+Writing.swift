@@ -20,7 +20,10 @@ extension Transfer {
             throw WherryError(error.kind == .noMemory ? .noMemory : .wrongState, error.message)
         }
         guard taken > 0 else {
-            throw WherryError(.busy, "The buffer of the request body is full for the moment")
+            throw WherryError(
+                .busy,
+                "The buffer of the request body is full. Write again when the server has read more."
+            )
         }
         return taken
     }
@@ -45,7 +48,9 @@ extension Transfer {
     /// - Throws: `wrong_state` unless ``wantsRewind`` is true.
     package func rewindWriting() throws(WherryError) {
         guard try openStream().beginAgain() else {
-            throw WherryError(.wrongState, "The body is not to be written again")
+            throw WherryError(
+                .wrongState,
+                "The request body cannot be rewound: the transfer does not need it again")
         }
     }
 
@@ -57,7 +62,7 @@ extension Transfer {
 
     private func streamedBody() throws(WherryError) -> StreamedBody {
         guard let stream = (self as? RequestTransfer)?.stream else {
-            throw WherryError(.wrongState, "The body of this transfer is not a streamed one")
+            throw WherryError(.wrongState, "The body of this transfer is not streamed")
         }
         return stream
     }
