@@ -63,7 +63,7 @@ import WherrySystem
         for row in rows {
             let error = #expect(throws: WherryError.self) { try JSONShape(parsing: row.shape) }
             #expect(error?.reason == row.reason)
-            #expect(error?.message.contains("; \(row.fault ?? "") is none") == true)
+            #expect(error?.message.contains(": \(row.fault ?? "") is not a shape") == true)
         }
         let error = #expect(throws: WherryError.self) { try JSONShape(parsing: "{") }
         #expect(error?.reason == "bad_json")
@@ -78,7 +78,7 @@ import WherrySystem
     func others() async throws {
         var request = Request("http://h/")
         request.jsonShape = ["a": .any]
-        for (body, end) in [("no JSON", "is not JSON"), ("", "there is no body")] {
+        for (body, end) in [("no JSON", "is not JSON"), ("", "the body is empty")] {
             let (client, _) = try client(body)
             let asked = request
             let error = await failure { () throws(WherryError) in try await client.send(asked) }

@@ -56,7 +56,7 @@ public indirect enum JSONShape: Sendable, Hashable {
         default:
             throw WherryError(
                 .badValue,
-                "A shape is \"any\", \"string\", \"number\", \"integer\", \"bool\", \"array\" or \"object\", an array with the shape of its elements, or an object with those of its members; \(Self.name(place)) is none of them"
+                "Could not parse the JSON shape: \(Self.name(place)) is not a shape. Use \"any\", \"string\", \"number\", \"integer\", \"bool\", \"array\", \"object\", an array with the shape of its elements, or an object with the shapes of its members."
             )
         }
     }
@@ -99,7 +99,7 @@ public indirect enum JSONShape: Sendable, Hashable {
         }
     }
 
-    private static func name(_ path: String) -> String { path.isEmpty ? "the whole" : path }
+    private static func name(_ path: String) -> String { path.isEmpty ? "the top level" : path }
 
     private static func article(_ kind: JSON.Kind) -> String {
         switch kind {

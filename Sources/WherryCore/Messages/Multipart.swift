@@ -178,7 +178,10 @@ package struct Multipart: Sendable {
             try Headers.check(field.name, field.value)
             for taken in ["content-disposition", "content-type"]
             where Headers.areEqual(field.name, taken) {
-                throw WherryError(.badHeader, "A part's \(taken) is not given as a further field.")
+                throw WherryError(
+                    .badHeader,
+                    "The header \(taken) of a part cannot be set as an extra header. Use the name, file name, or content type of the part."
+                )
             }
         }
     }

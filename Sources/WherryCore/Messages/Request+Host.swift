@@ -22,12 +22,13 @@ extension Headers {
             count += 1
             guard field.value != nil else {
                 throw WherryError(
-                    .badHeader, "The header Host cannot be left out: set a host, or remove the header.")
+                    .badHeader,
+                    "The header Host cannot be left out. Set a host, or remove the header.")
             }
         }
         guard count > 1 else { return }
         throw WherryError(
-            .badHeader, "The header Host cannot be sent twice: set one value and add no other.")
+            .badHeader, "The header Host cannot be sent twice. Set only one value.")
     }
 }
 

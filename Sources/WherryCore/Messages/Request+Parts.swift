@@ -52,7 +52,8 @@ extension Request {
     package mutating func setPartHeader(_ name: String, _ value: String?) throws(WherryError) {
         guard case .multipart(var parts) = body, let last = parts.last, !last.isFormField else {
             throw WherryError(
-                .wrongState, "Could not set the part header \(name): the request has no part. Add one first")
+                .wrongState,
+                "Could not set the part header \(name): the request has no part. Add one first.")
         }
         try Multipart.check(nil, [Headers.Field(name: name, value: value)])
         body = .none

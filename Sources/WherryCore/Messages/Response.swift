@@ -219,7 +219,8 @@ public struct Response: Sendable {
             return try JSON.parse(body: body)
         } catch {
             throw WherryError(
-                .badJSONBody, "The answer of \(HTTPURL.redacted(url)) is not JSON: \(error.message)"
+                .badJSONBody,
+                "Could not parse the response of \(HTTPURL.redacted(url)): \(error.message)"
             ).with {
                 $0.httpStatus = status
                 $0.response = self
