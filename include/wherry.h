@@ -189,8 +189,10 @@ typedef enum wherry_option {
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; 1 also makes the identifier's host (null) */
   WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: a response of a type other than JSON fails */
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]=; in queries and forms */
-  /* BLR 1: the client's cookie jar stores cookies and sends them, at every redirect too. A Cookie
-   * header of the request takes precedence over the jar. */
+  /* BLR 1: the client's cookie jar stores cookies and sends them, at every redirect too; a Cookie header
+   * of the request replaces the jar's cookies. 0: no jar. 2: a Cookie header is sent together with the
+   * jar's other cookies. 3: like 2, but with a jar of the request alone, so that its redirects receive
+   * its cookies, and other requests do not. */
   WHERRY_OPTION_COOKIES = 29,
   /* R 0; -100...100. Among requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS) and
    * downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first and equal ones

@@ -192,6 +192,40 @@ package struct HTTPURL: Hashable, Sendable {
         return String(cString: value)
     }
 
+    /// Escapes the printable ASCII characters that no URL contains (RFC 3986 section 2): space, `"`, `<`,
+    /// and `>`, but not in the host. libcurl would send a space in a query as "+", and the others as
+    /// they are.
+    private static func escaped(_ text: String) -> String {
+        func escape(_ byte: UInt8) -> StaticString? {
+            switch byte {
+            case UInt8(ascii: " "): "%20"
+            case UInt8(ascii: "\""): "%22"
+            case UInt8(ascii: "<"): "%3C"
+            case UInt8(ascii: ">"): "%3E"
+            default: nil
+            }
+        }
+        guard text.utf8.contains(where: { escape($0) != nil }) else { return text }
+        let bytes = Array(text.utf8)
+        let slashes = Array("//".utf8)
+        let colon = bytes.firstIndex { !(0x61...0x7A ~= $0 | 0x20) } ?? bytes.count
+        let isAbsolute = bytes[colon...].starts(with: [UInt8(ascii: ":")] + slashes)
+        var start = 0
+        if isAbsolute || bytes.starts(with: slashes) {
+            let host = bytes[(isAbsolute ? colon + 3 : 2)...]
+            start = host.firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
+        }
+        var result = Array(bytes[..<start])
+        for byte in bytes[start...] {
+            if let escaped = escape(byte) {
+                escaped.withUTF8Buffer { result.append(contentsOf: $0) }
+            } else {
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
     private static func parse(
         _ text: String, as name: String, base: HTTPURL?
     ) throws(Invalid) -> HTTPURL {
@@ -209,7 +243,7 @@ package struct HTTPURL: Hashable, Sendable {
         if let base, curl_url_set(handle, CURLUPART_URL, base.text, flags) != CURLUE_OK {
             throw Invalid(message: "The base URL \"\(redacted(base.text))\" cannot be read")
         }
-        let code = curl_url_set(handle, CURLUPART_URL, text, flags)
+        let code = curl_url_set(handle, CURLUPART_URL, escaped(text), flags)
         guard code == CURLUE_OK else {
             let relative = base == nil && !text.contains("://")
             throw Invalid(

@@ -121,6 +121,8 @@ import Testing
         "Escapes elsewhere, and in the name of a host, are allowed",
         arguments: [
             ("http://127.0.0.1/a%20b?c=%31", "http://127.0.0.1/a%20b?c=%31"),
+            ("http://127.0.0.1?a b", "http://127.0.0.1/?a%20b"),
+            ("http://127.0.0.1/<a>?u=http://h/\"b c", "http://127.0.0.1/%3Ca%3E?u=http://h/%22b%20c"),
             ("http://1072/%61", "http://0.0.4.48/%61"), ("http://%65xample.com/", "http://example.com/"),
             ("http://[::1]/%61", "http://[::1]/%61"), ("http://%2531072/", "http://%2531072/"),
         ])

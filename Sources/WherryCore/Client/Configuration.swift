@@ -99,8 +99,13 @@ extension Client {
         }
         /// Whether to store and send cookies. See ``Client/cookies``. Default: true.
         public var usesCookies: Bool {
-            get { values.options[.cookies] == 1 }
+            get { values.options.cookieHandling != .off }
             set { values.options[.cookies] = newValue ? 1 : 0 }
+        }
+        /// How requests use cookies, unless they set it themselves. Default: `.jar` (C14).
+        public var cookieHandling: CookieHandling {
+            get { values.options.cookieHandling }
+            set { values.options[.cookies] = newValue.rawValue }
         }
         /// The maximum time without a byte in either direction. Default: 20 s.
         public var idleTimeout: Duration {

@@ -88,7 +88,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case cacheStream = 131
 
     /// Whether the option is a switch that accepts `true` and `false`.
-    var isSwitch: Bool { range.upperBound == 1 || self == .compressed }
+    var isSwitch: Bool { range.upperBound == 1 || self == .compressed || self == .cookies }
 
     /// Whether the option is part of the request rate limit.
     var isOfRequestRate: Bool {
@@ -183,12 +183,13 @@ package enum Option: Int32, CaseIterable, Sendable {
         case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly,
             .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
             .makeDirectories, .debug, .keepServerTime, .requireVerifiedLength, .extendedNames,
-            .autostart, .denyMetered, .rewindableBody, .cookies,
+            .autostart, .denyMetered, .rewindableBody,
             .memberStyle, .boolStyle, .sendLanguages, .coalesce, .keepAlive, .cacheStream:
             0...1
         case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
             .requirePins, .reportPins:
             0...1
+        case .cookies: 0...3
         case .bodyDigest, .partDigests: 0...4
         default: 0...Int64.max
         }

@@ -52,7 +52,7 @@ extension ResponseCache {
         return HTTPCaching(
             asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
             policy: policy, store: store, clock: client.transport.clock,
-            cookies: options[.cookies] == 1 ? client.cookies.identity(for: url) : nil, isListed: true)
+            cookies: options.cookieHandling.usesClientJar ? client.cookies.identity(for: url) : nil, isListed: true)
     }
 
     func response(at place: String) throws(WherryError) -> Response {

@@ -243,6 +243,7 @@ package enum RequestPlanner {
     ///   - authorization: The value of `Authorization`; replaces any other.
     ///   - cookies: The cookies of the jar for this URL. A `Cookie` header of the request takes
     ///     precedence.
+    ///   - mergesCookies: Whether to send them in addition to a `Cookie` header of the request.
     ///   - crossOrigin: Whether to leave out headers that another origin must not see.
     ///   - otherOrigin: Whether to leave out `Host`, which names the first origin. Unlike
     ///     `crossOrigin`, no option turns this off.
@@ -254,7 +255,7 @@ package enum RequestPlanner {
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
-        cookies: String? = nil, crossOrigin: Bool = false, otherOrigin: Bool = false,
+        cookies: String? = nil, mergesCookies: Bool = false, crossOrigin: Bool = false, otherOrigin: Bool = false,
         given: GivenFields? = nil, lostBody: Bool = false, closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
@@ -275,7 +276,11 @@ package enum RequestPlanner {
         }
         // Another origin does not receive the caller's cookies, but may receive those of the jar.
         var isJar = false
-        if let cookies, crossOrigin || !has("Cookie") {
+        if mergesCookies, !crossOrigin, let jar = cookies,
+            let index = own.firstIndex(where: { Headers.areEqual($0.name, "Cookie") && $0.value != nil })
+        {
+            own[index].value = CookieHandling.merge(own: own[index].value ?? "", jar: jar)
+        } else if let cookies, crossOrigin || !has("Cookie") {
             own.removeAll { Headers.areEqual($0.name, "Cookie") }
             own.append(("Cookie", cookies))
             isJar = true

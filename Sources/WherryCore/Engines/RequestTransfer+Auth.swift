@@ -26,7 +26,7 @@ extension RequestTransfer {
 
     /// Returns the `Cookie` header of the jar for the current hop; `nil` if there is none.
     func cookies(_ state: State) -> String? {
-        usesJar(state) ? client.cookies.field(for: state.url) : nil
+        usesJar(state) ? cookieJar.field(for: state.url) : nil
     }
 
     /// Returns the `Authorization` header of the next hop; `nil` keeps that of the request. The

@@ -239,7 +239,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     of: state.shown(request), contentType: state.body.contentType, hasBody: hasBody,
                     settings: settings, extra: state.body.digest.map { [$0] } ?? [],
                     coding: state.body.coding, authorization: authorization(&state),
-                    cookies: cookies(state), crossOrigin: state.isCrossOrigin,
+                    cookies: cookies(state), mergesCookies: options.cookieHandling.merges, crossOrigin: state.isCrossOrigin,
                     otherOrigin: state.url.origin != state.origin, given: state.givenFields,
                     lostBody: state.lostBody, closes: options[.keepAlive] == 0)
                 var exchange = RequestPlanner.exchange(
@@ -314,7 +314,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         if client.log.isOn(.debug) { noteHead(head) }
         let mayBeReplaced = caching?.hasHTTP == true && note(head) && !isReplacement(head)
         if let url = hops.withLock({ usesJar($0) ? $0.url : nil }) {
-            client.cookies.take(head, from: url)
+            cookieJar.take(head, from: url)
         }
         renewNonce(by: head)
         if head.status == 401, let disposition = meet(refusal: head) { return disposition }

@@ -49,7 +49,7 @@ package final class TransferCaching: Sendable {
         // A callback may have set a `Host` header after the lookup.
         guard request.ownHost(settings) == nil else { return nil }
         let url = asked.url
-        let usesCookies = settings.options.overridden(by: request.overrides)[.cookies] == 1
+        let usesCookies = settings.options.overridden(by: request.overrides).cookieHandling.usesClientJar
         return HTTPCaching(
             asked, sent: settings.sentFields(of: asked), isGathered: request.isGathered(settings), caching: request.caching ?? RequestCaching(),
             policy: policy, store: http, clock: client.transport.clock, identity: identity,
@@ -122,7 +122,7 @@ extension Client {
         }
         return try TimedCaching(
             request, caching, method: method, url: url,
-            cookies: options[.cookies] == 1 ? cookies.identity(for: url()) : nil, base: baseText(named: request.base, settings),
+            cookies: options.cookieHandling.usesClientJar ? cookies.identity(for: url()) : nil, base: baseText(named: request.base, settings),
             fields: fields, store: caches.timed(),
             appVersion: settings.values.texts[.appVersion] ?? "1")
     }

@@ -35,13 +35,13 @@ extension Headers {
 extension RequestTransfer {
     /// Whether the current hop sends the jar's cookies and stores those of the response.
     func usesJar(_ state: State) -> Bool {
-        options[.cookies] == 1 && (state.edited ?? request).ownHost(settings) == nil
+        options.cookieHandling != .off && (state.edited ?? request).ownHost(settings) == nil
     }
 }
 
 extension DownloadTransfer {
     /// Whether the download sends and stores cookies.
-    var usesJar: Bool { options[.cookies] == 1 && request.ownHost(settings) == nil }
+    var usesJar: Bool { options.cookieHandling != .off && request.ownHost(settings) == nil }
 }
 
 extension DownloadIdentity {

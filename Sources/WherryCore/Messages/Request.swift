@@ -154,10 +154,18 @@ public struct Request: Sendable {
     /// Whether to send and store cookies in the client's ``Client/cookies``. A `Cookie` header of
     /// the request overrides the jar. Default: `nil`, which uses the client's setting.
     public var usesCookies: Bool? {
-        get { value(of: .cookies).map { $0 == 1 } }
+        get { value(of: .cookies).map { $0 != 0 } }
         set {
             overrides.removeAll { $0.option == .cookies }
             if let newValue { set(.cookies, newValue ? 1 : 0) }
+        }
+    }
+    /// How the request uses cookies. Default: `nil`, which uses the client's setting (C14).
+    public var cookieHandling: CookieHandling? {
+        get { value(of: .cookies).flatMap { CookieHandling(rawValue: $0) } }
+        set {
+            overrides.removeAll { $0.option == .cookies }
+            if let newValue { set(.cookies, newValue.rawValue) }
         }
     }
     /// The credentials, sent only to the origin of the URL; see ``Credentials``. An `Authorization`

@@ -52,7 +52,8 @@ struct FlightKey: Hashable, Sendable {
         }
         let headers = try RequestPlanner.fields(
             of: request, contentType: state.body.contentType, hasBody: hasBody,
-            settings: transfer.settings, cookies: transfer.cookies(state))
+            settings: transfer.settings, cookies: transfer.cookies(state),
+            mergesCookies: transfer.options.cookieHandling.merges)
         fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
         method = state.method
         url = state.url.text

@@ -49,6 +49,9 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
     /// The index in the event queue of the observer, guarded by the queue's lock.
     var queueIndex = 0
 
+    /// The jar of the client, or one of this transfer alone (``CookieHandling/isolated``).
+    let cookieJar: CookieJar
+
     package init(
         _ kind: Kind, _ request: Request, client: Client, settings: ClientSettings,
         options: OptionTable, observer: any TransferObserver, userData: UInt
@@ -61,6 +64,9 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
         self.options = options
         self.observer = observer
         self.userData = userData
+        cookieJar =
+            options.cookieHandling == .isolated
+            ? CookieJar(clock: client.transport.clock) : client.cookies
         started = client.transport.clock.now()
         let total = options[.totalTimeout]
         deadline = total == 0 ? .never : started.advanced(by: .milliseconds(total))

@@ -80,7 +80,8 @@ extension DownloadTransfer {
             let headers = try RequestPlanner.fields(
                 of: asked, contentType: nil, hasBody: false, settings: settings,
                 extra: extra, authorization: authorization,
-                cookies: usesJar ? client.cookies.field(for: start.url) : nil,
+                cookies: usesJar ? cookieJar.field(for: start.url) : nil,
+                mergesCookies: options.cookieHandling.merges,
                 crossOrigin: start.isCrossOrigin, otherOrigin: start.url.origin != firstURL.origin,
                 closes: options[.keepAlive] == 0)
             var exchange = RequestPlanner.exchange(
@@ -172,7 +173,7 @@ extension DownloadTransfer {
         let disposition = core.withLock { core -> BodyDisposition in
             guard let index = core.index(of: exchange) else { return .discard }
             core.hops[index].head = head
-            if usesJar { client.cookies.take(head, from: core.hops[index].url) }
+            if usesJar { cookieJar.take(head, from: core.hops[index].url) }
             let hop = core.hops[index]
             let isFirst = hop.attempt == core.machine.attempt
             let step = RedirectRules.step(
