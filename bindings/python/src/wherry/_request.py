@@ -95,7 +95,7 @@ class Draft:
                         raise TypeError(f"{name}=: {error}") from error
                     except NotWhole:
                         raise ArgumentError(
-                            f"{name}= is a whole number, not {brief(value)}", "bad_value") from None
+                            f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None
         except BaseException:
             self.free()
             raise
@@ -148,10 +148,10 @@ class Draft:
         known = set()
         for name, value in pairs(values, "headers"):
             if not isinstance(name, (str, bytes)):
-                raise TypeError(f"headers= has names of str, not {type(name).__name__}")
+                raise TypeError(f"the names in headers= must be str, not {type(name).__name__}")
             if value is not None and not isinstance(value, (str, bytes)):
                 kind = type(value).__name__
-                raise TypeError(f"headers= takes str for {brief(name)}, not {kind}: str() makes one")
+                raise TypeError(f"headers= takes str for {brief(name)}, not {kind}. Convert the value with str().")
             key = text(name, "bad_header").lower()
             if value is not None and key in known:
                 field = text(value, "bad_header")
@@ -196,7 +196,7 @@ class Draft:
 
         found = cookie_pairs(values, self.url)
         if any(";" in name + value or "=" in name for name, value in found):
-            raise ArgumentError("cookies= has names without = and ;, and values without ;", "bad_value")
+            raise ArgumentError("the names in cookies= must not contain = or a semicolon, and the values no semicolon", "bad_value")
         self.header("Cookie", "; ".join(f"{name}={value}" for name, value in found))
 
     # Bodies
@@ -332,14 +332,14 @@ class Draft:
 
     def cache(self, seconds: float) -> None:
         if isinstance(seconds, bool):
-            raise TypeError(f"cache= of a request is a number of seconds, not {seconds}")
+            raise TypeError(f"cache= of a request must be a number of seconds, not {seconds}")
         self._cache_seconds = seconds
         self._set_cache()
 
     def cache_policy(self, name: str) -> None:
         if name not in CACHE_POLICIES:
             known = ", ".join(CACHE_POLICIES)
-            raise ArgumentError(f"cache_policy= is one of {known}, not {brief(name)}", "bad_value")
+            raise ArgumentError(f"cache_policy= must be one of {known}, not {brief(name)}", "bad_value")
         self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
@@ -349,7 +349,7 @@ class Draft:
     def _set_policy(self, policy: int) -> None:
         if self._cache_policy not in (None, policy):
             raise ArgumentError(
-                'on_cached= means cache_policy="then_network", and goes with no other',
+                'on_cached= implies cache_policy="then_network", and cannot be combined with another policy',
                 "bad_argument",
             )
         self._cache_policy = policy
