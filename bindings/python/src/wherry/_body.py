@@ -61,7 +61,7 @@ class Source:
     def give(self, transfer: int) -> None:
         """Writes data for one WANT_BODY event. Exceptions of the iterator propagate."""
         if self.asynchronous:
-            raise StateError("Could not send the body: its pieces are asynchronous. Use AsyncClient", "wrong_state")
+            raise StateError("Could not send the body: its chunks are asynchronous. Use AsyncClient.", "wrong_state")
         feed = self._feed(transfer)
         try:
             next(feed)
@@ -147,7 +147,7 @@ def wrong_size(announced: int, read: int) -> ArgumentError:
     found = f"at least {read}" if read > announced else f"only {read}"
     return ArgumentError(
         f"Could not send the body: {announced} bytes were announced, but it has {found}. "
-        "Announce the exact size, or none", "bad_value",
+        "Announce the exact size, or no size.", "bad_value",
     )  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         pieces = data.__aiter__()
         return Source(pieces, restart=None if pieces is data else data.__aiter__)
     if hasattr(data, "keys"):  # Iterating a mapping would send only its keys.
-        raise TypeError(f"{type(data).__name__} cannot be a body: data= takes a form, and json= any value")
+        raise TypeError(f"{type(data).__name__} cannot be a body. Pass a form as data=, or any value as json=.")
     if hasattr(data, "__iter__"):
         pieces = iter(data)
         return Source(pieces, restart=None if pieces is data else data.__iter__)
@@ -264,7 +264,7 @@ def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
         # The file is now at its end: reading it would send an empty body.
         raise ArgumentError(
             f"Could not read the file of the body: seek({start}) failed after its size was read: {error}. "
-            "Pass an iterator of its bytes instead", "bad_argument",
+            "Pass an iterator of its bytes instead.", "bad_argument",
         ) from error  # fmt: skip
     return start, size
 
@@ -282,7 +282,7 @@ class Sized:
 
     def __init__(self, pieces: Any, size: int) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise ArgumentError(f"a size is a number of bytes, not {brief(size)}", "bad_value")
+            raise ArgumentError(f"a size must be a number of bytes, not {brief(size)}", "bad_value")
         #: An iterable, an asynchronous iterable, or a file.
         self.pieces = pieces
         #: The total size in bytes.
@@ -369,7 +369,7 @@ def as_bytes(piece: Any) -> bytes:
     if isinstance(piece, str):
         return piece.encode()
     if not isinstance(piece, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a piece of a body is bytes or str, not {type(piece).__name__}")
+        raise TypeError(f"a chunk of a body must be bytes or str, not {type(piece).__name__}")
     return bytes(piece)
 
 
@@ -389,7 +389,7 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
         if isinstance(item, tuple):
             if not 2 <= len(item) <= 4:
                 raise ArgumentError(
-                    f"files= wants (name, content[, type[, headers]]) for {brief(field)}",
+                    f"files= takes (name, content[, type[, headers]]) for {brief(field)}",
                     "bad_argument",
                 )
             name, content = item[:2]

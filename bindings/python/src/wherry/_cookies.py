@@ -282,7 +282,7 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
         if domain and not host:
             raise ArgumentError(
                 "Could not choose the cookies of a jar: the URL is relative. Give an absolute URL, or "
-                "set the cookies on the client", "bad_value",
+                "set the cookies on the client.", "bad_value",
             )  # fmt: skip
         is_wide = not getattr(each, "host_only", not (each.domain or "").startswith("."))
         is_host = not domain or host == domain or is_wide and host.endswith("." + domain)
@@ -349,10 +349,10 @@ class OwnCookies:
 def refuse(name: Any, value: Any) -> None:
     """Raises an error if a cookie has an invalid name or value."""
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"a cookie has a name and a value of str, not {brief(name)} and {type(value).__name__}")
+        raise TypeError(f"the name and the value of a cookie must be str, not {brief(name)} and {type(value).__name__}")
     if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
         raise ArgumentError(
-            "a cookie has no ; and no line in it, and no = in its name, which is not empty", "bad_value"
+            "a cookie must not contain a semicolon or a line break, and its name must not be empty or contain =", "bad_value"
         )
 
 
