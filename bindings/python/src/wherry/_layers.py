@@ -25,15 +25,15 @@ def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
     if given is None:
         given = {}
     if not hasattr(given, "items"):
-        raise TypeError(f"hooks are a dictionary of functions, not {type(given).__name__}")
+        raise TypeError(f"hooks must be a dictionary of functions, not {type(given).__name__}")
     found: Hooks = {name: [] for name in names}
     for name, functions in given.items():
         if name not in found:
-            raise TypeError(f"there is no hook {brief(name)}: use {' or '.join(names)}")
+            raise TypeError(f"unknown hook {brief(name)}: use {' or '.join(names)}")
         several = [functions] if callable(functions) else list(functions or ())
         for function in several:
             if not callable(function):
-                raise TypeError(f"a hook is a function, not {type(function).__name__}")
+                raise TypeError(f"a hook must be a function, not {type(function).__name__}")
         found[name] = several
     return found
 
@@ -78,7 +78,7 @@ def coroutine_error(found: Any) -> TypeError:
     """Returns the error for a coroutine function used as a hook of a blocking client."""
     if hasattr(found, "close"):
         found.close()
-    return TypeError("a hook is a coroutine function: it needs an AsyncClient")
+    return TypeError("a hook is a coroutine function, which needs an AsyncClient")
 
 
 def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Layers]:
