@@ -64,14 +64,18 @@ def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
     return TypeError(f"{what} {brief(name)}" + (f": {way}" if way else ""))
 
 
-def refuse(owner: Any, name: str) -> None:
+def refuse(owner: Any, name: str, value: Any) -> None:
     """Raises AttributeError if the class of a client does not have the attribute ``name``.
 
-    Subclasses may have further attributes, but none with the name of a setting.
+    Subclasses may have further attributes, but none with the name of a setting. A method can be
+    replaced only by another function.
     """
     kind = type(owner)
     if hasattr(kind, name):
-        return
+        if callable(value) or not callable(getattr(kind, name)):
+            return
+        hint = elsewhere(name, ATTRIBUTE) or f"override {name} in a subclass"
+        raise AttributeError(f"Could not set client.{name}: it is a method; {hint}")
     from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
     way = elsewhere(name, ATTRIBUTE)

@@ -172,6 +172,8 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         return data._source()
     if isinstance(data, os.PathLike):
         return os.path.abspath(os.fsdecode(data))
+    if _is_async_file(data):
+        return Source(_read_async(data))
     if hasattr(data, "read"):
         return bytes(data.read()) if hasattr(data, "getbuffer") else of_file(data)
     try:
@@ -187,6 +189,23 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         pieces = iter(data)
         return Source(pieces, restart=None if pieces is data else data.__iter__)
     raise TypeError(f"{type(data).__name__} cannot be a body")
+
+
+def _is_async_file(data: Any) -> bool:
+    """Whether ``data`` is a file of aiofiles, anyio, or a similar library."""
+    if not (hasattr(data, "__aiter__") and hasattr(data, "read")):
+        return False
+    from inspect import iscoroutinefunction
+
+    return iscoroutinefunction(data.read)
+
+
+async def _read_async(file: Any) -> AsyncIterator[Piece]:
+    while True:
+        piece = await file.read(CHUNK)
+        if not piece:
+            return
+        yield piece
 
 
 def of_file(file: Any) -> Union[str, Source]:
@@ -290,6 +309,8 @@ class Sized:
 
     def _source(self) -> Source:
         pieces = self.pieces
+        if _is_async_file(pieces):
+            return Source(_read_async(pieces), self.size)
         if hasattr(pieces, "read"):
             return Source(iter(lambda: pieces.read(CHUNK) or None, None), self.size)
         if hasattr(pieces, "__aiter__"):
@@ -382,6 +403,8 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
     from ._options import pairs
 
     for field, item in pairs(files):
+        if item is None:
+            continue  # As in requests.
         name: Optional[str] = None
         kind: Optional[str] = None
         content = item

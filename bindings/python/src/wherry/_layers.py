@@ -38,11 +38,16 @@ def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
     return found
 
 
+def functions_of(hooks: Any) -> List[Callable[..., Any]]:
+    """Returns hooks as a list: a program may have assigned one function to ``client.hooks[name]``."""
+    return [hooks] if callable(hooks) else list(hooks or ())
+
+
 def hooked(
     hooks: List[Callable[..., Any]], adapt: Optional[Callable[..., Any]], is_async: bool
 ) -> Callable[..., Any]:
     """Returns an ``adapt=`` function that calls the given one, and then the request hooks."""
-    functions = list(hooks)
+    functions = functions_of(hooks)
 
     def run(request: Request) -> Any:
         if adapt is not None:
@@ -89,7 +94,7 @@ def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Laye
     if own is not False:
         functions = hooks_of(own, ("response",))["response"] if own else []
         if not functions and client._hooks is not None:
-            functions = list(client._hooks["response"])
+            functions = functions_of(client._hooks["response"])
     if flow is None and not functions and client._default_encoding is None:
         return None
     return Layers(client, flow, functions)

@@ -84,6 +84,12 @@ ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
 def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Applies the settings of this module, removes them from `settings`, and returns them."""
     proxies = settings.get("proxies") or {}
+    if not hasattr(proxies, "items"):
+        raise TypeError('proxies= takes a mapping such as {"all": "http://proxy:8080"}. Use proxy= for one URL.')
+    if settings.get("proxy") or any(proxies.values()):
+        # NO_PROXY of the environment does not apply to explicit proxies, as in requests and httpx.
+        if settings.get("no_proxy") is None and not proxies.get("no_proxy"):
+            check(lib.wherry_config_set_text(config, codes.TEXT_NO_PROXY, b""))
     if settings.get("proxy") is not None and any(name in proxies for name in ("all", "all://")):
         raise TypeError('pass proxy= or proxies={"all": ...}, not both')
     taken = {
