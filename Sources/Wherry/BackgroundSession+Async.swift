@@ -24,7 +24,9 @@ extension BackgroundSession {
     public func download(_ url: URL, to file: URL) async throws(WherryError) -> String {
         guard file.isFileURL else {
             throw WherryError(
-                .badPath, "A download needs a file's URL, not \(file.scheme ?? "none")")
+                .badPath,
+                "The download target must be a file URL, but its scheme is \(file.scheme ?? "none")"
+            )
         }
         return try await download(Request(url), to: file.path)
     }
@@ -231,7 +233,7 @@ private final class JobReader: Sendable {
                 state.end = .failure(
                     WherryError(
                         .notFound,
-                        "The job \(gone) is over, and another program has acknowledged it"))
+                        "The job \(gone) finished, and another program acknowledged it"))
             case .lost(let error): state.end = .failure(error)
             }
             return state.end == nil

@@ -122,7 +122,7 @@ final class BodyInbox: TransferObserver {
             if let head = state.head { return .success(head) }
             guard let outcome = state.outcome else { return nil }
             if let error = outcome.error { return .failure(error) }
-            return .failure(WherryError(.internal, "The answer has ended without a head"))
+            return .failure(WherryError(.internal, "The transfer ended without response headers"))
         }
     }
 

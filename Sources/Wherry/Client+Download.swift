@@ -82,7 +82,9 @@ extension Client {
     public func download(_ url: URL, to file: URL) throws(WherryError) -> Download {
         guard file.isFileURL else {
             throw WherryError(
-                .badPath, "A download needs a file's URL, not \(file.scheme ?? "none")")
+                .badPath,
+                "The download target must be a file URL, but its scheme is \(file.scheme ?? "none")"
+            )
         }
         return try download(Request(url), to: file.path)
     }

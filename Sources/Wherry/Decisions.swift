@@ -281,7 +281,8 @@ final class DecisionResponder: Sendable {
                 guard let head = decisions.head else { return .standard }
                 switch try await head(response) {
                 case .proceed: return .standard
-                case .end: return .refuse("The answer was refused when its head had come")
+                case .end:
+                    return .refuse("The program refused the response after its headers arrived")
                 case .save(let path):
                     do throws(WherryError) {
                         return .save(try place.target(path))
@@ -306,7 +307,7 @@ final class DecisionResponder: Sendable {
         } catch let error as WherryError {
             return .refuse(error.message)
         } catch {
-            return .refuse("The request was refused: \(error)")
+            return .refuse("The program refused the request: \(error)")
         }
     }
 

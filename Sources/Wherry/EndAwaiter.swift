@@ -87,7 +87,7 @@ extension TransferOutcome {
     func response() throws(WherryError) -> Response {
         if let error { throw error }
         guard let response else {
-            throw WherryError(.internal, "The transfer ended without an answer")
+            throw WherryError(.internal, "The transfer ended without a response")
         }
         return response
     }

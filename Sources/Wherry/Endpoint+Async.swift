@@ -32,7 +32,9 @@ extension Endpoint {
         let decisions = asked.decisions
         let transfer = try start(
             parameters, files: files, change: { $0.decisions = decisions }, observer: awaiter)
-        guard let transfer else { throw WherryError(.internal, "An access was not started") }
+        guard let transfer else {
+            throw WherryError(.internal, "The endpoint did not start the request")
+        }
         return try await awaiter.end(of: transfer).response()
     }
 }

@@ -70,7 +70,9 @@ public struct LineStream: AsyncSequence, Sendable {
             guard !overflow, count <= maxLineBytes else {
                 isOver = true
                 throw WherryError(
-                    .tooLarge, "A line of the answer is longer than \(maxLineBytes) bytes")
+                    .tooLarge,
+                    "A line of the response is longer than \(maxLineBytes) bytes. Raise maxLineBytes."
+                )
             }
             line.append(contentsOf: piece[position..<end])
         }

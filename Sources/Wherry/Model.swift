@@ -67,7 +67,9 @@ public final class Model<Value: Sendable>: Sendable {
     @discardableResult
     public func load(_ parameters: JSONObject? = nil) async throws(WherryError) -> Value {
         guard !endpoint.request.url.isEmpty else {
-            throw WherryError(.badURL, "The model has no address to load from")
+            throw WherryError(
+                .badURL,
+                "The model cannot load: its endpoint has no URL. Set the URL of the request.")
         }
         if Task.isCancelled { throw Transfer.cancelledError }
         let task = state.withLock { state -> Load in
@@ -114,11 +116,13 @@ public final class Model<Value: Sendable>: Sendable {
         } catch let error as WherryError {
             throw error
         } catch {
-            throw WherryError(.badJSONBody, "The answer cannot be read as \(Value.self): \(error)")
-                .with {
-                    $0.httpStatus = response.status
-                    $0.response = response
-                }
+            throw WherryError(
+                .badJSONBody, "Could not decode the response as \(Value.self): \(error)"
+            )
+            .with {
+                $0.httpStatus = response.status
+                $0.response = response
+            }
         }
     }
 }

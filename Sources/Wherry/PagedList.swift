@@ -148,7 +148,7 @@ public final class PagedList<Item: Sendable>: Sendable {
             items = try read(elements)
         } catch {
             let cause = (error as? WherryError)?.message ?? "\(error)"
-            throw WherryError(.badJSONBody, "The items of a page cannot be read: \(cause)").with {
+            throw WherryError(.badJSONBody, "Could not decode the items of a page: \(cause)").with {
                 $0.httpStatus = response.status
                 $0.response = response
             }

@@ -32,7 +32,7 @@ extension Request {
             body = .json(Bytes(try encoder.encode(value)))
         } catch {
             throw WherryError(
-                .badParameters, "A value cannot be encoded as JSON: \(Self.reason(of: error))")
+                .badParameters, "Could not encode a value as JSON: \(Self.reason(of: error))")
         }
     }
 
@@ -48,7 +48,7 @@ extension Request {
         } catch {
             throw WherryError(
                 .badParameters,
-                "A value cannot be encoded as a property list: \(Self.reason(of: error))")
+                "Could not encode a value as a property list: \(Self.reason(of: error))")
         }
     }
 

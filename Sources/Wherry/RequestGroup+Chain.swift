@@ -51,7 +51,7 @@ struct ChainSteps: Sendable {
         } catch let error as WherryError {
             return .fail(error)
         } catch {
-            return .refuse("The chain was ended: \(error)")
+            return .refuse("The program stopped the chain: \(error)")
         }
     }
 }

@@ -31,7 +31,7 @@ extension Response {
         } catch {
             throw WherryError(
                 .badJSONBody,
-                "The answer of \(RedirectRules.redacted(url)) is not the JSON of \(type): \(Self.reason(of: error))"
+                "Could not decode the response from \(RedirectRules.redacted(url)) as \(type): \(Self.reason(of: error))"
             ).with {
                 $0.httpStatus = status
                 $0.response = self

@@ -24,7 +24,7 @@ extension JSON {
             let place = path.isEmpty ? "" : " at \"\(path)\""
             throw WherryError(
                 .badJSONBody,
-                "The value\(place) is not the JSON of \(type): \(Response.reason(of: error))")
+                "Could not decode the JSON value\(place) as \(type): \(Response.reason(of: error))")
         }
     }
 

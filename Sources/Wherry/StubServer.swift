@@ -90,7 +90,10 @@ public final class StubServer: Sendable {
     ) throws(WherryError) {
         guard ErrorReason(rawValue: reason) != nil, let kind = TransportError.Kind(rawValue: reason)
         else {
-            throw WherryError(.badValue, "A network cannot fail with the reason \"\(reason)\"")
+            throw WherryError(
+                .badValue,
+                "A stub cannot fail with the reason \"\(reason)\". Use a reason such as \"connect\"."
+            )
         }
         transport.addFailure(
             method: method, url: url, times: times ?? -1, kind: kind, afterBytes: afterBytes)
@@ -126,7 +129,7 @@ public final class StubServer: Sendable {
                         TransportError.Kind(rawValue: error.reason) ?? .refused,
                         error.message)
                 } catch {
-                    question.fail(.refused, "The handler of the stub failed: \(error)")
+                    question.fail(.refused, "The stub's handler failed: \(error)")
                 }
             }
         }

@@ -44,7 +44,9 @@ public func wherry_session_download(
         let session = try get(session)
         let path = try WherryABI.path(path, "path")
         guard path.utf8.first == 0x2F else {
-            throw WherryError(.badPath, "The path \"\(path)\" of a background job is not absolute")
+            throw WherryError(
+                .badPath,
+                "The path \"\(path)\" of a background job is not absolute. Pass an absolute path.")
         }
         try copy(id: session.download(snapshot(request), to: path), to: out_id)
     }

@@ -122,7 +122,8 @@ private func cache(_ client: OpaquePointer?) throws(WherryError) -> ResponseCach
 private func stores(_ bits: UInt32, from known: CacheStores) throws(WherryError) -> CacheStores {
     let stores = CacheStores(rawValue: bits)
     guard !stores.isEmpty, known.isSuperset(of: stores) else {
-        throw WherryError(.badValue, "There are no such stores: \(bits)")
+        throw WherryError(
+            .badValue, "Unknown cache stores \(bits). Combine constants of wherry_cache_store.")
     }
     return stores
 }

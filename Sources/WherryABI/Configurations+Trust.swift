@@ -36,7 +36,9 @@ public func wherry_config_set_pin_expiry(
     status { () throws(WherryError) in
         try change(config) { trust throws(WherryError) in
             guard expires_at >= -1 else {
-                throw WherryError(.badValue, "Pins cannot end at \(expires_at)")
+                throw WherryError(
+                    .badValue,
+                    "\(expires_at) is not a pin expiry. Pass seconds since 1970, or -1 for never.")
             }
             let host = try text(host, "host")
             trust.pins[host, default: .init()].expires = expires_at < 0 ? nil : expires_at

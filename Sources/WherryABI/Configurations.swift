@@ -131,7 +131,8 @@ func baseName(_ pointer: UnsafePointer<CChar>?) throws(WherryError) -> String {
     let name = try text(pointer, "name")
     guard !name.isEmpty, !name.utf8.contains(0x2C) else {
         throw WherryError(
-            .badArgument, "\"\(name)\" cannot name a base URL: it is empty or holds a comma")
+            .badArgument,
+            "\"\(name)\" is not a name for a base URL: it is empty or contains a comma")
     }
     return name
 }

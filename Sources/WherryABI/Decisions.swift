@@ -11,7 +11,7 @@ private func question(
 ) throws(WherryError) -> (event: QueueEvent, decision: Decision) {
     let event = try getEvent(event)
     guard case .decision(let decision) = event.event, kinds.contains(decision.kind.set) else {
-        throw WherryError(.badArgument, "The event asks no question of this kind")
+        throw WherryError(.badArgument, "The event does not ask for a decision of this kind")
     }
     return (event, decision)
 }
@@ -35,7 +35,8 @@ public func wherry_event_answer_adapt(
     status { () throws(WherryError) in
         let (event, decision) = try question(event, .adapt)
         guard proceed else {
-            return try decision.answer(.refuse("The request was refused before it was sent"))
+            return try decision.answer(
+                .refuse("The program refused the request before it was sent"))
         }
         let edited = event.lendings.edited?.with { $0.request }
         try decision.answer(edited.map { .adapted($0) } ?? .standard)
@@ -61,11 +62,11 @@ public func wherry_event_answer_head(
     status { () throws(WherryError) in
         let decision = try question(event, .head).decision
         guard !proceed else { return try decision.answer(.standard) }
-        var what = "The answer"
+        var what = "the response"
         if case .head(let response, _) = decision.kind {
-            what += " of \(RedirectRules.redacted(response.url)), status \(response.status),"
+            what += " from \(RedirectRules.redacted(response.url)) (status \(response.status))"
         }
-        try decision.answer(.refuse("\(what) was refused when its head had come"))
+        try decision.answer(.refuse("The program refused \(what) after its headers arrived"))
     }
 }
 
@@ -87,7 +88,9 @@ public func wherry_event_answer_retry(
     status { () throws(WherryError) in
         let decision = try question(event, .retry).decision
         guard delay_ms >= -1 else {
-            throw WherryError(.badValue, "A wait is 0 ms or more, or -1, not \(delay_ms)")
+            throw WherryError(
+                .badValue,
+                "\(delay_ms) ms is not a delay. Pass 0 or more, or -1 for the default delay.")
         }
         try decision.answer(
             .again(again, after: delay_ms < 0 ? nil : Int64.milliseconds(delay_ms)))
@@ -165,13 +168,13 @@ public func wherry_event_answer_stop(_ event: OpaquePointer?) -> wherry_status {
 /// Returns the request to respond to, if the event has one.
 private func stubQuestion(_ event: OpaquePointer?) throws(WherryError) -> StubQuestion {
     guard case .respond(let question) = try question(event, .respond).decision.kind else {
-        throw WherryError(.badArgument, "The event is no WHERRY_DECISION_RESPOND")
+        throw WherryError(.badArgument, "The event is not a WHERRY_DECISION_RESPOND")
     }
     return question
 }
 
 private func checkFirst(_ isFirst: Bool) throws(WherryError) {
-    guard isFirst else { throw WherryError(.answered, "This request has its response already") }
+    guard isFirst else { throw WherryError(.answered, "This request already has its response") }
 }
 
 @_cdecl("wherry_event_answer_response") @implementation
@@ -207,6 +210,6 @@ public func wherry_event_answer_refuse(
     status { () throws(WherryError) in
         let decision = try question(event, [.all, .next, .respond]).decision
         let message = try optionalText(message, "message")
-        try decision.answer(.refuse(message ?? "The question was answered with a refusal"))
+        try decision.answer(.refuse(message ?? "The program refused the request"))
     }
 }

@@ -98,7 +98,7 @@ public func wherry_event_open_transfer(
     status { () throws(WherryError) in
         let out = try required(out_transfer)
         guard let transfer = try getEvent(event).transfer else {
-            throw WherryError(.wrongState, "The event belongs to no transfer")
+            throw WherryError(.wrongState, "The event does not belong to a transfer")
         }
         try Handles.give(Box(TransferValue(transfer: transfer)), to: out)
     }
@@ -186,7 +186,7 @@ public func wherry_event_progress(
 ) -> wherry_status {
     status { () throws(WherryError) in
         guard case .progress(let progress) = try getEvent(event).event else {
-            throw WherryError(.wrongState, "The event is not a PROGRESS")
+            throw WherryError(.wrongState, "The event is not a WHERRY_EVENT_PROGRESS")
         }
         try fill(out_progress) { wherry_progress(progress, count: progress.count) }
     }

@@ -16,7 +16,7 @@ struct GroupValue: BoxedValue {
     mutating func beforeStart() throws(WherryError) {
         guard !wasStarted else {
             throw WherryError(
-                .alreadyStarted, "The group was started before: make another one for the next time")
+                .alreadyStarted, "The group was already started. Create another group.")
         }
     }
 }
@@ -28,7 +28,9 @@ public func wherry_group_new(
     status { () throws(WherryError) in
         let out = try required(out_group)
         guard let policy = RequestGroup.Policy(rawValue: Int32(bitPattern: policy.rawValue)) else {
-            throw WherryError(.badArgument, "\(policy.rawValue) is no policy of a group")
+            throw WherryError(
+                .badArgument,
+                "Unknown group policy \(policy.rawValue). Pass a constant of wherry_group_policy.")
         }
         try Handles.give(Box(GroupValue(group: RequestGroup(policy))), to: out)
     }

@@ -89,7 +89,7 @@ public func wherry_image_new_pixels(
         let out = try required(out_image)
         let copy = try WherryABI.bytes(bytes, count)
         guard let owner = copy.storage else {
-            throw WherryError(.badArgument, "There are no pixels")
+            throw WherryError(.badArgument, "The pixel buffer is empty")
         }
         let pixels = try raw(
             UnsafeRawBufferPointer(start: copy.lent, count: copy.count), owner, format,
@@ -115,7 +115,9 @@ public func wherry_image_new_pixels_lent(
 private func pixelFormat(_ format: wherry_pixel_format) throws(WherryError) -> PixelFormat {
     guard let format = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
     else {
-        throw WherryError(.badValue, "There is no pixel format \(format.rawValue)")
+        throw WherryError(
+            .badValue,
+            "Unknown pixel format \(format.rawValue). Pass a constant of wherry_pixel_format.")
     }
     return format
 }
@@ -339,7 +341,8 @@ extension Compression {
             case 422: subsampling = .s422
             case 444: subsampling = .s444
             default:
-                throw WherryError(.badValue, "The subsampling is 0, 420, 422 or 444, not \(value)")
+                throw WherryError(
+                    .badValue, "The subsampling must be 0, 420, 422 or 444, not \(value)")
             }
         case WHERRY_IMAGE_BEST_FILTER: pngEffort = try flag() ? .best : .fast
         case WHERRY_IMAGE_ANIMATED: animated = try flag() ? .first : .refuse
@@ -348,7 +351,10 @@ extension Compression {
         case WHERRY_IMAGE_DEADLINE_MS:
             let time = try number(0...Int64.max)
             deadline = time == 0 ? nil : .milliseconds(time)
-        default: throw WherryError(.badOption, "There is no image option \(option.rawValue)")
+        default:
+            throw WherryError(
+                .badOption,
+                "Unknown image option \(option.rawValue). Pass a constant of wherry_image_option.")
         }
     }
 }

@@ -217,7 +217,7 @@ public func wherry_json_copy(
         let path = try optionalText(path, "path") ?? ""
         let whole = try Handles.change(json, JSONValue.self) { $0.json }
         guard let found = whole.value(at: path) else {
-            throw WherryError(.notFound, "There is nothing at the path \"\(path)\"")
+            throw WherryError(.notFound, "The JSON has no value at the path \"\(path)\"")
         }
         try Handles.give(Box(JSONValue(found)), to: out)
     }

@@ -105,7 +105,7 @@ public func wherry_list_change(
 
 extension WherryError {
     fileprivate static let otherList = WherryError(
-        .badArgument, "The list has rows of another kind")
+        .badArgument, "The list does not have rows of this kind")
 }
 
 private func copy<Row: PlainStruct>(
@@ -113,7 +113,9 @@ private func copy<Row: PlainStruct>(
 ) throws(WherryError) {
     try fill(out) { () throws(WherryError) in
         guard rows.indices.contains(index) else {
-            throw WherryError(.badArgument, "The list has \(rows.count) rows, and none \(index)")
+            throw WherryError(
+                .badArgument,
+                "The index \(index) is out of range: the list has \(rows.count) rows")
         }
         return rows[index]
     }

@@ -7,7 +7,8 @@ import WherrySystem
 
 private func logLevel(_ level: wherry_log_level) throws(WherryError) -> LogLevel {
     guard let known = LogLevel(rawValue: Int32(bitPattern: level.rawValue)) else {
-        throw WherryError(.badValue, "There is no log level \(level.rawValue)")
+        throw WherryError(
+            .badValue, "Unknown log level \(level.rawValue). Pass a constant of wherry_log_level.")
     }
     return known
 }
@@ -72,7 +73,7 @@ public func wherry_event_log(
     status { () throws(WherryError) in
         let event = try getEvent(event)
         guard let log = event.log else {
-            throw WherryError(.wrongState, "The event is not a LOG")
+            throw WherryError(.wrongState, "The event is not a WHERRY_EVENT_LOG")
         }
         try fill(out_record) { wherry_log_record(log.record, event.lendings.texts) }
     }

@@ -10,7 +10,9 @@ func match(
 ) throws(WherryError) -> TransferMatch {
     switch match {
     case WHERRY_MATCH_ALL:
-        guard key == nil else { throw WherryError(.badArgument, "MATCH_ALL takes no key") }
+        guard key == nil else {
+            throw WherryError(.badArgument, "WHERRY_MATCH_ALL takes no key. Pass NULL.")
+        }
         return .all
     case WHERRY_MATCH_URL: return .url(try text(key, "key"))
     case WHERRY_MATCH_TAG: return .tag(try text(key, "key"))
@@ -18,7 +20,9 @@ func match(
     case WHERRY_MATCH_PATH: return .path(try path(key, "key"))
     case WHERRY_MATCH_URLS:
         return .urls(try text(key, "key").split(separator: "\n").map { String($0) })
-    default: throw WherryError(.badValue, "There is no match \(match.rawValue)")
+    default:
+        throw WherryError(
+            .badValue, "Unknown match \(match.rawValue). Pass a constant of wherry_match.")
     }
 }
 
@@ -107,7 +111,7 @@ public func wherry_client_open_transfer(
     status { () throws(WherryError) in
         let out = try required(out_transfer)
         guard let transfer = try Handles.get(client, Client.self).pool[transfer_id] else {
-            throw WherryError(.notFound, "The client has no transfer \(transfer_id) under way")
+            throw WherryError(.notFound, "The client has no unfinished transfer \(transfer_id)")
         }
         try Handles.give(Box(TransferValue(transfer: transfer)), to: out)
     }

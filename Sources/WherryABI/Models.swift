@@ -58,10 +58,13 @@ public func wherry_mapping_add(
         let name = try text(name, "name")
         let path = try optionalText(path, "path")
         guard (0...16).contains(arrays) else {
-            throw WherryError(.badArgument, "There are 0 to 16 arrays around a value, not \(arrays)")
+            throw WherryError(
+                .badArgument, "A value can be in 0 to 16 nested arrays, not \(arrays)")
         }
         guard (type == WHERRY_FIELD_ITEM) == (item != nil) else {
-            throw WherryError(.badArgument, "A field of the type ITEM has a mapping, no other has one")
+            throw WherryError(
+                .badArgument,
+                "A field of the type WHERRY_FIELD_ITEM needs a mapping, and no other field has one")
         }
         var fieldType: ItemMapping.FieldType
         switch type {
@@ -74,11 +77,13 @@ public func wherry_mapping_add(
             let nested = try Handles.change(item, MappingValue.self, name: "item") { $0.mapping }
             // Adding a mapping to itself repeatedly would double the work each time.
             guard nested.depth < 16 else {
-                throw WherryError(.badArgument, "Mappings are at most 16 deep in each other")
+                throw WherryError(.badArgument, "Mappings can be nested at most 16 deep")
             }
             fieldType = .item(nested)
         default:
-            throw WherryError(.badArgument, "\(type.rawValue) is no type of a field")
+            throw WherryError(
+                .badArgument,
+                "Unknown field type \(type.rawValue). Pass a constant of wherry_field_type.")
         }
         for _ in 0..<arrays { fieldType = .array(of: fieldType) }
         let field = ItemMapping.Field(name, at: path, fieldType)
@@ -100,7 +105,7 @@ public func wherry_mapping_apply(
             switch record.json {
             case .null: before = [:]
             case .object(let object): before = object
-            default: throw WherryError(.badArgument, "The record is no object")
+            default: throw WherryError(.badArgument, "The record is not a JSON object")
             }
             record.json = .object(mapping.record(of: value, updating: before))
             return (record.texts, record.printed)

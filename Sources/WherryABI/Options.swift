@@ -7,7 +7,8 @@ import WherryCore
 /// Returns the numeric option with a number.
 func option(_ number: wherry_option) throws(WherryError) -> Option {
     guard let option = Option(rawValue: Int32(truncatingIfNeeded: number.rawValue)) else {
-        throw WherryError(.badOption, "There is no option \(number.rawValue)")
+        throw WherryError(
+            .badOption, "Unknown option \(number.rawValue). Pass a constant of wherry_option.")
     }
     return option
 }
@@ -15,7 +16,9 @@ func option(_ number: wherry_option) throws(WherryError) -> Option {
 /// Returns the text option with a number.
 func option(_ number: wherry_text_option) throws(WherryError) -> TextOption {
     guard let option = TextOption(rawValue: Int32(truncatingIfNeeded: number.rawValue)) else {
-        throw WherryError(.badOption, "There is no text option \(number.rawValue)")
+        throw WherryError(
+            .badOption,
+            "Unknown text option \(number.rawValue). Pass a constant of wherry_text_option.")
     }
     return option
 }
@@ -25,7 +28,9 @@ func credentials(
     _ auth: wherry_auth, _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
 ) throws(WherryError) -> Credentials? {
     guard let scheme = Credentials.Scheme(rawValue: Int64(auth.rawValue)) else {
-        throw WherryError(.badValue, "There is no wherry_auth \(auth.rawValue)")
+        throw WherryError(
+            .badValue,
+            "Unknown authentication scheme \(auth.rawValue). Pass a constant of wherry_auth.")
     }
     guard let user = try optionalText(user, "user") else { return nil }
     let credentials = Credentials(
@@ -38,7 +43,8 @@ func credentials(
 func decisions(_ bits: UInt32) throws(WherryError) -> DecisionSet {
     let set = DecisionSet(rawValue: bits)
     guard DecisionSet.all.isSuperset(of: set) else {
-        throw WherryError(.badValue, "There are no decisions \(bits)")
+        throw WherryError(
+            .badValue, "Unknown decisions \(bits). Combine constants of wherry_decision.")
     }
     return set
 }

@@ -62,7 +62,8 @@ public func wherry_endpoint_access(
         if parameters != nil {
             let json = try Handles.change(parameters, JSONValue.self, name: "parameters") { $0.json }
             guard case .object(let found) = json else {
-                throw WherryError(.badParameters, "The parameters are not a JSON object. Pass an object")
+                throw WherryError(
+                    .badParameters, "The parameters are not a JSON object. Pass an object.")
             }
             object = found
         }
@@ -145,7 +146,7 @@ public func wherry_endpoint_timing(
 ) -> wherry_status {
     status { () throws(WherryError) in
         guard let timing = try get(endpoint).endpoint.timing else {
-            throw WherryError(.wrongState, "No access of this endpoint has ended yet")
+            throw WherryError(.wrongState, "No request of this endpoint has finished yet")
         }
         try fill(out_timing) { wherry_timing(timing) }
     }
@@ -243,12 +244,15 @@ public func wherry_pager_set_end(
     configure(pager) { paging throws(WherryError) in
         switch end {
         case WHERRY_PAGER_END_SHORT_PAGE: paging.end = .shortPage
-        case WHERRY_PAGER_END_LAST_PAGE: paging.end = .lastPage(try text(path, "path of the end"))
-        case WHERRY_PAGER_END_HAS_NEXT: paging.end = .hasNext(try text(path, "path of the end"))
-        case WHERRY_PAGER_END_TOTAL: paging.end = .total(try text(path, "path of the end"))
-        case WHERRY_PAGER_END_CURSOR: paging.end = .cursor(try text(path, "path of the end"))
+        case WHERRY_PAGER_END_LAST_PAGE: paging.end = .lastPage(try text(path, "path"))
+        case WHERRY_PAGER_END_HAS_NEXT: paging.end = .hasNext(try text(path, "path"))
+        case WHERRY_PAGER_END_TOTAL: paging.end = .total(try text(path, "path"))
+        case WHERRY_PAGER_END_CURSOR: paging.end = .cursor(try text(path, "path"))
         case WHERRY_PAGER_END_LINK: paging.end = .link
-        default: throw WherryError(.badArgument, "\(end.rawValue) is no kind of end")
+        default:
+            throw WherryError(
+                .badArgument,
+                "Unknown end \(end.rawValue). Pass a constant of wherry_pager_end.")
         }
     }
 }
@@ -360,7 +364,8 @@ public func wherry_pager_copy_items(
         let out = try required(out_items)
         let items = try WherryABI.pager(pager).look { $0?.items ?? [] }
         guard first >= 0, count >= 0 else {
-            throw WherryError(.badArgument, "The first item or the count is no size")
+            throw WherryError(
+                .badArgument, "The index of the first item, or the count, is not a valid size")
         }
         let chosen = items.dropFirst(first).prefix(count)
         try Handles.give(Box(JSONValue(.array(Array(chosen)))), to: out)

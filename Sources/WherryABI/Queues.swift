@@ -49,7 +49,7 @@ public func wherry_queue_read(
         let count = try required(out_count)
         let record = try Record(records)
         guard capacity > 0 else {
-            throw WherryError(.badArgument, "There is no room for a record")
+            throw WherryError(.badArgument, "The capacity must be at least 1")
         }
         let queue = try Handles.get(queue, EventQueue.self)
         let limit = min(capacity, Record.batchLimit)
@@ -69,7 +69,9 @@ public func wherry_queue_release(
 ) -> wherry_status {
     status { () throws(WherryError) in
         guard count > 0 else {
-            guard count == 0 else { throw WherryError(.badArgument, "The count is no size") }
+            guard count == 0 else {
+                throw WherryError(.badArgument, "The count is not a valid size")
+            }
             _ = try Handles.get(queue, EventQueue.self)
             return
         }

@@ -10,7 +10,8 @@ private func get(_ reachability: OpaquePointer?) throws(WherryError) -> Reachabi
 
 private func checkedStatus(_ reach: wherry_reach) throws(WherryError) -> Reachability.Status {
     guard let status = Reachability.Status(rawValue: reach.rawValue) else {
-        throw WherryError(.badValue, "\(reach.rawValue) is no status of a network")
+        throw WherryError(
+            .badValue, "Unknown network status \(reach.rawValue). Pass a constant of wherry_reach.")
     }
     return status
 }
@@ -83,7 +84,7 @@ public func wherry_reachability_set_option(
         try get(reachability).plan { options throws(WherryError) in
             func flag() throws(WherryError) -> Bool {
                 guard (0...1).contains(value) else {
-                    throw WherryError(.badValue, "The option takes 0 and 1, not \(value)")
+                    throw WherryError(.badValue, "The option must be 0 or 1, not \(value)")
                 }
                 return value == 1
             }
@@ -92,16 +93,18 @@ public func wherry_reachability_set_option(
             case WHERRY_REACH_INITIAL_SYNC: options.looksAtStart = try flag()
             case WHERRY_REACH_PROBE_INTERVAL_MS:
                 guard value >= 10 else {
-                    throw WherryError(.badValue, "The interval of a probe is 10 ms at least")
+                    throw WherryError(.badValue, "The probe interval must be at least 10 ms")
                 }
                 options.probeInterval = .milliseconds(value)
             case WHERRY_REACH_PROBE_TIMEOUT_MS:
                 guard value >= 1 else {
-                    throw WherryError(.badValue, "A probe has 1 ms at least")
+                    throw WherryError(.badValue, "The probe timeout must be at least 1 ms")
                 }
                 options.probeTimeout = .milliseconds(value)
             default:
-                throw WherryError(.badOption, "There is no option \(option.rawValue) of a monitor")
+                throw WherryError(
+                    .badOption,
+                    "Unknown option \(option.rawValue). Pass a constant of wherry_reach_option.")
             }
         }
     }

@@ -11,7 +11,9 @@ public func wherry_request_set_cache(
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
         guard let policy = CachePolicy(rawValue: Int32(truncatingIfNeeded: policy.rawValue)) else {
-            throw WherryError(.badValue, "There is no cache policy \(policy.rawValue)")
+            throw WherryError(
+                .badValue,
+                "Unknown cache policy \(policy.rawValue). Pass a constant of wherry_cache_policy.")
         }
         request.cachePolicy = policy
         request.cacheDuration = .milliseconds(duration_ms)

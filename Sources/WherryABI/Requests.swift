@@ -201,7 +201,8 @@ public func wherry_request_set_parameters_json(
 ) -> wherry_status {
     edit(request) { () throws(WherryError) in
         guard case .object(let object) = try json(text, count, else: .badParameters) else {
-            throw WherryError(.badParameters, "The parameters are not a JSON object")
+            throw WherryError(
+                .badParameters, "The parameters are not a JSON object. Pass an object.")
         }
         return object
     } _: { request, object in
@@ -287,7 +288,9 @@ public func wherry_request_set_body_stream(
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
         guard count >= -1 else {
-            throw WherryError(.badValue, "A body cannot have \(count) bytes; -1 is unknown")
+            throw WherryError(
+                .badValue,
+                "A body cannot have \(count) bytes. Pass -1 if the size is unknown.")
         }
         request.body = .stream(
             length: count < 0 ? nil : count, contentType: try contentType(content_type))
@@ -331,7 +334,9 @@ public func wherry_request_add_part_stream(
     edit(request) { request throws(WherryError) in
         guard count >= 0 else {
             throw WherryError(
-                .badValue, "The size of a part has to be known before it is sent, and is not \(count)")
+                .badValue,
+                "A part cannot have \(count) bytes. Pass its exact size, which must be known in advance."
+            )
         }
         request.addPart(
             .stream(
@@ -386,7 +391,7 @@ public func wherry_request_accept_status(
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
         guard (100...999).contains(http_code) else {
-            throw WherryError(.badValue, "\(http_code) is not an HTTP status")
+            throw WherryError(.badValue, "\(http_code) is not an HTTP status. Use 100 to 999.")
         }
         if !request.acceptedStatus.contains(Int(http_code)) {
             request.acceptedStatus.append(Int(http_code))
@@ -415,7 +420,8 @@ public func wherry_request_set_digest(
             return
         }
         guard let algorithm else {
-            throw WherryError(.badDigest, "A digest was given and not of which kind it is")
+            throw WherryError(
+                .badDigest, "The digest has no algorithm. Pass one such as WHERRY_DIGEST_SHA256.")
         }
         request.expectedDigest = try ExpectedDigest(algorithm, text: value)
         request.computedDigest = nil
@@ -441,7 +447,10 @@ extension DigestAlgorithm {
         case WHERRY_DIGEST_SHA1: self = .sha1
         case WHERRY_DIGEST_SHA256: self = .sha256
         case WHERRY_DIGEST_SHA512: self = .sha512
-        default: throw WherryError(.badValue, "There is no digest \(digest.rawValue)")
+        default:
+            throw WherryError(
+                .badValue,
+                "Unknown digest \(digest.rawValue). Pass a constant of wherry_digest.")
         }
     }
 }

@@ -45,7 +45,7 @@ private func items(_ json: OpaquePointer?) throws(WherryError) -> [JSON] {
     guard json != nil else { return [] }
     let found = try Handles.change(json, JSONValue.self, name: "items") { $0.json }
     guard case .array(let items) = found else {
-        throw WherryError(.badArgument, "The items of a section are an array")
+        throw WherryError(.badArgument, "The items of a section must be a JSON array")
     }
     return items
 }

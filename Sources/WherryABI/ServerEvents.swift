@@ -35,7 +35,7 @@ public func wherry_sse_new(
     status { () throws(WherryError) in
         let out = try required(out_sse)
         guard max_event_bytes >= 0 else {
-            throw WherryError(.badArgument, "The longest event is no size")
+            throw WherryError(.badArgument, "The maximum size of an event is not a valid size")
         }
         let limit = max_event_bytes == 0 ? 1 << 20 : max_event_bytes
         try Handles.give(
@@ -57,7 +57,9 @@ public func wherry_sse_feed(
         let piece = try buffer(bytes, count)
         try box.with { value throws(WherryError) in
             guard !value.hasFailed else {
-                throw WherryError(.wrongState, "The stream had an event that was too long")
+                throw WherryError(
+                    .wrongState,
+                    "An event of the stream was too long. Create a parser with a larger limit.")
             }
             var events: [ServerEvent] = []
             do throws(WherryError) {

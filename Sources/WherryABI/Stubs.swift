@@ -50,7 +50,8 @@ public func wherry_stub_add_failure(
         let stub = try get(stub)
         let kind = try failureKind(reason)
         guard after_bytes >= 0 else {
-            throw WherryError(.badValue, "A body cannot fail after \(after_bytes) bytes")
+            throw WherryError(
+                .badValue, "A body cannot fail after \(after_bytes) bytes. Pass 0 or more.")
         }
         stub.addFailure(
             method: try optionalText(method, "method"), url: try text(url, "url"),
@@ -99,21 +100,23 @@ func failureKind(
     guard ErrorReason(rawValue: word) != nil, let kind = TransportError.Kind(rawValue: word) else {
         throw WherryError(
             .badValue,
-            "A network cannot fail with the reason \"\(word)\". Use a reason such as \"connect\".")
+            "A stub cannot fail with the reason \"\(word)\". Use a reason such as \"connect\".")
     }
     return kind
 }
 
 private func checked(_ times: Int32) throws(WherryError) -> Int {
     guard times == -1 || times > 0 else {
-        throw WherryError(.badValue, "A rule answers once or more, or always with -1, not \(times)")
+        throw WherryError(
+            .badValue, "A rule cannot apply \(times) times. Pass 1 or more, or -1 for always.")
     }
     return Int(times)
 }
 
 private func checked(_ milliseconds: Int64) throws(WherryError) -> Int64 {
     guard milliseconds >= 0 else {
-        throw WherryError(.badValue, "\(milliseconds) milliseconds lie in the past")
+        throw WherryError(
+            .badValue, "\(milliseconds) milliseconds is not a duration. Pass 0 or more.")
     }
     return milliseconds
 }
@@ -124,7 +127,8 @@ public func wherry_stub_set_delay_ms(
 ) -> wherry_status {
     status { () throws(WherryError) in
         guard try get(stub).setDelay(milliseconds: checked(milliseconds)) else {
-            throw WherryError(.wrongState, "The stub has no rule yet that could be delayed")
+            throw WherryError(
+                .wrongState, "The delay has no rule to apply to. Add a rule to the stub first.")
         }
     }
 }
@@ -150,7 +154,7 @@ public func wherry_stub_copy_request(
     status { () throws(WherryError) in
         let out = try required(out_echo)
         guard let request = try get(stub).request(at: index) else {
-            throw WherryError(.badArgument, "The stub was not asked for a request \(index)")
+            throw WherryError(.badArgument, "The stub has no request with the index \(index)")
         }
         try Handles.give(ResponseBox(request.echo), to: out)
     }

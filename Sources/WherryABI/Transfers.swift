@@ -27,7 +27,7 @@ private func get(_ transfer: OpaquePointer?) throws(WherryError) -> Transfer {
 
 private func download(_ transfer: OpaquePointer?) throws(WherryError) -> DownloadTransfer {
     guard let download = try get(transfer) as? DownloadTransfer else {
-        throw WherryError(.wrongState, "Only downloads wait for their turn")
+        throw WherryError(.wrongState, "Only a download has a place in the queue")
     }
     return download
 }
@@ -92,7 +92,8 @@ public func wherry_client_perform(
         let (transfer, waiter) = try client.startPerform(snapshot(request))
         defer { withExtendedLifetime(transfer) {} }
         guard let outcome = waiter.wait(on: client, timeout: nil) else {
-            throw WherryError(.internal, "The wait for a transfer ended without its end")
+            throw WherryError(
+                .internal, "The wait for a transfer returned before the transfer ended")
         }
         if let response = outcome.response, outcome.error.map({ $0.code == .http }) ?? true {
             try Handles.give(ResponseBox(response), to: out)
@@ -165,7 +166,7 @@ public func wherry_client_upload_images(
         let name = try text(name, "name")
         let compression = try compressionValue(compression)
         guard count > 0 else {
-            throw WherryError(.noImages, "There are no pictures to upload")
+            throw WherryError(.noImages, "There are no images to upload. Pass at least one path.")
         }
         guard let paths else { throw WherryError(.badArgument, "The paths are NULL") }
         for index in 0..<count {
@@ -188,7 +189,9 @@ public func wherry_transfer_wait(
         let record = try Record(out_record)
         let box = try Handles.get(transfer, Box<TransferValue>.self)
         guard case (let transfer?, let waiter?) = box.with({ ($0.transfer, $0.waiter) }) else {
-            throw WherryError(.wrongState, "The events of this transfer go to a queue")
+            throw WherryError(
+                .wrongState,
+                "Could not wait for the transfer: its events go to a queue. Read the queue.")
         }
         let outcome = waiter.wait(on: transfer.client, timeout: nanoseconds(timeout_ms))
         guard let outcome else { throw .timedOut }
@@ -199,7 +202,7 @@ public func wherry_transfer_wait(
             return !value.wasTaken
         }
         guard isFirst else {
-            throw WherryError(.wrongState, "The end of this transfer has been told")
+            throw WherryError(.wrongState, "The end of this transfer was already reported")
         }
         record.write(QueueEvent(.done(outcome), of: transfer), as: place)
     }
@@ -243,10 +246,13 @@ public func wherry_transfer_set_max_bytes_per_second(
 ) -> wherry_status {
     status { () throws(WherryError) in
         guard let download = try get(transfer) as? DownloadTransfer else {
-            throw WherryError(.wrongState, "Only a download's limit can be changed on its way")
+            throw WherryError(
+                .wrongState, "Only the speed limit of a download can be changed while it runs")
         }
         guard bytesPerSecond >= 0 else {
-            throw WherryError(.badValue, "A limit of \(bytesPerSecond) bytes per second is none")
+            throw WherryError(
+                .badValue,
+                "\(bytesPerSecond) bytes per second is not a limit. Pass 0 or more; 0 is no limit.")
         }
         download.setMaxReceiveSpeed(bytesPerSecond)
     }

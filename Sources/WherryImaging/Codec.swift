@@ -40,8 +40,8 @@ struct Limits {
         guard width <= side, height <= side, !overflow, pixels <= maxPixels else {
             throw ImagingError(
                 .limit, "too_large",
-                "The picture says \(width)x\(height); at most \(maxPixels) pixels and "
-                    + "\(side) a side are allowed.")
+                "The image has \(width)x\(height) pixels. The limits are \(maxPixels) pixels in all and "
+                    + "\(side) per side.")
         }
     }
 
@@ -52,11 +52,12 @@ struct Limits {
     }
 
     static var tooManyScans: ImagingError {
-        ImagingError(.limit, "too_many_scans", "The JPEG comes in more than \(maxScans) scans.")
+        ImagingError(.limit, "too_many_scans", "The JPEG has more than \(maxScans) scans.")
     }
 
     static var late: ImagingError {
-        ImagingError(.limit, "deadline", "The time given for this picture is over.")
+        ImagingError(
+            .limit, "deadline", "The deadline for this image has passed. Raise the deadline.")
     }
 }
 
@@ -118,25 +119,25 @@ func callCodec(
     guard status != CIMAGE_OK else { return }
     let words = text.isEmpty ? "" : ": " + text
     switch status {
-    case CIMAGE_TRUNCATED: throw .truncated("The picture is cut short\(words).")
+    case CIMAGE_TRUNCATED: throw .truncated("The image is truncated\(words).")
     case CIMAGE_UNSUPPORTED:
         throw ImagingError(
-            .image, "unsupported_image", "This kind of picture cannot be read\(words).")
+            .image, "unsupported_image", "This kind of image is not supported\(words).")
     case CIMAGE_TOO_LARGE:
-        throw ImagingError(.limit, "too_large", "The picture is too large\(words).")
+        throw ImagingError(.limit, "too_large", "The image is too large\(words).")
     case CIMAGE_MEMORY_LIMIT:
         throw ImagingError(
             .limit, "memory_limit",
-            "The picture would need more memory than its limit allows\(words).")
+            "The image needs more memory than its limit allows\(words). Raise the limit.")
     case CIMAGE_NO_MEMORY: throw .noMemory
     case CIMAGE_SCANS: throw Limits.tooManyScans
     case CIMAGE_DEADLINE: throw Limits.late
     case CIMAGE_READ_FAILED: throw ImageInput.unreadable(code())
     case CIMAGE_OUTPUT_LIMIT:
-        throw ImagingError(.limit, "does_not_fit", "The encoded picture is too long.")
+        throw ImagingError(.limit, "does_not_fit", "The encoded image is too large.")
     case CIMAGE_ARGUMENT:
-        throw .badParameters("The codec was given what it cannot follow\(words).")
-    default: throw .badImage("The picture is damaged\(words).")
+        throw .badParameters("The codec received invalid parameters\(words).")
+    default: throw .badImage("The image is damaged\(words).")
     }
 }
 

@@ -104,21 +104,21 @@ package struct Compression: Hashable, Sendable {
     /// Throws `bad_parameters` or `unsupported_option` for invalid values.
     func validate() throws(ImagingError) {
         guard [.keep, .jpeg, .png].contains(format) else {
-            throw .unsupportedOption("Pictures are written as JPEG or PNG only.")
+            throw .unsupportedOption("Images can be encoded only as JPEG or PNG.")
         }
         for (name, value) in [
             ("maxWidth", maxWidth), ("maxHeight", maxHeight), ("maxBytes", maxBytes),
             ("maxPixels", maxPixels), ("maxMemory", maxMemory),
         ] {
             if let value, value < 1 {
-                throw .badParameters("\(name) is \(value); it is at least 1.")
+                throw .badParameters("\(name) must be at least 1, not \(value).")
             }
         }
         if let deadline, deadline <= .zero {
-            throw .badParameters("The deadline is not in the future.")
+            throw .badParameters("The deadline must be greater than 0.")
         }
         guard background <= 0xFF_FFFF else {
-            throw .badParameters("The background is 0x000000 to 0xFFFFFF.")
+            throw .badParameters("The background must be 0x000000 to 0xFFFFFF.")
         }
     }
 }

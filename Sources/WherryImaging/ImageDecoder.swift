@@ -48,7 +48,7 @@ package enum ImageDecoder {
             format: wanted, width: rows.width, height: rows.height, maxMemory: limits.maxMemory)
         if rows.pixels != wanted.codec { rows = try ConvertedRows(rows, wanted) }
         guard try rows.readAll(into: buffer.base, stride: buffer.stride, count: buffer.height)
-        else { throw .truncated("The picture has fewer rows than it says.") }
+        else { throw .truncated("The image has fewer rows than its header declares.") }
         return buffer
     }
 
@@ -61,7 +61,7 @@ package enum ImageDecoder {
         guard !image.info.isAnimated || compression.animated == .first else {
             throw ImagingError(
                 .image, "animated",
-                "The picture is an animated PNG. Set the option animated to \"first\" to decode its "
+                "The image is an animated PNG. Set the option animated to \"first\" to decode its "
                     + "default image.")
         }
         let decoder = try Decoder(image, limits)

@@ -82,7 +82,7 @@ struct EncodedJob {
         guard !info.isAnimated || compression.animated == .first else {
             throw ImagingError(
                 .image, "animated",
-                "The picture is an animated PNG, and these options would keep one frame of it. Set the "
+                "The image is an animated PNG, and these options would keep only one frame. Set the "
                     + "option animated to \"first\" to send its default image.")
         }
         let result: Pipeline.Result

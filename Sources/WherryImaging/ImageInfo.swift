@@ -132,7 +132,7 @@ struct OpenImage {
     /// - Parameter whole: Whether to parse a JPEG to its end, instead of only to the first scan.
     init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
         self.input = input
-        guard input.count > 0 else { throw .truncated("There are no bytes.") }
+        guard input.count > 0 else { throw .truncated("The image is empty.") }
         let head = try input.copy(0..<min(12, input.count))
         let format = ImageFormat.recognise(head)
         switch format {
@@ -146,15 +146,18 @@ struct OpenImage {
             info = try ImageInfo(found, input)
         case .gif, .tiff, .webp:
             throw ImagingError(
-                .image, "unsupported_image", "GIF, TIFF and WebP pictures cannot be read.")
+                .image, "unsupported_image",
+                "GIF, TIFF and WebP images are not supported. Use JPEG or PNG.")
         case .heic, .avif:
             throw ImagingError(
-                .image, "unsupported_image", "HEIC and AVIF pictures cannot be read.")
+                .image, "unsupported_image",
+                "HEIC and AVIF images are not supported. Use JPEG or PNG.")
         case nil where head.dropFirst(4).starts(with: "ftyp".utf8):
             throw ImagingError(
-                .image, "unsupported_image", "Films and pictures in ISO media files cannot be read.")
+                .image, "unsupported_image",
+                "Videos and images in ISO media files are not supported. Use JPEG or PNG.")
         case .keep, nil:
-            throw .badImage("The bytes are no picture that is known here.")
+            throw .badImage("The data is not an image of a known format. Use JPEG or PNG.")
         }
     }
 

@@ -22,7 +22,7 @@ final class ImageInput {
 
     /// Opens a regular file.
     init(path: String) throws(ImagingError) {
-        guard !path.utf8.contains(0) else { throw .badParameters("The path holds a zero byte.") }
+        guard !path.utf8.contains(0) else { throw .badParameters("The path contains a zero byte.") }
         // Non-blocking, so that a named pipe does not block the worker.
         let opened = path.withPath { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard opened >= 0 else { throw Self.unreadable(errno) }
@@ -35,7 +35,7 @@ final class ImageInput {
         guard status.st_mode & S_IFMT == S_IFREG else {
             close(opened)
             throw ImagingError(
-                .file, "unreadable", "The path leads to no regular file.",
+                .file, "unreadable", "The path is not a regular file.",
                 systemCode: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EINVAL)
         }
         memory = nil
@@ -46,7 +46,7 @@ final class ImageInput {
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     static func unreadable(_ code: Int32) -> ImagingError {
-        let words = SystemError(code, "read the picture's file").description
+        let words = SystemError(code, "read the image file").description
         return ImagingError(.file, "unreadable", words + ".", systemCode: code)
     }
 
@@ -76,7 +76,7 @@ final class ImageInput {
         try u16(at: offset) << 16 | u16(at: offset + 2)
     }
 
-    static var ended: ImagingError { .truncated("The file ends before its picture does.") }
+    static var ended: ImagingError { .truncated("The file ends before the end of its image.") }
 
     // MARK: Pieces
 

@@ -44,10 +44,11 @@ package struct ImagingError: Error, Hashable, Sendable, CustomStringConvertible 
     static func unsupportedOption(_ message: String) -> Self {
         Self(.argument, "unsupported_option", message)
     }
-    static var noMemory: Self { Self(.memory, "no_memory", "The system has no memory left.") }
+    static var noMemory: Self { Self(.memory, "no_memory", "The system is out of memory.") }
     static func memoryLimit(needed: Int, allowed: Int) -> Self {
         Self(
             .limit, "memory_limit",
-            "The picture would need \(needed) bytes of memory; \(allowed) are allowed.")
+            "The image needs \(needed) bytes of memory, but its limit is \(allowed). Raise the limit."
+        )
     }
 }

@@ -30,7 +30,7 @@ struct JPEGLayout {
     /// Parses the segments up to the first scan, or with `whole` up to the end of the image.
     init(_ input: ImageInput, whole: Bool) throws(ImagingError) {
         guard try input.u16(at: 0) == 0xFFD8 else {
-            throw .badImage("It does not begin as JPEG does.")
+            throw .badImage("The data does not start with a JPEG marker.")
         }
         var at = 2
         while true {
@@ -43,7 +43,7 @@ struct JPEGLayout {
             switch code {
             case 0xD9:
                 guard segments.contains(where: { $0.code == 0xDA }) else {
-                    throw .badImage("The JPEG file holds no picture.")
+                    throw .badImage("The JPEG file does not contain an image.")
                 }
                 end = at
                 return
@@ -52,7 +52,7 @@ struct JPEGLayout {
                 continue
             case 0x00: continue
             case 0xD8:
-                throw .badImage("There is no JPEG segment at byte \(start).")
+                throw .badImage("The JPEG file has no segment at byte \(start).")
             default: break
             }
             let length = try input.u16(at: at)
@@ -135,7 +135,7 @@ struct JPEGLayout {
         isProgressive = code == 0xC2 || code == 0xCA
         isArithmetic = code >= 0xC9
         guard width > 0, height > 0, components > 0 else {
-            throw .badImage("The JPEG frame says \(width)x\(height) pixels.")
+            throw .badImage("The JPEG frame declares an invalid size of \(width)x\(height) pixels.")
         }
     }
 

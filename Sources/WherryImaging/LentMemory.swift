@@ -33,7 +33,7 @@ package final class LentMemory: Sendable {
         guard mayRead else {
             throw ImagingError(
                 .argument, "taken_back",
-                "The pixels were lent, and were taken back before they were encoded.")
+                "The lent pixels were taken back before they were encoded.")
         }
         defer { state.update { $0.readers -= 1 } }
         return try body()

@@ -28,7 +28,7 @@ struct PNGLayout {
         guard input.count >= 33 else { throw ImageInput.ended }
         guard try input.copy(0..<8) == Self.signature, try input.u32(at: 8) == 13,
             try Self.name(input, 12) == "IHDR"
-        else { throw .badImage("It does not begin as PNG does.") }
+        else { throw .badImage("The data does not start with a PNG header.") }
         width = try input.u32(at: 16)
         height = try input.u32(at: 20)
         bits = Int(try input.byte(at: 24))
@@ -36,7 +36,7 @@ struct PNGLayout {
         isInterlaced = try input.byte(at: 28) != 0
         try Self.judgeHeader(input, bits: bits, colorType: colorType)
         guard width > 0, height > 0, width <= 0x7FFF_FFFF, height <= 0x7FFF_FFFF else {
-            throw .badImage("The PNG header says \(width)x\(height) pixels.")
+            throw .badImage("The PNG header declares an invalid size of \(width)x\(height) pixels.")
         }
         var at = 8
         while end == nil, at + 12 <= input.count {
@@ -78,7 +78,7 @@ struct PNGLayout {
             try input.byte(at: 26), try input.byte(at: 27), try input.byte(at: 28)
         )
         guard methods.0 == 0, methods.1 == 0, methods.2 <= 1 else {
-            throw .badImage("The PNG header names a coding method that PNG does not define.")
+            throw .badImage("The PNG header has a coding method that PNG does not define.")
         }
         guard try input.u32(at: 29) == Int(crc32(input.copy(12..<29))) else {
             throw .badImage("The checksum of the PNG header is wrong.")
@@ -137,7 +137,7 @@ struct PNGLayout {
     private static func name(_ input: ImageInput, _ at: Int) throws(ImagingError) -> String {
         let bytes = try input.copy(at..<at + 4)
         let isLetter: (UInt8) -> Bool = { (65...90).contains($0) || (97...122).contains($0) }
-        guard bytes.allSatisfy(isLetter) else { throw .badImage("A PNG chunk has no name.") }
+        guard bytes.allSatisfy(isLetter) else { throw .badImage("A PNG chunk has no valid name.") }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

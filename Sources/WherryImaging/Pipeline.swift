@@ -245,7 +245,8 @@ struct Pipeline {
             height = min(height, kept.height)
         }
         throw ImagingError(
-            .limit, "does_not_fit", "No picture fits into \(most) bytes, metadata included.")
+            .limit, "does_not_fit", "The image does not fit into \(most) bytes, including metadata."
+        )
     }
 
     /// Finds the highest quality in floor...ceiling whose image fits.

@@ -32,7 +32,8 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         let layout = try Self.layout(format, width, height, stride)
         guard let base = bytes.baseAddress, bytes.count >= layout.needed else {
             throw .badParameters(
-                "\(width)x\(height) pixels need \(layout.needed) bytes; there are \(bytes.count).")
+                "\(width)x\(height) pixels need \(layout.needed) bytes, but the buffer has \(bytes.count)."
+            )
         }
         self.format = format
         self.width = width
@@ -76,7 +77,8 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
         let layout = try Self.layout(format, width, height, stride)
         guard bytes.count >= layout.needed else {
             throw .badParameters(
-                "\(width)x\(height) pixels need \(layout.needed) bytes; there are \(bytes.count).")
+                "\(width)x\(height) pixels need \(layout.needed) bytes, but the buffer has \(bytes.count)."
+            )
         }
         try self.init(format: format, width: width, height: height, maxMemory: .max)
         bytes.withUnsafeBytes { from in
@@ -94,7 +96,7 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
 
     /// Returns a copy of row `y`.
     package func copyRow(_ y: Int) -> [UInt8] {
-        precondition(y >= 0 && y < height, "a row outside of the picture")
+        precondition(y >= 0 && y < height, "the row is out of range")
         return Array(UnsafeRawBufferPointer(start: row(y), count: rowBytes))
     }
 
@@ -116,11 +118,11 @@ package final class PixelBuffer: @unchecked Sendable {  // written only before i
     ) throws(ImagingError) -> (stride: Int, needed: Int) {
         guard (1...longestSide).contains(width), (1...longestSide).contains(height) else {
             throw .badParameters(
-                "A picture's sides are 1 to \(longestSide), not \(width)x\(height).")
+                "The sides of an image must be 1 to \(longestSide) pixels, not \(width)x\(height).")
         }
         let row = width * format.bytesPerPixel
         guard stride == 0 || stride >= row else {
-            throw .badParameters("A row takes \(row) bytes; the stride is only \(stride).")
+            throw .badParameters("A row needs \(row) bytes, but the stride is only \(stride).")
         }
         let step = stride == 0 ? row : stride
         let (before, overflow) = step.multipliedReportingOverflow(by: height - 1)

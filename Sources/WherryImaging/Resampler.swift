@@ -108,7 +108,7 @@ final class ResampledRows: RowSource {
     private func push(until end: Int) throws(ImagingError) {
         while pushed < end {
             guard try source.read(into: raw.base, stride: raw.count, count: 1) == 1 else {
-                throw .truncated("The picture has fewer rows than it says.")
+                throw .truncated("The image has fewer rows than its header declares.")
             }
             let bytes = raw.base.assumingMemoryBound(to: UInt8.self)
             let columns = source.width

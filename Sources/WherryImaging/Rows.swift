@@ -44,7 +44,7 @@ final class KeptRows {
         pixels = source.pixels
         rowBytes = source.rowBytes
         guard try source.readAll(into: memory.base, stride: rowBytes, count: height) else {
-            throw .truncated("The picture has fewer rows than it says.")
+            throw .truncated("The image has fewer rows than its header declares.")
         }
     }
 
@@ -207,7 +207,7 @@ final class TurnedRows: RowSource {
         default: (origin, along, down) = (right, row, -size)
         }
         guard try source.readAll(into: memory.base, stride: row, count: lines) else {
-            throw .truncated("The picture has fewer rows than it says.")
+            throw .truncated("The image has fewer rows than its header declares.")
         }
     }
 

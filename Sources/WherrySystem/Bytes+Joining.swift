@@ -11,7 +11,7 @@ extension Bytes {
                 && withUnsafeBytes { buffer.append($0) }
                 && buffer.append(UnsafeRawBufferPointer(tail))
         }
-        guard isWhole else { fatalError("There is no memory for \(count + text.utf8.count) bytes") }
+        guard isWhole else { fatalError("Not enough memory for \(count + text.utf8.count) bytes") }
         return buffer.take()
     }
 }

@@ -46,7 +46,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
     /// Copies the bytes of `buffer`. Ends the program if out of memory, as creating an array does.
     public init(copying buffer: UnsafeRawBufferPointer) {
         guard let copy = Bytes(copyingIfPossible: buffer) else {
-            fatalError("There is no memory for a copy of \(buffer.count) bytes")
+            fatalError("Not enough memory for a copy of \(buffer.count) bytes")
         }
         self = copy
     }
@@ -86,7 +86,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
     public var endIndex: Int { storage?.count ?? 0 }
 
     public subscript(position: Int) -> UInt8 {
-        precondition(position >= 0 && position < count, "an index outside of the bytes")
+        precondition(position >= 0 && position < count, "the index is out of range")
         return storage!.base!.load(fromByteOffset: position, as: UInt8.self)
     }
 
@@ -122,7 +122,7 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
     /// Returns a range of these bytes. It shares the memory, and so keeps the full memory alive.
     package func part(_ part: Range<Int>) -> Bytes {
         guard let storage, part != 0..<storage.count else {
-            precondition(part == 0..<count, "a part outside of no bytes")
+            precondition(part == 0..<count, "the range is out of bounds")
             return self
         }
         return Bytes(ByteStorage(part, of: storage))

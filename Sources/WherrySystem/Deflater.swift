@@ -50,7 +50,7 @@ package final class Deflater {
     package func feed(
         _ input: UnsafeRawBufferPointer, _ flush: Flush, into output: inout ByteBuffer
     ) -> Bool {
-        precondition(input.count <= 1 << 30, "a piece that zlib cannot count")
+        precondition(input.count <= 1 << 30, "the input is too large for zlib")
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = UInt32(input.count)

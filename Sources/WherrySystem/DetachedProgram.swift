@@ -54,7 +54,7 @@ package enum DetachedProgram {
         var read: Int32 = -1
         var write: Int32 = -1
         let failure = clinux_pipe(&read, &write)
-        guard failure == 0 else { throw SystemError(failure, "make a pipe") }
+        guard failure == 0 else { throw SystemError(failure, "create a pipe") }
         return (
             File(adopting: read, path: "a pipe"), File(adopting: write, path: "a pipe")
         )

@@ -14,22 +14,23 @@ extension Directory {
         throws(SystemError) -> Directory
     {
         let base = parent?.file.descriptor ?? AT_FDCWD
-        guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
+        guard File.isWhole(path) else { throw SystemError(EINVAL, "create", path: path) }
         if path.withPath({ mkdirat(base, $0, 0o700) }) == 0 {
             // The umask may also have removed permissions of the owner.
             guard path.withPath({ fchmodat(base, $0, 0o700, 0) }) == 0 else {
                 throw .last("set the permissions of", path: path)
             }
         } else if errno != EEXIST {
-            throw .last("make", path: path)
+            throw .last("create", path: path)
         }
         let folder = try open(path, following: false, in: parent)
         let status = try folder.file.status()
         guard status.isOurs else {
-            throw SystemError(EPERM, "use a folder of another user", path: folder.path)
+            throw SystemError(EPERM, "use a folder owned by another user,", path: folder.path)
         }
         guard status.permissions & 0o022 == 0 else {
-            throw SystemError(EPERM, "use a folder that others may write to", path: folder.path)
+            throw SystemError(
+                EPERM, "use a folder that other users can write to,", path: folder.path)
         }
         if status.permissions != 0o700 { try folder.file.setPermissions(0o700) }
         return folder

@@ -11,12 +11,12 @@ extension Directory {
         if !isNew, errno == ENOENT {
             let parent = split(path).parent
             guard parent.utf8.count < path.utf8.count else {
-                throw SystemError(ENOENT, "make", path: path)
+                throw SystemError(ENOENT, "create", path: path)
             }
             try create(parent, permissions: 0o700)
             isNew = path.withPath { mkdir($0, 0o700) } == 0
         }
-        guard isNew || errno == EEXIST else { throw .last("make", path: path) }
+        guard isNew || errno == EEXIST else { throw .last("create", path: path) }
         let folder = try open(path, following: false)
         let status = try folder.file.status()
         if isNew, status.isOurs {
@@ -28,11 +28,12 @@ extension Directory {
 
     private static func checkPrivate(_ status: FileStatus, _ path: String) throws(SystemError) {
         guard status.isOurs else {
-            throw SystemError(EPERM, "store things in a folder of another user,", path: path)
+            throw SystemError(EPERM, "store data in a folder owned by another user,", path: path)
         }
         if status.permissions & 0o077 != 0 {
             // The directory serves another purpose: do not change its mode.
-            throw SystemError(EPERM, "store things in a folder that others may enter,", path: path)
+            throw SystemError(
+                EPERM, "store data in a folder that other users can access,", path: path)
         }
     }
 

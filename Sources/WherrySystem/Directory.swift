@@ -41,7 +41,7 @@ package final class Directory: Sendable {
     ///
     /// - Parameter permissions: The mode of each new directory, before the umask. Default: 0777.
     package static func create(_ path: String, permissions: UInt32 = 0o777) throws(SystemError) {
-        guard File.isWhole(path) else { throw SystemError(EINVAL, "make", path: path) }
+        guard File.isWhole(path) else { throw SystemError(EINVAL, "create", path: path) }
         if path.withPath({ mkdir($0, mode_t(permissions & 0o7777)) }) == 0 { return }
         switch errno {
         case EEXIST:
@@ -50,25 +50,25 @@ package final class Directory: Sendable {
         case ENOENT:
             let parent = Directory.split(path).parent
             guard parent != path, parent.utf8.count < path.utf8.count else {
-                throw .last("make", path: path)
+                throw .last("create", path: path)
             }
             try create(parent, permissions: permissions)
             let made = path.withPath { mkdir($0, mode_t(permissions & 0o7777)) }
             if made != 0, errno != EEXIST {
-                throw .last("make", path: path)
+                throw .last("create", path: path)
             }
         default:
-            throw .last("make", path: path)
+            throw .last("create", path: path)
         }
     }
 
     /// Creates a directory inside this one. Succeeds if the name exists; opening it shows whether
     /// it is a directory.
     package func makeDirectory(_ name: String, permissions: UInt32 = 0o700) throws(SystemError) {
-        guard File.isWhole(name) else { throw SystemError(EINVAL, "make", path: path(of: name)) }
+        guard File.isWhole(name) else { throw SystemError(EINVAL, "create", path: path(of: name)) }
         let made = name.withPath { mkdirat(file.descriptor, $0, mode_t(permissions & 0o7777)) }
         if made != 0, errno != EEXIST {
-            throw .last("make", path: path(of: name))
+            throw .last("create", path: path(of: name))
         }
     }
 

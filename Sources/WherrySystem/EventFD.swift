@@ -11,7 +11,7 @@ package final class EventFD: Sendable {
 
     package init() throws(SystemError) {
         descriptor = clinux_eventfd()
-        if descriptor < 0 { throw SystemError(errno, "make an eventfd") }
+        if descriptor < 0 { throw SystemError(errno, "create an eventfd") }
     }
 
     deinit { close(descriptor) }

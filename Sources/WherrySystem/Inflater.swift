@@ -18,7 +18,7 @@ package enum InflateError: Error, Hashable, Sendable {
         switch self {
         case .truncated: "The compressed body ended too early."
         case .corrupt(let detail): "The compressed body is damaged: \(detail)."
-        case .noMemory: "There is no memory to decompress the body."
+        case .noMemory: "Not enough memory to decompress the body."
         }
     }
 }
@@ -269,7 +269,7 @@ package final class Inflater {
             case Z_OK, Z_BUF_ERROR:
                 // If the buffer is full, there may be more output. Otherwise, zlib waits for input.
                 if used == input.count, made < InflateBuffer.capacity { return (0, true) }
-                if taken == 0, made == 0 { throw .corrupt("it does not go on") }
+                if taken == 0, made == 0 { throw .corrupt("decompression cannot continue") }
             case Z_NEED_DICT: throw .corrupt("it needs a dictionary")
             case Z_MEM_ERROR: throw .noMemory
             default:

@@ -29,14 +29,14 @@ package final class SharedCounters: Sendable {
         _ name: String, count: Int, epoch: Int, afterDamage: [Int: Int64] = [:],
         in directory: Directory
     ) throws(SystemError) {
-        precondition(epoch >= 0 && epoch < count, "the epoch is no counter")
+        precondition(epoch >= 0 && epoch < count, "the epoch is out of range")
         file = try File.open(name, [.read, .write, .create], in: directory)
         self.count = count
         self.epoch = epoch
         self.afterDamage = afterDamage
         let status = try file.status()
         guard status.kind == .regular, status.isOurs else {
-            throw SystemError(EPERM, "use a file of another user", path: file.path)
+            throw SystemError(EPERM, "use a file owned by another user,", path: file.path)
         }
         try file.setPermissions(0o600)
         var failure: SystemError?

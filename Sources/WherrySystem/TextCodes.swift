@@ -6,7 +6,7 @@ package enum Hex {
     /// Returns the digits of `bytes` in lower case.
     package static func encode(_ bytes: [UInt8]) -> String {
         let (count, overflow) = bytes.count.multipliedReportingOverflow(by: 2)
-        precondition(!overflow, "more bytes than there is memory")
+        precondition(!overflow, "too many bytes to encode")
         return String(unsafeUninitializedCapacity: count) { text in
             for (index, byte) in bytes.enumerated() {
                 text[2 &* index] = digit(byte >> 4)

@@ -146,7 +146,7 @@ package final class CodedBody: BodySource {
             guard mayRun else { return nil }
             if input == nil { input = malloc(Self.blockSize) }
             guard let input else {
-                return TransportError(.noMemory, "No memory for coding the request body")
+                return TransportError(.noMemory, "Not enough memory to compress the request body")
             }
             if filled < Self.blockSize {
                 let room = UnsafeMutableRawBufferPointer(
@@ -207,7 +207,7 @@ package final class CodedBody: BodySource {
     }
 
     private static let noMemory = TransportError(
-        .noMemory, "No memory for coding the request body")
+        .noMemory, "Not enough memory to compress the request body")
 
     /// Passes the whole compressed body to `body` in chunks, exactly as sent, until it returns
     /// `false`. Blocks: call it on a worker.
@@ -218,7 +218,7 @@ package final class CodedBody: BodySource {
         _ body: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Bool {
         guard let source = plain as? SegmentedBody else { return false }
-        guard let deflater = Deflater(coding) else { throw SystemError(ENOMEM, "code a body") }
+        guard let deflater = Deflater(coding) else { throw SystemError(ENOMEM, "compress a body") }
         var block = ByteBuffer()
         var hasMemory = true
         func code(_ flush: Deflater.Flush) -> Bool {
@@ -240,7 +240,7 @@ package final class CodedBody: BodySource {
             return true
         }
         let isAll = isWhole && code(.end)
-        guard hasMemory else { throw SystemError(ENOMEM, "code a body") }
+        guard hasMemory else { throw SystemError(ENOMEM, "compress a body") }
         return isAll
     }
 }

@@ -35,7 +35,7 @@ extension CurlEasy {
             exchange.state.tlsConnection = UnsafeRawPointer(ccurl_get_tls(handle))
         }
         guard let head = self.head.makeHead() else {
-            return fail(exchange, .noMemory, "No memory for the head of the answer")
+            return fail(exchange, .noMemory, "Not enough memory for the response headers")
         }
         loop.noteAnswer(of: exchange, isMultiplexed: self.head.version == 20)
         noteGivenBody(exchange)
@@ -66,7 +66,8 @@ extension CurlEasy {
             if let length, exchange.state.decoding == .none {
                 if length > limit { return tooLarge(exchange, limit) }
                 guard exchange.state.collected.reserve(Int(length)) else {
-                    return fail(exchange, .noMemory, "No memory for \(length) bytes of body")
+                    return fail(
+                        exchange, .noMemory, "Not enough memory for a body of \(length) bytes")
                 }
             }
         case .deliver(let offset, let eager):
@@ -110,7 +111,7 @@ extension CurlEasy {
         // Paused before libcurl had a connection to pause.
         if exchange.state.isPaused { return Int(CCURL_WRITE_PAUSE) }
         guard exchange.state.head != nil else {
-            _ = fail(exchange, .badProtocol, "A body came before the head of the answer")
+            _ = fail(exchange, .badProtocol, "The body arrived before the response headers")
             return 0
         }
         if exchange.isUndecided { return Int(CCURL_WRITE_PAUSE) }
@@ -141,7 +142,7 @@ extension CurlEasy {
             let coding = exchange.state.head?.values("content-encoding").joined(separator: ", ")
             _ = fail(
                 exchange, .badEncoding,
-                "The body has a content coding that cannot be undone: \"\(coding ?? "")\"")
+                "The content coding of the body is not supported: \"\(coding ?? "")\"")
             return 0
         }
         if exchange.request.wantsProgress { reportProgress(exchange) }
@@ -183,7 +184,7 @@ extension CurlEasy {
             if decoder.isHeld { exchange.state.holdsReceiving = true }
             return exchange.state.failure == nil
         } catch {
-            return fail(exchange, .badEncoding, "The body's content coding is damaged: \(error.message)")
+            return fail(exchange, .badEncoding, "Could not decode the body: \(error.message)")
         }
     }
 
@@ -200,7 +201,7 @@ extension CurlEasy {
         case .collect(let limit):
             if exchange.received > limit { return tooLarge(exchange, limit) }
             guard exchange.state.collected.append(bytes) else {
-                return fail(exchange, .noMemory, "No memory for the body")
+                return fail(exchange, .noMemory, "Not enough memory for the body")
             }
         case .deliver(_, let eager):
             return storePiece(bytes, eager: eager, exchange)
@@ -226,14 +227,14 @@ extension CurlEasy {
         while rest.count > 0 {
             if exchange.state.piece.count == 0 && (!eager || rest.count >= Exchange.pieceSize) {
                 guard exchange.state.piece.reserve(from: loop.blocks) else {
-                    return fail(exchange, .noMemory, "No memory for the body")
+                    return fail(exchange, .noMemory, "Not enough memory for the body")
                 }
             }
             if exchange.state.piece.count == 0 { exchange.state.pieceStart = loop.now }
             let room = exchange.state.pieceCapacity - exchange.state.piece.count
             let taken = UnsafeRawBufferPointer(rebasing: rest.prefix(room))
             guard exchange.state.piece.append(taken) else {
-                return fail(exchange, .noMemory, "No memory for the body")
+                return fail(exchange, .noMemory, "Not enough memory for the body")
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(taken.count))
             if exchange.state.piece.count == exchange.state.pieceCapacity {
@@ -283,7 +284,8 @@ extension CurlEasy {
             if offset > length || (count == 0 && offset < length) {
                 _ = fail(
                     exchange, .bodySource,
-                    "The request body was announced with \(length) bytes and has \(offset > length ? "more" : "only \(offset)")")
+                    "\(length) bytes were announced for the request body, but it has \(offset > length ? "more" : "only \(offset)"). Announce its exact size."
+                )
                 return Int(CCURL_READ_ABORT)
             }
         }

@@ -14,21 +14,38 @@ extension CurlEasy {
         if code == CURLE_OUT_OF_MEMORY, head.isInHead {
             // libcurl reports a header line that is too long as out of memory.
             return TransportError(
-                .headerTooLarge, "A line in the head of the answer of \(host) is too long",
+                .headerTooLarge, "A line of the response headers from \(host) is too long",
                 curlCode: Int32(code.rawValue))
         }
         if let error = descriptorError(code) { return error }
         if let error = trustError(code, detail) { return error }
-        var (kind, what) = isBroken(code, detail)
-            ? (.reset, "The connection broke with") : classify(code, detail)
-        if Self.isRefusedTunnel(detail) { (kind, what) = (.proxy, "No way was opened by") }
+        var (kind, what) =
+            isBroken(code, detail)
+            ? (.reset, "Lost the connection to") : classify(code, detail)
+        if Self.isRefusedTunnel(detail) { (kind, what) = (.proxy, "Could not connect through") }
         if code == CURLE_PARTIAL_FILE, let exchange, exchange.expectedOnWire >= 0 {
-            what = "The answer was cut short, after \(exchange.receivedOnWire) of "
-                + "\(exchange.expectedOnWire) bytes, by"
+            what =
+                "Received only \(exchange.receivedOnWire) of "
+                + "\(exchange.expectedOnWire) bytes of the response from"
         }
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         return TransportError(
-            kind, "\(what) \(host): \(detail)", curlCode: Int32(code.rawValue), osCode: osCode)
+            kind, "\(what) \(host): \(detail)\(Self.advice(kind, detail))",
+            curlCode: Int32(code.rawValue), osCode: osCode)
+    }
+
+    /// Returns a sentence that says what to do, as the end of a message; "" if there is none.
+    private static func advice(_ kind: TransportError.Kind, _ detail: String) -> String {
+        let advice: String
+        switch kind {
+        case .resolve: advice = "Check the name and your network."
+        case .connect: advice = "Check the address and your network."
+        case .connectTimeout: advice = "Check your network, or raise the connect timeout."
+        case .proxy: advice = "Check the proxy settings."
+        case .metered: advice = "Use another network, or allow mobile networks."
+        default: return ""
+        }
+        return (detail.hasSuffix(".") ? " " : ". ") + advice
     }
 
     /// Returns whether the connection failed because the process had no free descriptor. libcurl
@@ -97,37 +114,37 @@ extension CurlEasy {
         _ code: CURLcode, _ detail: String
     ) -> (TransportError.Kind, String) {
         switch code {
-        case CURLE_COULDNT_RESOLVE_HOST: return (.resolve, "Could not look up the host of")
-        case CURLE_COULDNT_RESOLVE_PROXY: return (.proxy, "Could not look up the host of")
-        case CURLE_PROXY: return (.proxy, "No way was opened by")
+        case CURLE_COULDNT_RESOLVE_HOST: return (.resolve, "Could not resolve the host of")
+        case CURLE_COULDNT_RESOLVE_PROXY: return (.proxy, "Could not resolve the host of")
+        case CURLE_PROXY: return (.proxy, "Could not connect through")
         case CURLE_COULDNT_CONNECT where isKeptFromMetered:
-            return (.metered, "Only a mobile network, which is not to be used, leads to")
+            return (.metered, "Only a mobile network, which must not be used, reaches")
         case CURLE_COULDNT_CONNECT: return (.connect, "Could not connect to")
         case CURLE_INTERFACE_FAILED:
-            return (.connect, "The interface or address that was named is not there to connect to")
+            return (.connect, "Could not connect from the given interface or address to")
         case CURLE_OPERATION_TIMEDOUT:
             // The connect timeout is the only timeout set in libcurl.
-            return (.connectTimeout, "Could not connect in time to")
+            return (.connectTimeout, "Timed out while connecting to")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
-            return (.tls, "No secure connection could be agreed with")
+            return (.tls, "Could not establish a TLS connection with")
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
-            return (.tls, "A certificate file cannot be used for")
-        case CURLE_PARTIAL_FILE: return (.truncated, "The answer was cut short by")
-        case CURLE_GOT_NOTHING: return (.reset, "No answer came from")
+            return (.tls, "Could not use a certificate file for")
+        case CURLE_PARTIAL_FILE: return (.truncated, "Received only a part of the response from")
+        case CURLE_GOT_NOTHING: return (.reset, "Received no response from")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR:
-            return (.reset, "The connection broke with")
+            return (.reset, "Lost the connection to")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2,
             CURLE_HTTP2_STREAM:
-            return (.badProtocol, "The answer is not valid HTTP from")
-        case CURLE_BAD_CONTENT_ENCODING: return (.badEncoding, "The body is damaged from")
-        case CURLE_URL_MALFORMAT: return (.badURL, "The URL cannot be used for")
-        case CURLE_OUT_OF_MEMORY: return (.noMemory, "No memory for the transfer with")
+            return (.badProtocol, "Received an invalid HTTP response from")
+        case CURLE_BAD_CONTENT_ENCODING: return (.badEncoding, "Could not decode the body from")
+        case CURLE_URL_MALFORMAT: return (.badURL, "Could not use the URL of")
+        case CURLE_OUT_OF_MEMORY: return (.noMemory, "Not enough memory for the transfer with")
         case CURLE_SEND_FAIL_REWIND:
             // A reused connection was dropped.
-            return (.reset, "The connection broke, and the body cannot be sent again, with")
+            return (.reset, "Could not send the body again, after a dropped connection, to")
         case CURLE_FILESIZE_EXCEEDED:
-            return (.tooLarge, "The answer is too large from")
-        default: return (.internal, "libcurl failed with")
+            return (.tooLarge, "Received a response that is too large from")
+        default: return (.internal, "libcurl failed for")
         }
     }
 }

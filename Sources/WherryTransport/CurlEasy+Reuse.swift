@@ -35,7 +35,8 @@ extension CurlEasy {
         guard exchange.request.mayRepeat || isUnseen else {
             exchange.state.failure = TransportError(
                 .reset,
-                "The connection to \(exchange.request.url.origin.text) broke before an answer came, and \(exchange.request.method) does not go again by itself: the server may have acted on it")
+                "Lost the connection to \(exchange.request.url.origin.text) before the response arrived. \(exchange.request.method) is not retried automatically, because the server may have processed the request."
+            )
             return false
         }
         exchange.state.resends += 1

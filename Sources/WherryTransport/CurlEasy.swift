@@ -198,7 +198,7 @@ final class CurlEasy {
         run = .none
         errorText[0] = 0
         guard !exchange.request.headers.isIncomplete else {
-            return TransportError(.noMemory, "No memory for the fields of the request")
+            return TransportError(.noMemory, "Not enough memory for the request headers")
         }
         if let error = prepareTrust(exchange.request.url.origin) { return error }
         head.start(limit: exchange.request.maxHeaderBytes)
@@ -208,7 +208,7 @@ final class CurlEasy {
         if code == CURLE_OK { code = prepareMethod(exchange.request) }
         guard code == CURLE_OK else {
             return TransportError(
-                .internal, "libcurl refused the request: \(Self.text(code))",
+                .internal, "libcurl rejected the request: \(Self.text(code))",
                 curlCode: Int32(code.rawValue))
         }
         return nil

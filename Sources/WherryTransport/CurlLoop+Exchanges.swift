@@ -68,7 +68,7 @@ extension CurlLoop {
                 queue.remove(exchange)
                 let host = exchange.request.url.origin.text
                 return finishUnstarted(
-                    exchange, TransportError(.busy, "Every connection to \(host) is taken"))
+                    exchange, TransportError(.busy, "Every connection to \(host) is in use"))
             }
             exchange.state.phase = .waiting
             exchange.receiver.exchangeMustWait(exchange)
@@ -87,7 +87,8 @@ extension CurlLoop {
         exchange.state.started = now
         active.append(exchange)
         guard let easy = pool.popLast() ?? CurlEasy(loop: self) else {
-            return finish(exchange, error: TransportError(.noMemory, "No memory for a request"))
+            return finish(
+                exchange, error: TransportError(.noMemory, "Not enough memory for a request"))
         }
         exchange.state.easy = easy
         exchange.state.lastActivity = now
@@ -103,7 +104,8 @@ extension CurlLoop {
         guard code == CURLM_OK else {
             let text = String(cString: curl_multi_strerror(code))
             return finish(
-                exchange, error: TransportError(.internal, "libcurl took no request: \(text)"))
+                exchange,
+                error: TransportError(.internal, "libcurl did not accept the request: \(text)"))
         }
         noteDeadline(of: exchange)
     }
@@ -213,7 +215,8 @@ extension CurlLoop {
                 exchange,
                 error: TransportError(
                     .reset,
-                    "The connection to \(exchange.request.url.origin.text) broke, and the body cannot be sent another time"))
+                    "Lost the connection to \(exchange.request.url.origin.text), and the request body cannot be sent again"
+                ))
         }
         if let error = easy.prepare(exchange) { return finish(exchange, error: error) }
         addHandle(of: exchange, easy)
@@ -257,7 +260,7 @@ extension CurlLoop {
         if error == nil, code != CURLE_OK, !exchange.isDiscarding { error = easy.error(code) }
         exchange.state.hasWholeBody = error == nil && code == CURLE_OK
         if error == nil && exchange.state.head == nil {
-            error = TransportError(.badProtocol, "The connection ended without an answer")
+            error = TransportError(.badProtocol, "The connection ended without a response")
         }
         finish(exchange, error: error)
     }
@@ -361,7 +364,7 @@ extension CurlLoop {
         if let decoder = exchange.state.decoder, decoder.bytesIn > 0 {
             do { try decoder.finish() } catch {
                 return TransportError(
-                    .badEncoding, "The body's content coding is cut short: \(error.message)")
+                    .badEncoding, "Could not decode the body: \(error.message)")
             }
         }
         // libcurl accepts everything that it could decode as complete, wherever the connection
@@ -371,7 +374,8 @@ extension CurlLoop {
         {
             return TransportError(
                 .badEncoding,
-                "The body may be cut short: it has no length, and of its coding only the server knows the end; ask for gzip")
+                "The body may be truncated: it has no length, and its content coding does not mark its end. Request gzip instead."
+            )
         }
         return nil
     }

@@ -236,7 +236,8 @@ final class CurlLoop: @unchecked Sendable {
         }
         let refusal = mailbox.withLock { mailbox -> TransportError? in
             guard ForkGuard.current == forkGeneration else {
-                return TransportError(.forked, "The client belongs to the parent of this process")
+                return TransportError(
+                    .forked, "The client belongs to the parent process. Create another client.")
             }
             guard !mailbox.isRefusing else {
                 return ProcessExit.hasBegun
@@ -304,7 +305,7 @@ final class CurlLoop: @unchecked Sendable {
     static var currentThread: UInt { UInt(pthread_self()) }
 
     static let noThreadError = TransportError(
-        .noMemory, "No thread could be started for the transfer")
+        .noMemory, "Could not start a thread for the transfer")
     static let closedError = TransportError(.cancelled, "The client was closed")
     static let exitError = TransportError(.cancelled, "The process is exiting")
     /// The time that `close` waits, in nanoseconds, for a driver that the exit of the process left

@@ -98,15 +98,16 @@ extension Exchange {
         let text =
             switch kind {
             case .idleTimeout where state.isSent && state.head == nil:
-                "Nothing moved to or from \(host) for \(seconds(timeouts.idle)), the idle timeout, while its answer was awaited"
-            case .idleTimeout: "Nothing moved to or from \(host) for \(seconds(timeouts.idle))"
+                "Timed out while waiting for the response from \(host): no data moved for \(seconds(timeouts.idle)). Raise the idle timeout for a slow server."
+            case .idleTimeout:
+                "The transfer with \(host) timed out: no data moved for \(seconds(timeouts.idle)). Raise the idle timeout for a slow server."
             case .firstByteTimeout:
-                "\(host) sent no answer within \(seconds(timeouts.firstByte)) of the request"
+                "\(host) sent no response within \(seconds(timeouts.firstByte)) of the request. Raise the first byte timeout for a slow server."
             case .stalled:
                 "\(host) sent less than \(timeouts.stallBytesPerSecond) bytes/s for \(seconds(timeouts.stallWindow))"
             case .totalTimeout where state.phase == .waiting:
-                "The request to \(host) waited here for its turn, for a connection or by a limit of requests, until its total time was over"
-            default: "The transfer with \(host) was not over in the total time allowed"
+                "The request to \(host) reached its total timeout while it waited for a connection or a rate limit"
+            default: "The transfer with \(host) reached its total timeout"
             }
         return TransportError(kind, text)
     }

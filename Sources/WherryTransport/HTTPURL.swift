@@ -237,20 +237,23 @@ package struct HTTPURL: Hashable, Sendable {
                 throw Invalid(message: "The \(name) \"\(redacted(text))\" contains a backslash")
             }
         }
-        guard let handle = curl_url() else { throw Invalid(message: "No memory for a URL") }
+        guard let handle = curl_url() else { throw Invalid(message: "Not enough memory for a URL") }
         defer { curl_url_cleanup(handle) }
         let flags = UInt32(CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
         if let base, curl_url_set(handle, CURLUPART_URL, base.text, flags) != CURLUE_OK {
-            throw Invalid(message: "The base URL \"\(redacted(base.text))\" cannot be read")
+            throw Invalid(message: "The base URL \"\(redacted(base.text))\" is not valid")
         }
         let code = curl_url_set(handle, CURLUPART_URL, escaped(text), flags)
         guard code == CURLUE_OK else {
             let relative = base == nil && !text.contains("://")
             throw Invalid(
                 message: relative
-                    ? "The \(name) \"\(redacted(text))\" is not absolute, "
-                        + (name == "URL" ? "and there is no base URL" : "as http://host/ is")
-                    : "The \(name) \"\(redacted(text))\" cannot be read: \(String(cString: curl_url_strerror(code)))")
+                    ? "The \(name) \"\(redacted(text))\" is not absolute"
+                        + (name == "URL"
+                            ? ", and there is no base URL. Pass an absolute URL, or set a base URL."
+                            : ". Pass an absolute URL such as http://host/.")
+                    : "The \(name) \"\(redacted(text))\" is not valid: \(String(cString: curl_url_strerror(code)))"
+            )
         }
         func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
             var value: UnsafeMutablePointer<CChar>?
@@ -263,7 +266,9 @@ package struct HTTPURL: Hashable, Sendable {
         let scheme = (part(CURLUPART_SCHEME) ?? "").asciiLowercased
         guard scheme == "http" || scheme == "https" else {
             throw Invalid(
-                message: "The \(name) \"\(redacted(text))\" has the scheme \"\(scheme)\"; only http and https are spoken")
+                message:
+                    "The \(name) \"\(redacted(text))\" has the scheme \"\(scheme)\". Use http or https."
+            )
         }
         // libcurl accepts one or three slashes, where other parsers see a path or another host.
         let named = "\(scheme):"
@@ -271,12 +276,16 @@ package struct HTTPURL: Hashable, Sendable {
             let rest = text.utf8.dropFirst(named.utf8.count)
             guard rest.starts(with: "//".utf8), rest.dropFirst(2).first != UInt8(ascii: "/") else {
                 throw Invalid(
-                    message: "The \(name) \"\(redacted(text))\" has not two slashes before its host")
+                    message:
+                        "The \(name) \"\(redacted(text))\" must have exactly two slashes before its host"
+                )
             }
         }
         if part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil {
             throw Invalid(
-                message: "The \(name) of \(part(CURLUPART_HOST) ?? "?") contains a user name or password; give them as credentials")
+                message:
+                    "The \(name) of \(part(CURLUPART_HOST) ?? "?") contains a user name or password. Pass them as credentials."
+            )
         }
         guard var host = part(CURLUPART_HOST)?.asciiLowercased, !host.isEmpty else {
             throw Invalid(message: "The \(name) \"\(redacted(text))\" has no host")
@@ -300,9 +309,12 @@ package struct HTTPURL: Hashable, Sendable {
         _ = curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         guard let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
             (1...65_535).contains(port)
-        else { throw Invalid(message: "The \(name) \"\(redacted(text))\" has a port that is none") }
+        else {
+            throw Invalid(
+                message: "The \(name) \"\(redacted(text))\" has an invalid port. Use 1 to 65535.")
+        }
         guard let whole = part(CURLUPART_URL) else {
-            throw Invalid(message: "The \(name) \"\(redacted(text))\" cannot be written out")
+            throw Invalid(message: "The \(name) \"\(redacted(text))\" cannot be normalized")
         }
         // libcurl decodes escapes after it has checked for a numeric address. So another parser
         // could see an address in the result.
@@ -311,7 +323,9 @@ package struct HTTPURL: Hashable, Sendable {
         if mayReadOtherwise, whole != text, !host.utf8.contains(UInt8(ascii: ":")) {
             guard try parse(whole, as: name, base: nil).text == whole else {
                 throw Invalid(
-                    message: "The host of the \(name) \"\(redacted(text))\" is escaped so that it can be read in two ways")
+                    message:
+                        "The host of the \(name) \"\(redacted(text))\" is ambiguous because of its percent escapes. Write it without escapes."
+                )
             }
         }
         return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port))

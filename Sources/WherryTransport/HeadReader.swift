@@ -96,12 +96,13 @@ struct HeadReader: ~Copyable {
             status = status * 10 + Int(line[index] - 0x30)
         }
         guard line.count > 5, memcmp(line.baseAddress!, "HTTP/", 5) == 0, status >= 100 else {
-            return fail(.badProtocol, "The answer does not begin with a status line")
+            return fail(.badProtocol, "The response does not start with a status line")
         }
         guard headCount <= Self.maxInterimHeads else {
             return fail(
                 .headerTooLarge,
-                "More than \(Self.maxInterimHeads) interim answers came before the final one")
+                "More than \(Self.maxInterimHeads) informational responses arrived before the final one"
+            )
         }
         return .goesOn
     }
@@ -113,13 +114,14 @@ struct HeadReader: ~Copyable {
         {
             return fail(
                 .headerTooLarge,
-                "The head of the answer is too large (more than \(Self.maxFields) fields, \(Self.maxLine) bytes in a line or \(limit) in all)")
+                "The response headers are too large (more than \(Self.maxFields) fields, \(Self.maxLine) bytes in a line, or \(limit) in total)"
+            )
         }
         switch text[0] {
         case 0x20, 0x09:
             // A folded line (RFC 9112, section 5.2) continues the previous one.
             guard lineCount > 1 else {
-                return fail(.badProtocol, "The first field of the answer is folded")
+                return fail(.badProtocol, "The first field of the response headers is folded")
             }
             block.dropLast()
         case 0x63, 0x43, 0x74, 0x54:  // c, t
@@ -127,7 +129,7 @@ struct HeadReader: ~Copyable {
         default: break
         }
         guard block.append(text), block.append("\n", 1) else {
-            return fail(.noMemory, "No memory for the head of the answer")
+            return fail(.noMemory, "Not enough memory for the response headers")
         }
         return .goesOn
     }
@@ -139,7 +141,7 @@ struct HeadReader: ~Copyable {
         if let start = fields.baseAddress, fields.count > 0,
             memchr(start, 0, fields.count) != nil || memchr(start, 0x0D, fields.count) != nil
         {
-            return fail(.badProtocol, "A field of the answer contains a NUL or a bare CR")
+            return fail(.badProtocol, "A field of the response headers contains a NUL or a bare CR")
         }
         guard status >= 200 else { return keepInterim(fields) }
         isDone = true
@@ -156,7 +158,7 @@ struct HeadReader: ~Copyable {
                 "The informational responses before the final one have more than \(limit) bytes of fields")
         }
         guard let block = Bytes(copyingIfPossible: fields) else {
-            return fail(.noMemory, "No memory for the head of the answer")
+            return fail(.noMemory, "Not enough memory for the response headers")
         }
         interim.append(ResponseHead(status: status, httpVersion: version, block: block))
         return .goesOn
@@ -170,7 +172,9 @@ struct HeadReader: ~Copyable {
             guard let number = Self.number(value), length == nil || length == number else {
                 let text = String(decoding: value, as: UTF8.self)
                 let first = length.map { "\($0), \"\(text)\"" } ?? "\"\(text)\""
-                _ = fail(.badProtocol, "The answer's Content-Length is not one number: \(first)")
+                _ = fail(
+                    .badProtocol,
+                    "The Content-Length of the response is not a single number: \(first)")
                 return false
             }
             length = number

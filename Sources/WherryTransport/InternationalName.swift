@@ -62,7 +62,8 @@ enum InternationalName {
             }
         }
         guard isHost, !ascii.isEmpty else {
-            throw Failure(cause: "a character stands for others that no host name has")
+            throw Failure(
+                cause: "one of its characters maps to others that are not allowed in a host name")
         }
         return ascii
     }

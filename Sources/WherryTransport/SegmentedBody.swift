@@ -114,7 +114,7 @@ package final class SegmentedBody: BodySource {
             }
             guard part.length > 0 else { continue }
             let (sum, overflow) = total.addingReportingOverflow(part.length)
-            if overflow { throw SystemError(EOVERFLOW, "add up the lengths of a body") }
+            if overflow { throw SystemError(EOVERFLOW, "compute the length of a body") }
             total = sum
             parts.append(part)
         }
@@ -133,12 +133,12 @@ package final class SegmentedBody: BodySource {
         switch status.kind {
         case .regular: break
         case .directory: throw SystemError(EISDIR, "send", path: path)
-        default: throw SystemError(EINVAL, "send what is no regular file:", path: path)
+        default: throw SystemError(EINVAL, "send a path that is not a regular file:", path: path)
         }
         guard offset >= 0, length ?? 0 >= 0 else { throw SystemError(EINVAL, "send", path: path) }
         let rest = status.size - min(offset, status.size)
         guard offset <= status.size, length ?? rest <= rest else {
-            throw SystemError(ESTALE, "send more than there is of", path: path)
+            throw SystemError(ESTALE, "send more bytes than there are in", path: path)
         }
         return .file(file, offset: offset, length: length ?? rest, size: status.size)
     }
@@ -154,7 +154,7 @@ package final class SegmentedBody: BodySource {
         for part in parts {
             switch part {
             case .bytes(let bytes): try target.write(bytes, 0..<bytes.count, at: end)
-            case .stream: throw SystemError(EINVAL, "keep what is written while it is sent")
+            case .stream: throw SystemError(EINVAL, "store a body that is written while it is sent")
             case .file(let file, let offset, let length, _):
                 var done: Int64 = 0
                 while done < length {
@@ -210,7 +210,8 @@ package final class SegmentedBody: BodySource {
                     let room = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<wanted])
                     let count = try file.read(into: room, at: start + done)
                     guard count > 0 else {
-                        throw SystemError(ESTALE, "read more than there is of", path: file.path)
+                        throw SystemError(
+                            ESTALE, "read more bytes than there are in", path: file.path)
                     }
                     let piece = UnsafeRawBufferPointer(rebasing: room[..<count])
                     guard body(piece) else { return false }
@@ -249,7 +250,8 @@ package final class SegmentedBody: BodySource {
                 case .wait, .failed: return answer
                 case .end:
                     return .failed(
-                        TransportError(.truncated, "The parts of the form were not written whole"))
+                        TransportError(
+                            .truncated, "The parts of the form were not written completely"))
                 }
             }
             done += count
@@ -391,7 +393,8 @@ package final class SegmentedBody: BodySource {
         guard shared.made < 2 else { return nil }
         guard let buffer = Buffer(size) else {
             if shared.made == 0 {
-                shared.failure = TransportError(.noMemory, "No memory for reading a file to send")
+                shared.failure = TransportError(
+                    .noMemory, "Not enough memory to read a file to send")
             }
             return nil
         }

@@ -45,7 +45,7 @@ final class SocketTable {
 
     init(waker: EventFD, exit: Int32) throws(SystemError) {
         epoll = clinux_epoll_create()
-        if epoll < 0 { throw SystemError(errno, "make an epoll descriptor") }
+        if epoll < 0 { throw SystemError(errno, "create an epoll descriptor") }
         if clinux_epoll_set(epoll, waker.descriptor, UInt32(CLINUX_READ), 0) != 0 {
             throw SystemError(errno, "watch an eventfd")
         }

@@ -84,7 +84,7 @@ package final class StreamedBody: BodySource {
         guard count > 0, let source = bytes.baseAddress else { return 0 }
         if state.ring == nil { state.ring = malloc(Self.capacity) }
         guard let ring = state.ring else {
-            throw TransportError(.noMemory, "No memory for the request body")
+            throw TransportError(.noMemory, "Not enough memory for the request body")
         }
         let start = Int(state.written % Int64(Self.capacity))
         let first = min(count, Self.capacity - start)

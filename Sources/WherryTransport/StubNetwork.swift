@@ -37,7 +37,7 @@ final class StubNetwork: Sendable {
         try state.withLock { state throws(TransportError) in
             if let transport = state.transport { return transport }
             guard let make, !state.isClosed else {
-                throw TransportError(.connect, "This stub has no network behind it")
+                throw TransportError(.connect, "The stub has no network to send the request to")
             }
             let transport = try make(clock)
             if let limits = state.limits {

@@ -36,7 +36,7 @@ package final class StubQuestion: Sendable {
 
     /// Fails the request because the program released the question.
     package func failUnanswered() {
-        fail(.connect, "The program gave no response to \(request.method) \(request.url)")
+        fail(.connect, "The program did not respond to \(request.method) \(request.url)")
     }
 
     private func resolve(_ outcome: StubOutcome) -> Bool {

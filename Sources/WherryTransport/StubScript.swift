@@ -127,7 +127,7 @@ final class StubScript: Sendable {
         state.withLock { state in
             guard let index = Self.rule(for: request.method, request.url, in: state) else {
                 let error = TransportError(
-                    .connect, "No rule of the stub answers \(request.method) \(request.url)")
+                    .connect, "No rule of the stub matches \(request.method) \(request.url)")
                 return (Self.record(request, in: &state), .respond(StubOutcome(failure: error)))
             }
             let action = state.rules[index].action

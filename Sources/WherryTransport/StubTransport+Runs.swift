@@ -162,7 +162,7 @@ extension StubTransport {
     private static func longBodyError(_ length: Int64) -> TransportError {
         TransportError(
             .bodySource,
-            "The request body of \(length) bytes cannot be given to the program that responds: "
+            "The request body of \(length) bytes is too large for the handler of the stub: "
                 + "the limit is \(StubScript.bodyLimit) bytes")
     }
 
@@ -231,7 +231,7 @@ extension StubTransport {
         case .collect(let limit):
             guard Int64(body.count) <= limit else { return finish(run, .tooLarge(limit)) }
             guard body.withUnsafeBytes({ exchange.state.collected.append($0) }) else {
-                return finish(run, TransportError(.noMemory, "No memory for the body"))
+                return finish(run, TransportError(.noMemory, "Not enough memory for the body"))
             }
             note(count, run, to: body.count)
         case .deliver:
@@ -249,7 +249,7 @@ extension StubTransport {
         case .discard: note(count, run, to: body.count)
         case .skim:
             guard body.withUnsafeBytes({ exchange.state.collected.append($0) }) else {
-                return finish(run, TransportError(.noMemory, "No memory for the body"))
+                return finish(run, TransportError(.noMemory, "Not enough memory for the body"))
             }
             note(count, run, to: body.count)
         case .wait: return

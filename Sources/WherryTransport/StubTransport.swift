@@ -230,7 +230,8 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
         }
         let refusal = mailbox.update { mailbox -> TransportError? in
             guard ForkGuard.current == forkGeneration else {
-                return TransportError(.forked, "The client belongs to the parent of this process")
+                return TransportError(
+                    .forked, "The client belongs to the parent process. Create another client.")
             }
             guard !mailbox.isClosed, !mailbox.isClosing else {
                 return TransportError(.shutDown, "The client was closed")
@@ -241,7 +242,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
                 default:
                     mailbox.thread = try? NativeThread(name: "wherry-stub") { [self] in run() }
                     guard mailbox.thread != nil else {
-                        return TransportError(.noMemory, "No thread could be started")
+                        return TransportError(.noMemory, "Could not start a thread")
                     }
                 }
             }

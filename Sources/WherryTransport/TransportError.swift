@@ -64,7 +64,8 @@ package struct TransportError: Error, Sendable {
     package static func tooLarge(_ limit: Int64) -> TransportError {
         TransportError(
             .tooLarge,
-            "The body is larger than the limit of \(limit) bytes; raise it, stream the body or download it")
+            "The body is larger than the limit of \(limit) bytes. Raise the limit, stream the body, or download it."
+        )
     }
 
     package init(_ kind: Kind, _ message: String, curlCode: Int32 = 0, osCode: Int32 = 0) {

@@ -88,7 +88,7 @@ import WherrySystem
             try await client.send(request)
         }
         #expect(error?.reason == "connection_reset")
-        #expect(error?.message.contains("\(method) does not go again by itself") == true)
+        #expect(error?.message.contains("\(method) is not retried automatically") == true)
         #expect(try scope.requests().count == 2)
         request.retriesUnsafeMethods = true
         #expect(try await client.send(request).status == 200)

@@ -286,6 +286,6 @@ import WherrySystem
             #expect(error?.message.hasPrefix("The base URL \"\(text)\"") == true, "\(text)")
         }
         let probe = await failure { () throws(WherryError) in try Reachability.Probe("h") }
-        #expect(probe?.message == "The URL of a probe \"h\" is not absolute, as http://host/ is")
+        #expect(probe?.message == "The URL of a probe \"h\" is not absolute. Pass an absolute URL such as http://host/.")
     }
 }

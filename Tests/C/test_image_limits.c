@@ -43,7 +43,7 @@ TEST("U21 SEC-R9 a 100 megapixel JPEG takes a few rows of memory and no more tha
   REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_PIXELS, 100000000));
   REQUIRE_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_DEADLINE_MS, 1)); /* SEC-R9 */
   CHECK_FAILS(wherry_image_compress(image, compression, &made), WHERRY_E_IMAGE, "image_too_large");
-  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "The time given for this picture is over");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "The deadline for this image has passed");
   CHECK_OK(wherry_image_free(small));
   CHECK_OK(wherry_image_free(image));
   CHECK_OK(wherry_compression_free(compression));

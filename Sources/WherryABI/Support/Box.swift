@@ -80,5 +80,5 @@ extension Handles {
 
 extension WherryError {
     static let lent = WherryError(
-        .wrongState, "The handle is lent; free the event that lent it instead")
+        .wrongState, "The handle belongs to an event. Free the event instead.")
 }

@@ -103,7 +103,7 @@ func buffer(
     _ pointer: UnsafeRawPointer?, _ count: Int
 ) throws(WherryError) -> UnsafeRawBufferPointer {
     guard count >= 0, pointer != nil || count == 0 else {
-        throw WherryError(.badArgument, "The bytes are NULL, or their count is no size")
+        throw WherryError(.badArgument, "The bytes are NULL, or their count is not a valid size")
     }
     return UnsafeRawBufferPointer(start: pointer, count: count)
 }
@@ -112,7 +112,7 @@ func buffer(
 func bytes(_ pointer: UnsafeRawPointer?, _ count: Int) throws(WherryError) -> Bytes {
     let source = try buffer(pointer, count)
     guard let copy = Bytes(copyingIfPossible: source) else {
-        throw WherryError(.noMemory, "There is no memory for \(count) bytes")
+        throw WherryError(.noMemory, "Not enough memory for \(count) bytes")
     }
     return copy
 }

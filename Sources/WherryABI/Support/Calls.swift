@@ -30,7 +30,7 @@ func value<Value>(_ otherwise: Value, _ body: () throws(WherryError) -> Value) -
 }
 
 extension WherryError {
-    static let timedOut = WherryError(.timeout, "Nothing came in the time that was given")
+    static let timedOut = WherryError(.timeout, "The wait reached its timeout")
 }
 
 /// Returns the output pointer for a result, which must not be NULL.
@@ -39,7 +39,7 @@ func required<Pointee>(
     _ out: UnsafeMutablePointer<Pointee>?
 ) throws(WherryError) -> UnsafeMutablePointer<Pointee> {
     guard let out else {
-        throw WherryError(.badArgument, "A pointer for the result is NULL")
+        throw WherryError(.badArgument, "The pointer for the result is NULL")
     }
     return out
 }

@@ -15,17 +15,18 @@ extension WherryError {
         case nil: why = "it is NULL"
         case kind.rawValue: why = "the handle was freed, or never existed"
         case .some(let other):
-            why = HandleKind(rawValue: other).map { "it is a handle of kind \($0.word)" }
-                ?? "it is no handle"
+            why =
+                HandleKind(rawValue: other).map { "it is a handle of kind \($0.word)" }
+                ?? "it is not a handle"
         }
         return WherryError(
             .badHandle,
             "The argument \(name?.description ?? kind.word) is invalid: \(why). Pass a wherry_\(kind.word) that was not freed")
     }
     static let inheritedHandle = WherryError(
-        .forked, "The handle is one of the process that this one was forked from: make another")
+        .forked, "The handle was created before this process was forked. Create another one.")
     static let noHandles = WherryError(
-        .noMemory, "There is no room for another handle: free those that are not needed any more")
+        .noMemory, "Too many handles are in use. Free those that you no longer need.")
 }
 
 /// The handles of this process.

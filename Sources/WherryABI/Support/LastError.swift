@@ -35,7 +35,7 @@ enum PermanentError: Int {
     case forked = 1
 
     static let forkedMessage: StaticString =
-        "This process was forked; call wherry_library_restart before anything else"
+        "This process was forked. Call wherry_library_restart before any other function."
 
     /// Returns `nil` for every other handle: the table never uses generation 0.
     init?(_ pointer: OpaquePointer?) {

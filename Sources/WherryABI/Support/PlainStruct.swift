@@ -32,7 +32,8 @@ func checkedSize(_ size: Int, atLeast least: Int = MemoryLayout<Int>.size) throw
     -> Int
 {
     guard size >= least, size <= 4096 else {
-        throw WherryError(.badArgument, "The size of a struct is \(size); set it to its sizeof")
+        throw WherryError(
+            .badArgument, "The size of a struct is \(size). Set it to the sizeof of the struct.")
     }
     return size
 }

@@ -69,7 +69,8 @@ final class ReachabilityBox: HandleObject, Sendable {
         try content.withLock { content throws(WherryError) in
             guard case .plan(let host, var options) = content else {
                 throw WherryError(
-                    .wrongState, "Options and the probe are set before the monitor starts")
+                    .wrongState,
+                    "The monitor has started. Set its options and its probe before you start it.")
             }
             try change(&options)
             content = .plan(host: host, options)
@@ -96,7 +97,9 @@ final class ReachabilityBox: HandleObject, Sendable {
                 content = .monitor(made, nil)
                 return made
             case .everywhere:
-                throw WherryError(.wrongState, "It hears of every monitor, and is none itself")
+                throw WherryError(
+                    .wrongState,
+                    "The handle observes every monitor, and is not a monitor itself")
             case .freed:
                 throw WherryError(
                     .badHandle,

@@ -275,7 +275,7 @@ extension TransferEvent {
         case .decision(let decision):
             if case .retry(let error, _) = decision.kind { error } else { nil }
         case .state(let state, let reason?):
-            WherryError(reason, "The transfer is \(state) now: \(reason.rawValue)")
+            WherryError(reason, "The transfer changed to \(state): \(reason.rawValue)")
         default: nil
         }
     }

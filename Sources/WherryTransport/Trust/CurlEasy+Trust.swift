@@ -69,7 +69,7 @@ extension CurlEasy {
         if origin.isSecure, !trust.canCheck, mustCheck(loop.host(origin)) {
             return TransportError(
                 .tls,
-                "Could not trust \(origin.text): certificates cannot be checked, because libcurl does not use a shared OpenSSL library. Install a libcurl that does"
+                "Could not trust \(origin.text): certificates cannot be checked, because libcurl does not use a shared OpenSSL library. Install a libcurl that does."
             )
         }
         guard trust.isByHost else { return nil }
@@ -99,7 +99,8 @@ extension CurlEasy {
         guard let code = codes.first(where: { $0 != CURLE_OK }) else { return nil }
         heldTo = nil
         return TransportError(
-            .tls, "libcurl cannot check what \(origin.text) is held to: \(Self.text(code))",
+            .tls,
+            "libcurl could not apply the certificate settings of \(origin.text): \(Self.text(code))",
             curlCode: Int32(code.rawValue))
     }
 
@@ -110,10 +111,10 @@ extension CurlEasy {
         let text: String
         if host.pins == nil {
             guard trust.requiresPins else { return nil }
-            text = "\(host.origin.text) has no pins, and every host must have some"
+            text = "\(host.origin.text) has no pins, but every host must have pins"
         } else {
             guard !host.origin.isSecure, !host.isExpired else { return nil }
-            text = "\(host.origin.text) is pinned, and without https no key is proven"
+            text = "\(host.origin.text) has pins, which cannot be checked without https"
         }
         guard trust.onlyReportsPins else { return TransportError(.pin, text) }
         host.report(text)
@@ -131,7 +132,7 @@ extension CurlEasy {
         {
             return TransportError(
                 .addressDenied,
-                "\(origin.text) has a \(kinds) address, which is not to be connected to",
+                "\(origin.text) has a \(kinds) address, and the client denies such addresses",
                 curlCode: number)
         }
         guard origin.isSecure else { return nil }
@@ -155,7 +156,7 @@ extension CurlEasy {
             if isChain, let peer, peer.isUnnamed {
                 return TransportError(
                     .wrongName,
-                    "Could not trust \(origin.text): the certificate of \"\(peer.leafSubject)\" has no subjectAltName with a host or address. The common name is ignored (RFC 9525). Issue a certificate with subjectAltName",
+                    "Could not trust \(origin.text): the certificate of \"\(peer.leafSubject)\" has no subjectAltName with a host or address. The common name is ignored (RFC 9525). Issue a certificate with subjectAltName.",
                     curlCode: number)
             }
             let kind = isChain ? Self.kind(of: peer?.error ?? 0) : Self.kind(of: detail)
@@ -167,7 +168,7 @@ extension CurlEasy {
             // libcurl's message contains file paths, which must not be logged (SEC-C10).
             return TransportError(
                 .tls,
-                "The client's certificate for \(origin.text) cannot be used: its key, or the password, does not fit it",
+                "Could not use the client certificate for \(origin.text): its key or its password does not match",
                 curlCode: number)
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
             return negotiationError(origin, detail, number)
@@ -186,7 +187,7 @@ extension CurlEasy {
         {
             return TransportError(
                 .tlsProtocol,
-                "No version of TLS and no cipher that is allowed was agreed with \(origin.text): \(detail)",
+                "Could not agree on a TLS version and cipher with \(origin.text): \(detail)",
                 curlCode: number)
         }
         if says(
@@ -196,7 +197,7 @@ extension CurlEasy {
         {
             return TransportError(
                 .clientCertificate,
-                "\(origin.text) \(loop.hosts[origin.text]?.identity == nil ? "wants a certificate of the client" : "does not accept the client's certificate"): \(detail)",
+                "\(origin.text) \(loop.hosts[origin.text]?.identity == nil ? "requires a client certificate" : "rejected the client certificate"): \(detail)",
                 curlCode: number)
         }
         return nil

@@ -120,7 +120,7 @@ final class TrustedHost {
     func report(_ text: String) {
         guard !isReported else { return }
         isReported = true
-        loop.report("\(text); pins only report, so it goes on")
+        loop.report("\(text). The request continues, because pins are only reported.")
     }
 
     /// A message that describes how the server differs from its pins.
@@ -128,11 +128,11 @@ final class TrustedHost {
         let of = peer.map { " of \"\($0.leafSubject)\"" } ?? ""
         guard peer?.isUnpinned != true else {
             return
-                "\(origin.text): the chain\(of) leads to none of the certificates that the host is held to"
+                "\(origin.text): the certificate chain\(of) does not lead to a pinned certificate"
         }
         let key = peer?.key.map { ", sha256/\($0)," } ?? ""
         return
-            "\(origin.text): the key\(of)\(key) is none of the \(pins?.keys.count ?? 0) that the host is held to"
+            "\(origin.text): the key\(of)\(key) is not one of the \(pins?.keys.count ?? 0) pinned keys of the host"
     }
 }
 

@@ -371,7 +371,7 @@ def test_R31_an_edit_that_arrives_too_late_is_not_sent(mock: wherry.MockTranspor
 def test_R31_the_function_receives_a_request_and_cannot_construct_one() -> None:
     make: Any = wherry.Request
     for arguments in ((), (1, None)):
-        with pytest.raises(TypeError, match="is given to adapt= and on_redirect=: client.request"):
+        with pytest.raises(TypeError, match="only for adapt= and on_redirect=. Use client.request"):
             make(*arguments)
     public = {name for name in dir(wherry.Request) if not name.startswith("_")}
     assert public == {

@@ -56,7 +56,7 @@ def test_a_text_body_together_with_files_is_refused(
     server: Server, client: wherry.Client, data: Any
 ) -> None:
     # The text was dropped silently.
-    with pytest.raises(wherry.ArgumentError, match="data= beside files= is a form") as caught:
+    with pytest.raises(wherry.ArgumentError, match="data= with files= must be a form") as caught:
         client.post(server.url("/echo"), data=data, files={"a": b"1"})
     assert caught.value.reason == "bad_argument" and server.log() == []
     assert client.post(server.url("/echo"), data="text", files={}).json()["size"] == 4

@@ -155,7 +155,7 @@ def test_auth_may_be_a_function_as_in_requests(make: Make, server: Server) -> No
     told = way.get(server.url("/echo"), auth=sign).json()
     assert field(told, "Authorization") == [] and field(told, "X-Signed") == ["GET None"]
     for wrong in (lambda request: None, lambda request: 5):
-        with pytest.raises(TypeError, match="auth= returned"):
+        with pytest.raises(TypeError, match="auth= must return"):
             way.get(server.url("/echo"), auth=wrong)
 
 
@@ -206,7 +206,7 @@ def test_an_exception_in_a_flow_reaches_the_caller(make: Make, server: Server) -
         def auth_flow(self, request: wherry.SentRequest) -> Flow:
             yield 5  # type: ignore[misc]
 
-    with pytest.raises(TypeError, match="yields the request"):
+    with pytest.raises(TypeError, match="must yield the request"):
         way.get(server.url("/echo"), auth=Wrong())
 
 

@@ -21,12 +21,49 @@ def test_C14_a_cookie_is_sent_back_unless_cookies_are_off(make: Make, server: Se
     way.get(server.url("/cookies/set", a="1", attributes="Path=/"))
     assert sent(way.get(echo)) == ["a=1"]
     assert sent(way.get(echo, cookies=False)) == []
-    assert sent(way.get(echo, cookies={"b": "2", "c": "3"})) == ["b=2; c=3"]
+    assert sent(way.get(echo, cookies={"b": "2", "c": "3"})) == ["b=2; c=3; a=1"]
+    assert sent(way.get(echo, cookies={"a": "2"})) == ["a=2"]
+    assert sent(way.get(echo, cookies={})) == ["a=1"]
+    assert sent(way.get(echo, headers={"Cookie": "z=9"}, cookies={"y": "8"})) == ["z=9"]
     off = make(cookies=False)
     off.get(server.url("/cookies/set", a="1"))
     assert sent(off.get(echo)) == [] and len(off.client.cookies) == 0
+    assert sent(off.get(echo, cookies={"b": "2"})) == ["b=2"]
     with pytest.raises(wherry.ArgumentError):
         way.get(echo, cookies={"a": "1; b=2"})
+
+
+# The functions of the module shared the cookies of all callers.
+def test_C14_isolated_cookies_last_for_one_request_and_its_redirects(make: Make, server: Server) -> None:
+    echo = server.url("/echo")
+    cookie = server.url("/redirect-to", url=echo, cookie="b=2; Path=/")
+    assert sent(wherry.get(cookie)) == ["b=2"]
+    assert sent(wherry.get(cookie, cookies={"y": "8"})) == ["y=8; b=2"]
+    assert sent(wherry.get(echo)) == []
+    way = make(cookies="isolated")
+    assert sent(way.get(cookie)) == ["b=2"] and sent(way.get(echo)) == []
+    assert len(way.client.cookies) == 0
+    with pytest.raises(wherry.ArgumentError, match="isolated"):
+        make(cookies="shared")
+    with pytest.raises(TypeError, match="headers="):
+        way.get(echo, cookies="a=1")
+
+
+# Setting one cookie restored the others, which the server had changed or deleted.
+def test_C14_a_server_changes_and_deletes_cookies_of_the_program(make: Make, server: Server) -> None:
+    way, echo = make(), server.url("/echo")
+    cookies = way.client.cookies
+    cookies["sid"], cookies["old"] = "1", "1"
+    assert sent(way.get(echo)) == ["sid=1; old=1"]
+    way.get(server.url("/cookies/set", sid="2", attributes="Path=/"))
+    way.get(server.url("/cookies/set", old="1", attributes="Path=/; Max-Age=0"))
+    cookies["lang"] = "en"
+    assert sent(way.get(echo)) == ["sid=2; lang=en"]
+    cookies["sid"] = "3"
+    assert sorted(sent(way.get(echo))[0].split("; ")) == ["lang=en", "sid=3"]
+    cookies.delete("sid")
+    assert "sid" not in cookies and sent(way.get(echo)) == ["lang=en"]
+    assert sent(way.get(echo.replace("127.0.0.1", "localhost"))) == ["lang=en"]
 
 
 def test_C14_each_redirect_gets_the_cookies_of_its_host(

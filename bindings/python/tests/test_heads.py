@@ -78,7 +78,7 @@ def test_R21_an_existing_file_is_kept_replaced_or_joined_by_a_second_one(
     beside = client.get(url, on_head=lambda head: str(target), rename=True)
     assert beside.saved_path == str(tmp_path / "a (1).bin") and target.read_bytes() == b"old"
     client.get(url, on_head=lambda head: target, overwrite=True)
-    with pytest.raises(wherry.ArgumentError, match="overwrite= and rename= exclude each other"):
+    with pytest.raises(wherry.ArgumentError, match="overwrite= and rename= cannot be combined"):
         client.get(url, on_head=lambda head: target, overwrite=True, rename=True)
     assert len(target.read_bytes()) == 10
     deep = tmp_path / "not" / "yet" / "there"

@@ -298,7 +298,7 @@ def test_U21_SEC_R9_a_100_megapixel_JPEG_takes_a_few_rows_of_memory_and_no_extra
     with pytest.raises(wherry.ImageError) as caught:
         wherry.Image(path).compress(0.3, max_pixels=99_999_999)
     assert caught.value.reason == "image_too_large"
-    with pytest.raises(wherry.ImageError, match="The time given for this picture is over") as caught:
+    with pytest.raises(wherry.ImageError, match="The deadline for this image has passed") as caught:
         wherry.Image(path).compress(0.3, deadline=0.001)
     assert caught.value.reason == "image_too_large"
 

@@ -16,10 +16,10 @@ import wherry
 @pytest.mark.parametrize(
     ("name", "way"),
     [
-        ("verify", "give verify= to a new client"), ("max_retries", "client.configure(max_retries=...)"),
-        ("max_redirects", "client.configure(max_redirects=...)"), ("proxies", "give proxies= to a new client"),
+        ("verify", "pass verify= to a new client"), ("max_retries", "client.configure(max_retries=...)"),
+        ("max_redirects", "client.configure(max_redirects=...)"), ("proxies", "pass proxies= to a new client"),
         ("user_agent", "client.configure(user_agent=...)"), ("timeot", "did you mean client.timeout?"),
-        ("storage_name", "give storage_name= to a new client"), ("nothing_like_it", "a subclass"),
+        ("storage_name", "pass storage_name= to a new client"), ("nothing_like_it", "a subclass"),
         ("adapt", "client.configure(adapt=...)"),
     ],
 )  # fmt: skip
@@ -37,7 +37,7 @@ def test_setting_an_unknown_attribute_is_refused_and_names_the_supported_way(
 def test_an_async_client_refuses_the_same_attributes() -> None:
     async def main() -> None:
         async with wherry.AsyncClient() as client:
-            with pytest.raises(AttributeError, match="give verify= to a new client"):
+            with pytest.raises(AttributeError, match="pass verify= to a new client"):
                 client.verify = False  # type: ignore[attr-defined]
 
     asyncio.run(main())

@@ -189,15 +189,15 @@ def test_a_message_shows_the_first_200_characters_of_a_value(call: Callable[[Any
 @pytest.mark.parametrize(
     ("name", "value", "way"),
     [
-        ("allow_redirects", False, "follow_redirects="), ("verify", False, "give verify= to a new client"),
-        ("cert", "a.pem", "give cert= to a new client"), ("proxies", {}, "give proxies= to a new client"),
-        ("netrc", True, "give netrc= to a new client"),
+        ("allow_redirects", False, "follow_redirects="), ("verify", False, "pass verify= to a new client"),
+        ("cert", "a.pem", "pass cert= to a new client"), ("proxies", {}, "pass proxies= to a new client"),
+        ("netrc", True, "pass netrc= to a new client"),
         ("stream", True, "client.stream(method, url)"), ("http2", True, 'http_version="2"'),
         ("http1", False, 'http_version="2"'), ("limits", None, "max_connections= and max_per_host="),
-        ("transport", None, "give transport= to a new client"), ("mounts", {}, "give mounts= to a new client"),
+        ("transport", None, "pass transport= to a new client"), ("mounts", {}, "pass mounts= to a new client"),
         ("app", None, "WSGITransport(app)"),
-        ("trust_env", True, "give trust_env= to a new client"), ("extensions", {}, "timeout="),
-        ("event_hooks", {}, "give event_hooks= to a new client"), ("raise_for_status", True, "response.raise_for_status()"),
+        ("trust_env", True, "pass trust_env= to a new client"), ("extensions", {}, "timeout="),
+        ("event_hooks", {}, "pass event_hooks= to a new client"), ("raise_for_status", True, "response.raise_for_status()"),
         ("paramz", {}, "did you mean params=?"),
     ],
 )  # fmt: skip

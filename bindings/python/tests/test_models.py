@@ -142,7 +142,7 @@ def test_O7_types_without_a_JSON_form_are_refused() -> None:
 
     with pytest.raises(TypeError, match="Wrong.a"):
         wherry.Mapping(Wrong)
-    with pytest.raises(TypeError, match="Tree holds itself"):
+    with pytest.raises(TypeError, match="Tree contains itself"):
         wherry.Mapping.of(Tree)
     with pytest.raises(TypeError, match="dataclass"):
         wherry.Mapping(int)

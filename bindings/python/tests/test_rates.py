@@ -88,11 +88,11 @@ def test_R38_rate_limits_are_settings_of_a_client_and_of_a_file(
 
 @pytest.mark.parametrize("limit", [0.5, 1.5, float("inf"), float("nan"), "a few"])
 def test_R38_a_rate_that_is_not_an_integer_is_refused_and_named(limit: Any) -> None:
-    with pytest.raises(wherry.ArgumentError, match="rate_limit= is a whole number, not") as caught:
+    with pytest.raises(wherry.ArgumentError, match="rate_limit= must be a whole number, not") as caught:
         wherry.Client(rate_limit=limit)
     assert caught.value.reason == "bad_value"
     with wherry.Client(rate_limit=2.0) as client:  # type: ignore[arg-type]
-        with pytest.raises(wherry.ArgumentError, match="max_retries= is a whole number"):
+        with pytest.raises(wherry.ArgumentError, match="max_retries= must be a whole number"):
             client.configure(max_retries=limit)
-        with pytest.raises(wherry.ArgumentError, match="max_retries= is a whole number"):
+        with pytest.raises(wherry.ArgumentError, match="max_retries= must be a whole number"):
             client.get("http://127.0.0.1:9/", max_retries=limit)

@@ -75,6 +75,25 @@ def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(server: Server) -> None:
         wherry.Client(proxy_auth="ab")  # type: ignore[arg-type]
 
 
+# requests and httpx apply NO_PROXY of the environment only to proxies of the environment.
+def test_C19_no_proxy_of_the_environment_is_for_its_proxies(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("http_proxy", server.base)
+    url = server.url("/echo")
+    given: Any
+    for given, target in (
+        ({"proxy": server.base}, url), ({"proxies": {"http": server.base}}, url), ({}, None),
+        ({"proxy": server.base, "no_proxy": "127.0.0.1"}, None),
+    ):  # fmt: skip
+        with wherry.Client(**given) as client:
+            seen = client.get(url).json()["target"]
+        assert seen == target if target else seen.startswith("/"), given
+    with pytest.raises(TypeError, match="proxy="):
+        wherry.Client(proxies="http://p:1")  # type: ignore[arg-type]
+
+
 def test_C19_each_scheme_has_its_own_proxy(server: Server) -> None:
     url = server.url("/echo")
     for proxies, is_proxied in (

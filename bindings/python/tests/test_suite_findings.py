@@ -292,7 +292,7 @@ def test_R8_the_URL_of_a_response_keeps_its_fragment(server: Server, client: whe
 def test_R6_a_dictionary_is_refused_as_content(mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
-        with pytest.raises(TypeError, match="data= takes a form"):
+        with pytest.raises(TypeError, match="a form as data="):
             client.post("http://a.test/", content={"a": "b"})
         assert not mock.requests
 

@@ -114,7 +114,7 @@ def test_R39_a_failure_of_a_function_is_retried(make: Make) -> None:
 @pytest.mark.parametrize("result", [None, 5, "text"])
 def test_an_invalid_response_is_a_type_error(make: Make, result: Any) -> None:
     way = make(transport=wherry.MockTransport(lambda request: result), cache=False)
-    with pytest.raises(TypeError, match="not a Response"):
+    with pytest.raises(TypeError, match="must return a Response"):
         way.get(URL)
 
 

@@ -110,7 +110,7 @@ def test_U11_the_client_sets_the_mode_for_its_uploads(server: Server) -> None:
             client.upload(server.url("/echo"), [GIF])
     assert len(server.log()) == 1
     options: Any = {"unreadable": "ignore"}
-    with pytest.raises(wherry.ArgumentError, match="unreadable= is one of fail, skip, send"):
+    with pytest.raises(wherry.ArgumentError, match="unreadable= must be one of fail, skip, send"):
         wherry.Client(**options)
 
 

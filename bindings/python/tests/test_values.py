@@ -278,7 +278,7 @@ def test_a_missing_library_is_reported_with_every_searched_path() -> None:
     done = run_python(code, {"WHERRY_LIBRARY": "/nowhere/libwherry.so.0"})
 
     assert "ImportError: libwherry was not found" in done.stderr
-    assert "/nowhere/libwherry.so.0: not there" in done.stderr
+    assert "/nowhere/libwherry.so.0: not found" in done.stderr
 
 
 def test_the_package_is_strictly_typed() -> None:

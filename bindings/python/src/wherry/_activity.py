@@ -45,5 +45,5 @@ class ActivityReader(ClientReader[int]):
 
 def _delay(seconds: float) -> int:
     if not 0 <= seconds <= 9e12:
-        raise ArgumentError(f"a delay of {seconds} s is not possible", "bad_value")
+        raise ArgumentError(f"a delay must be 0 to 9e12 seconds, not {seconds}", "bad_value")
     return round(seconds * 1000)

@@ -63,7 +63,7 @@ class Request:
     _context: Any
 
     def __init__(self, *_: object) -> None:
-        raise TypeError("Request is given to adapt= and on_redirect=: client.request() sends a new one")
+        raise TypeError("Request objects are created only for adapt= and on_redirect=. Use client.request() instead.")
 
     @classmethod
     def _lent(cls, handle: int, context: Any) -> Request:
@@ -154,7 +154,7 @@ class Request:
     @content.setter
     def content(self, value: Union[bytes, str]) -> None:
         if not isinstance(value, (bytes, str)):
-            raise TypeError(f"content of a request is bytes or str, not {type(value).__name__}")
+            raise TypeError(f"content of a request must be bytes or str, not {type(value).__name__}")
         sent = value if isinstance(value, bytes) else value.encode()
         check(lib.wherry_request_set_body(self._live(), sent, len(sent), None))
 
@@ -182,7 +182,7 @@ class Request:
 
     def _live(self) -> int:
         if not self._handle:
-            raise StateError("this request has been sent: edit it where it is given", "wrong_state")
+            raise StateError("the request was already sent. Edit it inside the function that receives it.", "wrong_state")
         return self._handle
 
     def _end(self) -> None:
@@ -199,7 +199,7 @@ def adapted(event: int, found: Any, request: Request) -> int:
     """Sends the request with the edits of the function."""
     if found is not None and found is not request:
         kind = type(found).__name__
-        raise TypeError(f"adapt= returns None or the request that it was given, not {kind}")
+        raise TypeError(f"adapt= must return None or the request that it received, not {kind}")
     status: int = lib.wherry_event_answer_adapt(event, True)
     return status
 
@@ -208,7 +208,7 @@ def redirected(event: int, found: Any, request: Request) -> int:
     """Follows the redirect with the edited request. False returns the redirect response instead."""
     if found is not None and found is not request and not isinstance(found, bool):
         kind = type(found).__name__
-        raise TypeError(f"on_redirect= returns None, True, False or its request, not {kind}")
+        raise TypeError(f"on_redirect= must return None, True, False or the request that it received, not {kind}")
     status: int = lib.wherry_event_answer_redirect(event, found is not False)
     return status
 

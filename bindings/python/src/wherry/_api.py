@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module-level functions such as ``wherry.get(url)``.
 
-They share one client for the whole process.
+They share the connections of one client for the whole process. Cookies last for one call, redirects
+included: use a `Client` to keep them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def client() -> Client:
     """Returns the client that the module-level functions share. It is created on first use."""
     found = _shared.get("client")
     if found is None:
-        mine = _Shared()
+        mine = _Shared(cookies="isolated")
         found = _shared.setdefault("client", mine)
         if found is not mine:
             mine.close()  # Another thread created one first.

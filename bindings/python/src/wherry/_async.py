@@ -493,7 +493,7 @@ class AsyncClient(BaseClient["Answer"]):
         try:
             await end
         except asyncio.CancelledError:
-            exchange.fail(CancelledError("the task that waited was cancelled", "cancelled"))
+            exchange.fail(CancelledError("the waiting task was cancelled", "cancelled"))
             raise
         finally:
             exchange.free()

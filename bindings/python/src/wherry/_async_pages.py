@@ -155,7 +155,7 @@ class AsyncPages(BasePages[Item]):
             self._pump = pump
             self._turn = asyncio.Lock()
         elif pump is not self._pump:
-            raise StateError("pages stay in the event loop that they began in", "wrong_state")
+            raise StateError("these pages belong to another event loop", "wrong_state")
         return self._turn
 
     async def _load(
@@ -173,7 +173,7 @@ class AsyncPages(BasePages[Item]):
         try:
             await way.waiter
         except asyncio.CancelledError:
-            error = CancelledError("the task that waited was cancelled", "cancelled")
+            error = CancelledError("the waiting task was cancelled", "cancelled")
             way.exchange.fail(error)
             self._ended(way.wanted, way.refresh, error)
             raise

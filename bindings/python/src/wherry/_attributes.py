@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 #: What to use instead of a name: as an attribute of a client, as a keyword of a new client, and as
 #: a keyword of a request. A single string applies to all three. "" means that the name is valid.
-_NEW = "give {}= to a new client"
+_NEW = "pass {}= to a new client"
 ELSEWHERE = {
     "adapters": _NEW.format("transport") + ", or mounts=",
     "allow_redirects": ("use client.configure(follow_redirects=...)", "use follow_redirects=", "use follow_redirects="),
-    "app": "use transport=WSGITransport(app), or ASGITransport(app), of a new client",
+    "app": "pass transport=WSGITransport(app), or ASGITransport(app), to a new client",
     "base": ("use client.base_url", "use base_url=", ""),
     "cert": (_NEW.format("cert"), "", _NEW.format("cert")),
     "connector": "use max_connections= and max_per_host= of a client",
@@ -32,11 +32,11 @@ ELSEWHERE = {
     "mounts": (_NEW.format("mounts"), "", _NEW.format("mounts")),
     "pins": (_NEW.format("pins"), "", _NEW.format("pins")),
     "prefetch": "use client.stream(method, url)",
-    "proxies": (_NEW.format("proxies"), "", _NEW.format("proxies") + "; mounts= chooses by URL"),
+    "proxies": (_NEW.format("proxies"), "", _NEW.format("proxies") + "; use mounts= to choose by URL"),
     "proxy": (_NEW.format("proxy"), "", _NEW.format("proxy")),
     "raise_for_status": "use response.raise_for_status()",
     "retries": ("use client.configure(max_retries=...)", "use max_retries=", "use max_retries="),
-    "ssl": "give verify= to a new client",
+    "ssl": "pass verify= to a new client",
     "stream": "use client.stream(method, url)",
     "transport": (_NEW.format("transport"), "", _NEW.format("transport")),
     "trust_env": (_NEW.format("trust_env"), "", _NEW.format("trust_env")),
@@ -64,21 +64,25 @@ def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
     return TypeError(f"{what} {brief(name)}" + (f": {way}" if way else ""))
 
 
-def refuse(owner: Any, name: str) -> None:
+def refuse(owner: Any, name: str, value: Any) -> None:
     """Raises AttributeError if the class of a client does not have the attribute ``name``.
 
-    Subclasses may have further attributes, but none with the name of a setting.
+    Subclasses may have further attributes, but none with the name of a setting. A method can be
+    replaced only by another function.
     """
     kind = type(owner)
     if hasattr(kind, name):
-        return
+        if callable(value) or not callable(getattr(kind, name)):
+            return
+        hint = elsewhere(name, ATTRIBUTE) or f"override {name} in a subclass"
+        raise AttributeError(f"Could not set client.{name}: it is a method; {hint}")
     from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
     way = elsewhere(name, ATTRIBUTE)
     if way is None and (name in NUMBERS or name in TEXTS or name in DEFAULTS):
         way = f"use client.configure({name}=...)"
     elif way is None and name in FIXED:
-        way = f"give {name}= to a new client"
+        way = f"pass {name}= to a new client"
     if way is None:
         if kind.__module__.partition(".")[0] != "wherry":
             return
@@ -86,7 +90,7 @@ def refuse(owner: Any, name: str) -> None:
 
         known = [each for each in dir(kind) if each[0] != "_"]
         near = get_close_matches(name, known, 1)
-        way = f"did you mean client.{near[0]}?" if near else "keep it in a variable or a subclass"
+        way = f"did you mean client.{near[0]}?" if near else "store it in a variable or in a subclass"
     raise AttributeError(f"Could not set client.{name}: a client has no such attribute; {way}")
 
 

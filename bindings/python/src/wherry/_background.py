@@ -125,7 +125,7 @@ class BaseSession(Forkable):
             fields = list(pairs(headers or {}, "headers"))
             found = credentials(auth)
             if isinstance(found, DigestAuth):
-                raise TypeError("the jobs of a background session keep no password: no DigestAuth")
+                raise TypeError("background sessions do not support DigestAuth, because they store no passwords")
             if found is not None:
                 fields.append(("Authorization", found.field()))
             for field, value in fields:
@@ -312,7 +312,7 @@ class BackgroundSession(BaseSession):
                 if deadline is not None:
                     wait = min(wait, int((deadline - perf_counter()) * 1000) + 1)
                     if wait <= 0:
-                        raise TimeoutError("the wait is over; the job goes on", "timeout")
+                        raise TimeoutError("the wait timed out, but the job is still running", "timeout")
                 yield from news.read(wait)
         finally:
             news.close()

@@ -73,11 +73,30 @@ else:
     Answer = None
 
 
+def _through_request(name: str) -> Any:
+    """Returns a method of a client that calls `request`."""
+    from functools import wraps
+
+    @wraps(getattr(BaseClient, name))
+    def send(self: Any, url: str, **options: Any) -> Any:
+        return self.request(name.upper(), url, **options)
+
+    return send
+
+
 class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     """The connections, settings and running transfers of a client.
 
     See `Client` and `AsyncClient`.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Makes `get` and the other methods call an overridden `request`, as in requests and httpx."""
+        super().__init_subclass__(**options)
+        if "request" in vars(cls):
+            for name in ("get", "head", "post", "put", "patch", "delete", "options"):
+                if name not in vars(cls):
+                    setattr(cls, name, _through_request(name))
 
     _is_async = False
     #: Whether an unclosed client causes a ResourceWarning.
@@ -188,7 +207,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             if not follow_redirects:
                 others["max_redirects"] = 0
             cookies = others.get("cookies")
-            if cookies is not None and not isinstance(cookies, (bool, int)):
+            if cookies is not None and not isinstance(cookies, (bool, int, str)):
                 del others["cookies"]
             else:
                 cookies = None
@@ -399,6 +418,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if query:
             draft.apply({"params": query})
         if options:
+            draft.uses_jar = self._settings.get("cookies") in (None, True)
             draft.apply(options)
             if codes.DECISION_TOKEN in draft.functions:
                 draft.client = self

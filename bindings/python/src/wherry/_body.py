@@ -61,7 +61,7 @@ class Source:
     def give(self, transfer: int) -> None:
         """Writes data for one WANT_BODY event. Exceptions of the iterator propagate."""
         if self.asynchronous:
-            raise StateError("Could not send the body: its pieces are asynchronous. Use AsyncClient", "wrong_state")
+            raise StateError("Could not send the body: its chunks are asynchronous. Use AsyncClient.", "wrong_state")
         feed = self._feed(transfer)
         try:
             next(feed)
@@ -147,7 +147,7 @@ def wrong_size(announced: int, read: int) -> ArgumentError:
     found = f"at least {read}" if read > announced else f"only {read}"
     return ArgumentError(
         f"Could not send the body: {announced} bytes were announced, but it has {found}. "
-        "Announce the exact size, or none", "bad_value",
+        "Announce the exact size, or no size.", "bad_value",
     )  # fmt: skip
 
 
@@ -172,6 +172,8 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         return data._source()
     if isinstance(data, os.PathLike):
         return os.path.abspath(os.fsdecode(data))
+    if _is_async_file(data):
+        return Source(_read_async(data))
     if hasattr(data, "read"):
         return bytes(data.read()) if hasattr(data, "getbuffer") else of_file(data)
     try:
@@ -182,11 +184,28 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         pieces = data.__aiter__()
         return Source(pieces, restart=None if pieces is data else data.__aiter__)
     if hasattr(data, "keys"):  # Iterating a mapping would send only its keys.
-        raise TypeError(f"{type(data).__name__} cannot be a body: data= takes a form, and json= any value")
+        raise TypeError(f"{type(data).__name__} cannot be a body. Pass a form as data=, or any value as json=.")
     if hasattr(data, "__iter__"):
         pieces = iter(data)
         return Source(pieces, restart=None if pieces is data else data.__iter__)
     raise TypeError(f"{type(data).__name__} cannot be a body")
+
+
+def _is_async_file(data: Any) -> bool:
+    """Whether ``data`` is a file of aiofiles, anyio, or a similar library."""
+    if not (hasattr(data, "__aiter__") and hasattr(data, "read")):
+        return False
+    from inspect import iscoroutinefunction
+
+    return iscoroutinefunction(data.read)
+
+
+async def _read_async(file: Any) -> AsyncIterator[Piece]:
+    while True:
+        piece = await file.read(CHUNK)
+        if not piece:
+            return
+        yield piece
 
 
 def of_file(file: Any) -> Union[str, Source]:
@@ -264,7 +283,7 @@ def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
         # The file is now at its end: reading it would send an empty body.
         raise ArgumentError(
             f"Could not read the file of the body: seek({start}) failed after its size was read: {error}. "
-            "Pass an iterator of its bytes instead", "bad_argument",
+            "Pass an iterator of its bytes instead.", "bad_argument",
         ) from error  # fmt: skip
     return start, size
 
@@ -282,7 +301,7 @@ class Sized:
 
     def __init__(self, pieces: Any, size: int) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise ArgumentError(f"a size is a number of bytes, not {brief(size)}", "bad_value")
+            raise ArgumentError(f"a size must be a number of bytes, not {brief(size)}", "bad_value")
         #: An iterable, an asynchronous iterable, or a file.
         self.pieces = pieces
         #: The total size in bytes.
@@ -290,6 +309,8 @@ class Sized:
 
     def _source(self) -> Source:
         pieces = self.pieces
+        if _is_async_file(pieces):
+            return Source(_read_async(pieces), self.size)
         if hasattr(pieces, "read"):
             return Source(iter(lambda: pieces.read(CHUNK) or None, None), self.size)
         if hasattr(pieces, "__aiter__"):
@@ -369,7 +390,7 @@ def as_bytes(piece: Any) -> bytes:
     if isinstance(piece, str):
         return piece.encode()
     if not isinstance(piece, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a piece of a body is bytes or str, not {type(piece).__name__}")
+        raise TypeError(f"a chunk of a body must be bytes or str, not {type(piece).__name__}")
     return bytes(piece)
 
 
@@ -382,6 +403,8 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
     from ._options import pairs
 
     for field, item in pairs(files):
+        if item is None:
+            continue  # As in requests.
         name: Optional[str] = None
         kind: Optional[str] = None
         content = item
@@ -389,7 +412,7 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
         if isinstance(item, tuple):
             if not 2 <= len(item) <= 4:
                 raise ArgumentError(
-                    f"files= wants (name, content[, type[, headers]]) for {brief(field)}",
+                    f"files= takes (name, content[, type[, headers]]) for {brief(field)}",
                     "bad_argument",
                 )
             name, content = item[:2]

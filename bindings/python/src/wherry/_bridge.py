@@ -147,10 +147,10 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{_told(value, reason)} is not Unicode text: {error}", reason) from None
     elif not isinstance(value, bytes):
-        what = "url has to be" if reason == "bad_url" else "expected"
+        what = "url must be" if reason == "bad_url" else "expected"
         raise TypeError(f"{what} str or bytes, not {type(value).__name__}")
     if b"\0" in value:
-        raise ArgumentError(f"{_told(value, reason)} holds a NUL", reason)
+        raise ArgumentError(f"{_told(value, reason)} contains a NUL", reason)
     return value
 
 
@@ -178,7 +178,7 @@ def url_text(url: bytes) -> str:
     try:
         return url.decode()
     except UnicodeDecodeError as error:
-        raise ArgumentError(f"Could not read the URL: it is not UTF-8: {error}", "bad_url") from None
+        raise ArgumentError(f"Could not decode the URL: it is not UTF-8: {error}", "bad_url") from None
 
 
 def text_at(pointer: int) -> Optional[str]:
@@ -263,8 +263,8 @@ def last_error(status: int) -> WherryError:
     kind = CLASSES.get(status, WherryError)
     name = (lib.wherry_status_name(status) or b"E_UNKNOWN").decode()
     if status == codes.E_FORKED:
-        return kind("This process was forked by code that does not tell Python. Call wherry.restart() in the child.", "forked")
-    return kind(f"the library answered {name}", "")
+        return kind("This process was forked outside of Python. Call wherry.restart() in the child.", "forked")
+    return kind(f"the library returned {name}", "")
 
 
 def error_at(handle: int, depth: int = 0) -> WherryError:

@@ -48,7 +48,7 @@ class BaseChain(BaseGroup):
             return self._awaited(following)
         if hasattr(following, "close"):
             following.close()
-        raise TypeError("a coroutine function of a chain needs an AsyncClient")
+        raise TypeError("a coroutine function in a chain needs an AsyncClient")
 
     async def _awaited(self, following: Any) -> None:
         await following

@@ -312,7 +312,7 @@ class Client(BaseClient["Response"]):
                     raise self._refusal(status)
                 return
             if deadline is not None and perf_counter() >= deadline:
-                raise TimeoutError("not everything has ended in time", "timeout")
+                raise TimeoutError("the wait timed out before all transfers finished", "timeout")
 
 
 #: An alias with the name that requests uses.

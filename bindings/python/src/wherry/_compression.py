@@ -30,7 +30,7 @@ class Compression(Fixed):
     """
 
     __slots__ = ("quality", "type", "options")
-    _way = "Make a new one, such as Compression(0.5, max_width=1600)"
+    _way = "Create another one, such as Compression(0.5, max_width=1600)."
 
     quality: float
     type: Optional[str]

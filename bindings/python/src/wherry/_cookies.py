@@ -15,7 +15,7 @@ from ._request_values import path_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, Union
+    from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
     class Cookie(NamedTuple):
         """One cookie."""
@@ -137,6 +137,8 @@ class Cookies:
         if not found:
             raise KeyError(name)
         self._remove(found)
+        if domain is None:
+            self._own.remove(name)
 
     def _remove(self, cookies: List[Cookie]) -> None:
         for cookie in cookies:
@@ -269,6 +271,8 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
     """
     from urllib.parse import urlsplit
 
+    if isinstance(cookies, (str, bytes)):
+        raise TypeError("cookies= takes a mapping, pairs, or a jar. Use headers={'Cookie': ...} for a text.")
     if is_plain_map(cookies):
         return [(word(name), word(cookies[name])) for name in cookies.keys()]
     found = []
@@ -282,7 +286,7 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
         if domain and not host:
             raise ArgumentError(
                 "Could not choose the cookies of a jar: the URL is relative. Give an absolute URL, or "
-                "set the cookies on the client", "bad_value",
+                "set the cookies on the client.", "bad_value",
             )  # fmt: skip
         is_wide = not getattr(each, "host_only", not (each.domain or "").startswith("."))
         is_host = not domain or host == domain or is_wide and host.endswith("." + domain)
@@ -304,17 +308,19 @@ def is_plain_map(cookies: Any) -> bool:
 class OwnCookies:
     """The cookies that a program sets by name only. They are sent to all hosts."""
 
-    __slots__ = ("values", "_seeded")
+    __slots__ = ("values", "_changes", "_seeded")
 
     def __init__(self) -> None:
         self.values: Dict[str, str] = {}
-        #: The origins for which the jar already has these cookies.
-        self._seeded: Set[str] = set()
+        #: The names in the order of their last change.
+        self._changes: List[str] = []
+        #: By origin, how many of the changes its jar already has.
+        self._seeded: Dict[str, int] = {}
 
     def set(self, name: str, value: str) -> None:
         """Sends the cookie with later requests."""
         self.values = {**self.values, name: value}
-        self._seeded = set()
+        self._changes = [*self._changes, name]
 
     def remove(self, name: str) -> None:
         """Omits the cookie from later requests."""
@@ -323,12 +329,13 @@ class OwnCookies:
     def clear(self) -> None:
         """Omits all of these cookies from later requests."""
         self.values = {}
-        self._seeded = set()
+        self._changes = []
+        self._seeded = {}
 
     def seed(self, client: int, url: str) -> None:
-        """Adds the cookies to the jar for the host of a URL, once.
+        """Adds each cookie to the jar for the host of a URL, once.
 
-        Cookies that the server sets later take precedence.
+        Cookies that the server sets or deletes later take precedence.
         """
         from urllib.parse import urlsplit
 
@@ -337,22 +344,25 @@ class OwnCookies:
         except ValueError:
             return  # The request will raise the error for its URL.
         origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        if not parts.netloc or origin in self._seeded:
+        changes = self._changes
+        done = self._seeded.get(origin, 0)
+        if not parts.netloc or done == len(changes):
             return
-        for name, value in self.values.items():
-            field = f"{name}={value}; Path=/"
-            if lib.wherry_client_set_cookie(client, text(origin, "bad_url"), text(field)):
-                return
-        self._seeded = {*self._seeded, origin}
+        for name in dict.fromkeys(changes[done:]):
+            if name in self.values:
+                field = f"{name}={self.values[name]}; Path=/"
+                if lib.wherry_client_set_cookie(client, text(origin, "bad_url"), text(field)):
+                    return
+        self._seeded = {**self._seeded, origin: len(changes)}
 
 
 def refuse(name: Any, value: Any) -> None:
     """Raises an error if a cookie has an invalid name or value."""
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"a cookie has a name and a value of str, not {brief(name)} and {type(value).__name__}")
+        raise TypeError(f"the name and the value of a cookie must be str, not {brief(name)} and {type(value).__name__}")
     if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
         raise ArgumentError(
-            "a cookie has no ; and no line in it, and no = in its name, which is not empty", "bad_value"
+            "a cookie must not contain a semicolon or a line break, and its name must not be empty or contain =", "bad_value"
         )
 
 

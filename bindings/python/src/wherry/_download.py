@@ -60,11 +60,11 @@ def prepare(
     whose = rest.pop("partial_of", "same_path")
     if whose not in codes.PARTIALS:
         raise ArgumentError(
-            f"partial_of= is one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
+            f"partial_of= must be one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
         )
     mirrors = rest.pop("mirrors", None) or ()
     if isinstance(mirrors, (str, bytes)):
-        raise ArgumentError("mirrors= are several URLs, not a text", "bad_argument")
+        raise ArgumentError("mirrors= must be a list of URLs, not a str", "bad_argument")
     count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
     time = rest.pop("server_time", None)
     flags += (
@@ -74,7 +74,7 @@ def prepare(
         (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
     )
     if (path is None) == (directory is None):
-        raise ArgumentError("a download wants a path or a directory", "bad_argument")
+        raise ArgumentError("a download needs either a path or a directory", "bad_argument")
     said: List[Tuple[int, Optional[bytes]]] = [
         (kind, text(value)) for kind, value in digests if value is not None
     ]
@@ -82,11 +82,11 @@ def prepare(
     if told is not None:
         if told not in codes.DIGESTS:
             raise ArgumentError(
-                f"digest= is one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
+                f"digest= must be one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
             )
         said.append((codes.DIGESTS[told], None))
     if len(said) > 1:
-        raise ArgumentError("only one digest at a time", "bad_argument")
+        raise ArgumentError("a download takes only one digest", "bad_argument")
     # The client's default request options do not apply to downloads.
     rest = {**dict.fromkeys(DEFAULTS), **rest}
     method: Optional[str] = "GET"
@@ -195,7 +195,7 @@ class BaseDownload:
         Its priority changes to fit the new position. Has no effect on a running download.
         """
         if place < 0:
-            raise ArgumentError(f"there is no place {place}", "bad_value")
+            raise ArgumentError(f"a place in the queue must be 0 or more, not {place}", "bad_value")
         check(lib.wherry_transfer_move(self._exchange.transfer, place))
 
     def prioritize(self, priority: int) -> None:

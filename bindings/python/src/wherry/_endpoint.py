@@ -111,7 +111,7 @@ class BaseEndpoint:
 
     def _native(self) -> int:
         if not self._handle:
-            raise StateError("the endpoint was not accessed yet", "wrong_state")
+            raise StateError("the endpoint was not accessed yet. Call access() first.", "wrong_state")
         return self._handle
 
     def _access(self, parameters: Optional[Named[str, Any]]) -> int:
@@ -280,7 +280,7 @@ class AsyncEndpoint(BaseEndpoint):
         try:
             await end
         except asyncio.CancelledError:
-            exchange.fail(CancelledError("the task that waited was cancelled", "cancelled"))
+            exchange.fail(CancelledError("the waiting task was cancelled", "cancelled"))
             raise
         finally:
             self._running.pop(number, None)

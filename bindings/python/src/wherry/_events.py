@@ -27,7 +27,7 @@ class ServerEvents:
 
     def __init__(self, limit: int) -> None:
         if limit < 1:
-            raise ArgumentError(f"max_bytes= is at least 1, not {limit}", "bad_value")
+            raise ArgumentError(f"max_bytes= must be at least 1, not {limit}", "bad_value")
         self._parser = made(lib.wherry_sse_new, limit)
         self._count = Cell()
         weakref.finalize(self, lib.wherry_sse_free, self._parser)

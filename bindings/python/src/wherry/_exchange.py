@@ -340,7 +340,7 @@ class Channel:
 
 def wait_is_over() -> TimeoutError:
     """Returns the error for a wait that has timed out."""
-    return TimeoutError("the wait is over; the transfer goes on", "timeout")
+    return TimeoutError("the wait timed out, but the transfer is still running", "timeout")
 
 
 __all__ = ["Channel", "Exchange", "SLICE_MS", "copied", "failure", "settle"]

@@ -83,7 +83,7 @@ class FunctionAuth(Auth):
         if hasattr(found, "__await__"):
             if hasattr(found, "close"):
                 found.close()
-            raise TypeError("auth= is a coroutine function: it needs an AsyncClient")
+            raise TypeError("auth= is a coroutine function, which needs an AsyncClient")
         yield _checked(found)
 
     async def async_auth_flow(self, request: SentRequest) -> AsyncFlow:
@@ -93,7 +93,7 @@ class FunctionAuth(Auth):
 
 def _checked(request: Any) -> SentRequest:
     if not isinstance(request, SentRequest):
-        raise TypeError(f"auth= returned {type(request).__name__}, not the request")
+        raise TypeError(f"auth= must return the request, not {type(request).__name__}")
     return request
 
 
@@ -111,7 +111,7 @@ def sync_flow(auth: Any, request: SentRequest) -> Flow:
     """Starts a flow for a blocking client and returns its generator."""
     make = getattr(auth, "sync_auth_flow", None) or getattr(auth, "auth_flow", None)
     if make is None:
-        raise TypeError(f"auth= has async_auth_flow only: {type(auth).__name__} needs an AsyncClient")
+        raise TypeError(f"auth= has only async_auth_flow: {type(auth).__name__} needs an AsyncClient")
     return make(request)  # type: ignore[no-any-return]
 
 
@@ -150,7 +150,7 @@ class Built:
         if needs_body and self.request._is_streamed:
             raise ArgumentError(
                 "Could not authenticate the request: the flow needs the body, which is a form with files. "
-                "Encode the form, and pass it as content=", "bad_argument",
+                "Encode the form, and pass it as content=.", "bad_argument",
             )  # fmt: skip
         taken = {
             *BODIES, COMPLETE, "headers", "params", "parameters", "base", "ignore_base", "default_parameters",
@@ -182,7 +182,7 @@ class Built:
     def keywords(self, request: SentRequest) -> Dict[str, Any]:
         """Returns the keyword arguments that send a request yielded by the flow."""
         if not isinstance(request, SentRequest):
-            raise TypeError(f"an auth flow yields the request, not {type(request).__name__}")
+            raise TypeError(f"an auth flow must yield the request, not {type(request).__name__}")
         request._left_out = tuple(
             name.lower() for name in self._client.headers if name not in request.headers
         )
@@ -225,7 +225,7 @@ def _read_body(options: Dict[str, Any]) -> None:
         if body.asynchronous:
             raise ArgumentError(
                 "Could not authenticate the request: the flow needs the body, which is asynchronous. "
-                "Read it first", "bad_argument",
+                "Read the body first.", "bad_argument",
             )  # fmt: skip
         body = b"".join(as_bytes(piece) for piece in body._pieces)
     options[name] = body
@@ -253,7 +253,7 @@ def first_step(
 def refuse_hooks(options: Mapping[str, Any], what: str) -> None:
     """Raises an error if the request has hooks, which would be ignored."""
     if options.get("hooks"):
-        raise TypeError(f"{what} takes no hooks=. Use on_head=, or look at its responses")
+        raise TypeError(f"{what} takes no hooks=. Use on_head=, or inspect its responses.")
 
 
 def refuse_flow(client: BaseClient[Any], options: Mapping[str, Any], what: str) -> None:
@@ -261,7 +261,7 @@ def refuse_flow(client: BaseClient[Any], options: Mapping[str, Any], what: str) 
     refuse_hooks(options, what)
     if flow_of(client, options) is not None:
         raise TypeError(
-            f"{what} cannot use an auth flow. Use Basic, Bearer, DigestAuth, refresh_token=, or adapt="
+            f"{what} cannot use an auth flow. Use Basic, Bearer, DigestAuth, refresh_token=, or adapt=."
         )
 
 

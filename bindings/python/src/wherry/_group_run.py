@@ -60,7 +60,7 @@ class Run:
         elif member._is_chain:
             chain = cast("BaseChain", member)
             if chain._steps or any(chain is known for known, _ in self._chains.values()):
-                raise StateError("a chain runs once: make another one", "already_started")
+                raise StateError("the chain was already started. Create another chain.", "already_started")
             self._chains[key] = chain, path
         self.on_entered(key)
         return key

@@ -105,7 +105,7 @@ class BaseGroup:
 
     def _check(self) -> None:
         if self._run is not None:
-            raise StateError("the group was started before: make another one", "already_started")
+            raise StateError("the group was already started. Create another group.", "already_started")
 
     def _joined(self, member: Union[Draft, BaseGroup]) -> int:
         self._members.append(member)
@@ -135,7 +135,7 @@ class BaseGroup:
         """Starts the group. A group can start only once."""
         BaseGroup._check(self)
         if self._is_chain and cast("BaseChain", self)._steps:
-            raise StateError("a chain runs once: make another one", "already_started")
+            raise StateError("the chain was already started. Create another chain.", "already_started")
         run = Run(self)
         handle = self._native(run)
         try:
@@ -259,7 +259,7 @@ class AsyncGroup(BaseGroup):
         try:
             await end
         except asyncio.CancelledError:
-            run.fail(CancelledError("the task that waited was cancelled", "cancelled"))
+            run.fail(CancelledError("the waiting task was cancelled", "cancelled"))
             raise
         finally:
             for task in list(running):

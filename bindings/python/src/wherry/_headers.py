@@ -273,5 +273,5 @@ def raw_field(value: object) -> str:
         except UnicodeDecodeError:
             return value.decode("latin-1")
     if not isinstance(value, str):
-        raise TypeError(f"headers= takes str, not {type(value).__name__}: str() makes one")
+        raise TypeError(f"headers= takes str, not {type(value).__name__}. Convert the value with str().")
     return value

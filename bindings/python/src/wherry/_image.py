@@ -110,7 +110,7 @@ class Image:
         elif not isinstance(compression, Compression):
             compression = Compression(compression, **options)
         elif options:
-            raise TypeError("keywords go into the Compression, not beside it")
+            raise TypeError("compress() takes a Compression or keywords, not both")
         settings = native_compression(compression)
         try:
             handle = made(lib.wherry_image_compress, self._native.handle, settings)
@@ -133,7 +133,7 @@ class Image:
         """
         if order is not None and order not in _ORDERS:
             raise ArgumentError(
-                f"the order of pixels is one of {', '.join(_ORDERS)}, not {brief(order)}", "bad_value"
+                f"the order of pixels must be one of {', '.join(_ORDERS)}, not {brief(order)}", "bad_value"
             )
         settings = native_compression(Compression(**options))
         try:
@@ -212,7 +212,7 @@ class NativeImage:
         try:
             view = memoryview(picture)
         except TypeError:
-            raise TypeError(f"{type(picture).__name__} is not a picture") from None
+            raise TypeError(f"{type(picture).__name__} is not an image") from None
         if view.ndim == 1 and view.itemsize == 1:
             return cls.encoded(bytes(view))
         return cls.pixels(view)
@@ -234,8 +234,8 @@ class NativeImage:
         is_byte = view.format in ("B", "<B", "@B")
         if not is_byte or len(shape) not in (2, 3) or channels not in _CHANNELS:
             raise ArgumentError(
-                f"an array of shape {shape} and format {brief(view.format)} is not a picture: "
-                "uint8 of shape (h, w), (h, w, 3) or (h, w, 4) is",
+                f"an array of shape {shape} and format {brief(view.format)} is not an image. "
+                "Pass uint8 of shape (h, w), (h, w, 3) or (h, w, 4).",
                 "bad_argument",
             )
         height, width = shape[0], shape[1]

@@ -30,7 +30,7 @@ def prepare(
     settings = rest.pop("compression", None)
     if settings is not None and "quality" in options:
         raise ArgumentError(
-            "quality= and compression= exclude each other: Compression(quality) has both",
+            "quality= and compression= cannot be combined. Use Compression(quality).",
             "bad_argument",
         )
     settings = settings or Compression(quality)
@@ -38,7 +38,7 @@ def prepare(
     separate = rest.pop("separate", 0)
     part_headers = rest.pop("part_headers", None)
     if "skip_broken" in rest:
-        raise ArgumentError("an upload has no skip_broken=. Use unreadable='skip'", "bad_argument")
+        raise ArgumentError("an upload has no skip_broken=. Use unreadable='skip'.", "bad_argument")
     unreadable = rest.pop("unreadable", None)
     numbers = [
         (codes.OPTION_IMAGE_RETRIES, rest.pop("image_retries", None)),
@@ -70,7 +70,7 @@ def _add(
     """Adds the images and the form fields to a request."""
     items = several(pictures)
     if not items:
-        raise ArgumentError("an upload needs at least one picture", "no_images")
+        raise ArgumentError("an upload needs at least one image", "no_images")
     _add_fields(draft, fields)
     label = text(name, "bad_header")
     settings = native_compression(compression)

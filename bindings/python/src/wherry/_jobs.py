@@ -197,4 +197,4 @@ def gone(which: Which) -> WherryError:
     """Returns the error for a job that no longer exists."""
     kind: Type[WherryError] = CLASSES[codes.E_ARGUMENT]
     number = job_id(which).decode()
-    return kind(f"the job {number} is over, and another program acknowledged it", "not_found")
+    return kind(f"the job {number} finished, and another program acknowledged it", "not_found")

@@ -12,7 +12,7 @@ COMMON = """\
 params | none | pairs, or a text that is sent as written, for the query; a list repeats its name, None is empty
 headers | the client's | fields; None as a value leaves the client's field out
 auth | the client's | (user, password), Basic, Bearer, DigestAuth, an Auth, or a function; None: no credentials of the client
-cookies | the client's | a mapping of names to values, or a cookie jar, in place of the client's cookies; False sends and keeps none
+cookies | the client's | a mapping of names to values, or a cookie jar, sent together with the client's cookies of other names; False sends and keeps none
 timeout | the client's | seconds for each wait, (connect, idle), a Timeout, or None: no limit
 follow_redirects | True | False: a redirect is the answer
 max_redirects | 10 | how many are followed
@@ -167,7 +167,7 @@ rate_limit | 0: no limit | requests that start in rate_interval, redirects too, 
 host_rate_limit | 0: no limit | the same for each host, beside it
 rate_burst | 0: all of them | how many of these may start at once, 10,000 at most
 rate_interval | 1 | seconds, 0.001 to 86400
-cookies | True | False neither keeps nor sends cookies; a mapping is sent to every host; see `Client.cookies`
+cookies | True | False neither keeps nor sends cookies, "isolated" keeps them for one request and its redirects; a mapping is sent to every host; see `Client.cookies`
 cache | False | True: the HTTP cache (RFC 9111) serves requests and keeps answers
 cache_max_bytes | 268435456 | what stored answers may have on disk; the longest unused goes first
 cache_memory_bytes | 16777216 | what of them is held in memory

@@ -53,8 +53,8 @@ class CommonOptions(TypedDict, total=False):
     #: Credentials, sent only to the origin of the URL. (user, password) and Basic are sent with the
     #: first request; DigestAuth waits for a challenge.
     auth: AuthLike
-    #: Cookies that replace the client's, sent only to the origin of the URL: a mapping, or the
-    #: cookies of a jar that match the URL. False neither sends nor stores cookies.
+    #: Cookies for the origin of the URL: a mapping, or the cookies of a jar that match the URL. They are
+    #: sent with the client's cookies of other names. False neither sends nor stores cookies.
     cookies: Union[Mapping[str, str], CookieJar, Cookies, bool, None]
     timeout: TimeoutLike
     #: True uses the client's ``max_redirects``, or the default limit if the client's limit is 0.
@@ -402,9 +402,9 @@ class LiveSettings(TypedDict, total=False):
     rate_burst: int
     #: Seconds, 0.001 to 86,400 (one day); default: 1.
     rate_interval: float
-    #: False neither stores nor sends cookies. For a new client, a mapping sets cookies that are
-    #: sent to every host that a request names.
-    cookies: Union[bool, Mapping[str, str], Iterable[Any]]
+    #: False neither stores nor sends cookies. "isolated" keeps them for one request, redirects included.
+    #: For a new client, a mapping sets cookies that are sent to every host that a request names.
+    cookies: Union[bool, str, Mapping[str, str], Iterable[Any]]
     #: True: the HTTP cache (RFC 9111) serves requests and stores responses; see ``cache_policy=``.
     cache: bool
     #: Maximum size of each cache in bytes, on disk and in memory.

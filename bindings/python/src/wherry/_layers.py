@@ -25,24 +25,29 @@ def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
     if given is None:
         given = {}
     if not hasattr(given, "items"):
-        raise TypeError(f"hooks are a dictionary of functions, not {type(given).__name__}")
+        raise TypeError(f"hooks must be a dictionary of functions, not {type(given).__name__}")
     found: Hooks = {name: [] for name in names}
     for name, functions in given.items():
         if name not in found:
-            raise TypeError(f"there is no hook {brief(name)}: use {' or '.join(names)}")
+            raise TypeError(f"unknown hook {brief(name)}: use {' or '.join(names)}")
         several = [functions] if callable(functions) else list(functions or ())
         for function in several:
             if not callable(function):
-                raise TypeError(f"a hook is a function, not {type(function).__name__}")
+                raise TypeError(f"a hook must be a function, not {type(function).__name__}")
         found[name] = several
     return found
+
+
+def functions_of(hooks: Any) -> List[Callable[..., Any]]:
+    """Returns hooks as a list: a program may have assigned one function to ``client.hooks[name]``."""
+    return [hooks] if callable(hooks) else list(hooks or ())
 
 
 def hooked(
     hooks: List[Callable[..., Any]], adapt: Optional[Callable[..., Any]], is_async: bool
 ) -> Callable[..., Any]:
     """Returns an ``adapt=`` function that calls the given one, and then the request hooks."""
-    functions = list(hooks)
+    functions = functions_of(hooks)
 
     def run(request: Request) -> Any:
         if adapt is not None:
@@ -78,7 +83,7 @@ def coroutine_error(found: Any) -> TypeError:
     """Returns the error for a coroutine function used as a hook of a blocking client."""
     if hasattr(found, "close"):
         found.close()
-    return TypeError("a hook is a coroutine function: it needs an AsyncClient")
+    return TypeError("a hook is a coroutine function, which needs an AsyncClient")
 
 
 def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Layers]:
@@ -89,7 +94,7 @@ def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Laye
     if own is not False:
         functions = hooks_of(own, ("response",))["response"] if own else []
         if not functions and client._hooks is not None:
-            functions = list(client._hooks["response"])
+            functions = functions_of(client._hooks["response"])
     if flow is None and not functions and client._default_encoding is None:
         return None
     return Layers(client, flow, functions)

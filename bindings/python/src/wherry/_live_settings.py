@@ -303,5 +303,5 @@ class LiveSettings:
 
         def __setattr__(self, name: str, value: Any) -> None:
             if name[0] != "_":
-                refuse(self, name)
+                refuse(self, name, value)
             object.__setattr__(self, name, value)

@@ -30,7 +30,7 @@ def level_of(name: str) -> int:
     found = codes.LOG_LEVELS.get(name)
     if found is None:
         words = ", ".join(codes.LOG_LEVELS)
-        raise ArgumentError(f"level= is one of {words}, not {brief(name)}", "bad_value")
+        raise ArgumentError(f"level= must be one of {words}, not {brief(name)}", "bad_value")
     return found
 
 

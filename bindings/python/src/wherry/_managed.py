@@ -95,15 +95,15 @@ def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
     }
     for name in which:
         if name not in matches:
-            raise TypeError(f"transfers are found by {', '.join(matches)}, not by {brief(name)}")
+            raise TypeError(f"transfers are selected by {', '.join(matches)}, not by {brief(name)}")
     if not which:
         return codes.MATCH_ALL, None
     if len(which) > 1:
-        raise ArgumentError("only one of url=, tag=, identifier= and path= at a time", "bad_argument")
+        raise ArgumentError("only one of url=, tag=, identifier= and path= can be used at a time", "bad_argument")
     ((name, key),) = which.items()
     if key is None:
         raise ArgumentError(
-            f"{name}=None names no transfer; for all of them, leave {name}= out", "bad_argument"
+            f"{name}=None selects no transfer. To select all transfers, omit {name}=.", "bad_argument"
         )
     match = matches[name]
     if match == codes.MATCH_PATH:
@@ -111,5 +111,5 @@ def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
     if isinstance(key, (str, bytes)):
         return match, text(key)
     if match != codes.MATCH_URL:
-        raise ArgumentError(f"{name}= names one, not several: {type(key).__name__}", "bad_argument")
+        raise ArgumentError(f"{name}= takes a single value, not {type(key).__name__}", "bad_argument")
     return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))

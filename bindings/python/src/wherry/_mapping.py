@@ -70,7 +70,7 @@ class Kind:
             elif (origin is Union or type(hint).__name__ == "UnionType") and type(None) in arguments:
                 rest = [one for one in arguments if one is not type(None)]
                 if len(rest) != 1:
-                    raise TypeError(f"{where} is one of several types, which JSON does not tell apart")
+                    raise TypeError(f"{where} is a union of several types, which JSON cannot distinguish. Use one type or Any.")
                 hint = rest[0]
             elif origin is dict:
                 hint = dict
@@ -83,7 +83,7 @@ class Kind:
         elif hint in PLAIN:
             self.code = PLAIN[hint]
         else:
-            raise TypeError(f"{where} is {brief(hint)}; str, int, float, bool, Any, a dataclass or a list of them is read")
+            raise TypeError(f"{where} has the unsupported type {brief(hint)}. Use str, int, float, bool, Any, a dataclass, or a list of them.")
 
     def value(self, found: Any, depth: int) -> Any:
         """Converts a value of the native record to the type of the field."""
@@ -108,10 +108,10 @@ class Mapping(Generic[Item]):
     def __init__(self, kind: Type[Item], inside: Tuple[type, ...] = ()) -> None:
         if kind in inside:
             raise TypeError(
-                f"{kind.__name__} holds itself, which no mapping can: give that field the type Any"
+                f"{kind.__name__} contains itself, which a mapping does not support. Use the type Any for that field."
             )
         if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
-            raise TypeError(f"a mapping reads a dataclass, not {brief(kind)}")
+            raise TypeError(f"a mapping needs a dataclass, not {brief(kind)}")
         self._type: Any = kind
         self._handle = made(lib.wherry_mapping_new)
         self._fields: Dict[str, Kind] = {}
@@ -190,7 +190,7 @@ class Mapping(Generic[Item]):
         told = ", ".join(f"{one['path']}: {one['kind']}" for one in problems[:5])
         more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
         return DecodeError(
-            f"the JSON lacks fields of {self._type.__name__}: {told}{more}", "bad_json_body"
+            f"the JSON does not have all required fields of {self._type.__name__}: {told}{more}", "bad_json_body"
         )
 
     def _made(self, record: Dict[str, Any], before: Optional[Item]) -> Any:
@@ -242,7 +242,7 @@ def printed(handle: int) -> Any:
     """Converts a native JSON value to Python objects."""
     found = lib.wherry_json_print(handle, False, None)
     if found is None:
-        raise DecodeError("a JSON value cannot be printed", "bad_json_body")
+        raise DecodeError("Could not print a JSON value", "bad_json_body")
     return json.loads(found)
 
 

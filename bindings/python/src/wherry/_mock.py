@@ -248,7 +248,7 @@ def timed() -> ArgumentError:
     """Returns the error for a rule that Python cannot apply."""
     return ArgumentError(
         "delay= and after_bytes= need a MockTransport without a function, as transport= of a client. "
-        "Wait in the function instead", "bad_argument",
+        "Wait in the function instead.", "bad_argument",
     )  # fmt: skip
 
 

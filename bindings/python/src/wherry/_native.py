@@ -124,7 +124,7 @@ def load() -> Library:
     tried = []
     for path in candidates():
         if os.sep in path and not os.path.exists(path):
-            tried.append(f"{path}: not there")
+            tried.append(f"{path}: not found")
             continue
         try:
             library = Library(path)
@@ -133,6 +133,6 @@ def load() -> Library:
             continue
         version = int(library.wherry_library_version())
         if version // 1000 != ABI:
-            raise ImportError(f"{path} is version {version}, not {ABI // 1000}.{ABI % 1000}")
+            raise ImportError(f"{path} has the version {version}, not {ABI // 1000}.{ABI % 1000}")
         return library
     raise ImportError("libwherry was not found:\n  " + "\n  ".join(tried))

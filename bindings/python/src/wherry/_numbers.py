@@ -34,4 +34,4 @@ def named(name: str, function: Callable[[Any], int], value: Any) -> int:
     try:
         return function(value)
     except NotWhole:
-        raise ArgumentError(f"{name}= is a whole number, not {brief(value)}", "bad_value") from None
+        raise ArgumentError(f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None

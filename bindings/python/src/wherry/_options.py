@@ -47,14 +47,14 @@ def refuse_pairs(options: Mapping[str, Any]) -> None:
     if len(told) < 2 or set(told) == {"data", "files"}:
         if len(told) == 2 and options["files"] and not is_form(options["data"]):
             raise ArgumentError(
-                "data= beside files= is a form: a mapping or pairs of names and values, not "
-                f"{type(options['data']).__name__}. Send a text as one of the fields", "bad_argument",
+                "data= with files= must be a form: a mapping or pairs of names and values, not "
+                f"{type(options['data']).__name__}. Send a text as one of the fields.", "bad_argument",
             )  # fmt: skip
         if not (options.get("overwrite") and options.get("rename")):
             return
         told = ["overwrite", "rename"]
     words = " and ".join(f"{name}=" for name in told)
-    raise ArgumentError(f"{words} exclude each other", "bad_argument")
+    raise ArgumentError(f"{words} cannot be combined", "bad_argument")
 
 
 def is_form(data: Any) -> bool:
@@ -72,7 +72,7 @@ class Fixed:
 
     __slots__ = ()
     #: The advice in the error message: how to use another value.
-    _way = "Make a new one"
+    _way = "Create another one."
 
     def _fix(self, **values: Any) -> None:
         for name, value in values.items():
@@ -116,7 +116,7 @@ class Timeout(Fixed):
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")
-    _way = "Make a new one, such as client.timeout = Timeout(idle=5)"
+    _way = "Create another one, such as client.timeout = Timeout(idle=5)."
 
     idle: Seconds
     connect: Seconds
@@ -182,7 +182,7 @@ def milliseconds(seconds: float) -> int:
             f"not {kind}"
         ) from None
     if not is_possible:
-        raise ArgumentError(f"a time limit of {brief(seconds)} s is not possible: more than 0, at most 9e12", "bad_value")
+        raise ArgumentError(f"a timeout must be more than 0 and at most 9e12 seconds, not {brief(seconds)}", "bad_value")
     return max(1, round(seconds * 1000))
 
 
@@ -194,7 +194,7 @@ class Basic(Fixed):
     """
 
     __slots__ = ("username", "password")
-    _way = "Make a new one, such as client.auth = Basic(user, password)"
+    _way = "Create another one, such as client.auth = Basic(user, password)."
 
     username: Union[str, bytes]
     password: Union[str, bytes]
@@ -210,8 +210,8 @@ class Basic(Fixed):
         user, password = _secret(self.username, "user name"), _secret(self.password, "password")
         if b":" in user:
             raise ArgumentError(
-                "auth=: a user name for Basic has no colon (RFC 7617). Use the part before it, or "
-                "another way to authenticate", "bad_value",
+                "auth=: a user name for Basic must not contain a colon (RFC 7617). Use another "
+                "authentication scheme.", "bad_value",
             )  # fmt: skip
         raw = user + b":" + password
         return "Basic " + binascii.b2a_base64(raw, newline=False).decode("ascii")
@@ -237,7 +237,7 @@ class DigestAuth(Fixed):
     """
 
     __slots__ = ("username", "password", "basic")
-    _way = "Make a new one, such as client.auth = DigestAuth(user, password)"
+    _way = "Create another one, such as client.auth = DigestAuth(user, password)."
 
     username: str
     password: str
@@ -254,7 +254,7 @@ class Bearer(Fixed):
     """A token for ``Authorization: Bearer``."""
 
     __slots__ = ("token",)
-    _way = "Make a new one, such as client.auth = Bearer(token)"
+    _way = "Create another one, such as client.auth = Bearer(token)."
 
     token: str
 
@@ -266,10 +266,10 @@ class Bearer(Fixed):
         """Returns the value of the Authorization header."""
         token = self.token
         if not isinstance(token, str):
-            raise TypeError(f"auth=: Bearer takes a token of str, not {type(token).__name__}")
+            raise TypeError(f"auth=: the token of Bearer must be str, not {type(token).__name__}")
         if not token or not all(" " < each < "\x7f" for each in token):
             raise ArgumentError(
-                "auth=: a Bearer token has one or more visible ASCII characters (RFC 6750)",
+                "auth=: a Bearer token must be one or more visible ASCII characters (RFC 6750)",
                 "bad_header",
             )  # fmt: skip
         return f"Bearer {token}"
@@ -281,13 +281,13 @@ class Bearer(Fixed):
 def _secret(value: Any, what: str) -> bytes:
     """Encodes a user name or password, and rejects control characters."""
     if not isinstance(value, (str, bytes)):
-        raise TypeError(f"auth=: a {what} is str or bytes, not {type(value).__name__}")
+        raise TypeError(f"auth=: a {what} must be str or bytes, not {type(value).__name__}")
     try:
         raw = value if isinstance(value, bytes) else value.encode()
     except UnicodeEncodeError:
         raise ArgumentError(f"auth=: the {what} is not Unicode text", "bad_value") from None
     if any(byte < 0x20 or byte == 0x7F for byte in raw):
-        raise ArgumentError(f"auth=: a {what} has no control characters (RFC 7617)", "bad_value")
+        raise ArgumentError(f"auth=: a {what} must not contain control characters (RFC 7617)", "bad_value")
     return raw
 
 
@@ -315,7 +315,7 @@ def login(auth: Any) -> Union[None, Basic, DigestAuth]:
     """Converts the result of an ``on_credentials=`` callback to credentials."""
     found = credentials(auth)
     if isinstance(found, Bearer):
-        raise TypeError("on_credentials= answers (user, password) or None, not Bearer")
+        raise TypeError("on_credentials= must return (user, password) or None, not Bearer")
     return found
 
 
@@ -324,7 +324,7 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
     if value is None:
         return None
     if value not in words:
-        raise ArgumentError(f"{name}= is one of {', '.join(words)}, not {brief(value)}", "bad_value")
+        raise ArgumentError(f"{name}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")
     return words[value]
 
 
@@ -417,8 +417,8 @@ def word(value: Any) -> str:
     kind: Any = type(value)
     if hasattr(value, "keys") or kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise TypeError(
-            f"a value of a query, form, or cookie is text or has a text of its own, not {kind.__name__}. "
-            "Use json= or parameters= for nested values"
+            f"a value of a query, form, or cookie must have a text form, but {kind.__name__} has none. "
+            "Use json= or parameters= for nested values."
         )
     return str(value)
 
@@ -435,7 +435,7 @@ def json_bytes(value: Any) -> bytes:
             value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
         ).encode()
     except (ValueError, TypeError, RecursionError) as error:
-        raise ArgumentError(f"this cannot be JSON: {error}", "bad_parameters") from error
+        raise ArgumentError(f"the value cannot be encoded as JSON: {error}", "bad_parameters") from error
 
 
 def json_shape(value: Any) -> Optional[bytes]:
@@ -453,7 +453,7 @@ def json_shape(value: Any) -> Optional[bytes]:
         if isinstance(value, str):
             return value
         raise TypeError(
-            f"json_shape= is made of types ({', '.join(sorted(kind.__name__ for kind in words))}),"
+            f"json_shape= takes types ({', '.join(sorted(kind.__name__ for kind in words))}),"
             f" lists of one shape and dictionaries, not {brief(value)}"
         )
 
@@ -487,5 +487,5 @@ def coded_body(value: str) -> int:
 
 def _style(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
     if value not in styles:
-        raise ArgumentError(f"{keyword}= is one of {', '.join(styles)}", "bad_value")
+        raise ArgumentError(f"{keyword}= must be one of {', '.join(styles)}, not {brief(value)}", "bad_value")
     return styles.index(value)

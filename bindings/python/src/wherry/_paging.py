@@ -54,7 +54,7 @@ class Paging:
         kind = options.get("type")
         self.mapping: Optional[Mapping[Any]] = None if kind is None else Mapping.of(kind)
         if self.end not in ENDS:
-            raise ValueError(f"end= takes one of {', '.join(ENDS)}, not {brief(self.end)}")
+            raise ValueError(f"end= must be one of {', '.join(ENDS)}, not {brief(self.end)}")
 
     def pager(self, client: BaseClient[Any], request: int, queue: int, key: int) -> int:
         """Creates a native pager."""
@@ -312,7 +312,7 @@ class BasePages(Generic[Item]):
 
 def busy() -> BusyError:
     """Returns the error for a call while another call waits for its page."""
-    return BusyError("a page is on its way: wait for it, or cancel it", "busy")
+    return BusyError("a page is already loading. Wait for it, or cancel it.", "busy")
 
 
 def free_pager(pager: int) -> None:

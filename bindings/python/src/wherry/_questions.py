@@ -118,7 +118,7 @@ class Question:
             if hasattr(answer, "close"):
                 answer.close()
             url = shown(self._draft.url)
-            raise TypeError(f"{self.keyword}= is a coroutine function: {url} needs an AsyncClient")
+            raise TypeError(f"{self.keyword}= is a coroutine function, so {url} needs an AsyncClient")
         if self._request is not None:
             decided = adapted if self._kind == codes.DECISION_ADAPT else redirected
             if self._draft.asked is not None and answer is not False:
@@ -230,7 +230,7 @@ def _head(event: int, answer: Any) -> int:
         return status
     if not isinstance(answer, (str, bytes)) and not hasattr(answer, "__fspath__"):
         kind = type(answer).__name__
-        raise TypeError(f"on_head= answers None, True, False or a path, not {kind}")
+        raise TypeError(f"on_head= must return None, True, False or a path, not {kind}")
     status = lib.wherry_event_answer_save(event, path_text(answer))
     return status
 
@@ -256,7 +256,7 @@ def _storing(event: int, answer: Any) -> int:
             isinstance(name, str) for name in answer
         ):
             kind = type(answer).__name__
-            raise TypeError(f"store= returns True, False or a list of header names, not {kind}")
+            raise TypeError(f"store= must return True, False or a list of header names, not {kind}")
         names = text(", ".join(answer), "bad_header")
     status: int = lib.wherry_event_answer_store(event, answer is not False, names)
     return status
@@ -273,9 +273,9 @@ def _retry(event: int, answer: Any) -> int:
     if not isinstance(answer, bool):
         if not isinstance(answer, (int, float)):
             kind = type(answer).__name__
-            raise TypeError(f"on_retry= answers None, True, False or seconds, not {kind}")
+            raise TypeError(f"on_retry= must return None, True, False or seconds, not {kind}")
         if not 0 <= answer < 1e12:
-            raise ValueError(f"on_retry= answers seconds from 0 on, not {brief(answer)}")
+            raise ValueError(f"on_retry= must return 0 or more seconds, not {brief(answer)}")
         delay = round(answer * 1000)
     status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
     return status
@@ -297,7 +297,7 @@ def _token(answer: Any) -> str:
     token = answer.token if isinstance(answer, Bearer) else answer
     if not isinstance(token, str):
         kind = type(answer).__name__
-        raise TypeError(f"refresh_token= answers a token or None, not {kind}")
+        raise TypeError(f"refresh_token= must return a token or None, not {kind}")
     return token
 
 
@@ -315,7 +315,7 @@ def refuse_functions(options: Mapping[str, Any], what: str) -> None:
     """Raises TypeError for callbacks that an operation does not support."""
     for name in (*KEYWORDS.values(), "hooks"):
         if options.get(name) is not None:
-            raise TypeError(f"{what} asks nothing: it has no keyword {brief(name)}")
+            raise TypeError(f"{what} does not support callbacks such as {brief(name)}")
 
 
 def set_function(draft: Draft, kind: int, function: Any) -> None:

@@ -222,7 +222,7 @@ class Reachability(_Listener):
         self._is_started = False
         if reported:
             if target is not None:
-                raise ArgumentError("reported= has no target", "bad_argument")
+                raise ArgumentError("reported= cannot be combined with a target", "bad_argument")
             self._handle = made(lib.wherry_reachability_new_reported)
             return
         name = None if target is None else text(target, "bad_value")

@@ -34,7 +34,7 @@ class Reading:
             from ._body import as_bytes
 
             if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not read the body: its pieces are asynchronous. Call aread()", "wrong_state")
+                raise StateError("Could not read the body: its chunks are asynchronous. Call aread().", "wrong_state")
             self._keep(b"".join(as_bytes(piece) for piece in self._take_pieces()))
         return self._body
 
@@ -56,7 +56,7 @@ class Reading:
     def _take_pieces(self) -> Any:
         if self._spent:
             raise StateError(f"Could not read the body: {self._spent}", "wrong_state")
-        self._spent = "it was streamed already. Call read() first to keep it"
+        self._spent = "it was already streamed. Call read() first to keep it."
         return self._pieces
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
@@ -65,7 +65,7 @@ class Reading:
             from ._body import as_bytes
 
             if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not read the body: its pieces are asynchronous. Use aiter_bytes()", "wrong_state")
+                raise StateError("Could not read the body: its chunks are asynchronous. Use aiter_bytes().", "wrong_state")
             cutter = Chunks(chunk_size)
             for piece in self._take_pieces():
                 yield from cutter.feed(as_bytes(piece))
@@ -140,7 +140,7 @@ class Reading:
         """Closes a stream. Other responses are complete, and stay readable."""
         if self._pieces is not None and not self._spent:
             if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not close the response: its pieces are asynchronous. Call aclose()", "wrong_state")
+                raise StateError("Could not close the response: its chunks are asynchronous. Call aclose().", "wrong_state")
             self._spent = "the response was closed"
 
     async def aclose(self) -> None:

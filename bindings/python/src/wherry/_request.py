@@ -38,6 +38,7 @@ class Draft:
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
         "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
         "_cache_seconds", "_cache_policy", "asked", "has_files", "failed",
+        "uses_jar",
     )  # fmt: skip
 
     def __init__(self, method: Optional[str], url: str) -> None:
@@ -62,6 +63,8 @@ class Draft:
         self.on_cached: Optional[Callable[[Response], object]] = None
         #: The callbacks, by wherry_decision.
         self.functions: Dict[int, Callable[..., Any]] = {}
+        #: Whether the client sends the cookies of its jar.
+        self.uses_jar = True
         #: The client that uses the token from a ``refresh_token=`` callback.
         self.client: Any = None
         #: The error of the last attempt, if a transport raised it.
@@ -80,6 +83,9 @@ class Draft:
                 self.has_files = bool(files)
                 options = {name: value for name, value in options.items() if name != "files"}
                 options["files"] = files
+            if options.get("headers") is not None and ("auth" in options or "cookies" in options):
+                # ``auth=`` replaces a header, and a header replaces ``cookies=``.
+                options = {"headers": options["headers"], **options}
             for name, value in options.items():
                 function = KEYWORDS.get(name)
                 if function is None:
@@ -95,7 +101,7 @@ class Draft:
                         raise TypeError(f"{name}=: {error}") from error
                     except NotWhole:
                         raise ArgumentError(
-                            f"{name}= is a whole number, not {brief(value)}", "bad_value") from None
+                            f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None
         except BaseException:
             self.free()
             raise
@@ -148,10 +154,10 @@ class Draft:
         known = set()
         for name, value in pairs(values, "headers"):
             if not isinstance(name, (str, bytes)):
-                raise TypeError(f"headers= has names of str, not {type(name).__name__}")
+                raise TypeError(f"the names in headers= must be str, not {type(name).__name__}")
             if value is not None and not isinstance(value, (str, bytes)):
                 kind = type(value).__name__
-                raise TypeError(f"headers= takes str for {brief(name)}, not {kind}: str() makes one")
+                raise TypeError(f"headers= takes str for {brief(name)}, not {kind}. Convert the value with str().")
             key = text(name, "bad_header").lower()
             if value is not None and key in known:
                 field = text(value, "bad_header")
@@ -178,13 +184,18 @@ class Draft:
 
     def without_credentials(self) -> None:
         """Omits the client's credentials. A header of the request itself stays."""
-        name = Cell()
+        if not self.has_header(b"authorization"):
+            self.header("Authorization", None)
+
+    def has_header(self, name: bytes) -> bool:
+        """Whether the request itself has a header. The name is in lower case."""
+        found = Cell()
         index = 0
-        while lib.wherry_request_header_at(self.handle, index, name.address, None):
-            if raw_text_at(name.take()).lower() == b"authorization":
-                return
+        while lib.wherry_request_header_at(self.handle, index, found.address, None):
+            if raw_text_at(found.take()).lower() == name:
+                return True
             index += 1
-        self.header("Authorization", None)
+        return False
 
     def cookies(self, values: Any) -> None:
         if isinstance(values, bool):
@@ -194,10 +205,16 @@ class Draft:
             raise TypeError(f"cookies= takes a mapping, pairs, or a jar, not {type(values).__name__}")
         from ._cookies import cookie_pairs
 
+        if self.has_header(b"cookie"):
+            return  # A header takes precedence, as in requests and httpx.
         found = cookie_pairs(values, self.url)
+        if not found:
+            return
         if any(";" in name + value or "=" in name for name, value in found):
-            raise ArgumentError("cookies= has names without = and ;, and values without ;", "bad_value")
+            raise ArgumentError("the names in cookies= must not contain = or a semicolon, and the values no semicolon", "bad_value")
         self.header("Cookie", "; ".join(f"{name}={value}" for name, value in found))
+        if self.uses_jar:
+            self.option(codes.OPTION_COOKIES, MERGED)
 
     # Bodies
 
@@ -332,14 +349,14 @@ class Draft:
 
     def cache(self, seconds: float) -> None:
         if isinstance(seconds, bool):
-            raise TypeError(f"cache= of a request is a number of seconds, not {seconds}")
+            raise TypeError(f"cache= of a request must be a number of seconds, not {seconds}")
         self._cache_seconds = seconds
         self._set_cache()
 
     def cache_policy(self, name: str) -> None:
         if name not in CACHE_POLICIES:
             known = ", ".join(CACHE_POLICIES)
-            raise ArgumentError(f"cache_policy= is one of {known}, not {brief(name)}", "bad_value")
+            raise ArgumentError(f"cache_policy= must be one of {known}, not {brief(name)}", "bad_value")
         self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
@@ -349,7 +366,7 @@ class Draft:
     def _set_policy(self, policy: int) -> None:
         if self._cache_policy not in (None, policy):
             raise ArgumentError(
-                'on_cached= means cache_policy="then_network", and goes with no other',
+                'on_cached= implies cache_policy="then_network", and cannot be combined with another policy',
                 "bad_argument",
             )
         self._cache_policy = policy
@@ -414,6 +431,9 @@ def plain(method: Optional[str]) -> int:
         lib.wherry_request_free(request)  # Another thread was faster.
     return kept
 
+
+#: WHERRY_OPTION_COOKIES: the Cookie header of the request is sent together with the jar's cookies.
+MERGED = 2
 
 #: Keywords for which None is a value: no timeout, any version, no credentials.
 NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version", "auth"))

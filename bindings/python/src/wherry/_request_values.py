@@ -18,7 +18,7 @@ def path_text(path: Union[str, bytes]) -> bytes:
 
     raw = os.fsencode(path)
     if b"\0" in raw:
-        raise ArgumentError(f"{brief(path)} holds a NUL", "bad_argument")
+        raise ArgumentError(f"{brief(path)} contains a NUL", "bad_argument")
     return raw
 
 
@@ -39,7 +39,7 @@ CACHE_POLICIES: Dict[str, int] = {
 def cut_milliseconds(seconds: float) -> int:
     """Converts seconds to whole milliseconds, limited to the supported range."""
     if seconds != seconds:
-        raise ArgumentError("a time that is no number", "bad_value")
+        raise ArgumentError("a number of seconds must not be NaN", "bad_value")
     return int(max(-9e15, min(9e15, seconds)) * 1000)
 
 
@@ -48,7 +48,7 @@ def content_digest(value: str) -> int:
     kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
              "sha512": codes.DIGEST_SHA512}  # fmt: skip
     if value not in kinds:
-        raise ArgumentError(f"a digest of a body is one of {', '.join(kinds)}", "bad_value")
+        raise ArgumentError(f"the digest of a body must be one of {', '.join(kinds)}, not {brief(value)}", "bad_value")
     return kinds[value]
 
 
@@ -56,7 +56,7 @@ def unreadable_images(value: str) -> int:
     """Returns the number of an ``unreadable=`` word."""
     kinds = {"fail": 0, "skip": 1, "send": 2}
     if value not in kinds:
-        raise ArgumentError(f"unreadable= is one of {', '.join(kinds)}, not {value!r}", "bad_value")
+        raise ArgumentError(f"unreadable= must be one of {', '.join(kinds)}, not {value!r}", "bad_value")
     return kinds[value]
 
 
@@ -64,16 +64,16 @@ def http_version(value: Any) -> int:
     """Returns the number of an HTTP version."""
     versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
     if value not in versions:
-        raise ArgumentError(f"http_version= is '1.1' or '2', not {brief(value)}", "bad_value")
+        raise ArgumentError(f"http_version= must be '1.1' or '2', not {brief(value)}", "bad_value")
     return versions[value]
 
 
 def milliseconds(seconds: Any) -> int:
     """Converts seconds to milliseconds. Only 0 gives 0, which means none."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise ArgumentError(f"seconds are a number, not {brief(seconds)}", "bad_value")
+        raise ArgumentError(f"seconds must be a number, not {brief(seconds)}", "bad_value")
     if not 0 <= seconds < 1e15:
-        raise ArgumentError(f"seconds cannot be {brief(seconds)}", "bad_value")
+        raise ArgumentError(f"seconds must be 0 or more and below 1e15, not {brief(seconds)}", "bad_value")
     return max(1, round(seconds * 1000)) if seconds else 0
 
 
@@ -83,7 +83,7 @@ def segments(count: Any) -> int:
         return 0
     if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16:
         return count
-    raise ArgumentError(f'segments= is "auto" or 1 to 16, not {brief(count)}', "bad_value")
+    raise ArgumentError(f'segments= must be "auto" or 1 to 16, not {brief(count)}', "bad_value")
 
 
 def status_range(value: Union[range, Tuple[int, int]]) -> range:
@@ -91,7 +91,7 @@ def status_range(value: Union[range, Tuple[int, int]]) -> range:
     if isinstance(value, (tuple, list)) and len(value) == 2:
         value = range(value[0], value[1] + 1)
     if not isinstance(value, range) or value.step != 1:
-        raise TypeError(f"accept_status_range= takes (least, greatest) or a range, not {brief(value)}")
+        raise TypeError(f"accept_status_range= takes (lowest, highest) or a range, not {brief(value)}")
     if not value:
-        raise ArgumentError(f"accept_status_range= accepts no status: {brief(value)}", "bad_value")
+        raise ArgumentError(f"accept_status_range= must contain at least one status, not {brief(value)}", "bad_value")
     return value

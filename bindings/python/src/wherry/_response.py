@@ -293,7 +293,7 @@ def _fields(headers: Any) -> List[Tuple[str, str]]:
         if not name or any(c in name + value for c in "\r\n\0") or ":" in name:
             raise ArgumentError(
                 f"Could not make the response: {brief(name)} is not a valid header, or its value has a line break. "
-                "Correct headers=", "bad_header",
+                "Correct headers=.", "bad_header",
             )  # fmt: skip
     return fields
 
@@ -306,7 +306,7 @@ def made_body(
     said = [name for name, value in given.items() if value is not None]
     if len(said) > 1:
         words = " and ".join(f"{name}=" for name in said)
-        raise ArgumentError(f"{words} exclude each other", "bad_argument")
+        raise ArgumentError(f"{words} cannot be combined", "bad_argument")
     if text is not None:
         return text.encode(), "text/plain; charset=utf-8", None
     if html is not None:
@@ -327,7 +327,7 @@ def made_body(
         reader = content
         return None, "", iter(lambda: reader.read(65536) or None, None)
     if isinstance(content, dict) or not (hasattr(content, "__iter__") or hasattr(content, "__aiter__")):
-        raise TypeError(f"content= takes bytes, str, or pieces of them, not {type(content).__name__}")
+        raise TypeError(f"content= takes bytes, str, or chunks of them, not {type(content).__name__}")
     return None, "", content
 
 
@@ -369,7 +369,7 @@ def known_encoding(encoding: Any) -> Any:
         try:
             codecs.lookup(encoding)
         except LookupError:
-            raise ArgumentError(f"default_encoding= is no charset: {brief(encoding)}", "bad_value") from None
+            raise ArgumentError(f"default_encoding= is not a known charset: {brief(encoding)}", "bad_value") from None
     return encoding
 
 

@@ -21,7 +21,7 @@ def _proxy_auth(given: Any) -> bytes:
         raise TypeError("proxy_auth= takes (user, password)")
     user, password = given
     if ":" in user:
-        raise ArgumentError("the user name of a proxy cannot hold a colon", "bad_value")
+        raise ArgumentError("the user name of a proxy must not contain a colon", "bad_value")
     return text(f"{user}:{password}")
 
 
@@ -64,8 +64,8 @@ def _proxies(given: Any) -> Iterator[Tuple[int, bytes]]:
         option = SCHEMES.get(scheme[:-3] if scheme.endswith("://") else scheme)
         if option is None:
             raise ArgumentError(
-                f"Could not use the proxy of {scheme!r}: proxies= chooses by scheme. Give "
-                '"http", "https", or "all", and the hosts without a proxy as no_proxy=.',
+                f"Could not use the proxy of {scheme!r}: proxies= chooses by scheme. Use "
+                '"http", "https", or "all", and pass hosts without a proxy as no_proxy=.',
                 "bad_value",
             )
         yield option, text(url or "")
@@ -84,8 +84,14 @@ ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
 def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Applies the settings of this module, removes them from `settings`, and returns them."""
     proxies = settings.get("proxies") or {}
+    if not hasattr(proxies, "items"):
+        raise TypeError('proxies= takes a mapping such as {"all": "http://proxy:8080"}. Use proxy= for one URL.')
+    if settings.get("proxy") or any(proxies.values()):
+        # NO_PROXY of the environment does not apply to explicit proxies, as in requests and httpx.
+        if settings.get("no_proxy") is None and not proxies.get("no_proxy"):
+            check(lib.wherry_config_set_text(config, codes.TEXT_NO_PROXY, b""))
     if settings.get("proxy") is not None and any(name in proxies for name in ("all", "all://")):
-        raise TypeError('give proxy= or proxies={"all": ...}, not both')
+        raise TypeError('pass proxy= or proxies={"all": ...}, not both')
     taken = {
         name: settings.pop(name) for name in list(settings) if name in ROUTES or name == "proxies"
     }

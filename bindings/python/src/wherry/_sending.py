@@ -37,7 +37,7 @@ def sendable(
         if request._is_streamed:
             raise StateError(
                 f"Could not send the {request.method} request to {shown(request.url)}: its body was "
-                "streamed and is not kept. Pass the body again, as content= or files=", "wrong_state",
+                "streamed and is not kept. Pass the body again, as content= or files=.", "wrong_state",
             )  # fmt: skip
         if request.content is not None:
             given["content"] = request.content

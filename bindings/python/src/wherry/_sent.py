@@ -43,11 +43,13 @@ class SentRequest:
     __slots__ = ("method", "url", "headers", "content", "_is_streamed", "_auth", "_left_out")
 
     def __init__(
-        self, method: str, url: str, headers: Iterable[Field] = (), content: Optional[bytes] = None
-    ) -> None:
+        self, method: str, url: str,
+        headers: Union[Mapping[str, str], Iterable[Field], None] = None,
+        content: Optional[bytes] = None,
+    ) -> None:  # fmt: skip
         self.method = method
         self.url = url
-        self.headers = EditableHeaders(list(headers))
+        self.headers = EditableHeaders(list(pairs(headers or (), "headers")))
         self.content = content
         #: Whether the request has a body that `content` does not contain.
         self._is_streamed = False
@@ -140,7 +142,8 @@ class Asked:
         #: The headers of the request itself. A value of None removes the client's header.
         self._given: List[Tuple[Any, Any]] = pairs(given, "headers") if given else []
         cookies = options.get("cookies")
-        if cookies and not isinstance(cookies, bool):
+        has_own = any(word(name).lower() == "cookie" for name, _ in self._given)
+        if cookies and not isinstance(cookies, bool) and not has_own:
             from ._cookies import cookie_pairs
 
             sent = "; ".join(f"{name}={value}" for name, value in cookie_pairs(cookies, url))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
+from ._errors import ArgumentError, brief
 from ._numbers import whole
 from ._options import array_style, body_coding, bool_style, coded_body, member_style
 from ._request_values import content_digest, http_version, milliseconds, segments, unreadable_images
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
 
 #: The default limit of redirects.
 MAX_REDIRECTS = 10
+
+
+def cookie_handling(value: Any) -> int:
+    """Returns the number for ``cookies=`` of a client: a bool, or "isolated"."""
+    if value == "isolated":
+        return 3
+    if isinstance(value, str):
+        raise ArgumentError(f'cookies= takes True, False, "isolated", or a mapping, not {brief(value)}', "bad_value")
+    return whole(value)
+
 
 #: Settings that are numbers: the option, and the function that converts the value.
 NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
@@ -52,7 +63,7 @@ NUMBERS: Dict[str, Tuple[int, Callable[[Any], int]]] = {
     "rate_burst": (codes.OPTION_RATE_BURST, whole),
     "rate_interval": (codes.OPTION_RATE_INTERVAL_MS, milliseconds),
     "send_languages": (codes.OPTION_SEND_LANGUAGES, whole),
-    "cookies": (codes.OPTION_COOKIES, whole),
+    "cookies": (codes.OPTION_COOKIES, cookie_handling),
     "cache": (codes.OPTION_HTTP_CACHE, whole),
     "cache_max_bytes": (codes.OPTION_CACHE_MAX_BYTES, whole),
     "cache_memory_bytes": (codes.OPTION_CACHE_MEMORY_BYTES, whole),

@@ -49,7 +49,7 @@ class Codes:
         try:
             return HTTPStatus[name.upper()]
         except KeyError:
-            raise AttributeError(f"no status code is called {name[:200]!r}") from None
+            raise AttributeError(f"no status code is named {name[:200]!r}") from None
 
     def __getitem__(self, name: str) -> int:
         try:

@@ -65,12 +65,12 @@ class StreamedResponse(Response):
     def content(self) -> bytes:
         """The body, after it was read completely."""
         if not self._is_read:
-            raise StateError("the body is being streamed: call read() first", "wrong_state")
+            raise StateError("the body is not complete yet. Call read() first.", "wrong_state")
         return self._body
 
     def _take(self) -> None:
         if self._is_taken:
-            raise StateError("the body was streamed already", "wrong_state")
+            raise StateError("the body was already streamed", "wrong_state")
         self._is_taken = True
 
     @property
@@ -106,7 +106,7 @@ class SyncStreamedResponse(StreamedResponse):
     def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
         """Raises StateError unless the body was read, because waiting would block the event loop."""
         if not self._is_read:
-            raise StateError("this is a response of Client. Use iter_bytes(), or AsyncClient", "wrong_state")
+            raise StateError("the response belongs to a blocking Client. Use iter_bytes(), or AsyncClient.", "wrong_state")
         return super().aiter_bytes(chunk_size)
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:

@@ -40,7 +40,7 @@ class BaseTransport:
 
     def handle_request(self, request: SentRequest) -> Response:
         """Returns the response to a request, which has its final URL, headers, and body."""
-        raise NotImplementedError("a transport needs handle_request(request)")
+        raise NotImplementedError("a transport must implement handle_request(request)")
 
     def close(self) -> None:
         """Called when a client that uses the transport is closed."""
@@ -57,7 +57,7 @@ class AsyncBaseTransport:
 
     async def handle_async_request(self, request: SentRequest) -> Response:
         """Returns the response to a request, which has its final URL, headers, and body."""
-        raise NotImplementedError("a transport needs handle_async_request(request)")
+        raise NotImplementedError("a transport must implement handle_async_request(request)")
 
     async def aclose(self) -> None:
         """Called when a client that uses the transport is closed."""
@@ -79,15 +79,15 @@ class Pattern:
 
     def __init__(self, key: str) -> None:
         if not isinstance(key, str):
-            raise TypeError(f"mounts= has keys of str, not {type(key).__name__}")
+            raise TypeError(f"the keys of mounts= must be str, not {type(key).__name__}")
         scheme, mark, place = key.partition("://")
         place = place.rstrip("/")
         host, colon, port = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "")
         known = scheme.lower() in ("all", "http", "https")
         if not mark or not known or any(c in place for c in "/?#@ ") or "*" in host.lstrip("*") or "**" in host:
             raise ArgumentError(
-                f"Could not mount a transport: {brief(key)} is no pattern. Use one such as 'https://', "
-                "'all://*.example.org', or 'http://example.org:8080'", "bad_value",
+                f"Could not mount a transport: {brief(key)} is not a pattern. Use one such as 'https://', "
+                "'all://*.example.org', or 'http://example.org:8080'.", "bad_value",
             )  # fmt: skip
         self.scheme = "" if scheme.lower() == "all" else scheme.lower()
         self.host = "" if host == "*" else host.lower()
@@ -175,7 +175,7 @@ class Router:
                 transport = mounted
                 break
         if transport is None:  # The library and `Pattern` parsed the URL differently.
-            raise InternalError(f"No transport is mounted for {shown(request.url)}", "internal")
+            raise InternalError(f"No transport is mounted for {shown(request.url)}. Add one to mounts=.", "internal")
         return responded(transport, request, self._is_async)
 
     def enter(self) -> None:
@@ -301,7 +301,7 @@ async def _complete(waits: Any) -> Any:
 def give_response(event: int, response: Any) -> int:
     """Passes the response of a transport to the library."""
     if not isinstance(response, Response):
-        raise TypeError(f"transport= returned {type(response).__name__}, not a Response")
+        raise TypeError(f"transport= must return a Response, not {type(response).__name__}")
     body = decoded(response.content, response.headers.get("content-encoding", ""))
     head = "".join(
         f"{name}: {value}\n" for name, value in response.headers.multi_items()

@@ -99,7 +99,7 @@ def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
     # The message omits the value, which may contain a password.
     raise TypeError(
         "cert= takes a path, (certificate, key) or (certificate, key, password),"
-        f" or a dictionary of such by origin, not {type(cert).__name__}"
+        f" or a dictionary of these by origin, not {type(cert).__name__}"
     )
 
 
@@ -107,7 +107,7 @@ def _pin(config: int, host: str, several: Any) -> None:
     single = isinstance(several, (str, bytes, bytearray, os.PathLike))
     pins: List[Any] = [several] if single else list(several)
     if not pins:
-        raise ArgumentError(f"{brief(host)} has no pins: give one, or leave the host out", "bad_pin")
+        raise ArgumentError(f"{brief(host)} has no pins. Add one, or omit the host.", "bad_pin")
     for pin in pins:
         if isinstance(pin, (bytes, bytearray)):
             check(lib.wherry_config_add_pin_certificate(config, text(host), bytes(pin), len(pin)))
@@ -117,7 +117,7 @@ def _pin(config: int, host: str, several: Any) -> None:
 
 def _pin_mode(config: int, mode: str) -> None:
     if mode not in PIN_MODES:
-        raise ArgumentError(f"pin_mode= is one of {', '.join(PIN_MODES)}, not {brief(mode)}", "bad_value")
+        raise ArgumentError(f"pin_mode= must be one of {', '.join(PIN_MODES)}, not {brief(mode)}", "bad_value")
     check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, PIN_MODES[mode]))
 
 
@@ -132,7 +132,7 @@ def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
     for word in words:
         if word not in ADDRESSES:
             raise ArgumentError(
-                f"deny_addresses= takes {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
+                f"deny_addresses= must be one of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
             )
         bits |= ADDRESSES[word]
     check(lib.wherry_config_set_option(config, codes.OPTION_DENY_ADDRESSES, bits))
