@@ -1505,8 +1505,8 @@ typedef struct wherry_session wherry_session;
 
 /* Opens or creates the session of that name: a file name of at most 100 bytes without spaces or a
  * leading dot. Starts no agent. Config NULL: defaults. Its B and BLR options apply to the jobs, except
- * those for caches and decisions. Credentials, pins, and client certificates are `bad_option`, because
- * jobs store no secrets. E_FILE `unsafe_state_dir`: the folder is a link, belongs to another user, or
+ * those for caches and decisions. Credentials, pins, and client certificates are `bad_option`: records
+ * keep no passwords and keys. They do keep headers and bearer tokens. E_FILE `unsafe_state_dir`: the folder is a link, belongs to another user, or
  * is accessible to others. */
 wherry_status wherry_session_new(const wherry_config *config, const char *name,
     wherry_session **out_session);

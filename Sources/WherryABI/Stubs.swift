@@ -49,9 +49,9 @@ public func wherry_stub_add_failure(
     status { () throws(WherryError) in
         let stub = try get(stub)
         let kind = try failureKind(reason)
-        guard after_bytes >= 0 else {
+        guard 0...67_108_864 ~= after_bytes else {
             throw WherryError(
-                .badValue, "A body cannot fail after \(after_bytes) bytes. Pass 0 or more.")
+                .badValue, "A body cannot fail after \(after_bytes) bytes. Pass 0 to 67108864 (64 MiB).")
         }
         stub.addFailure(
             method: try optionalText(method, "method"), url: try text(url, "url"),

@@ -38,6 +38,22 @@ import Wherry
         #expect(own.values("cookie") == ["b=2"])
     }
 
+    @Test("C14 cookies are merged with a header, or isolated in their request")
+    func handling() async throws {
+        _ = try await client.get("cookies/set?a=1&attributes=Path%3D/")
+        var request = Request("echo")
+        request.cookieHandling = .merged
+        request.headers = ["Cookie": "b=2; a=3"]
+        #expect(try await client.echo(request).values("cookie") == ["b=2; a=3"])
+        request.headers = ["Cookie": "b=2"]
+        #expect(try await client.echo(request).values("cookie") == ["b=2; a=1"])
+        let isolated = try makeClient(scope) { $0.cookieHandling = .isolated }
+        let home = "redirect-to?cookie=\("b=2; Path=/".encoded)&url=\(scope.url("/echo").encoded)"
+        #expect(try await isolated.get(home).decode(Echo.self).values("cookie") == ["b=2"])
+        #expect(try await isolated.get("echo").decode(Echo.self).values("cookie") == [])
+        #expect(isolated.cookies.isEmpty)
+    }
+
     @Test("C14 SEC-U3 each step of a redirect sets and sends the cookies of its own host")
     func redirects() async throws {
         let there = scope.url("/echo", host: "localhost")

@@ -27,6 +27,25 @@ TEST("C14 a cookie is sent back with the second request unless cookies are off")
   CHECK(sent(off, new_request("GET", server_url("/echo"))) == NULL);
 }
 
+TEST("C14 cookies are merged with a header, or isolated in their request") {
+  wherry_client *client = new_client(NULL);
+  perform(client, new_request("GET", server_url("/cookies/set?a=1&attributes=Path%%3D/")));
+  wherry_request *merged = new_request("GET", server_url("/echo"));
+  CHECK_OK(wherry_request_set_option(merged, WHERRY_OPTION_COOKIES, 2));
+  CHECK_OK(wherry_request_set_header(merged, "Cookie", "b=2"));
+  CHECK_TEXT(sent(client, merged), "b=2; a=1");
+  CHECK_OK(wherry_request_set_header(merged, "Cookie", "a=3; c=4"));
+  CHECK_TEXT(sent(client, merged), "a=3; c=4");
+  const char *echo = server_url("/echo");
+  wherry_request *isolated =
+      new_request("GET", server_url("/redirect-to?cookie=d%%3D5%%3B%%20Path%%3D/&url=%s", echo));
+  CHECK_OK(wherry_request_set_option(isolated, WHERRY_OPTION_COOKIES, 3));
+  CHECK_TEXT(sent(client, isolated), "d=5");
+  CHECK_TEXT(sent(client, new_request("GET", server_url("/echo"))), "a=1");
+  CHECK_FAILS(wherry_request_set_option(isolated, WHERRY_OPTION_COOKIES, 4), WHERRY_E_ARGUMENT,
+              "bad_value");
+}
+
 TEST("C14 cookies are listed, added, cleared, saved, and loaded; SEC-U8 refuses some") {
   wherry_client *client = new_client(NULL);
   CHECK_OK(wherry_client_set_cookie(client, "https://a.example.org/x",

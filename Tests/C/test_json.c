@@ -1,5 +1,6 @@
 /* Wherry: rows R12 and O9 of features.md, from C: JSON values
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -108,4 +109,26 @@ TEST("O9 a value inside another becomes an independent value") {
   CHECK_FAILS(wherry_json_copy(json, "a/7", &untouched), WHERRY_E_ARGUMENT, "not_found");
   CHECK(untouched == json);
   CHECK_FAILS(wherry_json_copy(json, "a", NULL), WHERRY_E_ARGUMENT, "bad_argument");
+}
+
+static char deep[100000];
+
+static void *parse_deep(void *result) {
+  wherry_json *json = NULL;
+  *(wherry_status *)result = wherry_json_parse(deep, sizeof deep, &json);
+  return NULL;
+}
+
+/* Text nested within the limit overflowed the stack of a small thread. */
+TEST("O9 deeply nested text is an error on a thread with a small stack") {
+  memset(deep, '[', sizeof deep);
+  pthread_attr_t attributes;
+  REQUIRE(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, 256 << 10) == 0);
+  wherry_status status = WHERRY_OK;
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, &attributes, parse_deep, &status) == 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+  CHECK_INT(status, WHERRY_E_ARGUMENT);
 }

@@ -257,3 +257,14 @@ def test_an_error_about_missing_directories_names_the_option_of_the_command(
     refused = wherry("download", server.url("/bytes/10"), "-o", place)
     assert refused.status == 7 and "--create-dirs" in refused.err and "make_directories" not in refused.err
     assert wherry("download", server.url("/bytes/10"), "-o", place, "--create-dirs").status == 0
+
+
+# The file was replaced, and lost what other commands had written.
+def test_the_file_of_standard_output_is_not_replaced(server: Scope, tmp_path: pathlib.Path) -> None:
+    log = tmp_path / "log"
+    url = server.url("/bytes/5?text=1")
+    script = 'echo begin; "$0" get "$1" --quiet -o /dev/stdout; echo; echo end'
+    with open(log, "ab") as stream:
+        subprocess.run(["sh", "-c", script, str(BINARY), url], stdout=stream, check=True, env=environment())
+    lines = log.read_bytes().split(b"\n")
+    assert lines[0] == b"begin" and lines[-2] == b"end" and len(log.read_bytes()) == 6 + 5 + 1 + 4

@@ -213,3 +213,10 @@ def test_a_body_from_standard_input_is_reported(server: Scope) -> None:
     assert wherry("post", url).err == ""
     for text in (wherry("post", "--help").text, (pathlib.Path(__file__).parents[2] / "docs/cli.md").read_text()):
         assert "/dev/null" in text and "--data ''" in text
+
+
+def test_a_range_of_a_download_is_refused(server: Scope) -> None:
+    for option in ("-r", "--range"):
+        result = wherry("download", option, "0-9", server.url("/bytes/1000"))
+        assert result.status == 2 and "wherry get --range RANGE URL --output FILE" in result.err
+    assert server.requests() == []

@@ -3,6 +3,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Creates an eventfd, close-on-exec and non-blocking. Returns -1 and sets errno on failure. */
@@ -192,6 +193,8 @@ int clinux_exit_has_begun(void);
 /* Blocks the calling thread forever; returns on the thread that runs the exit handlers. With
  * `only_if_over`, also returns while the exit handler still waits. */
 void clinux_exit_block(int only_if_over);
+/* The bytes that are left on the stack of the calling thread; SIZE_MAX if it is unknown. */
+size_t clinux_stack_room(void);
 /* Keeps memory reachable that an exiting process cannot free, so that leak checkers ignore it. */
 void clinux_exit_keep(const void *memory);
 /* Returns a descriptor that is readable once the process is exiting. Each process has one. Never

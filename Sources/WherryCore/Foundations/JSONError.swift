@@ -26,6 +26,8 @@ package struct JSONError: Error, Hashable, Sendable {
 package struct JSONLimits: Sendable {
     /// The maximum nesting depth for parsing and printing.
     package static let depth = 512
+    /// The stack that parsing leaves free: more than eight levels use in a debug build.
+    static let stackReserve = 24 << 10
 
     /// The maximum size of a text in bytes. Default: 64 MiB.
     package var bytes: Int

@@ -108,6 +108,11 @@ struct JSONParser {
             throw .text(
                 "arrays and objects are nested more than \(JSONLimits.depth) deep", at: position)
         }
+        // A thread of the caller may have a small stack.
+        if depth & 7 == 7, ThreadStack.room < JSONLimits.stackReserve {
+            throw .text(
+                "arrays and objects are nested too deep for the stack of this thread", at: position)
+        }
         depth += 1
         position += 1
     }

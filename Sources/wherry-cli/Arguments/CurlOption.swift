@@ -30,11 +30,13 @@ enum CurlOption {
 
     /// Options with another equivalent for one command.
     private static let ofCommands: [String: CurlOption] = {
+        let range = CurlOption.advice("Use 'wherry get --range RANGE URL --output FILE'.")
         let result = CurlOption.advice("Write the result after the input: wherry image INPUT RESULT.")
         return [
             "head -I": .ignored(takesValue: false), "head --head": .ignored(takesValue: false),
             "download -J": .ignored(takesValue: false),
             "download --remote-header-name": .ignored(takesValue: false),
+            "download -r": range, "download --range": range,
             "image -o": result, "image --output": result,
         ]
     }()

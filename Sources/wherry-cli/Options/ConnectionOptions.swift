@@ -106,6 +106,9 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         if user != nil && bearer != nil {
             throw ValidationError("--user and --bearer cannot be combined.")
         }
+        if cookieJar == "-" {
+            throw ValidationError("--cookie-jar needs a file. Use --include to see the cookies of a response.")
+        }
         if let user, user.first != "@", !user.contains(":") {
             throw ValidationError("--user takes name:password.")
         }
@@ -156,7 +159,9 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     func addHeaders(to request: inout Request) throws {
         try Self.add(header, to: &request)
         let pairs = cookie.filter { $0.contains("=") }
-        if !pairs.isEmpty { request.headers.append("Cookie", pairs.joined(separator: "; ")) }
+        guard !pairs.isEmpty else { return }
+        request.headers.append("Cookie", pairs.joined(separator: "; "))
+        request.cookieHandling = .merged
     }
 
     static func add(_ header: [HeaderArgument], to request: inout Request) throws {

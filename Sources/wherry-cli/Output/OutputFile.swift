@@ -36,6 +36,14 @@ final class OutputFile {
         let isThere = path.withPath { stat($0, &status) } == 0
         guard isThere || errno == ENOENT else { throw Self.failure(path) }
         mode = isThere ? status.st_mode & 0o777 : nil
+        var output = stat()
+        if isThere, fstat(STDOUT_FILENO, &output) == 0, status.st_mode & S_IFMT == S_IFREG,
+            output.st_dev == status.st_dev, output.st_ino == status.st_ino
+        {
+            // Standard output is redirected to this file. To replace it would lose what others write.
+            descriptor = STDOUT_FILENO
+            return
+        }
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             // Devices and pipes are written directly.
             descriptor = path.withPath { open($0, O_WRONLY | O_CLOEXEC | O_NOCTTY) }
@@ -58,7 +66,7 @@ final class OutputFile {
     }
 
     deinit {
-        if path != nil { close(descriptor) }
+        if path != nil, descriptor != STDOUT_FILENO { close(descriptor) }
         if let temporary { _ = temporary.withPath { unlink($0) } }
     }
 
