@@ -93,7 +93,6 @@ import WherrySystem
         for (more, isUnverified) in [("&cut=400&unclean=1", true), ("", false)] {
             let streamed = try await secure.stream(
                 Request(server.tlsURL("/bytes/1000?no_length=1" + more)))
-            #expect(!streamed.body.isLengthUnverified)
             for try await _ in streamed.body {}
             #expect(streamed.body.isLengthUnverified == isUnverified)
         }
@@ -148,7 +147,6 @@ import WherrySystem
         ] {
             var request = Request(server.tlsURL(path))
             let stream = try await client.stream(request)
-            #expect(!stream.body.isLengthUnverified)
             for try await _ in stream.body {}
             #expect(stream.body.isLengthUnverified == isUnverified)
             request.requiresVerifiedLength = true
