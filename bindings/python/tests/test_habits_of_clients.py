@@ -12,7 +12,7 @@ from conftest import Server, field
 import wherry
 
 
-def test_P8_auth_of_a_request_replaces_its_header(client: wherry.Client, server: Server) -> None:
+def test_R20_auth_of_a_request_replaces_its_header(client: wherry.Client, server: Server) -> None:
     for options in (
         {"auth": ("u", "p"), "headers": {"Authorization": "mine"}},
         {"headers": {"Authorization": "mine"}, "auth": ("u", "p")},
@@ -21,14 +21,14 @@ def test_P8_auth_of_a_request_replaces_its_header(client: wherry.Client, server:
         assert field(echo, "authorization") == ["Basic dTpw"]
 
 
-def test_P8_a_sent_request_takes_headers_as_a_mapping(client: wherry.Client, server: Server) -> None:
+def test_a_sent_request_takes_headers_as_a_mapping(client: wherry.Client, server: Server) -> None:
     request = wherry.SentRequest("GET", server.url("/echo"), headers={"ab": "value", "X-Abc": "v"})
     echo = client.send(request).json()
     assert field(echo, "ab") == ["value"] and field(echo, "x-abc") == ["v"]
     assert wherry.SentRequest("GET", "http://h/", None).headers.multi_items() == []
 
 
-def test_P8_an_overridden_request_handles_every_method(server: Server) -> None:
+def test_an_overridden_request_handles_every_method(server: Server) -> None:
     called: List[Any] = []
 
     class Named(wherry.Session):
@@ -47,7 +47,7 @@ def test_P8_an_overridden_request_handles_every_method(server: Server) -> None:
     assert called == ["GET", "POST", "own"]
 
 
-def test_P8_a_value_in_place_of_a_method_is_refused(client: wherry.Client, server: Server) -> None:
+def test_a_value_in_place_of_a_method_is_refused(client: wherry.Client, server: Server) -> None:
     with pytest.raises(AttributeError, match="client.stream\\(method, url\\)"):
         client.stream = True  # type: ignore[method-assign,assignment]
     answers: List[str] = []
@@ -56,7 +56,7 @@ def test_P8_a_value_in_place_of_a_method_is_refused(client: wherry.Client, serve
     assert answers == ["as a test replaces it"]
 
 
-def test_P8_a_hook_is_assigned_as_one_function(client: wherry.Client, server: Server) -> None:
+def test_a_hook_is_assigned_as_one_function(client: wherry.Client, server: Server) -> None:
     seen: List[int] = []
     client.hooks["response"] = lambda response: seen.append(response.status_code)  # type: ignore[assignment]
     client.get(server.url("/echo"))
