@@ -148,7 +148,7 @@ wherry_status wherry_library_restart(void);
  * the call fails with E_ARGUMENT `bad_option`. The default follows. Booleans are 0 and 1. */
 typedef enum wherry_option {
   WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,        /* BLR 20000; restarts with every byte; 0: none */
-  WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000 */
+  WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000; 0: that of libcurl, 300 s */
   /* BLR 30000; time from the end of the request to the first byte of the response. The idle timeout
    * also runs during this wait, except for downloads: for slow servers, raise both. 0: none */
   WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,
@@ -177,7 +177,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,     /* BLR 200; wherry_request_accept_status adds more */
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 */
   WHERRY_OPTION_COMPRESSED = 19,            /* BLR 1: accept gzip and deflate; 2: also br and zstd */
-  WHERRY_OPTION_MAX_BODY_BYTES = 20,        /* BLR 67108864; decoded size of bodies in memory */
+  WHERRY_OPTION_MAX_BODY_BYTES = 20,        /* BLR 67108864; decoded size of bodies in memory; 0: no body */
   WHERRY_OPTION_MAX_HEADER_BYTES = 21,      /* BLR 307200 */
   WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22,    /* BLR 0: no limit */
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
@@ -1188,7 +1188,7 @@ bool wherry_response_is_revalidated(const wherry_response *response);
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
 /* The informational responses (1xx) before this one, such as 103 Early Hints, in the order of arrival;
- * false past the last. Those before a redirect or an earlier attempt are not included. *out_fields is
+ * at most 64; false past the last. Those before a redirect or an earlier attempt are not included. *out_fields is
  * the headers as text, one "name: value\n" for each, borrowed from the response. */
 bool wherry_response_informational_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_fields);
