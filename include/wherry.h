@@ -1187,9 +1187,9 @@ bool wherry_response_is_revalidated(const wherry_response *response);
 /* The redirects that were followed, in order; false past the last. */
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
-/* The informational responses (1xx) before this one, such as 103 Early Hints, in the order of arrival;
- * at most 64; false past the last. Those before a redirect or an earlier attempt are not included. *out_fields is
- * the headers as text, one "name: value\n" for each, borrowed from the response. */
+/* The informational responses (1xx) before this one, such as 103 Early Hints, in the order of arrival,
+ * at most 64; false past the last. Those before a redirect or an earlier attempt are not included.
+ * *out_fields is the headers as text, one "name: value\n" for each, borrowed from the response. */
 bool wherry_response_informational_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_fields);
 /* The headers of a redirect, in order; false past the last. */
@@ -1505,9 +1505,9 @@ typedef struct wherry_session wherry_session;
 
 /* Opens or creates the session of that name: a file name of at most 100 bytes without spaces or a
  * leading dot. Starts no agent. Config NULL: defaults. Its B and BLR options apply to the jobs, except
- * those for caches and decisions. Credentials, pins, and client certificates are `bad_option`: records
- * keep no passwords and keys. They do keep headers and bearer tokens. E_FILE `unsafe_state_dir`: the folder is a link, belongs to another user, or
- * is accessible to others. */
+ * those for caches and decisions. Credentials, pins, and client certificates are `bad_option`: job
+ * records keep no passwords and keys. They do keep headers and bearer tokens. E_FILE
+ * `unsafe_state_dir`: the folder is a link, belongs to another user, or is accessible to others. */
 wherry_status wherry_session_new(const wherry_config *config, const char *name,
     wherry_session **out_session);
 /* Stops following. Jobs continue. */
