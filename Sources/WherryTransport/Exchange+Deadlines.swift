@@ -98,11 +98,11 @@ extension Exchange {
         let text =
             switch kind {
             case .idleTimeout where state.isSent && state.head == nil:
-                "Timed out while waiting for the response from \(host): no data moved for \(seconds(timeouts.idle)). Raise the idle timeout for a slow server."
+                "Timed out while waiting for the response from \(host): no data moved for \(seconds(timeouts.idle))"
             case .idleTimeout:
-                "The transfer with \(host) timed out: no data moved for \(seconds(timeouts.idle)). Raise the idle timeout for a slow server."
+                "The transfer with \(host) timed out: no data moved for \(seconds(timeouts.idle))"
             case .firstByteTimeout:
-                "\(host) sent no response within \(seconds(timeouts.firstByte)) of the request. Raise the first byte timeout for a slow server."
+                "\(host) sent no response within \(seconds(timeouts.firstByte)) of the request"
             case .stalled:
                 "\(host) sent less than \(timeouts.stallBytesPerSecond) bytes/s for \(seconds(timeouts.stallWindow))"
             case .totalTimeout where state.phase == .waiting:

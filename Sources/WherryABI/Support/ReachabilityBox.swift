@@ -70,7 +70,7 @@ final class ReachabilityBox: HandleObject, Sendable {
             guard case .plan(let host, var options) = content else {
                 throw WherryError(
                     .wrongState,
-                    "The monitor has started. Set its options and its probe before you start it.")
+                    "The options and the probe of this monitor cannot be set: it has started, or takes none. Set them before the start.")
             }
             try change(&options)
             content = .plan(host: host, options)

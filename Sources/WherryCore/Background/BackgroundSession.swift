@@ -257,7 +257,7 @@ public final class BackgroundSession: Sendable {
             }
             throw error.with {
                 $0.message =
-                    "The agent may still send the upload \(id), but did not confirm it: \($0.message)"
+                    "The agent may still send the upload \(id), but did not confirm it. List the jobs before you start it again: \($0.message)"
             }
         }
     }
@@ -403,7 +403,7 @@ public final class BackgroundSession: Sendable {
             case .closed: return nil
             case .timeout, .interrupted:
                 throw WherryError(
-                    .timeout, "The agent of \(folder.path) did not respond in time. Try again.")
+                    .timeout, "The agent of \(folder.path) did not respond in time")
             }
         }
     }

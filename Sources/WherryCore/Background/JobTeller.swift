@@ -51,7 +51,7 @@ package final class JobTeller: Sendable {
                 else { break }
                 let error = WherryError(
                     .notFound,
-                    "The result of the job \(id) is not available: another program has acknowledged it"
+                    "The job \(id) finished, and another program acknowledged it"
                 )
                 events.append((.done(TransferOutcome(error: error)), id, told.key))
             case .lost(let error):

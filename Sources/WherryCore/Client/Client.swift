@@ -390,7 +390,7 @@ public final class Client: Sendable {
         let (transfer, waiter) = try startPerform(request)
         defer { _ = transfer }
         guard let outcome = waiter.wait(on: self, timeout: nil) else {
-            throw WherryError(.internal, "The wait for a transfer ended before the transfer")
+            throw WherryError(.internal, "The wait for a transfer returned before the transfer ended")
         }
         if let error = outcome.error { throw error }
         guard let response = outcome.response else {

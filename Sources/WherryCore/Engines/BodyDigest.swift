@@ -25,7 +25,7 @@ enum BodyDigest {
         }
         throw WherryError(
             .badOption,
-            "Could not send a digest of the body: the digest precedes the body, which is written during the transfer. Turn the body digest off."
+            "Could not send a digest: it precedes the body, which is written during the transfer. Turn body and part digests off."
         )
     }
 

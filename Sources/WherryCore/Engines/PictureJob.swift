@@ -167,7 +167,9 @@ extension [ImageOutcome] {
     func failure(_ what: (Int) -> String) -> WherryError? {
         guard let error = first(where: { $0.error != nil })?.error else { return nil }
         // The message names at most 100 pictures; `failedImages` names all.
-        let named = compactMap { $0.error?.message }.prefix(100)
+        let named = compactMap { $0.error?.message }.prefix(100).map {
+            count > 1 && !$0.hasSuffix(".") ? $0 + "." : $0
+        }
         return error.with {
             if count > 1 { $0.message = ([what(count) + "."] + named).joined(separator: " ") }
             if count > named.count { $0.message += " \(count - named.count) more failed." }

@@ -74,7 +74,7 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
         leave(
             WherryError(
                 .totalTimeout,
-                "The transfer with \(origin?.text ?? url) exceeded the total timeout"))
+                "The transfer with \(origin?.text ?? url) reached its total timeout"))
     }
 
     /// Ends the transfer of this caller. The last caller to leave cancels the request and ends with

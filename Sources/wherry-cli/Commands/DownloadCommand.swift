@@ -88,7 +88,7 @@ struct DownloadCommand: ConnectingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Retry after this long below 1 kB/s. If set, also the limit for the first byte. (default: 10; first byte: 30)",
+            "Retry after this long below 1 kB/s. If set, it also shortens the limit for the first byte. (default: 10; first byte: 30)",
             valueName: "seconds"))
     var stallTimeout: Seconds?
 

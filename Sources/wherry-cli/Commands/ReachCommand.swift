@@ -15,8 +15,9 @@ struct ReachCommand: NetworkCommand {
               wherry reach --wait 30
               wherry reach --probe https://example.org/ping
 
-            The command inspects the network interfaces and routes of this machine. It sends nothing \
-            without --probe, so it does not know whether the host responds. The exit status is 0 if the \
+            The command inspects the network interfaces and routes of this machine. Except \
+            for looking up a host name, it sends nothing without --probe, so it does not know whether the \
+            host responds. The exit status is 0 if the \
             host or network is reachable, and 4 if it is not.
             """)
 

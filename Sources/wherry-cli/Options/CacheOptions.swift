@@ -47,7 +47,7 @@ struct CacheOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "If the server fails, use a stored response that became stale no longer ago than this.",
-            discussion: "Implies --cache-policy protocol.",
+            discussion: "Implies --cache-policy protocol, unless --cache or --cache-policy is given.",
             valueName: "seconds"))
     var staleIfError: Seconds?
 

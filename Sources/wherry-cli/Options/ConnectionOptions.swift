@@ -73,7 +73,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     var connectTimeout: Seconds?
 
     @Option(
-        help: ArgumentHelp("Fail if the whole command takes longer. (default: no limit)", valueName: "seconds")
+        help: ArgumentHelp("Fail if a transfer takes longer in total. (default: no limit)", valueName: "seconds")
     )
     var totalTimeout: Seconds?
 
@@ -107,7 +107,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
             throw ValidationError("--user and --bearer cannot be combined.")
         }
         if cookieJar == "-" {
-            throw ValidationError("--cookie-jar needs a file. Use --include to see the cookies of a response.")
+            throw ValidationError("--cookie-jar needs a file, not -.")
         }
         if let user, user.first != "@", !user.contains(":") {
             throw ValidationError("--user takes name:password.")

@@ -133,8 +133,10 @@ struct Console: Sendable {
 
     private static func sentence(of error: WherryError) -> String {
         var text = "\(error.reason): \(Report.message(of: error))"
-        if let wait = error.retryAfter { text += "; try again in \(Units.time(wait))" }
-        if let path = error.partialPath { text += "; \(path) is kept, and the same command resumes" }
+        // An error of two sentences ends with a period.
+        func add(_ clause: String) { text += text.hasSuffix(".") ? " \(clause)." : "; \(clause)" }
+        if let wait = error.retryAfter { add("try again in \(Units.time(wait))") }
+        if let path = error.partialPath { add("\(path) is kept, and the same command resumes") }
         return text
     }
 

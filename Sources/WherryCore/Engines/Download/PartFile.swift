@@ -471,7 +471,7 @@ package final class PartFile {
     var takenOver: DownloadError {
         DownloadError(
             .busy,
-            "\(path) was replaced by another file during the download. Start the download again.")
+            "Another download has taken over or replaced \(path). Wait for it, or use another path.")
     }
 
     private var shortened: DownloadError {

@@ -342,7 +342,7 @@ def _stores(names: Stores) -> int:
     for name in (names,) if isinstance(names, str) else names:
         if name not in codes.STORES:
             known = ", ".join(codes.STORES)
-            raise ArgumentError(f"stores= must be of {known}, not {brief(name)}", "bad_value")
+            raise ArgumentError(f"stores= must be one or more of {known}, not {brief(name)}", "bad_value")
         bits |= codes.STORES[name]
     return bits
 

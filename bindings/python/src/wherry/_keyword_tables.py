@@ -114,7 +114,7 @@ rename | False | True adds a number to the name if the file exists
 make_directories | False | True creates missing directories
 server_time | False | True sets the modification time of the file to Last-Modified
 segments | "auto" | Connections per file: 1 to 16, or as many as increase the speed
-stall_timeout | 10 | Seconds below stall_bytes_per_second after which a download fails as `stalled`. If set, also the limit for the first byte
+stall_timeout | 10 | Seconds below stall_bytes_per_second after which an attempt is `stalled` and retried. If set, it also shortens the limit for the first byte
 mirrors | none | Other URLs of the same file, tried in turn. They need a digest
 partial_of | "same_path" | Partial files to resume: those of the same "url", of the "same_path" (any query), or of "any" URL
 sha256 | none | The required digest of the complete file. Give at most one
@@ -175,7 +175,7 @@ max_downloads | 0: no limit | Downloads that run at once. The others wait
 server_time | False | True sets the modification time of the file to Last-Modified
 segments | "auto" | Connections per file: 1 to 16, or as many as increase the speed
 stall_bytes_per_second | 1000 | The speed below which a download counts as stalled
-stall_timeout | 10 | Seconds below stall_bytes_per_second after which a download fails as `stalled`. If set, also the limit for the first byte
+stall_timeout | 10 | Seconds below stall_bytes_per_second after which an attempt is `stalled` and retried. If set, it also shortens the limit for the first byte
 max_retry_after | 60 | Maximum Retry-After in seconds. A longer one fails a download with `retry_later`
 debug | False | True logs to stderr. Changes apply at once
 secret_names | none | Additional names of headers and parameters whose values are omitted from logs

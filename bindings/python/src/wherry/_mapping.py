@@ -190,7 +190,7 @@ class Mapping(Generic[Item]):
         told = ", ".join(f"{one['path']}: {one['kind']}" for one in problems[:5])
         more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
         return DecodeError(
-            f"the JSON does not have all required fields of {self._type.__name__}: {told}{more}", "bad_json_body"
+            f"the JSON lacks valid fields of {self._type.__name__}: {told}{more}", "bad_json_body"
         )
 
     def _made(self, record: Dict[str, Any], before: Optional[Item]) -> Any:

@@ -275,7 +275,7 @@ def _retry(event: int, answer: Any) -> int:
             kind = type(answer).__name__
             raise TypeError(f"on_retry= must return None, True, False or seconds, not {kind}")
         if not 0 <= answer < 1e12:
-            raise ValueError(f"on_retry= must return 0 or more seconds, not {brief(answer)}")
+            raise ValueError(f"on_retry= must return 0 or more and below 1e12 seconds, not {brief(answer)}")
         delay = round(answer * 1000)
     status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
     return status

@@ -65,7 +65,7 @@ class StreamedResponse(Response):
     def content(self) -> bytes:
         """The body, after it was read completely."""
         if not self._is_read:
-            raise StateError("the body is not complete yet. Call read() first.", "wrong_state")
+            raise StateError("the body was not read. Call read(), or await aread(), instead of iterating.", "wrong_state")
         return self._body
 
     def _take(self) -> None:

@@ -132,7 +132,7 @@ def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
     for word in words:
         if word not in ADDRESSES:
             raise ArgumentError(
-                f"deny_addresses= must be one of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
+                f"deny_addresses= must be one or more of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
             )
         bits |= ADDRESSES[word]
     check(lib.wherry_config_set_option(config, codes.OPTION_DENY_ADDRESSES, bits))
