@@ -98,9 +98,9 @@ extension Exchange {
         let text =
             switch kind {
             case .idleTimeout where state.isSent && state.head == nil:
-                "Timed out while waiting for the response from \(host): no data moved for \(seconds(timeouts.idle))"
+                "Timed out while waiting for the response from \(host): no data moved for \(seconds(timeouts.idle)), the idle timeout"
             case .idleTimeout:
-                "The transfer with \(host) timed out: no data moved for \(seconds(timeouts.idle))"
+                "The transfer with \(host) timed out: no data moved for \(seconds(timeouts.idle)), the idle timeout"
             case .firstByteTimeout:
                 "\(host) sent no response within \(seconds(timeouts.firstByte)) of the request"
             case .stalled:

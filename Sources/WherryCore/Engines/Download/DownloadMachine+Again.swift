@@ -11,7 +11,7 @@ extension DownloadMachine {
         let floor = (seconds ?? 0).multipliedSaturating(by: 1_000_000_000)
         if let limit = policy.maximumRetryAfter, floor > limit, let seconds {
             var later = DownloadError(
-                .retryLater, "\(error.message). The server asks to wait \(seconds) s.")
+                .retryLater, "\(error.message). The server asks to try again in \(seconds) s.")
             later.status = error.status
             later.retryAfter = seconds
             later.retryAt = receivedAt.addingSaturating(seconds)
