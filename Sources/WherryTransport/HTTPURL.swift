@@ -192,11 +192,11 @@ package struct HTTPURL: Hashable, Sendable {
         return String(cString: value)
     }
 
-    /// Escapes the printable ASCII characters that no URL contains (RFC 3986 section 2): space, `"`, `<`,
-    /// and `>`, but not in the host. libcurl would send a space in a query as "+", and the others as
+    /// Escapes the printable ASCII characters that no URL contains (RFC 3986 section 2) from `start`
+    /// on: space, `"`, `<`, and `>`. libcurl would send a space in a query as "+", and the others as
     /// they are.
-    private static func escaped(_ text: String) -> String {
-        func escape(_ byte: UInt8) -> StaticString? {
+    private static func escaped(_ text: String, from start: String.Index?) -> String {
+        func escape(_ byte: UInt8) -> String? {
             switch byte {
             case UInt8(ascii: " "): "%20"
             case UInt8(ascii: "\""): "%22"
@@ -205,23 +205,10 @@ package struct HTTPURL: Hashable, Sendable {
             default: nil
             }
         }
-        guard text.utf8.contains(where: { escape($0) != nil }) else { return text }
-        let bytes = Array(text.utf8)
-        let slashes = Array("//".utf8)
-        let colon = bytes.firstIndex { !(0x61...0x7A ~= $0 | 0x20) } ?? bytes.count
-        let isAbsolute = bytes[colon...].starts(with: [UInt8(ascii: ":")] + slashes)
-        var start = 0
-        if isAbsolute || bytes.starts(with: slashes) {
-            let host = bytes[(isAbsolute ? colon + 3 : 2)...]
-            start = host.firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
-        }
-        var result = Array(bytes[..<start])
-        for byte in bytes[start...] {
-            if let escaped = escape(byte) {
-                escaped.withUTF8Buffer { result.append(contentsOf: $0) }
-            } else {
-                result.append(byte)
-            }
+        guard let start, text.utf8[start...].contains(where: { escape($0) != nil }) else { return text }
+        var result = Array(text.utf8[..<start])
+        for byte in text.utf8[start...] {
+            if let escape = escape(byte) { result += escape.utf8 } else { result.append(byte) }
         }
         return String(decoding: result, as: UTF8.self)
     }
@@ -243,7 +230,9 @@ package struct HTTPURL: Hashable, Sendable {
         if let base, curl_url_set(handle, CURLUPART_URL, base.text, flags) != CURLUE_OK {
             throw Invalid(message: "The base URL \"\(redacted(base.text))\" is not valid")
         }
-        let code = curl_url_set(handle, CURLUPART_URL, escaped(text), flags)
+        // Before "?", libcurl itself escapes spaces. What is a host, only it decides.
+        let query = text.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let code = curl_url_set(handle, CURLUPART_URL, escaped(text, from: query), flags)
         guard code == CURLUE_OK else {
             let relative = base == nil && !text.contains("://")
             throw Invalid(
@@ -313,9 +302,11 @@ package struct HTTPURL: Hashable, Sendable {
             throw Invalid(
                 message: "The \(name) \"\(redacted(text))\" has an invalid port. Use 1 to 65535.")
         }
-        guard let whole = part(CURLUPART_URL) else {
+        guard let normalized = part(CURLUPART_URL) else {
             throw Invalid(message: "The \(name) \"\(redacted(text))\" cannot be normalized")
         }
+        let path = normalized.utf8.index(normalized.startIndex, offsetBy: endOfAuthority(normalized))
+        let whole = escaped(normalized, from: path)
         // libcurl decodes escapes after it has checked for a numeric address. So another parser
         // could see an address in the result.
         let mayReadOtherwise =

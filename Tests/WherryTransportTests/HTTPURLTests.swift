@@ -115,6 +115,12 @@ import Testing
             #expect(try page.resolving(reference).text == page.text)
         }
         #expect(try page.resolving("?y").text == "\(page.text.prefix { $0 != "?" })?y")
+        // Without a scheme that libcurl recognizes, all of it is a path.
+        for scheme in ["", String(repeating: "a", count: 64)] {
+            let reference = "\(scheme)://a\"b"
+            let whole = try page.resolving("x").text.dropLast() + "\(scheme)://a%22b"
+            #expect(try page.resolving(reference).text == whole)
+        }
     }
 
     @Test(
