@@ -302,14 +302,29 @@ public func wherry_compression_set_type(
     }
 }
 
+/// Returns the name of an image option in messages, as in the other languages.
+private func name(of option: wherry_image_option) -> String {
+    let names = [
+        "max_width", "max_height", "max_bytes", "format", "background_rgb", "metadata",
+        "keep_orientation", "never_larger", "optimize", "progressive", "subsampling", "best_filter",
+        "max_pixels", "max_memory_bytes", "deadline_ms", "animated",
+    ]
+    let index = Int(option.rawValue) - 1
+    return names.indices.contains(index) ? names[index] : "\(option.rawValue)"
+}
+
 extension Compression {
     fileprivate mutating func set(
         _ option: wherry_image_option, _ value: Int64
     ) throws(WherryError) {
         func number(_ range: ClosedRange<Int64>) throws(WherryError) -> Int {
             guard range.contains(value) else {
+                let values =
+                    range.upperBound == .max
+                    ? "a value of \(range.lowerBound) or more"
+                    : "a value from \(range.lowerBound) to \(range.upperBound)"
                 throw WherryError(
-                    .badValue, "The image option \(option.rawValue) takes \(range), not \(value)")
+                    .badValue, "The image option \(name(of: option)) takes \(values), not \(value)")
             }
             return Int(value)
         }
@@ -342,7 +357,7 @@ extension Compression {
             case 444: subsampling = .s444
             default:
                 throw WherryError(
-                    .badValue, "The subsampling must be 0, 420, 422 or 444, not \(value)")
+                    .badValue, "The subsampling must be 0, 420, 422, or 444, not \(value)")
             }
         case WHERRY_IMAGE_BEST_FILTER: pngEffort = try flag() ? .best : .fast
         case WHERRY_IMAGE_ANIMATED: animated = try flag() ? .first : .refuse

@@ -241,7 +241,12 @@ public func wherry_request_set_json(
 ) -> wherry_status {
     edit(request) { () throws(WherryError) in
         _ = try json(text, count, else: .badJSON)
-        return try bytes(text, count)
+        let bytes = try bytes(text, count)
+        // A parser may skip a byte order mark, but a sender must not add one (RFC 8259 section 8.1).
+        guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else {
+            throw WherryError(.badJSON, "The JSON text starts with a byte order mark. Remove it.")
+        }
+        return bytes
     } _: { request, bytes in
         request.body = .json(bytes)
     }

@@ -97,6 +97,19 @@ package final class Directory: Sendable {
         return base == "/" ? "/" + path : base + "/" + path
     }
 
+    /// Returns the absolute path with the symbolic links, "." and ".." of its directory resolved, so
+    /// that two paths of one file are equal. The last component stays as it is, unless the path ends
+    /// with a slash. Returns the absolute path if the directory does not exist.
+    package static func canonical(_ path: String) -> String {
+        guard let absolute = try? Self.absolute(path), File.isWhole(absolute) else { return path }
+        let isDirectory = absolute.utf8.last == UInt8(ascii: "/")
+        let (parent, name) = isDirectory ? (absolute, "") : split(absolute)
+        guard let resolved = parent.withPath({ realpath($0, nil) }) else { return absolute }
+        defer { free(resolved) }
+        let directory = PathText.text(resolved)
+        return directory == "/" ? "/" + name : directory + "/" + name
+    }
+
     /// Returns the path of an entry of this directory.
     package func path(of name: String) -> String {
         path.utf8.last == UInt8(ascii: "/") ? path + name : path + "/" + name

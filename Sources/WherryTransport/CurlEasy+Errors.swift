@@ -10,7 +10,10 @@ extension CurlEasy {
     func error(_ code: CURLcode) -> TransportError {
         let detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
         let proxy = proxy(behind: code, detail)
-        let host = proxy ?? exchange?.request.url.origin.text ?? "the server"
+        var host = proxy ?? exchange?.request.url.origin.text ?? "the server"
+        if proxy == nil, code == CURLE_COULDNT_CONNECT, let socket = loop.configuration.unixSocket {
+            host += " through the socket \(socket)"
+        }
         if code == CURLE_OUT_OF_MEMORY, head.isInHead {
             // libcurl reports a header line that is too long as out of memory.
             return TransportError(
@@ -30,15 +33,17 @@ extension CurlEasy {
         }
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         return TransportError(
-            kind, "\(what) \(host): \(detail)\(Self.advice(kind, detail))",
+            kind, "\(what) \(host): \(detail)\(advice(kind, detail))",
             curlCode: Int32(code.rawValue), osCode: osCode)
     }
 
     /// Returns a sentence that says what to do, as the end of a message; "" if there is none.
-    private static func advice(_ kind: TransportError.Kind, _ detail: String) -> String {
+    private func advice(_ kind: TransportError.Kind, _ detail: String) -> String {
         let advice: String
         switch kind {
         case .resolve: advice = "Check the name and your network."
+        case .connect where loop.configuration.unixSocket != nil:
+            advice = "Check the path of the socket, and that a server uses it."
         case .connect: advice = "Check the address and your network."
         case .connectTimeout: advice = "Check your network, or raise the connect timeout."
         case .proxy: advice = "Check the proxy settings."

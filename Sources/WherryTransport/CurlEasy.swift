@@ -185,6 +185,10 @@ final class CurlEasy {
         return result
     }
 
+    /// The most bytes of a request's URL and headers. libcurl's buffer for the request line and the
+    /// headers, its own included, has 1 MiB.
+    private static let mostHeadBytes = 1_040_000
+
     /// Prepares the handle for an exchange. Returns `nil` on success, or the error.
     func prepare(_ exchange: Exchange) -> TransportError? {
         if !isPlain {
@@ -199,6 +203,12 @@ final class CurlEasy {
         errorText[0] = 0
         guard !exchange.request.headers.isIncomplete else {
             return TransportError(.noMemory, "Not enough memory for the request headers")
+        }
+        let headSize = exchange.request.url.text.utf8.count + exchange.request.headers.byteCount
+        guard headSize <= Self.mostHeadBytes else {
+            return TransportError(
+                .headerTooLarge,
+                "The URL and headers of the request have \(headSize) bytes. Use at most \(Self.mostHeadBytes), and send more in a body.")
         }
         if let error = prepareTrust(exchange.request.url.origin) { return error }
         head.start(limit: exchange.request.maxHeaderBytes)

@@ -48,6 +48,9 @@ package struct HTTPURL: Hashable, Sendable {
         self.authorityEnd = authorityEnd ?? Self.endOfAuthority(text)
     }
 
+    /// The longest URL, in bytes. libcurl sends no longer request line.
+    package static let mostBytes = 1_000_000
+
     /// Parses an absolute URL.
     ///
     /// - Parameter name: The name of the text in error messages. Default: "URL".
@@ -213,9 +216,18 @@ package struct HTTPURL: Hashable, Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
+    /// Checks the length of a URL in bytes.
+    package static func checkLength(_ count: Int, as name: String = "URL") throws(Invalid) {
+        guard count <= mostBytes else {
+            throw Invalid(
+                message: "The \(name) has \(count) bytes. Use at most \(mostBytes), and send more in a body.")
+        }
+    }
+
     private static func parse(
         _ text: String, as name: String, base: HTTPURL?
     ) throws(Invalid) -> HTTPURL {
+        try checkLength(text.utf8.count, as: name)
         for byte in text.utf8 {
             if byte < 0x20 || byte == 0x7F {
                 throw Invalid(message: "The \(name) contains the control byte \(byte)")

@@ -18,6 +18,8 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
     /// Whether the list contains Accept-Encoding, so that the transport does not add it.
     let hasAcceptEncoding: Bool
     let hasUserAgent: Bool
+    /// The size of the names and values, with those of `rest`.
+    let byteCount: Int
 
     /// - Parameters:
     ///   - fields: The headers in the order of sending. An empty value is sent as an empty header;
@@ -28,15 +30,16 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
         hasAcceptEncoding =
             rest?.hasAcceptEncoding == true || Self.contains(fields, "accept-encoding")
         hasUserAgent = rest?.hasUserAgent == true || Self.contains(fields, "user-agent")
+        var text = 0
+        for field in fields {
+            text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 3
+        }
+        byteCount = text + (rest?.byteCount ?? 0)
         guard !fields.isEmpty else {
             block = nil
             head = rest?.head
             isIncomplete = rest?.isIncomplete ?? false
             return
-        }
-        var text = 0
-        for field in fields {
-            text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 3
         }
         let nodes = fields.count * MemoryLayout<curl_slist>.stride
         guard let memory = malloc(nodes + text) else {

@@ -236,6 +236,56 @@ import WherrySystem
 
     // MARK: D15, D16
 
+    @Test("D15 a path is the same file however it is written, and D9 a partial file is found by each")
+    func spellings() async throws {
+        let bench = try DownloadBench()
+        let path = bench.folder.file("a.bin")
+        let manager = FileManager.default
+        try manager.createDirectory(
+            atPath: bench.folder.file("in"), withIntermediateDirectories: false)
+        try manager.createSymbolicLink(
+            atPath: bench.folder.file("link"), withDestinationPath: bench.folder.path)
+        let spellings = ["./a.bin", "in/../a.bin", "link/a.bin", "/a.bin"].map {
+            bench.folder.path + "/" + $0
+        }
+        let url = bench.url("hold=400000&gate=go")
+        let (first, watcher) = try bench.client.begin(url, to: path)
+        for spelling in spellings {
+            let again = await failure { () throws(WherryError) in
+                _ = try bench.client.begin(url, to: spelling)
+            }
+            #expect(again?.reason == "already_running", "\(spelling)")
+            #expect(bench.client.count(.path(spelling)) == 1)
+        }
+        try await bench.wait(forBytes: 400_000, of: first)
+        #expect(bench.client.cancel(.path(spellings[2])) == 1)
+        _ = await watcher.end()
+        withExtendedLifetime(first) {}
+
+        // The partial file of one spelling is that of the others.
+        for spelling in spellings { #expect(bench.client.partialRatio(of: spelling) > 0) }
+        let (second, other) = try bench.client.begin(bench.url(), to: spellings[2])
+        #expect(second.path == spellings[2])
+        #expect(await other.end().error == nil)
+        #expect(try bench.scope.requests().last?.header("range") == "bytes=400000-")
+        #expect(try bench.contents() == Contents.v1)
+        #expect(try bench.folder.names == ["a.bin", "in", "link"])
+    }
+
+    @Test("D1 a header that resuming needs is refused")
+    func rangeHeaders() async throws {
+        let bench = try DownloadBench()
+        for name in ["Range", "if-range"] {
+            let error = await failure { () throws(WherryError) in
+                _ = try bench.client.begin(bench.url(), to: bench.folder.file("a.bin")) {
+                    $0.headers[name] = "bytes=0-9"
+                }
+            }
+            #expect(error?.reason == "bad_header")
+        }
+        #expect(try bench.scope.requests().isEmpty)
+    }
+
     @Test("D15 the same URL and path is not started twice")
     func twice() async throws {
         let bench = try DownloadBench()

@@ -96,6 +96,50 @@ TEST("S11 a response that is not HTTP is a protocol error") {
   CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
 }
 
+TEST("S11 a URL or header that is too long is an error that says how long it may be") {
+  wherry_client *client = new_client(NULL);
+  size_t many = 100u << 20;
+  char *url = check_memory(many + 1);
+  memset(url, 'a', many);
+  memcpy(url, "http://127.0.0.1/?", 18);
+  outcome got = perform(client, new_request("GET", url));
+  CHECK_TEXT(got.reason, "bad_url");
+  CHECK(strstr(got.message, "1000000") != NULL && strlen(got.message) < 400);
+
+  wherry_request *request = new_request("GET", server_url("/echo"));
+  url[many - 1] = 0;
+  REQUIRE_OK(wherry_request_add_query(request, "q", url + (many - 1000001)));
+  got = perform(client, request);
+  CHECK_TEXT(got.reason, "bad_url");
+
+  request = new_request("GET", server_url("/echo"));
+  REQUIRE_OK(wherry_request_set_header(request, "A", url + (many - 600000)));
+  REQUIRE_OK(wherry_request_set_header(request, "B", url + (many - 600000)));
+  got = perform(client, request);
+  CHECK_STATUS(got.status, WHERRY_E_LIMIT);
+  CHECK_TEXT(got.reason, "header_too_large");
+  CHECK(strstr(got.message, "1040000") != NULL);
+}
+
+TEST("S11 an empty path and a directory are errors that say so") {
+  wherry_client *client = new_client(NULL);
+  wherry_image *image = NULL;
+  CHECK_FAILS(wherry_image_new_file("", &image), WHERRY_E_ARGUMENT, "bad_path");
+  CHECK_FAILS(wherry_image_new_file(check_path("."), &image), WHERRY_E_FILE, "is_directory");
+  CHECK_FAILS(wherry_image_new_file("/dev/zero", &image), WHERRY_E_FILE, "io");
+  CHECK_FAILS(wherry_client_save_cookies(client, "", 0), WHERRY_E_ARGUMENT, "bad_path");
+  CHECK_FAILS(wherry_client_load_cookies(client, ""), WHERRY_E_ARGUMENT, "bad_path");
+  CHECK_FAILS(wherry_request_set_body_file(new_request("POST", "http://h/"), "", NULL),
+              WHERRY_E_ARGUMENT, "bad_path");
+  CHECK_FAILS(wherry_image_new_file("x", NULL), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_TEXT(wherry_error_message(wherry_last_error()),
+             "The pointer for the result of wherry_image_new_file is NULL");
+  CHECK_FAILS(wherry_image_new_bytes("x", SIZE_MAX, &image), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK(strstr(wherry_error_message(wherry_last_error()), "18446744073709551615") != NULL);
+  CHECK_FAILS(wherry_request_set_json(new_request("POST", "http://h/"), "\xef\xbb\xbf{}", 5),
+              WHERRY_E_ARGUMENT, "bad_json");
+}
+
 TEST("S11 deep, truncated, or long JSON is an error and not a crash") {
   wherry_json *json = NULL;
   char *deep = check_memory(200001);

@@ -311,6 +311,9 @@ TEST("D12 pause, resume, cancel, and discard do what their names say") {
   wait_for_bytes(queue, transfer, CUT);
   CHECK_STATUS(wherry_client_download(client, once(url), path, queue, NULL, NULL), WHERRY_E_BUSY);
   CHECK_TEXT(wherry_error_reason(wherry_last_error()), "already_running");
+  const char *same = check_path("./file.bin");
+  CHECK_FAILS(wherry_client_download(client, once(url), same, queue, NULL, NULL), WHERRY_E_BUSY,
+              "already_running");
 
   CHECK_OK(wherry_transfer_pause(transfer));
   CHECK_OK(wherry_transfer_pause(transfer));

@@ -90,6 +90,7 @@ func path(
     _ pointer: UnsafePointer<CChar>?, _ name: StaticString
 ) throws(WherryError) -> String {
     guard let pointer else { throw WherryError(.badArgument, "The \(name) is NULL") }
+    guard pointer.pointee != 0 else { throw WherryError(.badPath, "The \(name) is empty") }
     return PathText.text(pointer)
 }
 
@@ -102,8 +103,13 @@ func optionalPath(_ pointer: UnsafePointer<CChar>?) -> String? {
 func buffer(
     _ pointer: UnsafeRawPointer?, _ count: Int
 ) throws(WherryError) -> UnsafeRawBufferPointer {
-    guard count >= 0, pointer != nil || count == 0 else {
-        throw WherryError(.badArgument, "The bytes are NULL, or their count is not a valid size")
+    guard count >= 0 else {
+        throw WherryError(
+            .badArgument,
+            "The count of the bytes is \(UInt(bitPattern: count)), which is more than the memory can hold")
+    }
+    guard pointer != nil || count == 0 else {
+        throw WherryError(.badArgument, "The bytes are NULL, and their count is \(count)")
     }
     return UnsafeRawBufferPointer(start: pointer, count: count)
 }

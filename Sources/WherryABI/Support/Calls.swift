@@ -34,14 +34,19 @@ extension WherryError {
 }
 
 /// Returns the output pointer for a result, which must not be NULL.
+///
+/// - Parameter function: The function that was called, for the message.
 @inline(__always)
 func required<Pointee>(
-    _ out: UnsafeMutablePointer<Pointee>?
+    _ out: UnsafeMutablePointer<Pointee>?, function: StaticString = #function
 ) throws(WherryError) -> UnsafeMutablePointer<Pointee> {
-    guard let out else {
-        throw WherryError(.badArgument, "The pointer for the result is NULL")
-    }
+    guard let out else { throw missingResult(function) }
     return out
+}
+
+private func missingResult(_ function: StaticString) -> WherryError {
+    let name = "\(function)".prefix { $0 != "(" }
+    return WherryError(.badArgument, "The pointer for the result of \(name) is NULL")
 }
 
 /// Converts the timeout of a wait to nanoseconds; `nil` waits forever.

@@ -78,8 +78,8 @@ extension BackgroundSession {
         case .all: return { _ in true }
         case .tag(let tag): return { $0.tag == tag }
         case .path(let path):
-            let absolute = (try? Directory.absolute(path)) ?? path
-            return { $0.path == absolute }
+            let file = PathMatch(path)
+            return { $0.path.map(file.contains) == true }
         case .url(let text): return try predicate(.urls([text]))
         case .urls(let texts):
             let wanted = Set(texts.map { Self.shown(address(of: $0)) })

@@ -142,7 +142,7 @@ public final class BackgroundSession: Sendable {
         let id = DownloadID(
             session: name, target: target.identity, url: isNamedLater ? url.text : "")
         var job = BackgroundJob(
-            id: id.description, kind: .download, url: url.text, path: target.identity)
+            id: id.description, kind: .download, url: url.text, path: target.path)
         job.tag = request.tag
         try ask(.start(JobRecord(job: job, request: wanted)))
         return job.id
@@ -150,13 +150,7 @@ public final class BackgroundSession: Sendable {
 
     /// Returns the id of the finished job that downloaded this file, if its record still exists.
     private func finished(_ wanted: JobRequest, at path: String) throws(WherryError) -> String? {
-        let absolute: String
-        do {
-            absolute = try Directory.absolute(path)
-        } catch {
-            throw WherryError(error)
-        }
-        let id = DownloadID(session: name, target: absolute).description
+        let id = DownloadID(session: name, target: Directory.canonical(path)).description
         guard let record = folder.record(id), record.job.state == .done,
             record.source == JobRecord.source(wanted)
         else { return nil }

@@ -125,13 +125,13 @@ extension Client {
     /// Deletes partial files that no transfer is using: by path, or by URL in the directories of
     /// this client's downloads.
     ///
-    /// - Parameter counted: The destinations of transfers that the caller counts.
+    /// - Parameter counted: The canonical destinations of transfers that the caller counts.
     /// - Returns: The number of deleted partial files, without those of `counted`.
     func discardPartials(_ match: TransferMatch, apartFrom counted: Set<String>) -> Int {
         switch match {
         case .path(let path):
             let count = (try? PartialDownload.discard(path)) ?? 0
-            return counted.contains((try? Directory.absolute(path)) ?? path) ? 0 : count
+            return counted.contains(Directory.canonical(path)) ? 0 : count
         case .urls(let texts):
             return texts.reduce(0) { $0 + discardPartials(.url($1), apartFrom: counted) }
         case .url(let text):
@@ -154,7 +154,7 @@ extension Client {
             let found = (try? PartialDownload.list(in: directory)) ?? []
             for partial in found where partial.identity == identity && !partial.isRunning {
                 let discarded = (try? PartialDownload.discard(partial.partialPath)) ?? 0
-                if !counted.contains(partial.path) { count += discarded }
+                if !counted.contains(Directory.canonical(partial.path)) { count += discarded }
             }
         }
         return count

@@ -463,7 +463,7 @@ public final class Client: Sendable {
         let found = transfers(match)
         // Do this before cancelling: running transfers still lock their partial files, which are
         // counted with the transfer.
-        let idle = discardPartials(match, apartFrom: Set(found.compactMap(\.path)))
+        let idle = discardPartials(match, apartFrom: Set(found.compactMap { $0.path.map(Directory.canonical) }))
         queue.holding { for transfer in found { transfer.discard() } }
         return found.count + idle
     }
@@ -510,8 +510,8 @@ public final class Client: Sendable {
         case .id(let id): return { $0.id == id }
         case .tag(let tag): return { $0.tag == tag }
         case .path(let path):
-            let absolute = (try? Directory.absolute(path)) ?? path
-            return { $0.path == absolute }
+            let file = PathMatch(path)
+            return { $0.path.map(file.contains) == true }
         case .identifier(let identifier):
             // Use the settings with which the transfer started.
             return {

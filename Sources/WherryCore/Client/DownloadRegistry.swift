@@ -8,7 +8,7 @@ package final class DownloadRegistry: Sendable {
     package struct Key: Hashable, Sendable {
         /// The URL without its fragment.
         package var url: String
-        /// The absolute path of the file, or of the directory with a trailing slash.
+        /// The canonical path of the file, or of the directory with a trailing slash.
         package var target: String
     }
 

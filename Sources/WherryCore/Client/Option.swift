@@ -209,9 +209,15 @@ package enum Option: Int32, CaseIterable, Sendable {
         guard range.contains(value), self != .httpVersion || [0, 11, 20].contains(value) else {
             throw WherryError(
                 .badValue,
-                "The option \(self) takes a value from \(range.lowerBound) to \(range.upperBound), not \(value)"
+                "The option \(self) takes \(valuesText), not \(value)"
             )
         }
+    }
+
+    private var valuesText: String {
+        if self == .httpVersion { return "0, 11, or 20" }
+        if range.upperBound == .max { return "a value of \(range.lowerBound) or more" }
+        return "a value from \(range.lowerBound) to \(range.upperBound)"
     }
 
     private var scopeText: String {

@@ -21,6 +21,12 @@ extension RequestPlanner {
             throw WherryError(
                 .badParameters, "A download cannot have a body. Use query parameters instead.")
         }
+        for name in ["Range", "If-Range"] where request.headers.contains(name) {
+            throw WherryError(
+                .badHeader,
+                "A download sets the header \(name) itself, to resume. Remove it. To receive a part of a file, send a GET request and save its body."
+            )
+        }
         guard request.jsonShape == nil else {
             throw WherryError(
                 .badOption, "The JSON shape of a download cannot be checked. Remove the shape.")

@@ -50,6 +50,11 @@ package enum RequestPlanner {
             url = url.appendingQuery(try encode(parameters, options))
         }
         if !request.query.isEmpty { url = url.appendingQuery(encode(request.query)) }
+        do {
+            try HTTPURL.checkLength(url.text.utf8.count)
+        } catch {
+            throw WherryError(.badURL, error.message)
+        }
         return url
     }
 

@@ -300,6 +300,18 @@ def test_D15_a_second_download_of_the_same_file_is_busy(
         with pytest.raises(wherry.BusyError) as caught:
             client.start_download(url, tmp_path / "file")
         assert caught.value.reason == "already_running"
+        (tmp_path / "link").symlink_to(tmp_path)
+        with pytest.raises(wherry.BusyError):
+            client.start_download(url, tmp_path / "link" / "file")
+
+
+def test_D1_a_header_that_resuming_needs_is_refused(
+    server: Server, client: wherry.Client, tmp_path: Any
+) -> None:
+    for name in ("Range", "if-range"):
+        with pytest.raises(wherry.ArgumentError, match="set.* the header") as caught:
+            client.download(server.url("/bytes/9"), tmp_path / "f", headers={name: "bytes=0-3"})
+        assert caught.value.reason == "bad_header"
 
 
 def test_D16_partial_files_can_be_inspected_without_a_download(

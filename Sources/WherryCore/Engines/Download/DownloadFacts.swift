@@ -65,7 +65,7 @@ package struct DownloadID: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - session: The name of a background session; empty in the foreground.
-    ///   - target: The absolute path of the finished file. If the response determines the name: the
+    ///   - target: The canonical path of the finished file. If the response determines the name: the
     ///     path of the directory with a trailing slash.
     ///   - url: The URL, if the response determines the name.
     package init(session: String = "", target: String, url: String = "") {

@@ -32,12 +32,16 @@ package struct DownloadTarget: Sendable {
     private var originalName: String?
     private var number = 0
 
-    /// The absolute path of the finished file. If the response determines the name: the path of the
-    /// directory with a trailing slash. Downloads with equal paths are the same download.
+    /// The absolute path of the finished file, as the caller wrote it. If the response determines
+    /// the name: the path of the directory with a trailing slash.
+    package var path: String { directory.path(of: name ?? "") }
+    /// The same path with symbolic links and ".." resolved. Downloads with equal identities are the
+    /// same download.
     package var identity: String {
-        guard let name else { return directory.path(of: "") }
-        return directory.path(of: name)
+        canonicalDirectory + (name ?? "")
     }
+    /// With a trailing slash.
+    private let canonicalDirectory: String
 
     /// Checks a target.
     ///
@@ -114,6 +118,7 @@ package struct DownloadTarget: Sendable {
         self.name = name
         self.stem = stem
         self.existing = existing
+        canonicalDirectory = Directory.canonical(directory.path(of: ""))
         originalName = name
     }
 
@@ -185,7 +190,7 @@ package struct DownloadTarget: Sendable {
             guard isFile else {
                 throw DownloadError(
                     .exists,
-                    "\(identity) is not a regular file, so it is not replaced. Use another path.")
+                    "\(path) is not a regular file, so it is not replaced. Use another path.")
             }
         case .fail: throw existsError
         case .number:
@@ -216,7 +221,7 @@ package struct DownloadTarget: Sendable {
     var existsError: DownloadError {
         DownloadError(
             .exists,
-            "\(identity) already exists. Use another path, or allow the download to overwrite the file or to rename the new one."
+            "\(path) already exists. Use another path, or allow the download to overwrite the file or to rename the new one."
         )
     }
 

@@ -64,7 +64,7 @@ extension DownloadTransfer {
                 let found = try part.verify(
                     algorithms, length: length,
                     isStopped: { stopsReading.load(ordering: .relaxed) })
-                feed { $0.verified(found, of: part.target.identity) }
+                feed { $0.verified(found, of: part.target.path) }
             }
         case .stopVerifying: stopsReading.store(true, ordering: .relaxed)
         case .publish(let length):

@@ -123,7 +123,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     package override var url: String { RedirectRules.redacted(firstURL.text) }
     /// The absolute path of the file, or of the directory with a trailing slash if the response
     /// determines the name.
-    package override var path: String? { target.identity }
+    package override var path: String? { target.path }
 
     package override var progress: Progress {
         let now = client.transport.clock.now()
@@ -171,7 +171,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                     target, with: digest,
                     isStopped: { stopsReading.load(ordering: .relaxed) })
                 if let length {
-                    return opened { $0.foundComplete(path: target.identity, length: length) }
+                    return opened { $0.foundComplete(path: target.path, length: length) }
                 }
                 if !stopsReading.load(ordering: .relaxed) { try target.giveUpExisting() }
             }

@@ -148,7 +148,7 @@ package final class PartFile {
         guard needed <= free, total <= limit else {
             throw .noSpace(
                 needed: needed, free: min(free, limit), osCode: limit < total ? EFBIG : ENOSPC,
-                path: target.identity)
+                path: target.path)
         }
     }
 
@@ -349,7 +349,7 @@ package final class PartFile {
         } catch {
             var failure = DownloadError(error)
             failure.message =
-                "\(target.identity) is complete and in place, but may not survive a power loss: "
+                "\(target.path) is complete and in place, but may not survive a power loss: "
                 + "\(failure.message)"
             throw failure
         }
@@ -362,7 +362,7 @@ package final class PartFile {
         guard let name = target.name, let own = try? folder.file.status(),
             (try? Directory.open(folder.path).file.status())?.isSameFile(as: own) != true,
             let path = folder.presentPath
-        else { return target.identity }
+        else { return target.path }
         return path == "/" ? "/" + name : path + "/" + name
     }
 
@@ -511,6 +511,6 @@ package final class PartFile {
         }
         return .noSpace(
             needed: max(0, total - written.count), free: free, osCode: error.code,
-            path: target.identity)
+            path: target.path)
     }
 }
