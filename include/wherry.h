@@ -62,7 +62,9 @@
  *            out of OpenSSL. Blocking calls on other threads return E_CANCELLED. Partial files
  *            stay. Exit handlers may call every function.
  *  SIGNALS   Library threads block every signal except SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
- *            and SIGSYS. Every descriptor is close-on-exec.
+ *            and SIGSYS. Every descriptor is close-on-exec. Where a Swift toolchain is installed,
+ *            Swift's runtime prints backtraces of crashes: it handles SIGQUIT, SIGABRT, and signals
+ *            of faults, unless the environment has SWIFT_BACKTRACE=enable=no.
  *  FORK      In a forked child every call returns WHERRY_E_FORKED until wherry_library_restart.
  */
 #ifndef WHERRY_H
@@ -756,9 +758,9 @@ WHERRY_CHECKED wherry_status wherry_client_perform_for(wherry_client *client,
     wherry_transfer **out_transfer, wherry_record *out_record);
 /* Downloads to a file, which gets its name only when it is complete and verified. The partial file is
  * in the same directory. Errors about the target (`exists`, a directory without write permission) are
- * returned at once. E_BUSY `already_running`: the same URL and path are being downloaded. The request
- * must be a GET (otherwise `bad_method`) without a body. The client's default parameters do not
- * apply. */
+ * returned at once. E_BUSY `already_running`: the same URL is being downloaded to the same file,
+ * however its path is written. The request must be a GET (otherwise `bad_method`) without a body, and
+ * without Range and If-Range (otherwise `bad_header`). The client's default parameters do not apply. */
 wherry_status wherry_client_download(wherry_client *client, const wherry_request *request,
     const char *path, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 /* Adds each path to a copy of `request` like add_image, and sends it. count 0 is E_ARGUMENT
