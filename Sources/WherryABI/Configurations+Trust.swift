@@ -10,7 +10,10 @@ public func wherry_config_add_pin(
 ) -> wherry_status {
     status { () throws(WherryError) in
         try change(config) { trust throws(WherryError) in
-            let pin = try path(pin, "pin")
+            // An empty pin is found when the pins are read.
+            guard let pin = optionalPath(pin) else {
+                throw WherryError(.badArgument, "The pin is NULL")
+            }
             trust.pins[try text(host, "host"), default: .init()].pins.append(pin)
         }
     }

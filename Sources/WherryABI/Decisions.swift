@@ -185,7 +185,7 @@ public func wherry_event_answer_response(
     status { () throws(WherryError) in
         try checkFirst(
             stubQuestion(event).respond(
-                status: finalStatus(http_code), head: optionalText(head, "head") ?? "",
+                status: finalStatus(http_code), head: headerLines(head),
                 body: bytes(body, count)))
     }
 }

@@ -61,6 +61,10 @@ public func wherry_request_set_stale_if_error_ms(
     _ request: OpaquePointer?, _ milliseconds: Int64
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
+        guard milliseconds >= 0 else {
+            throw WherryError(
+                .badValue, "The time stale_if_error cannot be \(milliseconds) ms. Use 0 or more.")
+        }
         request.staleIfError = .milliseconds(milliseconds)
     }
 }

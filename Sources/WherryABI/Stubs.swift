@@ -37,7 +37,7 @@ public func wherry_stub_add_answer(
         stub.addAnswer(
             method: try optionalText(method, "method"), url: try text(url, "url"),
             times: try checked(times), status: try finalStatus(http_code),
-            head: try optionalText(head, "head") ?? "", body: try bytes(body, count))
+            head: try headerLines(head), body: try bytes(body, count))
     }
 }
 
@@ -81,6 +81,22 @@ public func wherry_stub_add_network(
             method: try optionalText(method, "method"), url: try text(url, "url"),
             times: try checked(times))
     }
+}
+
+/// Validates the header lines of a response; "" for NULL. A bad line would be a mistake in a test.
+func headerLines(_ head: UnsafePointer<CChar>?) throws(WherryError) -> String {
+    let head = try optionalText(head, "head") ?? ""
+    for line in head.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            FieldRules.violation(name: line[..<colon]) == nil,
+            FieldRules.violation(value: line[line.index(after: colon)...], of: "a header") == nil
+        else {
+            throw WherryError(
+                .badHeader,
+                "\"\(String(line) ?? "")\" is not a header line. Write each as \"Name: value\" and a line break.")
+        }
+    }
+    return head
 }
 
 /// Validates the status of a final response.

@@ -216,18 +216,19 @@ package struct HTTPURL: Hashable, Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Checks the length of a URL in bytes.
-    package static func checkLength(_ count: Int, as name: String = "URL") throws(Invalid) {
-        guard count <= mostBytes else {
-            throw Invalid(
-                message: "The \(name) has \(count) bytes. Use at most \(mostBytes), and send more in a body.")
-        }
+    /// Checks the length of a URL.
+    package static func checkLength(of text: String, as name: String = "URL") throws(Invalid) {
+        guard text.utf8.count > mostBytes else { return }
+        throw Invalid(
+            message:
+                "The \(name) \"\(redacted(text))\" has \(text.utf8.count) bytes. Use at most \(mostBytes), and send more in a body."
+        )
     }
 
     private static func parse(
         _ text: String, as name: String, base: HTTPURL?
     ) throws(Invalid) -> HTTPURL {
-        try checkLength(text.utf8.count, as: name)
+        try checkLength(of: text, as: name)
         for byte in text.utf8 {
             if byte < 0x20 || byte == 0x7F {
                 throw Invalid(message: "The \(name) contains the control byte \(byte)")

@@ -121,12 +121,10 @@ TEST("S11 a URL or header that is too long is an error that says how long it may
   CHECK(strstr(got.message, "1040000") != NULL);
 }
 
-TEST("S11 an empty path and a directory are errors that say so") {
+TEST("S11 an empty path, a missing pointer, and an impossible size are errors that say so") {
   wherry_client *client = new_client(NULL);
   wherry_image *image = NULL;
   CHECK_FAILS(wherry_image_new_file("", &image), WHERRY_E_ARGUMENT, "bad_path");
-  CHECK_FAILS(wherry_image_new_file(check_path("."), &image), WHERRY_E_FILE, "is_directory");
-  CHECK_FAILS(wherry_image_new_file("/dev/zero", &image), WHERRY_E_FILE, "io");
   CHECK_FAILS(wherry_client_save_cookies(client, "", 0), WHERRY_E_ARGUMENT, "bad_path");
   CHECK_FAILS(wherry_client_load_cookies(client, ""), WHERRY_E_ARGUMENT, "bad_path");
   CHECK_FAILS(wherry_request_set_body_file(new_request("POST", "http://h/"), "", NULL),

@@ -69,6 +69,23 @@ TEST("D1 a download has the client's headers, not its parameters, and is named w
   CHECK_OK(wherry_json_free(log));
 }
 
+TEST("D1 what a download cannot do is refused before any traffic") {
+  wherry_client *client = new_client(NULL);
+  const char *names[] = {"Range", "if-range"};
+  for (size_t i = 0; i < 2; i++) {
+    wherry_request *request = new_request("GET", server_url("/bytes/9"));
+    REQUIRE_OK(wherry_request_set_header(request, names[i], "bytes=0-3"));
+    CHECK_FAILS(wherry_client_download(client, request, check_path("f"), new_queue(), NULL, NULL),
+                WHERRY_E_ARGUMENT, "bad_header");
+  }
+  wherry_request *request = new_request("GET", server_url("/bytes/9"));
+  REQUIRE_OK(wherry_request_set_streamed(request, true));
+  CHECK_FAILS(wherry_client_download(client, request, check_path("f"), new_queue(), NULL, NULL),
+              WHERRY_E_ARGUMENT, "bad_option");
+  CHECK_FAILS(wherry_request_set_stale_if_error_ms(request, -1), WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_INT(server_count("requests"), 0);
+}
+
 TEST("D3 an existing target is an error before any traffic unless it is to be replaced") {
   const char *path = check_path("file.bin");
   check_write_file(path, "old", 3);

@@ -38,6 +38,17 @@ TEST("R39 a stub responds, counts, and records its requests") {
   CHECK_STATUS(wherry_stub_copy_request(stub, 4, &echo), WHERRY_E_ARGUMENT);
 }
 
+TEST("R39 a stub refuses lines that are no headers") {
+  wherry_stub *stub = NULL;
+  REQUIRE_OK(wherry_stub_new(&stub));
+  const char *bad[] = {"no colon", "A: 1\nno colon\n", ": no name", "A b: 1", "A: 1\x01"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    CHECK_FAILS(wherry_stub_add_answer(stub, NULL, "*", -1, 200, bad[i], "", 0), WHERRY_E_ARGUMENT,
+                "bad_header");
+  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, "A: 1\r\nB:\n\n", "", 0));
+  CHECK_OK(wherry_stub_free(stub));
+}
+
 TEST("R39 a stub fails as configured, also in the middle of a body") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);

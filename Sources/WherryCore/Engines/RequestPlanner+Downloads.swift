@@ -27,6 +27,12 @@ extension RequestPlanner {
                 "A download sets the header \(name) itself, to resume. Remove it. To receive a part of a file, send a GET request and save its body."
             )
         }
+        guard !request.isStreamed else {
+            throw WherryError(
+                .badOption,
+                "A download writes the body to its file and cannot stream it too. Turn streaming off, or send a GET request."
+            )
+        }
         guard request.jsonShape == nil else {
             throw WherryError(
                 .badOption, "The JSON shape of a download cannot be checked. Remove the shape.")

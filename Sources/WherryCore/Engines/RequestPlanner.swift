@@ -51,7 +51,7 @@ package enum RequestPlanner {
         }
         if !request.query.isEmpty { url = url.appendingQuery(encode(request.query)) }
         do {
-            try HTTPURL.checkLength(url.text.utf8.count)
+            try HTTPURL.checkLength(of: url.text)
         } catch {
             throw WherryError(.badURL, error.message)
         }
