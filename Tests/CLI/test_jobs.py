@@ -201,8 +201,37 @@ def test_DC_E07_the_same_job_started_twice_is_one(
     assert other.status != 0 and "busy" in other.err
     server.steer("/_signal?gate=go")
     assert session.run("follow", first).status == 0
-    assert session.start(url, tmp_path / "a") == first  # done and not acknowledged
     assert len(server.requests()) == 1
+
+
+# The finished job was returned, and nothing was downloaded.
+def test_D14_a_finished_job_does_not_prevent_a_new_download_of_its_file(
+    server: Scope, session: Session, tmp_path: pathlib.Path,
+) -> None:
+    url = server.url(f"/bytes/{SIZE}")
+    job = session.start(url, tmp_path / "a")
+    assert session.run("follow", job).status == 0
+
+    refused = session.download(url, "-o", tmp_path / "a")
+    assert refused.status == 7 and "exists" in refused.err
+    assert [each["job"] for each in session.jobs()] == [job] and len(server.requests()) == 1
+    for more in (["--overwrite"], []):
+        (tmp_path / "a").write_bytes(b"old")
+        if not more:
+            (tmp_path / "a").unlink()
+        assert session.start(url, tmp_path / "a", *more) == job
+        assert session.run("follow", job).status == 0
+        assert (tmp_path / "a").read_bytes() == pattern(1, SIZE)
+    assert len(server.requests()) == 3
+
+    # Without -o, the response names the file.
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for wanted in (0, 7):
+        named = session.download(url, "-d", folder).text.strip()
+        followed = session.run("follow", named)
+        assert followed.status == wanted, followed
+    assert names(folder) == [str(SIZE)]
 
 
 def test_DC_E09_records_are_private_and_contain_the_secrets(

@@ -120,6 +120,16 @@ public final class BackgroundSession: Sendable {
     ///   downloaded to the path. `no_agent` if the agent cannot be started.
     @discardableResult
     public func download(_ request: Request, to path: String) throws(WherryError) -> String {
+        try download(request, to: path, keepsFinished: true)
+    }
+
+    /// Starts a background download; see the public method.
+    ///
+    /// - Parameter keepsFinished: Whether a finished job of the same URL and path is returned. If
+    ///   false, a new job replaces it, and an existing file is an error as in a client's download.
+    package func download(
+        _ request: Request, to path: String, keepsFinished: Bool
+    ) throws(WherryError) -> String {
         let (options, url, mirrors) = try RequestPlanner.download(request, settings: settings)
         let wanted = try JobRequest(
             request, method: "GET", url: url, mirrors: mirrors, settings: settings, options: options
@@ -133,7 +143,7 @@ public final class BackgroundSession: Sendable {
                 options: options, hasDigest: DownloadPolicy(request, options).expected != nil)
         } catch {
             // The file may exist because the same job is already done.
-            if error.reasonWord == .exists, let known = try finished(wanted, at: path) {
+            if keepsFinished, error.reasonWord == .exists, let known = try finished(wanted, at: path) {
                 return known
             }
             throw error
@@ -144,8 +154,20 @@ public final class BackgroundSession: Sendable {
         var job = BackgroundJob(
             id: id.description, kind: .download, url: url.text, path: target.path)
         job.tag = request.tag
+        if !keepsFinished { try forgetFinished(job.id) }
         try ask(.start(JobRecord(job: job, request: wanted)))
         return job.id
+    }
+
+    /// Removes the record of a job that is done, if there is one.
+    private func forgetFinished(_ id: String) throws(WherryError) {
+        guard folder.record(id)?.job.state == .done else { return }
+        do throws(WherryError) {
+            try acknowledge(id)
+        } catch {
+            // Another program has acknowledged the job.
+            guard error.reasonWord == .notFound else { throw error }
+        }
     }
 
     /// Returns the id of the finished job that downloaded this file, if its record still exists.

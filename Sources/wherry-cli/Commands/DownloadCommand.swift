@@ -230,7 +230,8 @@ struct DownloadCommand: ConnectingCommand {
         var status: Int32 = 0
         for url in url {
             do {
-                let id = try await session.download(request(url), to: path)
+                // As in the foreground, a file that an earlier job has downloaded does not count.
+                let id = try session.download(request(url), to: path, keepsFinished: false)
                 guard console.isJSON else {
                     try console.print(id)
                     continue
