@@ -45,3 +45,23 @@ def test_D14_a_file_name_of_a_few_digits_selects_its_job(
     assert session.run("show", "abc", "--json-output").json["job"] == job
     assert session.run("cancel", "./abc").status == 0
     server.steer("/_signal?gate=never")
+
+
+# The list showed only the directory, and `jobs cancel FILE` found no job.
+def test_D14_a_running_job_has_the_name_that_its_response_determines(
+    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    url = server.url('/bytes/1000000?hold=500000&gate=go&gate_times=9&disposition=attachment;filename="a.iso"')
+    job = session.download(url, "-d", folder).text.strip()
+    session.follow(job, 500_000)
+
+    file = str(folder / "a.iso")
+    assert [each["file"] for each in session.jobs()] == [file]
+    assert file in session.run("list").text
+    assert session.run("show", file, "--json-output").json["state"] == "running"
+    assert session.run("pause", file).status == 0 and session.run("resume", file).status == 0
+    server.steer("/_signal?gate=go")
+    assert session.run("follow", file).status == 0
+    assert names(folder) == ["a.iso"] and [each["file"] for each in session.jobs()] == [file]

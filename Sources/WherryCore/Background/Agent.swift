@@ -142,6 +142,7 @@ package final class Agent {
             switch letter {
             case .state(let id, let state, let reason):
                 carryOut(machine.shows(id, state, reason: reason, time))
+            case .named(let id, let name): carryOut(machine.named(id, name, time))
             case .waitsForConnection(let id, let waits):
                 carryOut(machine.waitsForConnection(id, waits, time))
             case .checked(let id, let result): transfers.checked(id, result)

@@ -290,6 +290,14 @@ package struct AgentMachine: Sendable {
         return entry.activity == .active ? tell(id) : []
     }
 
+    /// Records the file name that a response determines.
+    package mutating func named(_ id: String, _ name: String, _ time: Time) -> [Action] {
+        guard var entry = entries[id], entry.isAtWork, entry.record.job.fileName != name else { return [] }
+        entry.record.job.fileName = name
+        entries[id] = entry
+        return [.save(entry.record), .tell(entry.record.job)]
+    }
+
     /// Records a transfer's new state.
     ///
     /// Only a transferring job counts a crash of its agent. The saved record must therefore always
@@ -399,6 +407,7 @@ package struct AgentMachine: Sendable {
         entry.record.job.digests = ending.digests
         if state == .done {
             entry.record.job.path = ending.path ?? entry.record.job.path
+            entry.record.job.fileName = nil
             if entry.record.job.progress.total == nil {
                 entry.record.job.progress.total = entry.record.job.progress.completed
             }

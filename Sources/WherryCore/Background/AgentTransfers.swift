@@ -7,6 +7,8 @@ import WherrySystem
 final class AgentMailbox: Sendable {
     enum Letter: Sendable {
         case state(id: String, TransferState, reason: String?)
+        /// The response to a download determines the name of its file.
+        case named(id: String, String)
         case ended(id: String, Progress?, AgentMachine.Ending)
         case waitsForConnection(id: String, Bool)
         /// The stored body of an upload, or the reason not to send it.
@@ -80,6 +82,12 @@ private final class AgentObserver: TransferObserver {
             folder?.note(ending, transfer.progress, of: id)
             mailbox.put(.ended(id: id, transfer.progress, ending))
         case .head(let response):
+            guard folder != nil else {
+                if [200, 206].contains(response.status) {
+                    mailbox.put(.named(id: id, response.suggestedFileName))
+                }
+                break
+            }
             // The server accepted the upload, whatever happens to the rest of the response.
             guard let folder, (200...299).contains(response.status) else { break }
             var ending = AgentMachine.Ending()
@@ -188,6 +196,7 @@ final class AgentTransfers {
                 guard let path = record.job.path else {
                     throw WherryError(.badPath, "The job has no destination")
                 }
+                if path.utf8.last == 0x2F { wanted.options[.wantHead] = 1 }
                 transfer = try client.download(
                     wanted.request(body: nil), to: path, observer: observer)
             }

@@ -40,6 +40,9 @@ public struct BackgroundJob: Sendable, Hashable {
     /// The digests of a finished download by algorithm name, such as "sha256", in lowercase
     /// hexadecimal.
     public internal(set) var digests: [String: String] = [:]
+    /// The name of an unfinished download's file, if the response determined it. The final name
+    /// can differ if that one is taken.
+    package internal(set) var fileName: String?
     package var failure: JobFailure?
     package var answer: JobAnswer?
 
@@ -58,6 +61,12 @@ public struct BackgroundJob: Sendable, Hashable {
     /// The response of a finished job. For uploads it has at most 64 KiB of the body; for downloads
     /// it has no body. `nil` before the end, and if there was no response.
     public var response: Response? { answer?.response }
+    /// The absolute path of a download's file, as far as it is known: the directory with a trailing
+    /// slash until the response determines the name. `nil` for uploads.
+    package var filePath: String? {
+        guard let path, path.utf8.last == 0x2F, let fileName else { return path }
+        return path + fileName
+    }
     /// Whether the job is finished and waits only for its acknowledgement.
     public var isFinal: Bool { state.isFinal }
 
@@ -69,6 +78,7 @@ public struct BackgroundJob: Sendable, Hashable {
         json.set("kind", Int64(kind.rawValue))
         json.set("url", url)
         json.set("path", path)
+        json.set("file_name", fileName)
         json.set("tag", tag)
         json.set("state", Int64(state.rawValue))
         json.set("reason", reason)
@@ -100,6 +110,7 @@ public struct BackgroundJob: Sendable, Hashable {
         path = json.text("path")
         // Only a record that could not be read lacks the path.
         guard kind == .upload || path?.utf8.first == 0x2F || state == .failed else { return nil }
+        fileName = json.text("file_name")
         tag = json.text("tag")
         self.state = state
         reason = json.text("reason")

@@ -30,7 +30,7 @@ struct JobName: Sendable {
 
     /// Whether the job has this id or file.
     func matches(_ job: BackgroundJob) -> Bool {
-        job.path.map(Self.components) == pathComponents || (isBeginningOfID && job.id.hasPrefix(text))
+        job.filePath.map(Self.components) == pathComponents || (isBeginningOfID && job.id.hasPrefix(text))
     }
 
     /// The names in an absolute path, so that `./a` and `a` are the same file.

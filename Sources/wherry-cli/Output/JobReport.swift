@@ -7,7 +7,7 @@ import Wherry
 enum JobReport {
     /// The name of its file, or else its URL.
     static func name(_ job: BackgroundJob) -> String {
-        guard let path = job.path else { return job.url.isEmpty ? job.id : job.url }
+        guard let path = job.filePath else { return job.url.isEmpty ? job.id : job.url }
         let last = path.split(separator: "/").last.map(String.init)
         // The response will name the file.
         return path.hasSuffix("/") ? guessedName(of: job.url) : last ?? path
@@ -18,7 +18,7 @@ enum JobReport {
         let percent = ProgressText.percent(job.progress).map { "\($0) %" } ?? "-"
         var text = "\(job.id.prefix(12))  " + "\(job.state)".padded(to: 11)
         text += "  " + String(repeating: " ", count: max(0, 5 - percent.count)) + percent
-        text += "  \(ProgressText.amount(job.progress))  \((job.path ?? job.url).printable)"
+        text += "  \(ProgressText.amount(job.progress))  \((job.filePath ?? job.url).printable)"
         if let reason = job.error?.reason ?? job.reason, job.state != .done {
             text += "  (\(reason))"
         }
@@ -44,7 +44,7 @@ enum JobReport {
             "state": .string("\(job.state)"),
             "url": .string(job.url),
         ]
-        object["file"] = job.path.map { .string($0) }
+        object["file"] = job.filePath.map { .string($0) }
         object["tag"] = job.tag.map { .string($0) }
         object["completed"] = JSON(job.progress.completed)
         object["total"] = job.progress.total.map { JSON($0) } ?? .null
