@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import pathlib
 import re
+import subprocess
 
 import pytest
-from conftest import PATIENT_DOWNLOAD, ROOT, Result, Scope, wherry
+from conftest import GUARD, PATIENT_DOWNLOAD, ROOT, Result, Scope, start, wherry
 from test_uploads import jpeg
 
 OPTIONS = set(re.findall(
@@ -29,6 +30,8 @@ def test_no_message_names_an_option_that_the_command_does_not_have(
     port = server.facts["port"]
     elsewhere = server.url("/redirect-to?status=307&url=" + server.url("/echo").replace("127.0.0.1", "localhost"))
     missing = tmp_path / "no" / "file"
+    existing = tmp_path / "existing"
+    existing.touch()
     state = ("--state-dir", tmp_path / "state")
     results: list[tuple[Result, str]] = [
         (wherry("post", elsewhere, "--data", "x"), f"localhost:{port}"),
@@ -39,6 +42,12 @@ def test_no_message_names_an_option_that_the_command_does_not_have(
         (wherry("download", server.url("/bytes/1"), server.url("/bytes/2"), "-d", missing), "--create-dirs"),
         (wherry("download", server.url("/bytes/1"), "-o", missing, "--background", *state), "--create-dirs"),
         (wherry("upload", elsewhere, jpeg(tmp_path / "a.jpg", 64, 64)), f"localhost:{port}"),
+        (wherry("download", server.url("/bytes/1"), "-o", existing), "--overwrite"),
+        (wherry("get", server.url("/status/401")), "--user"),
+        (wherry("get", server.url("/redirect/3"), "--max-redirects", 2), "--max-redirects"),
+        (wherry("get", server.url("/bytes/9?hold=1&gate=never"), "--total-timeout", 0.2), "--total-timeout"),
+        (wherry("get", server.tls("/echo"), "--pinnedpubkey", "sha256//x"), "--pinnedpubkey"),
+        (wherry("get", server.tls("/echo"), "--cacert", server.ca, "--cert", server.facts["client_cert"]), "--key"),
     ]
     for result, words in results:
         assert result.status != 0 and words in result.err, result
@@ -47,6 +56,23 @@ def test_no_message_names_an_option_that_the_command_does_not_have(
     assert names_of_the_library(told.json["error"]["message"]) == set() and "--https-only" in told.text
     listed = wherry("jobs", "list", "--json-output", *state)
     assert names_of_the_library(listed.text) == set()
+
+
+# The message said that the same command resumes, although it would fail again.
+def test_a_file_that_appears_during_a_download_needs_overwrite(server: Scope, tmp_path: pathlib.Path) -> None:
+    url = server.url("/bytes/1000?hold=500&gate=go")
+    command = start("download", url, "-o", tmp_path / "a", *PATIENT_DOWNLOAD, stderr=subprocess.PIPE)
+    server.wait("requests=1")
+    while not list(tmp_path.glob(".a.*")):
+        pass
+    (tmp_path / "a").touch()
+    server.steer("/_signal?gate=go")
+    _, err = command.communicate(timeout=GUARD)
+
+    text = err.decode()
+    assert command.returncode == 7 and "exists" in text and "is kept, and the same command resumes with --overwrite." in text
+    assert wherry("download", url, "-o", tmp_path / "a", "--overwrite").status == 0
+    assert (tmp_path / "a").stat().st_size == 1000
 
 
 def test_the_error_of_a_job_names_options_of_the_command(

@@ -258,7 +258,7 @@ extension TrustPolicy.ClientCertificate {
             guard text.contains("PRIVATE KEY-----") else {
                 throw WherryError(
                     .badCertificate,
-                    "\(certificate) contains no private key. Set the file of the key.")
+                    "\(certificate) contains no private key. " + OptionAdvice.keyFile.text)
             }
         }
         return ClientIdentity(

@@ -38,7 +38,8 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .tooManyRedirects,
-                    "\(origin.text) redirected more than \(limit) times, the last time to \(redacted(location)). Check the URL, or raise the redirect limit."
+                    "\(origin.text) redirected more than \(limit) times, the last time to \(redacted(location)). "
+                        + OptionAdvice.maxRedirects.text
                 ))
         }
         let target: HTTPURL

@@ -8,8 +8,11 @@
 /// front end prints a name that it does not have.
 package enum OptionAdvice: CaseIterable, Sendable {
     case makeDirectories
+    case overwrite
+    case maxRedirects
     case keepAuthAcrossHosts
     case codedBody
+    case keyFile
     case httpsOnly
     case keepAlive
 
@@ -17,9 +20,13 @@ package enum OptionAdvice: CaseIterable, Sendable {
     package var text: String {
         switch self {
         case .makeDirectories: "Create it, or set make_directories (Swift: makesDirectories)."
+        case .overwrite:
+            "Use another path, or allow the download to overwrite the file or to rename the new one."
+        case .maxRedirects: "Check the URL, or raise the redirect limit."
         case .keepAuthAcrossHosts:
             "Set keep_auth_across_hosts (Swift: keepsAuthAcrossHosts) to allow it."
         case .codedBody: "Leave the field out, or set coded_body (Swift: codedBody)."
+        case .keyFile: "Set the file of the key."
         case .httpsOnly: "Use an https URL, or turn https_only (Swift: trust.isHTTPSOnly) off."
         case .keepAlive:
             "Leave it out, or turn keep_alive (Swift: keepsAlive) off to close each connection."

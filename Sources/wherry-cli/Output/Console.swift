@@ -136,7 +136,11 @@ struct Console: Sendable {
         // An error of two sentences ends with a period.
         func add(_ clause: String) { text += text.hasSuffix(".") ? " \(clause)." : "; \(clause)" }
         if let wait = error.retryAfter { add("try again in \(Units.time(wait))") }
-        if let path = error.partialPath { add("\(path) is kept, and the same command resumes") }
+        if let path = error.partialPath {
+            // With an existing file, the same command would fail again.
+            let isTaken = error.reason == ErrorReason.exists.rawValue
+            add("\(path) is kept, and the same command resumes" + (isTaken ? " with --overwrite" : ""))
+        }
         return text
     }
 

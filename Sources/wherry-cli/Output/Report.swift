@@ -46,14 +46,36 @@ enum Report {
 
     /// The message of an error, with the options of the command in place of those of the library.
     static func message(of error: WherryError) -> String {
-        OptionAdvice.replaced(in: error.message) { advice in
+        let text = OptionAdvice.replaced(in: error.message) { advice in
             switch advice {
             case .makeDirectories: "Create it, or use --create-dirs."
+            case .overwrite: "Use another path, or --overwrite to replace the file."
+            case .maxRedirects: "Check the URL, or raise --max-redirects."
             case .keepAuthAcrossHosts: "If you trust that origin, send the request there."
             case .codedBody: "Leave out --body-coding or the Content-Encoding field."
             case .httpsOnly: "Use an https URL, or leave out --https-only."
+            case .keyFile: "Name the file of the key with --key."
             case .keepAlive: "Leave it out."
             }
+        }
+        guard let hint = hint(for: error) else { return text }
+        return text + (text.hasSuffix(".") ? " " : ". ") + hint
+    }
+
+    /// The options of the command that matter for an error whose message names none.
+    private static func hint(for error: WherryError) -> String? {
+        switch ErrorReason(rawValue: error.reason) {
+        case .httpStatus where error.httpStatus == 401:
+            "Send credentials with --user or --bearer, or check those that you sent."
+        case .httpStatus where error.httpStatus == 407:
+            "Send credentials with --proxy-user, or check those that you sent."
+        case .proxy: "See --proxy and --proxy-user."
+        case .badPin: "--pinnedpubkey takes sha256//BASE64 or a file."
+        case .pin: "Check --pinnedpubkey."
+        case .connectTimeout: "See --connect-timeout."
+        case .idleTimeout: "Raise --timeout if the server needs longer."
+        case .totalTimeout: "Raise --total-timeout if the transfer needs longer."
+        default: nil
         }
     }
 

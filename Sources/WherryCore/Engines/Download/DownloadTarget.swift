@@ -221,7 +221,7 @@ package struct DownloadTarget: Sendable {
     var existsError: DownloadError {
         DownloadError(
             .exists,
-            "\(path) already exists. Use another path, or allow the download to overwrite the file or to rename the new one."
+            "\(path) already exists. " + OptionAdvice.overwrite.text
         )
     }
 
