@@ -117,7 +117,16 @@ def test_S8_pins_have_the_format_of_curl(authority: Authority) -> None:
         assert authority.get(authority.url("good"), "--pinnedpubkey", pins).status == 0
         assert authority.get(authority.url("chained"), "--pinnedpubkey", pins).status == 5
     assert authority.get(authority.url("good"), "--pinnedpubkey", "sha256//x").status == 2
-    assert authority.get(authority.url("good"), "--pinnedpubkey", good, "--insecure").status == 2
+
+
+# The combination was refused. As in curl, the pins are checked and nothing else.
+def test_S8_pins_are_checked_with_insecure(authority: Authority) -> None:
+    good = authority.pins["good"].replace("sha256/", "sha256//")
+    accepted = wherry("get", authority.url("good"), "--insecure", "--pinnedpubkey", good)
+    assert accepted.status == 0 and "invalid certificates" in accepted.err
+    assert wherry("get", authority.url("expired"), "-k", "--pinnedpubkey", authority.path("good.pub")).status == 5
+    refused = wherry("get", authority.url("rotated"), "-k", "--pinnedpubkey", good)
+    assert refused.status == 5 and "--pinnedpubkey" in refused.err
 
 
 def test_S10_SEC_U7_https_only_and_public_addresses_only_are_enforced(authority: Authority) -> None:

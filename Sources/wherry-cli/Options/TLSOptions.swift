@@ -76,7 +76,10 @@ struct TLSOptions: ParsableArguments, Sendable {
     )
     var denyPrivate = false
 
-    @Flag(help: "Accept any certificate. An attacker on the network can then read and change everything.")
+    @Flag(
+        help: ArgumentHelp(
+            "Accept any certificate. An attacker on the network can then read and change everything.",
+            discussion: "With --pinnedpubkey, the key must still be one of the pins."))
     var insecure = false
 
     mutating func validate() throws {
@@ -94,7 +97,12 @@ struct TLSOptions: ParsableArguments, Sendable {
         trust.requiresStaple = certStatus
         trust.minimumTLS = requiresTLS13 ? .v1_3 : .v1_2
         trust.isHTTPSOnly = httpsOnly
-        trust.isInsecure = insecure
+        // As in curl, the pins are checked even if nothing else is.
+        trust.isInsecure = insecure && pins == nil
+        if insecure, pins != nil {
+            trust.allowsInvalidCertificates = true
+            trust.checksName = false
+        }
         if denyPrivate { trust.deniedAddresses = .notPublic }
         if let pins { trust.pins["*"] = .init(pins.split(separator: ";").map(String.init)) }
         if let certificate {
