@@ -99,7 +99,7 @@ extension WherryCommand {
         if !isAnswer, GivenArguments.wantsJSON {
             let status = ExitStatus.usage.rawValue
             let report = Report.failure(short, reason: "usage", status)
-            FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
+            FileBytes.writeLine(report.line, to: STDOUT_FILENO)
         } else if !text.isEmpty {
             if !isAnswer {
                 if !message.isEmpty { text = text.replacingOccurrences(of: message, with: short) }

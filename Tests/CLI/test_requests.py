@@ -229,6 +229,30 @@ def test_JSON_is_formatted_on_request_and_keeps_numbers_and_order(server: Scope)
     assert json.loads(laid_out.text) == plain.json
 
 
+# Parsed values lost digits, escapes, and repeated names.
+def test_JSON_keeps_the_tokens_of_the_server(server: Scope) -> None:
+    value = r'{ "a": [1.10, 12345678901234567890123, 1e400, -0.0], "a": "\u00e9" , "b" : [ ], "c":{ }}'
+    url = server.url("/json?value=" + "".join(f"%{byte:02X}" for byte in value.encode()))
+
+    assert wherry("get", url, "--pretty").text == (
+        '{\n  "a": [\n    1.10,\n    12345678901234567890123,\n    1e400,\n    -0.0\n  ],\n'
+        '  "a": "\\u00e9",\n  "b": [],\n  "c": {}\n}\n')
+    told = wherry("get", url, "--json-output")
+    assert told.text.endswith(
+        ',"json":{"a":[1.10,12345678901234567890123,1e400,-0.0],"a":"\\u00e9","b":[],"c":{}}}\n')
+    assert told.json["status"] == 200
+
+
+@pytest.mark.parametrize("value", [
+    "[1,]", "[01]", "[1 2]", '{"a"}', '{"a":1,}', "{1:2}", "[", "]", "[}", '"\\x"', '"\\u12"', '"a', '"\n"',
+    "tru", "1.", "-", "1e", "+1", "NaN", "1 1", ",", "", " ", "[" * 600 + "]" * 600])
+def test_text_that_is_not_JSON_is_printed_unchanged(server: Scope, value: str) -> None:
+    url = server.url("/json?value=" + "".join(f"%{byte:02X}" for byte in value.encode()))
+
+    assert wherry("get", url, "--pretty").text == value
+    assert wherry("get", url, "--json-output").json.get("text", "") == value
+
+
 def test_a_proxy_is_used_unless_disabled(server: Scope) -> None:
     proxy = f"http://127.0.0.1:{server.facts['port']}"
 

@@ -196,7 +196,7 @@ struct DownloadCommand: ConnectingCommand {
                 group.addTask {
                     do {
                         let report = try await command.follow(begun.get(), listener)
-                        return (number, 0, JSON.object(report).description)
+                        return (number, 0, report.line)
                     } catch let error as WherryError {
                         let complaint = console.complaint(error, about: name, url: url)
                         return (number, complaint.status, complaint.line)
@@ -269,7 +269,7 @@ struct DownloadCommand: ConnectingCommand {
 
     /// Shows the progress of a download until it ends, and returns its report.
     private func follow(_ transfer: WatchedTransfer, _ listener: DownloadListener) async throws
-        -> JSONObject
+        -> ResultObject
     {
         let outcome = await transfer.outcome { listener.hear($0) }
         if let error = outcome.error {
@@ -279,7 +279,7 @@ struct DownloadCommand: ConnectingCommand {
         listener.finish(
             outcome.path, hasGivenName: file != nil,
             verified: expectedDigest?.algorithm.title)
-        var result = outcome.response.map(Report.success) ?? ["ok": true]
+        var result = outcome.response.map(Report.success) ?? ResultObject(["ok": true])
         result["file"] = outcome.path.map { .string($0) }
         result["bytes"] = JSON(listener.progress.completed)
         result["resumed_at"] = JSON(listener.progress.resumedAt)

@@ -18,8 +18,13 @@ struct Console: Sendable {
     }
 
     /// Prints a result as a line of JSON.
+    func print(_ result: ResultObject) throws(OutputError) {
+        try print(result.line)
+    }
+
+    /// Prints a result as a line of JSON.
     func print(_ result: JSONObject) throws(OutputError) {
-        try OutputFile().write(JSON.object(result).description + "\n")
+        try print(ResultObject(result))
     }
 
     /// Prints a result as a line of text.
@@ -62,7 +67,7 @@ struct Console: Sendable {
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
         var report = Report.failure(error, status)
         if !pictures.isEmpty { report["pictures"] = .array(pictures) }
-        FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
+        FileBytes.writeLine(report.line, to: STDOUT_FILENO)
         return status
     }
 
@@ -86,7 +91,7 @@ struct Console: Sendable {
         if !isJSON, let text = isInterrupted ? partial : Self.sentence(of: error) {
             tell("\(name): \(text)", report)
         }
-        return (status, JSON.object(report).description)
+        return (status, report.line)
     }
 
     /// Prints an error, and returns its exit status.
@@ -95,7 +100,7 @@ struct Console: Sendable {
         switch error {
         case let error as ToldFailure:
             if let interrupted, !isJSON {
-                tell("interrupted", [:])
+                tell("interrupted", ResultObject([:]))
                 return interrupted
             }
             return interrupted ?? error.status
@@ -144,9 +149,9 @@ struct Console: Sendable {
         return text
     }
 
-    private func tell(_ text: String, _ report: JSONObject) {
+    private func tell(_ text: String, _ report: ResultObject) {
         if isJSON {
-            FileBytes.writeLine(JSON.object(report).description, to: STDOUT_FILENO)
+            FileBytes.writeLine(report.line, to: STDOUT_FILENO)
         } else {
             let name = Terminal.error.paint("wherry:", .red)
             FileBytes.writeLine("\(name) \(text.printableLines)", to: STDERR_FILENO)

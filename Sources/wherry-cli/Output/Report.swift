@@ -6,7 +6,7 @@ import Wherry
 
 /// The JSON objects of results, documented in docs/cli.md.
 enum Report {
-    static func success(_ response: Response) -> JSONObject {
+    static func success(_ response: Response) -> ResultObject {
         let metrics = response.metrics
         var object: JSONObject = [
             "ok": true, "url": .string(response.url), "status": JSON(response.status),
@@ -18,11 +18,11 @@ enum Report {
         if response.isLengthUnverified { object["length_unverified"] = true }
         object["redirects"] = JSON(metrics.redirects)
         object["seconds"] = seconds(metrics.total)
-        return object
+        return ResultObject(object)
     }
 
-    static func failure(_ error: WherryError, _ status: Int32) -> JSONObject {
-        var object: JSONObject = ["ok": false, "exit": JSON(status)]
+    static func failure(_ error: WherryError, _ status: Int32) -> ResultObject {
+        var object = ResultObject(["ok": false, "exit": JSON(status)])
         var told: JSONObject = ["reason": .string(error.reason), "message": .string(message(of: error))]
         told["retryable"] = .bool(error.isRetryable)
         if let wait = error.retryAfter { told["retry_after"] = seconds(wait) }
@@ -37,11 +37,11 @@ enum Report {
         return object
     }
 
-    static func failure(_ message: String, reason: String, _ status: Int32) -> JSONObject {
-        [
+    static func failure(_ message: String, reason: String, _ status: Int32) -> ResultObject {
+        ResultObject([
             "ok": false, "exit": JSON(status),
             "error": ["reason": .string(reason), "message": .string(message), "retryable": false],
-        ]
+        ])
     }
 
     /// The message of an error, with the options of the command in place of those of the library.
@@ -80,12 +80,12 @@ enum Report {
     }
 
     /// Adds the body as `json` or `text`, or as `base64` for other bytes.
-    static func add(_ body: Bytes, of response: Response, to object: inout JSONObject) {
+    static func add(_ body: Bytes, of response: Response, to object: inout ResultObject) {
         object["bytes"] = JSON(body.count)
         guard !body.isEmpty else { return }
         let type = response.header("content-type").flatMap { MediaType($0) }
-        if type?.isJSON ?? false, let value = try? JSON.parse(body: body) {
-            object["json"] = value
+        if type?.isJSON ?? false, let json = JSONText.line(body) {
+            object.body = json
         } else if let text = String(validating: body, as: UTF8.self) {
             object["text"] = .string(text)
         } else {
