@@ -40,6 +40,15 @@ def test_commands_without_an_output_file_say_where_the_result_goes() -> None:
     assert cookies.status == 2 and "cookies" in cookies.err and "FILE" not in cookies.err
 
 
+# Both values were sent.
+def test_the_last_value_of_a_repeated_header_option_counts(server: Scope) -> None:
+    told = wherry("get", server.url("/echo"), "-A", "one", "-e", "http://a/", "-r", "0-1", "-A", "two",
+                  "--referer", "http://b/", "--range=2-3", "--user-agent", "three", "-H", "X-Other: 1")
+    sent = [(name.lower(), value) for name, value in told.json["headers"]]
+    for name, value in (("user-agent", "three"), ("referer", "http://b/"), ("range", "bytes=2-3"), ("x-other", "1")):
+        assert [found for key, found in sent if key == name] == [value], sent
+
+
 def test_insecure_proxy_verbose_and_max_time_have_the_names_of_curl(server: Scope) -> None:
     assert wherry("get", server.tls("/echo")).status == 5
     assert wherry("get", "-k", server.tls("/echo")).status == 0

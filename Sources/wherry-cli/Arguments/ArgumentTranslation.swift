@@ -10,6 +10,8 @@ struct ArgumentTranslation {
     private let command: OptionTable.Command
     private var rest: ArraySlice<String>
     private var result: [String]
+    /// The index in `result` of each header that an option of curl sets, by the start of its word.
+    private var headers: [String: Int] = [:]
 
     /// The arguments in the spelling of the parser.
     ///
@@ -102,7 +104,14 @@ struct ArgumentTranslation {
                     throw ValidationError("A value is missing after \(name).")
                 }
                 // As one word: the parser would take a second word with a dash for another option.
-                result.append(ours + "=" + prefix + value)
+                let start = ours + "=" + prefix
+                if !prefix.isEmpty, let earlier = headers[start] {
+                    // As in curl, the last value of a repeated option counts.
+                    result[earlier] = start + value
+                } else {
+                    headers[start] = result.count
+                    result.append(start + value)
+                }
                 return true
             case .advice(let words):
                 throw ValidationError(
