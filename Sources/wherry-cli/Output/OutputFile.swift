@@ -50,6 +50,10 @@ final class OutputFile {
             guard descriptor >= 0 else { throw Self.failure(path) }
             return
         }
+        // Renaming would replace a file that may not be written, if its directory may be.
+        guard !isThere || path.withPath({ faccessat(AT_FDCWD, $0, W_OK, AT_EACCESS) }) == 0 else {
+            throw Self.failure(path)
+        }
         // Try names until one is free, so that no other file is replaced.
         let (folder, last) = Directory.split(target)
         var name = ""
