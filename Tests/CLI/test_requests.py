@@ -105,6 +105,20 @@ def test_include_prints_status_and_headers_before_the_body(server: Scope) -> Non
     assert len(body) == 10
 
 
+# The headers went to standard output, and the file of `head` was empty.
+def test_headers_go_into_the_file_of_the_body(server: Scope, tmp_path: pathlib.Path) -> None:
+    target = tmp_path / "a"
+    for arguments, size in (("get", "-i"), 10), (("get", "-i", "--json-output"), 10), (("head",), 0):
+        told = wherry(*arguments, server.url("/bytes/10"), "-o", target)
+        assert told.status == 0, told
+        head, body = target.read_bytes().split(b"\n\n", 1)
+        assert head.splitlines()[0] == b"HTTP 200" and b"Content-Length: 10" in head and len(body) == size
+        if "--json-output" in arguments:
+            assert told.json["bytes"] == size
+        else:
+            assert told.out == b""
+
+
 def test_redirects_are_followed_and_counted(server: Scope) -> None:
     assert wherry("get", server.url("/redirect/3")).status == 0
 

@@ -82,7 +82,8 @@ struct Exchange {
         noteAge(of: streamed.head)
         if case .suggestedName = options.place { file = try suggestedFile(for: streamed.head) }
         let output = file ?? OutputFile()
-        if showsHead { try (file == nil ? output : OutputFile()).write(head(of: streamed.head)) }
+        if showsHead { try output.write(Self.head(of: streamed.head, on: file == nil ? .output : nil)) }
+        let headCount = output.count
         let progress = file == nil ? nil : console.progress(named: file?.path ?? "")
         let isPretty = file == nil && layout(of: streamed.head)
         do {
@@ -98,7 +99,7 @@ struct Exchange {
             var result = Report.success(streamed.head)
             if streamed.body.isLengthUnverified { result["length_unverified"] = true }
             result["file"] = output.path.map { .string($0) }
-            result["bytes"] = JSON(output.count)
+            result["bytes"] = JSON(output.count - headCount)
             try console.print(result)
         }
     }
@@ -153,7 +154,7 @@ struct Exchange {
             return
         }
         let output = OutputFile()
-        if showsHead { try output.write(head(of: response)) }
+        if showsHead { try output.write(Self.head(of: response, on: .output)) }
         if options.fail { return }
         if layout(of: response) {
             try output.write(JSONText.lines(response.body, on: .output))
@@ -163,7 +164,7 @@ struct Exchange {
     }
 
     private var showsHead: Bool {
-        (options.include || request.method == "HEAD") && !command.output.jsonOutput
+        (options.include || request.method == "HEAD") && (options.hasFile || !command.output.jsonOutput)
     }
 
     private func layout(of response: Response) -> Bool {
@@ -171,21 +172,23 @@ struct Exchange {
         return isJSON && (options.pretty ?? Terminal.output.isTerminal)
     }
 
-    private func head(of response: Response) -> String { Self.head(of: response) }
-
-    /// The status and headers as printed, those of informational responses first.
-    static func head(of response: Response) -> String {
+    /// The status and headers as text, those of informational responses first.
+    ///
+    /// - Parameter terminal: Where the text is printed; `nil` for a file.
+    static func head(of response: Response, on terminal: Terminal?) -> String {
         var text = ""
-        for early in response.informational { text += head(early.status, early.headers) }
-        return text + head(response.status, response.headers)
+        for early in response.informational { text += head(early.status, early.headers, terminal) }
+        return text + head(response.status, response.headers, terminal)
     }
 
-    private static func head(_ status: Int, _ headers: Headers) -> String {
-        let terminal = Terminal.output
-        var text = terminal.paint("HTTP \(status)", status < 400 ? .green : .red) + "\n"
+    private static func head(_ status: Int, _ headers: Headers, _ terminal: Terminal?) -> String {
+        func paint(_ text: String, _ colour: Terminal.Colour) -> String {
+            terminal?.paint(text, colour) ?? text
+        }
+        var text = paint("HTTP \(status)", status < 400 ? .green : .red) + "\n"
         for field in headers.fields {
-            let value = terminal.isTerminal ? (field.value ?? "").printable : field.value ?? ""
-            text += terminal.paint(field.name, .cyan) + ": \(value)\n"
+            let value = terminal?.isTerminal ?? false ? (field.value ?? "").printable : field.value ?? ""
+            text += paint(field.name, .cyan) + ": \(value)\n"
         }
         return text + "\n"
     }

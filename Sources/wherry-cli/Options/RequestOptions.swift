@@ -31,7 +31,7 @@ struct RequestOptions: ParsableArguments, Sendable {
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "Write the body to a file, which appears once it is complete; - is standard output.",
+            "Write the response to a file, which appears once it is complete; - is standard output.",
             valueName: "file"),
         completion: .file())
     var outputPath: String?
