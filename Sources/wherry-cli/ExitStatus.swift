@@ -76,6 +76,8 @@ struct OutputError: Error {
     var message: String
     /// Whether the reader of standard output has closed it. Nothing is printed then.
     var isBrokenPipe = false
+    /// Whether nothing more can be written to standard output.
+    var isStandardOutput = false
 }
 
 /// A result that was printed, and sets the exit status.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import pathlib
+import subprocess
 from typing import Any
 
 import pytest
-from conftest import Scope, wherry
+from conftest import GUARD, PATIENT, Scope, start, wherry
 from PIL import Image
 
 
@@ -170,6 +172,33 @@ def test_rows_of_sent_images_are_printed_if_another_one_fails(
     rows = {row["name"]: row for row in result.json["pictures"]}
     assert sorted(rows) == sorted([pictures[0].name, "text.jpg", pictures[1].name])
     assert rows["text.jpg"]["error"] == "bad_image" and rows[pictures[0].name]["status"] == 200
+
+
+# Only the first response was printed, and the rows had the order of the ends.
+@pytest.mark.parametrize("status", [200, 400])
+def test_all_responses_of_separate_requests_are_printed_in_order(
+    server: Scope, tmp_path: pathlib.Path, status: int
+) -> None:
+    pictures = [jpeg(tmp_path / "large.jpg"), jpeg(tmp_path / "small.jpg", 64, 64)]
+    text, told = (
+        start("upload", server.url(f"/sink?status={status}&run={run}&gate=last{run}&gate_times=1"), *pictures,
+              "--separate", "2", *PATIENT, *more, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        for run, more in enumerate([[], ["--json-output"]]))
+    server.wait("requests=4")
+    for run in range(2):
+        server.steer(f"/_signal?gate=last{run}")
+    out, line = text.communicate(timeout=GUARD)[0], told.communicate(timeout=GUARD)[0]
+    wanted = 0 if status == 200 else 3
+
+    assert text.returncode == told.returncode == wanted
+    large, small = (json.loads(body)["bytes"] for body in out.splitlines())
+    assert large > 10_000 + small
+    rows = json.loads(line)["pictures"]
+    assert [row["name"] for row in rows] == ["large.jpg", "small.jpg"]
+    assert [row["status"] for row in rows] == [status] * 2
+    assert [row["json"]["bytes"] for row in rows] == [large, small]
+    hidden = wherry("upload", server.url(f"/sink?status={status}"), *pictures, "--separate", "2", "--fail")
+    assert (hidden.out == b"") == (status == 400)
 
 
 def test_skipped_images_are_not_counted_as_sent(

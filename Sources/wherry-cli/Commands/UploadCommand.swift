@@ -131,7 +131,7 @@ struct UploadCommand: ConnectingCommand {
             picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
         let listener = UploadListener(
             console, named: label, pictures: picture.map(Self.lastComponent),
-            skipBroken: skips)
+            skipBroken: skips, hidesRefusals: fail)
         let outcome = try await watch { observer throws(WherryError) in
             try client.send(request, observer: observer)
         } _: { event in
@@ -147,7 +147,11 @@ struct UploadCommand: ConnectingCommand {
                 where image.error?.message != error.message {
                     console.note((image.error.map(Report.message) ?? image.fileName).printable)
                 }
-                if let response = error.response { try show(response) }
+                if separate != nil {
+                    try show(listener.responses)
+                } else if let response = error.response {
+                    try show(response)
+                }
             }
             guard console.isJSON else { throw error }
             // If the one form failed, none of its encoded pictures was sent.
@@ -160,8 +164,10 @@ struct UploadCommand: ConnectingCommand {
         if console.isJSON {
             var result = Report.success(response)
             Report.add(response.body, of: response, to: &result)
-            result["pictures"] = .array(listener.results)
+            result.pictures = listener.results
             try console.print(result)
+        } else if separate != nil {
+            try show(listener.responses)
         } else {
             try show(response)
         }
@@ -211,6 +217,15 @@ struct UploadCommand: ConnectingCommand {
 
     private var skips: Bool { skipBroken || unreadable == .skip }
 
+    /// Prints the responses to several requests, each on lines of its own.
+    private func show(_ responses: [Response]) throws {
+        for (index, response) in responses.enumerated() {
+            try show(response)
+            let isLine = response.body.array.last == UInt8(ascii: "\n")
+            if index < responses.count - 1, !response.body.isEmpty, !isLine { try OutputFile().write("\n") }
+        }
+    }
+
     private func show(_ response: Response) throws {
         let isJSON = response.header("content-type").map { MediaType($0)?.isJSON ?? false } ?? false
         let isPretty = isJSON && Terminal.output.isTerminal
@@ -243,20 +258,39 @@ enum NameStyle: String, ExpressibleByArgument, CaseIterable {
 
 /// Reports the progress of an upload.
 private final class UploadListener: @unchecked Sendable {  // one event after the other
-    private(set) var results: [JSON] = []
+    /// The rows and outcomes of the pictures so far, by their index.
+    private var rows: [Int: (row: ResultObject, outcome: ImageOutcome)] = [:]
+    private var inOrder: [(row: ResultObject, outcome: ImageOutcome)] {
+        rows.sorted { $0.key < $1.key }.map(\.value)
+    }
+    /// The rows in the order of the arguments.
+    var results: [ResultObject] { inOrder.map(\.row) }
     /// The rows of the pictures that failed.
-    var failures: [JSON] { results.filter { $0.object()?["error"] != nil } }
+    var failures: [ResultObject] { results.filter { $0["error"] != nil } }
     private var progress = TransferProgress()
     private let console: Console
     private let display: (any ProgressDisplay)?
     private let pictures: [String]
     private let skipBroken: Bool
+    /// Whether the bodies of error responses are left out.
+    private let hidesRefusals: Bool
 
-    init(_ console: Console, named name: String, pictures: [String], skipBroken: Bool) {
+    init(
+        _ console: Console, named name: String, pictures: [String], skipBroken: Bool,
+        hidesRefusals: Bool
+    ) {
         self.console = console
         self.skipBroken = skipBroken
+        self.hidesRefusals = hidesRefusals
         self.pictures = pictures
         display = console.progress(named: name)
+    }
+
+    /// The responses to separate requests, in the order of the arguments.
+    var responses: [Response] { inOrder.compactMap { shownResponse(of: $0.outcome) } }
+
+    private func shownResponse(of image: ImageOutcome) -> Response? {
+        hidesRefusals && image.error != nil ? nil : image.response
     }
 
     func hear(_ event: TransferEvent) {
@@ -271,7 +305,7 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
 
     private func hear(_ image: ImageOutcome) {
         let name = pictures.indices.contains(image.index) ? pictures[image.index] : image.fileName
-        var result: JSONObject = ["name": .string(name)]
+        var result = ResultObject(["name": .string(name)])
         if let error = image.error {
             result["error"] = .string(error.reason)
             if let response = image.response { result["status"] = JSON(response.status) }
@@ -291,7 +325,8 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
                 console.note("\(name.printable): " + Units.change(image.originalBytes, image.encodedBytes))
             }
         }
-        results.append(.object(result))
+        if let response = shownResponse(of: image) { Report.add(response.body, of: response, to: &result) }
+        rows[image.index] = (result, image)
     }
 
     func finish() {

@@ -17,6 +17,16 @@ struct Console: Sendable {
         kind = options.progress
     }
 
+    /// For errors of the command line itself.
+    init(isJSON: Bool, hasJSONLines: Bool) {
+        isQuiet = false
+        self.isJSON = isJSON
+        kind = hasJSONLines ? .json : .none
+    }
+
+    /// Whether standard error has JSON lines only.
+    private var hasJSONLines: Bool { kind == .json }
+
     /// Prints a result as a line of JSON.
     func print(_ result: ResultObject) throws(OutputError) {
         try print(result.line)
@@ -34,7 +44,9 @@ struct Console: Sendable {
 
     /// Prints a note to standard error, unless --quiet is given.
     func note(_ text: String) {
-        if !isQuiet { FileBytes.writeLine(text, to: STDERR_FILENO) }
+        if isQuiet { return }
+        let line = hasJSONLines ? JSON.object(["event": "note", "text": .string(text)]).description : text
+        FileBytes.writeLine(line, to: STDERR_FILENO)
     }
 
     /// Warns that the body of a response may have been cut. `--json-output` has a member instead.
@@ -62,19 +74,19 @@ struct Console: Sendable {
     }
 
     /// Prints the error of an upload as JSON, with a row for each of `pictures`. Returns the exit status.
-    func complain(_ error: WherryError, pictures: [JSON]) -> Int32 {
+    func complain(_ error: WherryError, pictures: [ResultObject]) -> Int32 {
         let isInterrupted = error.code == .cancelled && Interrupts.status != nil
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
         var report = Report.failure(error, status)
-        if !pictures.isEmpty { report["pictures"] = .array(pictures) }
-        FileBytes.writeLine(report.line, to: STDOUT_FILENO)
+        report.pictures = pictures
+        printFailure(report.line)
         return status
     }
 
     /// Prints the error of one of several transfers, and returns its exit status.
     func complain(_ error: WherryError, about name: String, url: String) -> Int32 {
         let complaint = complaint(error, about: name, url: url)
-        if isJSON { FileBytes.writeLine(complaint.line, to: STDOUT_FILENO) }
+        if isJSON { printFailure(complaint.line) }
         return complaint.status
     }
 
@@ -100,7 +112,7 @@ struct Console: Sendable {
         switch error {
         case let error as ToldFailure:
             if let interrupted, !isJSON {
-                tell("interrupted", ResultObject([:]))
+                tell("interrupted", Report.failure("interrupted", reason: "cancelled", interrupted))
                 return interrupted
             }
             return interrupted ?? error.status
@@ -117,7 +129,8 @@ struct Console: Sendable {
             if error.isBrokenPipe { return 128 + SIGPIPE }
             let status = ExitStatus.file.rawValue
             let message = MessageText.shortened(error.message)
-            tell(message, Report.failure(message, reason: "io", status))
+            let report = Report.failure(message, reason: "io", status)
+            if error.isStandardOutput { warn(message, report) } else { tell(message, report) }
             return status
         case let error as ValidationError:
             let status = ExitStatus.usage.rawValue
@@ -149,12 +162,24 @@ struct Console: Sendable {
         return text
     }
 
+    /// Prints an error where results or messages go.
     private func tell(_ text: String, _ report: ResultObject) {
-        if isJSON {
-            FileBytes.writeLine(report.line, to: STDOUT_FILENO)
-        } else {
-            let name = Terminal.error.paint("wherry:", .red)
-            FileBytes.writeLine("\(name) \(text.printableLines)", to: STDERR_FILENO)
+        if isJSON { printFailure(report.line) } else { warn(text, report) }
+    }
+
+    /// Prints an error to standard error.
+    private func warn(_ text: String, _ report: ResultObject) {
+        if hasJSONLines { return FileBytes.writeLine(report.event("error").line, to: STDERR_FILENO) }
+        let name = Terminal.error.paint("wherry:", .red)
+        FileBytes.writeLine("\(name) \(text.printableLines)", to: STDERR_FILENO)
+    }
+
+    /// Prints the JSON of a failure, which already sets the exit status.
+    private func printFailure(_ line: String) {
+        do throws(OutputError) {
+            try print(line)
+        } catch {
+            _ = complain(error)
         }
     }
 }

@@ -24,7 +24,8 @@ enum FileBytes {
             } else if errno != EINTR {
                 let cause = errno == EBADF ? "it is closed" : reason(errno)
                 throw OutputError(
-                    message: "\(name) cannot be written: \(cause)", isBrokenPipe: errno == EPIPE)
+                    message: "\(name) cannot be written: \(cause)", isBrokenPipe: errno == EPIPE,
+                    isStandardOutput: descriptor == STDOUT_FILENO)
             }
         }
     }

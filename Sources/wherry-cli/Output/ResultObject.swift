@@ -9,6 +9,8 @@ struct ResultObject {
     private var members: JSONObject
     /// The `json` member: JSON text on one line.
     var body: String?
+    /// The `pictures` member, left out if it is empty.
+    var pictures: [ResultObject] = []
 
     init(_ members: JSONObject) { self.members = members }
 
@@ -19,8 +21,19 @@ struct ResultObject {
 
     /// The text, without a line break.
     var line: String {
-        let text = JSON.object(members).description
-        guard let body else { return text }
-        return text.dropLast() + (text == "{}" ? "" : ",") + "\"json\":" + body + "}"
+        var parts = members.map { JSON.string($0.name).description + ":" + $0.value.description }
+        if let body { parts.append("\"json\":" + body) }
+        if !pictures.isEmpty {
+            parts.append("\"pictures\":[" + pictures.map(\.line).joined(separator: ",") + "]")
+        }
+        return "{" + parts.joined(separator: ",") + "}"
+    }
+
+    /// The same with an `event` member.
+    func event(_ name: String) -> ResultObject {
+        var result = self
+        result.members = ["event": .string(name)]
+        for member in members { result.members[member.name] = member.value }
+        return result
     }
 }
