@@ -95,18 +95,21 @@ extension WherryCommand {
         var text = fullMessage(for: error)
         let message = message(for: error)
         // The message repeats an argument, which may have megabytes.
-        let short = isAnswer ? message : MessageText.shortened(message)
-        if !isAnswer, GivenArguments.wantsJSON {
-            let status = ExitStatus.usage.rawValue
-            let report = Report.failure(short, reason: "usage", status)
-            FileBytes.writeLine(report.line, to: STDOUT_FILENO)
-        } else if !text.isEmpty {
-            if !isAnswer {
-                if !message.isEmpty { text = text.replacingOccurrences(of: message, with: short) }
-                text = text.printableLines
+        let console = Console(isJSON: GivenArguments.wantsJSON, hasJSONLines: GivenArguments.wantsJSONLines)
+        if isAnswer {
+            do throws(OutputError) {
+                if !text.isEmpty { try console.print(text) }
+            } catch {
+                Glibc.exit(console.complain(error))
             }
-            FileBytes.writeLine(text, to: isAnswer ? STDOUT_FILENO : STDERR_FILENO)
+            Glibc.exit(ExitStatus.success.rawValue)
         }
-        Glibc.exit(isAnswer ? ExitStatus.success.rawValue : ExitStatus.usage.rawValue)
+        let short = MessageText.shortened(message)
+        if GivenArguments.wantsJSON || GivenArguments.wantsJSONLines {
+            Glibc.exit(console.complain(ValidationError(short)))
+        }
+        if !message.isEmpty { text = text.replacingOccurrences(of: message, with: short) }
+        if !text.isEmpty { FileBytes.writeLine(text.printableLines, to: STDERR_FILENO) }
+        Glibc.exit(ExitStatus.usage.rawValue)
     }
 }

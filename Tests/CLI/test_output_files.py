@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import subprocess
 
 import pytest
-from conftest import BINARY, GUARD, Scope, environment, wherry
+from conftest import BINARY, GUARD, Result, Scope, environment, wherry
 from test_uploads import jpeg
 
 
@@ -37,3 +38,49 @@ def test_other_hard_links_of_a_replaced_file_keep_the_old_content(server: Scope,
 
     assert wherry("get", server.url("/bytes/10"), "-o", target).status == 0
     assert target.stat().st_size == 10 and link.read_bytes() == b"old"
+
+
+def to_full_disk(*arguments: object) -> Result:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [str(BINARY), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+            timeout=GUARD, env=environment(), check=False)
+    return Result(done.returncode, b"", done.stderr.decode())
+
+
+# Help and the version exited with 0, and JSON errors were lost without a word.
+def test_a_full_standard_output_is_an_error_of_every_command(server: Scope, tmp_path: pathlib.Path) -> None:
+    picture = jpeg(tmp_path / "a.jpg", 64, 64)
+    store, state = ("--cache-directory", tmp_path / "cache"), ("--state-dir", tmp_path / "state")
+    assert wherry("get", server.url("/bytes/10"), "--cache", 1000, *store).status == 0
+    assert wherry("download", server.url("/bytes/10"), "-o", tmp_path / "d", "--background", *state).status == 0
+    commands: list[tuple[int, list[object]]] = [
+        (7, ["get", server.url("/bytes/10")]), (7, ["get", server.url("/bytes/10"), "--json-output"]),
+        (7, ["head", server.url("/bytes/10")]), (7, ["post", server.url("/status/404?body=x")]),
+        (7, ["cache", "list", *store]), (7, ["cache", "usage", *store]), (7, ["jobs", "list", *state]),
+        (7, ["image", picture, "-"]), (7, ["image", picture, "--info"]), (7, ["--help"]), (7, ["--version"]),
+        (7, ["get", "--help"]), (7, ["--generate-completion-script", "bash"]),
+        (3, ["get", server.url("/status/404?body=x"), "--json-output"]), (2, ["get", "--bogus", "--json-output"]),
+    ]
+    for status, command in commands:
+        failed = to_full_disk(*command)
+        assert failed.status == status and "wherry: standard output cannot be written" in failed.err, (command, failed)
+
+
+# Notes and errors were plain lines between the records.
+def test_progress_json_prints_only_json_lines(server: Scope, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "text.jpg").write_text("no picture")
+    picture = jpeg(tmp_path / "a.jpg", 64, 64)
+    results = [
+        wherry(*arguments, "--progress", "json") for arguments in (
+            ["upload", server.url("/sink"), picture, tmp_path / "text.jpg", "--skip-broken"],
+            ["download", server.url("/status/404"), server.url("/bytes/10"), "-d", tmp_path],
+            ["get", server.url("/status/404")], ["get", server.url("/echo"), "--bogus"], ["jobs", "show", "x"],
+            ["post", server.url("/echo"), "--data", f"@{tmp_path / 'missing'}"])]
+    results.append(wherry("get", "--bogus", "--progress=json"))
+    for result in results:
+        records = [json.loads(line) for line in result.err.splitlines()]
+        assert records and all(record["event"] in ("progress", "remark", "note", "error") for record in records)
+        errors = [record for record in records if record["event"] == "error"]
+        assert [error["exit"] for error in errors] == ([result.status] if result.status else []), result
+        assert all(error["error"]["message"] for error in errors)

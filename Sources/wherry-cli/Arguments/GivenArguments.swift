@@ -12,7 +12,13 @@ enum GivenArguments {
     }
 
     /// Whether results are printed as JSON. Known even if the arguments cannot be parsed.
-    static var wantsJSON: Bool {
-        texts.prefix { $0 != "--" }.contains("--json-output")
+    static var wantsJSON: Bool { options.contains("--json-output") }
+
+    /// Whether standard error gets JSON lines only. Known even if the arguments cannot be parsed.
+    static var wantsJSONLines: Bool {
+        options.contains("--progress=json")
+            || zip(options, options.dropFirst()).contains { $0 == "--progress" && $1 == "json" }
     }
+
+    private static var options: ArraySlice<String> { texts.prefix { $0 != "--" } }
 }
