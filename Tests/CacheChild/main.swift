@@ -190,11 +190,11 @@ func timeQueries(_ store: EntryStore, count: Int) throws {
             written += 1
         }
         store.waitUntilSwept()
-        time("beside \(goal): store", 100) { _ in write(own) }
-        time("beside \(goal): all stored", 100) { _ in
+        time("with \(goal) entries: store", 100) { _ in write(own) }
+        time("with \(goal) entries: all stored", 100) { _ in
             _ = cache.allStored(key: .init(url: own.url))
         }
-        time("beside \(goal): store and invalidate", 100) { _ in
+        time("with \(goal) entries: store and invalidate", 100) { _ in
             write(own)
             cache.removeAll(url: own.url)
         }

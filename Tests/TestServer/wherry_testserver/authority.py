@@ -176,7 +176,7 @@ class Authority:
         self.leaf("cn-only", "", subject="cn-only.localhost")
         self.leaf("cn-email", "email:cn-email@localhost", subject="cn-email.localhost")
         self.leaf("cn-address", "", subject="127.0.0.1")
-        self.leaf("cn-beside", "DNS:elsewhere.example", subject="cn-beside.localhost")
+        self.leaf("cn-and-san", "DNS:elsewhere.example", subject="cn-and-san.localhost")
         name = b"nul.localhost\0.elsewhere.example"
         der = bytes([0x30, len(name) + 2, 0x82, len(name)]) + name
         self.leaf("nul", "DER:" + der.hex(":"))
@@ -277,7 +277,7 @@ def tell_alerts() -> None:
     kind: Any = asyncio.sslproto.SSLProtocol
     complete = kind._on_handshake_complete
 
-    def tell(protocol: Any, error: Optional[BaseException]) -> None:
+    def completed(protocol: Any, error: Optional[BaseException]) -> None:
         transport = protocol._transport
         if error is None or transport is None or transport.is_closing():
             complete(protocol, error)
@@ -291,7 +291,7 @@ def tell_alerts() -> None:
         protocol._wakeup_waiter(error)
         transport.set_protocol(Leftovers(transport))
 
-    kind._on_handshake_complete = tell
+    kind._on_handshake_complete = completed
 
 
 class Staple:
@@ -313,38 +313,38 @@ class Staple:
             if line.startswith("ACCEPT"):
                 self.port = int(line.rsplit(":", 1)[1])
                 return
-        raise RuntimeError("openssl s_server told no port")
+        raise RuntimeError("openssl s_server printed no port")
 
     def stop(self) -> None:
         self.process.kill()
         self.process.communicate()
 
 
-async def run(authority: Authority, told: Dict[str, object]) -> None:
+async def run(authority: Authority, report: Dict[str, object]) -> None:
     """Serves until standard input ends."""
     loop = asyncio.get_running_loop()
     leave = asyncio.Event()
     watch_stdin(loop, leave)
     tell_alerts()
     server = Server(None)
-    told["port"] = await server.listen("127.0.0.1", 0, None)
-    told["tls_port"] = await server.listen("127.0.0.1", 0, authority.by_name())
+    report["port"] = await server.listen("127.0.0.1", 0, None)
+    report["tls_port"] = await server.listen("127.0.0.1", 0, authority.by_name())
     old = authority.context("good")
     # Intentionally deprecated versions.
     old.minimum_version = ssl.TLSVersion.TLSv1
     old.maximum_version = ssl.TLSVersion.TLSv1_1
-    told["tls11_port"] = await server.listen("127.0.0.1", 0, old)
+    report["tls11_port"] = await server.listen("127.0.0.1", 0, old)
     middle = authority.context("good")
     middle.maximum_version = ssl.TLSVersion.TLSv1_2
-    told["tls12_port"] = await server.listen("127.0.0.1", 0, middle)
+    report["tls12_port"] = await server.listen("127.0.0.1", 0, middle)
     anonymous = authority.context("good")
     anonymous.maximum_version = ssl.TLSVersion.TLSv1_2
     anonymous.set_ciphers("ADH:@SECLEVEL=0")
-    told["anonymous_port"] = await server.listen("127.0.0.1", 0, anonymous)
-    told["client_port"] = await server.listen("127.0.0.1", 0, authority.by_name(demands=True))
+    report["anonymous_port"] = await server.listen("127.0.0.1", 0, anonymous)
+    report["client_port"] = await server.listen("127.0.0.1", 0, authority.by_name(demands=True))
     address = authority.context("cn-address")
-    told["address_port"] = await server.listen("127.0.0.1", 0, address)
-    announce("", told)
+    report["address_port"] = await server.listen("127.0.0.1", 0, address)
+    announce("", report)
     await leave.wait()
     await server.close()
 
@@ -360,10 +360,10 @@ def main() -> int:
         staples = {kind: Staple(authority, kind) for kind in ("good", "revoked")}
         try:
             pins = {kind: authority.pin(kind) for kind in (*authority.kinds, "inter", "ca")}
-            told: Dict[str, object] = {"pid": os.getpid(), "folder": folder, "pins": pins}
+            report: Dict[str, object] = {"pid": os.getpid(), "folder": folder, "pins": pins}
             for kind, staple in staples.items():
-                told[f"staple_{kind}_port"] = staple.port
-            asyncio.run(run(authority, told))
+                report[f"staple_{kind}_port"] = staple.port
+            asyncio.run(run(authority, report))
         finally:
             for staple in staples.values():
                 staple.stop()
