@@ -301,6 +301,23 @@ def test_DC_E12_a_background_failure_is_reported_later(
     assert session.run("clean", "--json-output").json["job"] == job and session.jobs() == []
 
 
+# `jobs follow` found no unfinished job, and exited with 0.
+def test_D14_follow_without_names_reports_a_job_that_has_already_failed(
+    server: Scope, session: Session, tmp_path: pathlib.Path
+) -> None:
+    job = session.start(server.url("/status/404"), tmp_path / "a")
+    session.wait_for(["failed"])
+    held = session.start(server.url("/bytes/10?gate=go"), tmp_path / "b")
+    server.steer("/_signal?gate=go")
+
+    followed = session.run("follow")
+    assert followed.status == 3 and "wherry: a: http_status" in followed.err
+    assert (tmp_path / "b").stat().st_size == 10
+
+    assert session.run("clean", job).status == 0 and session.run("follow").status == 0
+    assert [each["job"] for each in session.jobs()] == [held]
+
+
 def test_U17_an_upload_outlives_the_command_and_its_images(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:

@@ -266,7 +266,8 @@ struct JobsFollowCommand: SessionCommand {
               wherry jobs follow
               wherry jobs follow debian.iso --progress json
 
-            Without names, it follows all unfinished jobs. Ctrl-C ends the command, but no job. The \
+            Without names, it follows all unfinished jobs, and reports the failed jobs of the list, so \
+            that a job which fails at once is not missed. Ctrl-C ends the command, but no job. The \
             command acknowledges no job, so other programs still receive its result.
             """)
     @Argument(help: JobName.help, transform: { try JobName($0) })
@@ -278,7 +279,7 @@ struct JobsFollowCommand: SessionCommand {
         let jobs = try await session.jobs()
         let wanted =
             try job.isEmpty
-            ? jobs.filter { !$0.isFinal } : job.map { try JobChoice.find($0, in: jobs) }
+            ? jobs.filter { !$0.isFinal || $0.state == .failed } : job.map { try JobChoice.find($0, in: jobs) }
         if wanted.isEmpty { console.note("There are no jobs to follow.") }
         let rows = BarRows()
         let statuses = await withTaskGroup(of: (Int, Int32).self) { group in
