@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import stat
 import subprocess
 
 import pytest
@@ -65,6 +66,38 @@ def test_a_full_standard_output_is_an_error_of_every_command(server: Scope, tmp_
     for status, command in commands:
         failed = to_full_disk(*command)
         assert failed.status == status and "wherry: standard output cannot be written" in failed.err, (command, failed)
+
+
+# The exit status was 0, and the message had no prefix.
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a full device")
+@pytest.mark.parametrize("option", ["--cookie-jar", "--log-file"])
+def test_a_failed_save_of_cookies_or_of_the_log_is_an_error(
+    server: Scope, tmp_path: pathlib.Path, option: str
+) -> None:
+    # Not /dev/full: a command that replaces its file would damage the machine.
+    file = tmp_path / "full"
+    os.mknod(file, stat.S_IFCHR | 0o600, os.makedev(1, 7))
+    picture = jpeg(tmp_path / "a.jpg", 64, 64)
+    for arguments in (["get", server.url("/bytes/10")], ["get", server.url("/bytes/10"), "--json-output"],
+                      ["upload", server.url("/sink"), picture],
+                      ["download", server.url("/bytes/10"), "-o", tmp_path / "a"],
+                      ["download", server.url("/bytes/11"), server.url("/bytes/12"), "-d", tmp_path]):
+        failed = wherry(*arguments, option, file, "--quiet")
+        assert failed.status == 7 and failed.err.startswith("wherry: "), (arguments, failed)
+        assert str(file) in failed.err and file.is_char_device()
+    both = wherry("get", server.url("/status/404"), option, file)
+    assert both.status == 3 and both.err.count("wherry: ") == 2
+
+
+# A regular file with the cookies took the place of the device.
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a device")
+def test_cookies_are_written_to_a_device_without_replacing_it(server: Scope, tmp_path: pathlib.Path) -> None:
+    device = tmp_path / "null"
+    os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    told = wherry("get", server.url("/cookies/set?c=3&attributes=Path%3D/"), "-c", device)
+
+    assert told.status == 0 and device.is_char_device()
+    assert [path.name for path in tmp_path.iterdir()] == ["null"]
 
 
 # Notes and errors were plain lines between the records.

@@ -269,6 +269,10 @@ public final class CookieJar: Sendable {
         do {
             let (parent, name) = Directory.split(try Directory.absolute(path))
             let folder = try Directory.open(parent)
+            // Renaming would replace a device such as /dev/null by a file.
+            if try folder.status(of: name, following: true)?.kind == .other {
+                return try File.open(name, [.write, .following], in: folder).write(Array(text.utf8), at: 0)
+            }
             let temporary = ".\(name.prefix(100)).\(try SystemRandom.hex(byteCount: 4)).tmp"
             try folder.write([Bytes(text)], to: name, temporary: temporary)
         } catch {

@@ -36,6 +36,9 @@ extension Client {
         }
     }
 
+    /// The number of records so far that the log file lost. Waits until the others are written.
+    package var lostLogRecords: Int64 { log.lostCount(of: .file) }
+
     /// Sends log records to a queue as LOG events; `nil` stops that. One queue at a time.
     package func setLog(_ level: LogLevel, _ queue: EventQueue?, userData: UInt) {
         log.set(.queue, queue.map { QueueLog(level, $0, userData: userData) })

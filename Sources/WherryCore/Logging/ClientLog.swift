@@ -12,10 +12,13 @@ package protocol LogSink: AnyObject, Sendable {
     func write(_ record: LogRecord) -> Bool
     /// Blocks until all received records are written.
     func flush()
+    /// The number of received records that could not be written, and that the log does not report.
+    var lostCount: Int64 { get }
 }
 
 extension LogSink {
     package func flush() {}
+    package var lostCount: Int64 { 0 }
 }
 
 /// The log sinks of a client. Checking whether a level is enabled takes one atomic load.
@@ -72,6 +75,14 @@ package final class ClientLog: Sendable {
                 count(sinks)
             }
         }
+    }
+
+    /// Returns the number of records that the sink of a slot lost, after all records so far are
+    /// written.
+    package func lostCount(of place: Place) -> Int64 {
+        let sink = sinks.withLock { sinks in sinks.first { $0.place == place }?.sink }
+        sink?.flush()
+        return sink?.lostCount ?? 0
     }
 
     /// Blocks until all records so far are written.

@@ -22,6 +22,8 @@ package final class LogFile: LogSink, @unchecked Sendable {
     private struct Out {
         var file: File
         var length: Int64
+        /// Whether the file can be renamed: a device such as /dev/null must keep its name.
+        var isRegular: Bool
     }
 
     /// The maximum number of queued records.
@@ -59,7 +61,8 @@ package final class LogFile: LogSink, @unchecked Sendable {
 
     private static func open(_ name: String, in directory: Directory) throws(SystemError) -> Out {
         let file = try File.open(name, [.write, .create, .append], in: directory)
-        return Out(file: file, length: try file.status().size)
+        let status = try file.status()
+        return Out(file: file, length: status.size, isRegular: status.kind == .regular)
     }
 
     package func write(_ record: LogRecord) -> Bool {
@@ -80,6 +83,8 @@ package final class LogFile: LogSink, @unchecked Sendable {
     package func flush() {
         _ = state.wait(timeout: nil) { $0.isWriting ? nil : true }
     }
+
+    package var lostCount: Int64 { state.withLock { $0.lost } }
 
     private func work() {
         while true {
@@ -105,7 +110,7 @@ package final class LogFile: LogSink, @unchecked Sendable {
         let bytes = Array((isJSON ? LogText.json(record) : LogText.dated(record)).utf8)
         do throws(SystemError) {
             var out = if let open = out { open } else { try Self.open(name, in: directory) }
-            if maxBytes > 0, out.length > 0, out.length + Int64(bytes.count) > maxBytes {
+            if maxBytes > 0, out.isRegular, out.length > 0, out.length + Int64(bytes.count) > maxBytes {
                 self.out = nil
                 try directory.rename(name, to: name + ".1", replacing: true)
                 out = try Self.open(name, in: directory)

@@ -39,14 +39,35 @@ extension ConnectingCommand {
         return configuration
     }
 
-    /// Saves the cookies to the file of `--cookie-jar`, and closes the client.
-    func finish(_ client: Client, _ console: Console) {
+    /// Uses a client, saves the cookies to the file of `--cookie-jar`, and closes the client.
+    ///
+    /// - Throws: The error of `body`; otherwise `ToldFailure` if the cookies or the log could not be
+    ///   saved. The result has been printed by then, so this failure always goes to standard error.
+    func use(_ client: Client, _ console: Console, _ body: (Client) async throws -> Void) async throws {
         defer { client.close() }
-        guard let cookieJar = connection.cookieJar else { return }
         do {
-            try client.cookies.save(to: cookieJar)
+            try await body(client)
         } catch {
-            console.note("Could not save the cookies: \(Report.message(of: error))")
+            _ = save(client, console)
+            throw error
         }
+        if let status = save(client, console) { throw ToldFailure(status: status) }
+    }
+
+    /// Returns the exit status of a failure, which it has printed.
+    private func save(_ client: Client, _ console: Console) -> Int32? {
+        var status: Int32?
+        if let cookieJar = connection.cookieJar {
+            do {
+                try client.cookies.save(to: cookieJar)
+            } catch {
+                status = console.warn(of: error.with { $0.message = "Could not save the cookies: \($0.message)" })
+            }
+        }
+        if let path = output.logFile, client.lostLogRecords > 0 {
+            let error = WherryError(.io, "Could not write all of the log to \(path).")
+            status = status ?? console.warn(of: error)
+        }
+        return status
     }
 }

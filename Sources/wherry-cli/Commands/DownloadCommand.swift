@@ -174,8 +174,11 @@ struct DownloadCommand: ConnectingCommand {
 
     mutating func perform(_ console: Console) async throws {
         if background { return try await handOver(console) }
-        let client = try client(for: url)
-        defer { finish(client, console) }
+        let command = self
+        try await use(client(for: url), console) { try await command.download($0, console) }
+    }
+
+    private func download(_ client: Client, _ console: Console) async throws {
         if url.count == 1 {
             let name = file.map(Self.lastComponent) ?? guessedName(of: url[0])
             let listener = DownloadListener(console.progress(named: name), named: name)

@@ -37,15 +37,16 @@ struct Exchange {
         let client = try command.client(for: [request.url]) {
             if isStored { command.caching.applyStorage(to: &$0) }
         }
-        defer { command.finish(client, console) }
-        do {
-            if command.output.jsonOutput && !options.hasFile {
-                try await collect(client)
-            } else {
-                try await stream(client)
+        try await command.use(client, console) { client in
+            do {
+                if command.output.jsonOutput && !options.hasFile {
+                    try await collect(client)
+                } else {
+                    try await stream(client)
+                }
+            } catch let error as WherryError where options.fail {
+                throw error.with { $0.response = $0.response?.bodiless }
             }
-        } catch let error as WherryError where options.fail {
-            throw error.with { $0.response = $0.response?.bodiless }
         }
     }
 

@@ -125,8 +125,11 @@ struct UploadCommand: ConnectingCommand {
     mutating func perform(_ console: Console) async throws {
         let request = try makeRequest()
         if detach { return try await handOver(request, console) }
-        let client = try client(for: [url])
-        defer { finish(client, console) }
+        let command = self
+        try await use(client(for: [url]), console) { try await command.send(request, $0, console) }
+    }
+
+    private func send(_ request: Request, _ client: Client, _ console: Console) async throws {
         let label =
             picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
         let listener = UploadListener(

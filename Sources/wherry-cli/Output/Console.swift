@@ -167,6 +167,14 @@ struct Console: Sendable {
         if isJSON { printFailure(report.line) } else { warn(text, report) }
     }
 
+    /// Prints the error of a file that is written besides the result to standard error. Returns its
+    /// exit status.
+    func warn(of error: WherryError) -> Int32 {
+        let status = ExitStatus(error.code).rawValue
+        warn(Self.sentence(of: error), Report.failure(error, status))
+        return status
+    }
+
     /// Prints an error to standard error.
     private func warn(_ text: String, _ report: ResultObject) {
         if hasJSONLines { return FileBytes.writeLine(report.event("error").line, to: STDERR_FILENO) }
