@@ -113,6 +113,20 @@ def test_bad_options_exit_with_2(arguments: list[str]) -> None:
     assert wherry("image", *arguments).status == 2
 
 
+# ImageMagick takes 50, and `jpg` is the usual extension. The result said 50, the option 0.5.
+def test_the_quality_is_a_ratio_and_formats_have_their_usual_names(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    for given, right in (("50", "0.5"), ("85%", "0.85"), ("1%", "0.01")):
+        refused = wherry("image", picture, folder / "no.jpg", "--quality", given)
+        assert refused.status == 2 and f"write {right}." in refused.err, refused
+    for given in ("-1", "101", "x", "nan"):
+        assert "takes 0 to 1" in wherry("image", picture, folder / "no.jpg", f"--quality={given}").err
+    for index, kind in enumerate(["jpg", "jpeg", "JPG", "png"]):
+        told = wherry("image", picture, folder / f"{index}", "--format", kind, "--quality", "0.5", "--json-output")
+        assert told.json["format"] == ("png" if kind == "png" else "jpg"), told
+        assert told.json.get("quality") == (None if kind == "png" else 0.5)
+
+
 def test_the_extension_of_the_result_selects_its_format(picture: pathlib.Path) -> None:
     # A JPEG was written into z.png.
     folder = picture.parent

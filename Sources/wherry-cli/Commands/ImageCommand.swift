@@ -87,7 +87,7 @@ struct ImageCommand: NetworkCommand {
                 "original_bytes": JSON(original), "bytes": JSON(image.bytes.count),
                 "way": .string("\(image.way)"),
             ]
-            if let quality = image.quality { told["quality"] = JSON(quality) }
+            if let quality = image.quality { told["quality"] = Report.ratio(quality) }
             try console.print(told)
         } else {
             let change = Units.change(original, Int64(image.bytes.count))

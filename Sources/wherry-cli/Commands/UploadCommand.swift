@@ -322,7 +322,7 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
             result["sent_bytes"] = JSON(image.encodedBytes)
             result["width"] = JSON(image.width)
             result["height"] = JSON(image.height)
-            if let quality = image.quality { result["quality"] = JSON(quality) }
+            if let quality = image.quality { result["quality"] = Report.ratio(quality) }
             if !console.isJSON {
                 display?.stop()
                 console.note("\(name.printable): " + Units.change(image.originalBytes, image.encodedBytes))

@@ -7,7 +7,8 @@ import WherryImaging
 struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "JPEG quality from 0 to 1; 1 keeps JPEG data as it is where possible. (default: 1)", valueName: "ratio"))
+            "JPEG quality from 0 to 1; 1 keeps JPEG data as it is where possible. (default: 1)", valueName: "ratio"),
+        transform: { try Self.ratio($0) })
     var quality: Double?
 
     @Option(help: ArgumentHelp("Maximum width.", valueName: "pixels"))
@@ -81,9 +82,6 @@ struct CompressionOptions: ParsableArguments, Sendable {
     var deadline: Seconds?
 
     mutating func validate() throws {
-        if let quality, !(0...1).contains(quality) {
-            throw ValidationError("--quality takes 0 to 1, not \(quality).")
-        }
         for (option, value) in [
             ("max-width", maxWidth), ("max-height", maxHeight), ("max-bytes", maxBytes),
             ("max-pixels", maxPixels), ("max-memory", maxMemory),
@@ -93,6 +91,16 @@ struct CompressionOptions: ParsableArguments, Sendable {
             }
         }
         _ = try color()
+    }
+
+    /// Reads a quality. Other programs use percent, but 1 would then be ambiguous.
+    private static func ratio(_ text: String) throws(ValidationError) -> Double {
+        if let ratio = Double(text), (0...1).contains(ratio) { return ratio }
+        let number = text.hasSuffix("%") ? text.dropLast() : text[...]
+        guard let percent = Double(number), (0...100).contains(percent) else {
+            throw ValidationError("--quality takes 0 to 1, not \(text).")
+        }
+        throw ValidationError("--quality takes 0 to 1, not percent. For \(text), write \(percent / 100).")
     }
 
     /// - Parameter format: Replaces the format of the options.
@@ -171,6 +179,12 @@ enum SubsamplingKind: String, ExpressibleByArgument, CaseIterable {
 /// The format of results.
 enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
     case keep, jpeg, png
+
+    /// Also accepts `jpg`, and capital letters.
+    init?(argument: String) {
+        let word = argument.lowercased()
+        self.init(rawValue: word == "jpg" ? "jpeg" : word)
+    }
 
     var imageFormat: ImageFormat {
         switch self {

@@ -104,6 +104,9 @@ enum Report {
         return object
     }
 
+    /// A quality of libjpeg, 1 to 100, as `--quality` takes it.
+    static func ratio(_ quality: Int) -> JSON { .double(Double(quality) / 100) }
+
     static func seconds(_ duration: Duration) -> JSON {
         .double((duration.inSeconds * 1000).rounded() / 1000)
     }
