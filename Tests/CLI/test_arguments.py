@@ -97,7 +97,7 @@ def test_options_of_curl_work(server: Scope) -> None:
     (["get", "-d", "a=b"], "--field"), (["get", "--data", "a"], "--field"), (["delete", "--data-raw", "a=b"], "--data"),
     (["post", "-F", "a=@b.jpg"], "wherry upload"), (["get", "-w", "%{http_code}"], "--json-output"),
     (["get", "-I"], "wherry head"), (["get", "-C", "-"], "wherry download"), (["get", "--json", "{}"], "wherry post"),
-    (["get", "-G"], "--param"), (["get", "-T", "file"], "wherry put"), (["get", "--rtries", "3"], "--retries"),
+    (["get", "-G"], "--param"), (["get", "-T", "file"], "Content-Type: TYPE"), (["get", "--rtries", "3"], "--retries"),
     (["get", "--sha256", "aa"], "download"), (["upload", "--retry-al", "3"], "--help")])
 def test_an_option_with_another_meaning_here_is_named(arguments: list[str], words: str) -> None:
     result = wherry(*arguments, "http://127.0.0.1:1/")

@@ -81,7 +81,9 @@ enum CurlOption {
             )
         ),
         ("--json", .advice("Use 'wherry post URL --json TEXT'.")),
-        ("-T --upload-file", .advice("Use 'wherry put URL --data @FILE'.")),
+        ("-T --upload-file", .advice(
+                "Use 'wherry put URL --data @FILE --header 'Content-Type: TYPE'', or 'wherry put URL < FILE' for "
+                    + "application/octet-stream.")),
         ("-G --get", .advice("Use --param name=value.")),
         (
             "-w --write-out",
