@@ -61,6 +61,8 @@ extension WherryCommand {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let arguments = arguments[..<end].map { $0 == "-h" ? "--help" : $0 } + arguments[end...]
         do {
+            // The parser prints the help of wherry for a command that does not exist.
+            if arguments.first == "help" { try CommandHint.checkCommand(of: arguments, OptionTable()) }
             return try parseAsRoot(arguments)
         } catch {
             if exitCode(for: error) == .success { throw error }

@@ -111,6 +111,22 @@ def test_a_URL_without_a_command_suggests_get() -> None:
     assert result.status == 2 and "wherry get http://127.0.0.1:1/" in result.err
 
 
+# `help bogus` printed the help of wherry and exited with 0; others named no similar command.
+@pytest.mark.parametrize("arguments, words", [
+    (["help", "bogus"], "See 'wherry --help'"), (["help", "gte"], "'wherry get'"),
+    (["gte", "http://127.0.0.1:1/"], "'wherry get'"), (["donwload", "http://127.0.0.1:1/"], "'wherry download'"),
+    (["POST", "http://127.0.0.1:1/"], "'wherry post'"), (["bogus"], "See 'wherry --help'"),
+    (["jobs", "lst"], "'wherry jobs list'"), (["jobs", "pasue", "--all"], "'wherry jobs pause'"),
+    (["cache", "lsit"], "'wherry cache list'"), (["help", "cache", "bogus"], "See 'wherry cache --help'"),
+    (["upload", "a.jpg", "http://127.0.0.1:1/"], "URL comes before"), (["upload", "a.jpg", "b.jpg"], "URL comes before")])
+def test_a_mistyped_command_or_order_is_named(tmp_path: pathlib.Path, arguments: list[str], words: str) -> None:
+    for name in ("a.jpg", "b.jpg"):
+        jpeg(tmp_path / name, 16, 16)
+    result = wherry(*arguments, cwd=tmp_path)
+
+    assert result.status == 2 and result.out == b"" and words in result.err, result
+
+
 def test_any_method_is_sent(server: Scope) -> None:
     for command, method in (("get", "PURGE"), ("post", "REPORT")):
         assert wherry(command, server.url("/echo"), "-X", method).json["method"] == method

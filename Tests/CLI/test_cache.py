@@ -64,7 +64,7 @@ def test_K8_K9_K10_cache_list_show_usage_and_clear_work(
 
     assert wherry("cache", "clear", url, "--json-output", *store).json == {"ok": True, "deleted": 2}
     assert "1 response deleted" in wherry("cache", "clear", *store).err
-    assert wherry("cache", "usage", *store).text.startswith("0 responses, 0.0000 KB")
+    assert wherry("cache", "usage", *store).text.startswith("0 responses, 0 bytes")
     assert len(server.requests()) == 3
 
 

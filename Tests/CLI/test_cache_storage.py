@@ -76,7 +76,7 @@ def test_K9_K10_a_missing_folder_is_empty(tmp_path: pathlib.Path) -> None:
     store = ("--cache-directory", folder)
     assert wherry("cache", "clear", "--json-output", *store).json == {"ok": True, "deleted": 0}
     assert wherry("cache", "clear", "http://127.0.0.1/", "--json-output", *store).json["deleted"] == 0
-    assert wherry("cache", "usage", *store).text == "0 responses, 0.0000 KB\n"
+    assert wherry("cache", "usage", *store).text == "0 responses, 0 bytes\n"
     assert "There are no stored responses" in wherry("cache", "list", *store).err
     assert wherry("cache", "show", "http://127.0.0.1/", *store).status == 9
     assert not folder.exists()

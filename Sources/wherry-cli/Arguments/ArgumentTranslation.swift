@@ -18,6 +18,7 @@ struct ArgumentTranslation {
     /// - Throws: `ValidationError` for an unknown option.
     static func translate(_ arguments: [String]) throws -> [String] {
         let table = OptionTable()
+        try CommandHint.checkCommand(of: arguments, table)
         guard let (command, words) = table.command(in: arguments) else {
             if let hint = CommandHint(arguments, table) { throw ValidationError(hint.text) }
             return arguments
@@ -145,29 +146,11 @@ struct ArgumentTranslation {
 
     /// Returns the option that is most similar to an unknown one.
     private func nearest(_ name: String) -> String? {
-        // Comparing takes time, and no option is that long.
         guard name.hasPrefix("--"), (5...40).contains(name.utf8.count) else { return nil }
         let known = command.takesValue.keys.filter { $0.hasPrefix("--") }.sorted()
         if let longer = known.first(where: { $0.hasPrefix(name) || name.hasPrefix($0) && $0.count > 5 }) {
             return longer
         }
-        let limit = name.count > 8 ? 2 : 1
-        return known.map { ($0, Self.distance(Array($0.utf8), Array(name.utf8))) }
-            .filter { $0.1 <= limit }.min { $0.1 < $1.1 }?.0
-    }
-
-    /// The Levenshtein distance: how many letters have to be inserted, removed, or replaced.
-    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-        var row = Array(0...other.count)
-        for (index, letter) in one.enumerated() {
-            var corner = row[0]
-            row[0] = index + 1
-            for (place, opposite) in other.enumerated() {
-                let above = row[place + 1]
-                row[place + 1] = min(above + 1, row[place] + 1, corner + (letter == opposite ? 0 : 1))
-                corner = above
-            }
-        }
-        return row[other.count]
+        return Spelling.nearest(to: name, among: known, limit: name.count > 8 ? 2 : 1)
     }
 }

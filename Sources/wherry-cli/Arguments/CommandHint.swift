@@ -1,5 +1,7 @@
-// Wherry: advice for a command line that does not start with a command.
+// Wherry: advice for a command line without a known command.
 // SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
 
 /// The command that was probably meant by arguments in the style of curl: `wherry -sSL example.org`.
 struct CommandHint {
@@ -31,6 +33,36 @@ struct CommandHint {
         } else {
             return nil
         }
+    }
+
+    /// Checks the words that should name a command.
+    ///
+    /// - Throws: `ValidationError` for an unknown command. Words that may be URLs are not checked.
+    static func checkCommand(of arguments: [String], _ table: OptionTable) throws(ValidationError) {
+        let names = table.commands.map(\.name).filter { !$0.isEmpty }
+        let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+        guard let first = words.first, !first.hasPrefix("-"), !first.isEmpty else { return }
+        guard names.contains(first) else {
+            guard !first.contains("/"), !Address.isLikely(first) else { return }
+            throw unknown(first, in: "wherry", among: names.filter { !$0.contains(" ") })
+        }
+        let inner = names.filter { $0.hasPrefix(first + " ") }.map { String($0.dropFirst(first.count + 1)) }
+        guard !inner.isEmpty, let second = words.dropFirst().first, !second.hasPrefix("-"),
+            !inner.contains(second)
+        else { return }
+        throw unknown(second, in: "wherry \(first)", among: inner)
+    }
+
+    private static func unknown(
+        _ word: String, in command: String, among names: [String]
+    ) -> ValidationError {
+        let typed = word.lowercased()
+        let longer = names.filter { $0.hasPrefix(typed) }
+        let near = longer.count == 1
+            ? longer.first : Spelling.nearest(to: typed, among: names, limit: typed.count > 4 ? 2 : 1)
+        return ValidationError(
+            "\(command) has no command \(word). "
+                + (near.map { "Did you mean '\(command) \($0)'?" } ?? "See '\(command) --help'."))
     }
 
     /// The command that is equivalent to an option of curl.

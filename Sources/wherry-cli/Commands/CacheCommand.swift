@@ -255,13 +255,10 @@ struct CacheUsageCommand: StoredCommand {
             ])
         } else {
             let answers = usage.entries == 1 ? "1 response" : "\(usage.entries) responses"
-            var (stored, partial) = (usage, usage)
-            stored.partialBytes = 0
-            partial.entryBytes = 0
-            var line = "\(answers), \(stored.text)"
+            var line = "\(answers), \(Units.bytes(usage.entryBytes))"
             if usage.partials > 0 {
                 let partials = usage.partials == 1 ? "1 partial file" : "\(usage.partials) partial files"
-                line += "; \(partials), \(partial.text)"
+                line += "; \(partials), \(Units.bytes(usage.partialBytes))"
             }
             try console.print(line)
         }

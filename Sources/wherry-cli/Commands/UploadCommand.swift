@@ -103,6 +103,7 @@ struct UploadCommand: ConnectingCommand {
 
     mutating func validate() throws {
         if picture.isEmpty { throw ValidationError("No picture to upload. Name JPEG or PNG files.") }
+        try checkOrder()
         if skipBroken, let unreadable, unreadable != .skip {
             throw ValidationError("--skip-broken and --unreadable \(unreadable.rawValue) cannot be combined.")
         }
@@ -119,6 +120,19 @@ struct UploadCommand: ConnectingCommand {
         if detach && separate != nil {
             throw ValidationError(
                 "--separate and --detach cannot be combined. Run the command for each picture instead.")
+        }
+    }
+
+    /// - Throws: `ValidationError` if a picture is in the place of the URL.
+    private func checkOrder() throws(ValidationError) {
+        if let place = picture.first(where: { $0.hasPrefix("http://") || $0.hasPrefix("https://") }) {
+            throw ValidationError(
+                "\(place) is not a picture. The URL comes before the pictures: wherry upload URL PICTURE...")
+        }
+        let typed = url.hasPrefix("http://") ? String(url.dropFirst("http://".count)) : url
+        if OutputFile.isRegularFile(typed) {
+            throw ValidationError(
+                "\(typed) is a file. The URL comes before the pictures: wherry upload URL \(typed)")
         }
     }
 
