@@ -184,7 +184,8 @@ def test_DC_C03_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
     status, said, url = interrupt(server, target, number)
 
     assert status == 128 + number
-    assert "interrupted; " in said and ".part is kept" in said
+    error = json.loads(said.splitlines()[-1])["error"]
+    assert error["reason"] == "cancelled" and error["partial"].endswith(".part")
     assert not target.exists() and len(names(tmp_path)) == 2
 
     result = wherry("download", url, "-o", target)
@@ -193,6 +194,19 @@ def test_DC_C03_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
     assert 0 < offset <= 7_000_000 and len(server.requests()) == 2
     assert "resumes at " in result.err and "were already there" in result.err
     assert names(tmp_path) == ["file.bin"]
+
+
+def test_DC_C03_ctrl_c_prints_where_the_partial_file_is(server: Scope, tmp_path: pathlib.Path) -> None:
+    command = start("download", server.url("/bytes/1000?hold=500&gate=never"), "-o", tmp_path / "a",
+                    *PATIENT_DOWNLOAD, "--progress", "none", stderr=subprocess.PIPE)
+    while not any(path.stat().st_size for path in tmp_path.glob(".a.*.part")):
+        assert command.poll() is None
+    command.send_signal(signal.SIGINT)
+    said = command.communicate(timeout=GUARD)[1].decode()
+
+    assert command.returncode == 130
+    assert said.startswith("wherry: interrupted; ") and ".part is kept, and the same command resumes" in said
+    server.steer("/_signal?gate=never")
 
 
 def test_a_killed_download_resumes(server: Scope, tmp_path: pathlib.Path) -> None:
@@ -350,7 +364,9 @@ def test_DC_C03_ctrl_c_keeps_the_partial_files_of_several_downloads(
     said += command.communicate(timeout=GUARD)[1].decode()
 
     assert command.returncode == 130
-    assert said.count(".part is kept") == 2 and said.endswith("wherry: interrupted\n")
+    errors = [record for record in map(json.loads, said.splitlines()) if record["event"] == "error"]
+    assert sum(error["error"].get("partial", "").endswith(".part") for error in errors) == 2
+    assert errors[-1]["error"]["message"] == "interrupted" and errors[-1]["exit"] == 130
     assert len(server.requests()) == 2
     server.steer("/_signal?gate=go")
     result = wherry("download", *urls, "-d", tmp_path)
