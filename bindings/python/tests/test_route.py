@@ -114,7 +114,7 @@ def test_C19_each_scheme_has_its_own_proxy(server: Server) -> None:
             client.get("https://h.invalid/")
     with pytest.raises(wherry.ArgumentError, match="chooses by scheme"):
         wherry.Client(proxies={"http://example.org": "http://p:1"})
-    with pytest.raises(wherry.ArgumentError, match="^proxy_https "):
+    with pytest.raises(wherry.ArgumentError, match="^proxies=: proxy_https "):
         wherry.Client(proxies={"https": "ftp://p:1"})
     with pytest.raises(TypeError, match="not both"):
         wherry.Client(proxy="http://p:1", proxies={"all": "http://p:1"})

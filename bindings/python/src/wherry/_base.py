@@ -9,13 +9,13 @@ import re
 
 from . import _codes as codes
 from ._bridge import check, copy_text, freed, last_error, lib, made, text, url_text
-from ._errors import StateError, WherryError, shown
+from ._errors import ArgumentError, Keyword, StateError, WherryError, name_keyword, shown
 from ._forking import Forkable, after_in_child, is_forked
 from ._live_settings import LiveSettings
 from ._managed import Managed
 from ._numbers import named
 from ._observed import Observed
-from ._options import Timeout, Unset, is_flow, pairs, queried, word
+from ._options import Timeout, Unset, is_flow, mapping, pairs, queried, word
 from ._questions import refreshing
 from ._request import Draft
 from ._request_values import path_text
@@ -162,7 +162,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         #: Default keywords of every request.
         self._defaults: Dict[str, Any] = {}
         self._transport = transport
-        self._mounts = dict(mounts or {})
+        self._mounts = dict(mapping(mounts or {}, "mounts"))
         #: Handles requests in place of the network.
         self._router: Union[Router, MockRouter, None] = None
         #: The event hooks, or None.
@@ -179,7 +179,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         handle = made(lib.wherry_config_new)
         try:
             if config:
-                place = None if config is True else os.path.abspath(os.fspath(config))
+                with Keyword("config"):
+                    place = None if config is True else os.path.abspath(os.fspath(config))
                 check(lib.wherry_config_load(handle, place and path_text(place)))
                 self._settings["config"] = place or True
             self._settings.update(apply_route(handle, others))
@@ -188,7 +189,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
                     value = others.pop(name)
                     if value is not None:
                         self._settings[name] = value
-                        check(lib.wherry_config_set_text(handle, FIXED[name], text(value)))
+                        with Keyword(name):
+                            check(lib.wherry_config_set_text(handle, FIXED[name], text(value)))
             trust = apply(handle, verify, cert, pins, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
@@ -198,7 +200,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
                 self._router = attached(self, handle)
                 self._extras = self._router is not None
-            self._handle = made(lib.wherry_client_new, handle)
+            try:
+                self._handle = made(lib.wherry_client_new, handle)
+            except ArgumentError as error:
+                if "client certificate" in error.message:
+                    name_keyword("cert", error)
+                raise
             self._survive_forks()
         finally:
             lib.wherry_config_free(handle)
@@ -218,19 +225,22 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
                 if timeout is not USUAL:
                     said["timeout"] = timeout
             self._configure({**said, **others})
-            for name, value in pairs(headers or {}, "headers"):
-                self.headers.add(name, value)
+            with Keyword("headers"):
+                for name, value in pairs(headers or {}, "headers"):
+                    self.headers.add(name, value)
             self.params = params or {}
             if cookies is not None:
-                self.cookies.update(cookies)
+                with Keyword("cookies"):
+                    self.cookies.update(cookies)
             if event_hooks is not None or hooks is not None:
                 from ._layers import hooks_of
 
                 own, named = hooks_of(hooks), hooks_of(event_hooks)
                 self.event_hooks = {name: [*named[name], *own[name]] for name in named}
             self._settings["parameters"] = {}
-            for name, value in pairs(parameters or {}, "parameters"):
-                self.set_parameter(name, value)
+            with Keyword("parameters"):
+                for name, value in pairs(parameters or {}, "parameters"):
+                    self.set_parameter(name, value)
         except BaseException:
             self._free()
             raise

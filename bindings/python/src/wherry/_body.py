@@ -29,6 +29,8 @@ CHUNK = 256 * 1024
 SMALL = 1 << 20
 #: The exceptions of `seek` and `tell` on files that do not support them.
 UNMEASURED = (OSError, AttributeError, ValueError, TypeError, EOFError, NotImplementedError)
+#: The name of a chunk in errors.
+CHUNK_NAME = "a chunk of a body"
 #: States in which a transfer accepts no more bytes.
 ENDED = frozenset(("done", "failed", "cancelled"))
 
@@ -37,7 +39,7 @@ class Source:
     """One streamed body. It is passed on as the library has room for more bytes."""
 
     __slots__ = (
-        "count", "asynchronous", "restart", "_pieces", "_piece", "_at", "_read", "_taken",
+        "count", "asynchronous", "restart", "what", "_pieces", "_piece", "_at", "_read", "_taken",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +53,8 @@ class Source:
         #: The announced number of bytes, or -1. The chunks must have exactly that size in total.
         self.count = count
         self.asynchronous = hasattr(pieces, "__anext__")
+        #: The name of a chunk in errors.
+        self.what = CHUNK_NAME
         self._pieces: Any = pieces
         self._piece = b""
         self._at = 0
@@ -92,14 +96,14 @@ class Source:
         self._begins_again(transfer)
         while self._send(transfer):
             piece = yield
-            data = b"" if piece is None else as_bytes(piece)
+            data = b"" if piece is None else as_bytes(piece, self.what)
             self._count(data)
             # Read one chunk ahead: the body is complete only if nothing follows its last byte.
             while data and self._read == self.count:
                 piece = yield
                 if piece is None:
                     break
-                self._count(as_bytes(piece))
+                self._count(as_bytes(piece, self.what))
             if piece is not None or data:
                 self._piece, self._at = data, 0
                 continue
@@ -185,10 +189,16 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
         return Source(pieces, restart=None if pieces is data else data.__aiter__)
     if hasattr(data, "keys"):  # Iterating a mapping would send only its keys.
         raise TypeError(f"{type(data).__name__} cannot be a body. Pass a form as data=, or any value as json=.")
-    if hasattr(data, "__iter__"):
+    if isinstance(data, (list, tuple)):
+        for piece in data:
+            if not isinstance(piece, (str, bytes, bytearray, memoryview)):
+                raise TypeError(f"{CHUNK_NAME} must be bytes or str, not {type(piece).__name__}")
+    if hasattr(data, "__iter__") and not isinstance(data, (set, frozenset)):  # A set has no order.
         pieces = iter(data)
         return Source(pieces, restart=None if pieces is data else data.__iter__)
-    raise TypeError(f"{type(data).__name__} cannot be a body")
+    raise TypeError(
+        f"{type(data).__name__} cannot be a body. Pass bytes, str, a file, a path, or an iterator of bytes."
+    )
 
 
 def _is_async_file(data: Any) -> bool:
@@ -385,16 +395,16 @@ def _exactly(source: Source) -> Generator[bytes, Optional[Piece], bytes]:
             source._count(as_bytes(piece))
 
 
-def as_bytes(piece: Any) -> bytes:
+def as_bytes(piece: Any, what: str = CHUNK_NAME) -> bytes:
     """Converts one chunk of a body to bytes."""
     if isinstance(piece, str):
         return piece.encode()
     if not isinstance(piece, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a chunk of a body must be bytes or str, not {type(piece).__name__}")
+        raise TypeError(f"{what} must be bytes or str, not {type(piece).__name__}")
     return bytes(piece)
 
 
-def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], Any]]:
+def parts(files: Any) -> Iterator[Tuple[Union[str, bytes], Optional[str], Any, Optional[str], Any]]:
     """Iterates over the parts of ``files=``.
 
     Yields the field name, file name, content (bytes, `Path`, or `Source`), content type, and further
@@ -402,7 +412,9 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
     """
     from ._options import pairs
 
-    for field, item in pairs(files):
+    for field, item in pairs(files, "files"):
+        if not isinstance(field, (str, bytes)):
+            raise TypeError(f"files= takes str for the name of a field, not {brief(field)}")
         if item is None:
             continue  # As in requests.
         name: Optional[str] = None
@@ -412,16 +424,25 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
         if isinstance(item, tuple):
             if not 2 <= len(item) <= 4:
                 raise ArgumentError(
-                    f"files= takes (name, content[, type[, headers]]) for {brief(field)}",
-                    "bad_argument",
-                )
+                    f"files= takes (name, content[, type[, headers]]) for {brief(field)}, not a tuple "
+                    f"of length {len(item)}", "bad_argument",
+                )  # fmt: skip
             name, content = item[:2]
+            if content is None:
+                continue  # As in requests.
+            for word in (name, *item[2:3]):
+                if word is not None and not isinstance(word, (str, bytes)):
+                    raise TypeError(
+                        f"files= takes (name, content[, type[, headers]]) for {brief(field)}, with str for "
+                        f"name and type, not {brief(word)}"
+                    )
             kind = item[2] if len(item) > 2 else None
             headers = item[3] if len(item) == 4 else None
             if headers:
-                named = [field for field in pairs(headers) if str(field[0]).lower() == "content-type"]
+                given = pairs(headers, "part headers in files")
+                named = [field for field in given if str(field[0]).lower() == "content-type"]
                 kind = named[-1][1] if named else kind
-                headers = [field for field in pairs(headers) if field not in named]
+                headers = [field for field in given if field not in named]
         elif not isinstance(item, (bytes, bytearray, str)):
             found = getattr(item, "name", None) if not isinstance(item, os.PathLike) else item
             if isinstance(found, (str, bytes, os.PathLike)):
@@ -429,8 +450,14 @@ def parts(files: Any) -> Iterator[Tuple[str, Optional[str], Any, Optional[str], 
                 if name[:1] == "<" and name[-1:] == ">":
                     name = None  # Such as "<stdin>".
         if name is None and not isinstance(item, tuple):
-            name = field
-        yield field, name, part_content(content), kind, headers
+            name = os.fsdecode(field)
+        try:
+            sent = part_content(content)
+        except TypeError:
+            raise TypeError(
+                f"files= takes bytes, str, a path, a file, or a tuple for {brief(field)}, not {type(content).__name__}"
+            ) from None
+        yield field, name, sent, kind, headers
 
 
 class Path(str):
@@ -459,6 +486,5 @@ def part_content(content: Any) -> Union[bytes, Path, Source]:
             return Path(path)
         if start is not None and size is not None and size - start > SMALL:
             return Source(iter(lambda: content.read(CHUNK) or None, None), size - start)
-        data = content.read()
-        return data.encode() if isinstance(data, str) else bytes(data)
+        return as_bytes(content.read())
     return bytes(memoryview(content))

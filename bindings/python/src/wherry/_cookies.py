@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ._bridge import check, lib, made, rows, text, text_at
 from ._errors import ArgumentError, brief
-from ._options import word
+from ._options import LISTS, pairs, word
 from ._request_values import path_text
 
 TYPE_CHECKING = False
@@ -171,15 +171,12 @@ class Cookies:
 
         Cookies from a mapping or from pairs are sent to all hosts. Cookies from a jar keep their domain.
         """
-        is_map = is_plain_map(cookies)
-        for each in () if is_map else list(cookies):
+        for each in checked(cookies):
             if hasattr(each, "domain"):  # From `http.cookiejar` or another client.
                 url = f"https://{each.domain.lstrip('.')}" if each.domain else None
                 self.set(each.name, each.value or "", url, f"Path={each.path or '/'}")
             else:
                 self[each[0]] = each[1]
-        for name in cookies.keys() if is_map else ():
-            self[name] = cookies[name]
 
     def set(
         self, name: str, value: str, url: Optional[str] = None, attributes: str = "Path=/",
@@ -271,14 +268,10 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
     """
     from urllib.parse import urlsplit
 
-    if isinstance(cookies, (str, bytes)):
-        raise TypeError("cookies= takes a mapping, pairs, or a jar. Use headers={'Cookie': ...} for a text.")
-    if is_plain_map(cookies):
-        return [(word(name), word(cookies[name])) for name in cookies.keys()]
     found = []
-    for each in list(cookies):
+    for each in checked(cookies):
         if not hasattr(each, "domain"):
-            found.append((word(each[0]), word(each[1])))
+            found.append((_text(each[0]), _text(each[1])))
             continue
         domain = (each.domain or "").lstrip(".").lower()
         parts = urlsplit(url)
@@ -294,6 +287,36 @@ def cookie_pairs(cookies: Any, url: str) -> List[Tuple[str, str]]:
         is_path = (parts.path or "/") == folder or (parts.path or "/").startswith(folder + "/")
         if is_host and is_path and (not each.secure or parts.scheme == "https"):
             found.append((each.name, each.value or ""))
+    return found
+
+
+def _text(value: Any) -> str:
+    """Converts the name or value of a cookie to text."""
+    try:
+        if not isinstance(value, LISTS):
+            return word(value)
+    except TypeError:
+        pass
+    raise TypeError(
+        f"cookies= takes text for the name and the value of a cookie, not {type(value).__name__}. Use json= for "
+        "nested values."
+    )
+
+
+def checked(cookies: Any) -> List[Any]:
+    """Returns the cookies of a mapping, pairs, or a jar: (name, value), or objects with a domain."""
+    if isinstance(cookies, (str, bytes)):
+        raise TypeError(
+            f"cookies= takes a mapping, pairs, or a jar, not {type(cookies).__name__}. Use headers={{'Cookie': ...}} "
+            "for a text."
+        )
+    if is_plain_map(cookies):
+        return pairs(cookies, "cookies")
+    if not hasattr(cookies, "__iter__"):
+        raise TypeError(f"cookies= takes a mapping, pairs, or a jar, not {type(cookies).__name__}")
+    found: List[Any] = []
+    for each in list(cookies):
+        found += [each] if hasattr(each, "domain") else pairs((each,), "cookies")
     return found
 
 
@@ -359,7 +382,9 @@ class OwnCookies:
 def refuse(name: Any, value: Any) -> None:
     """Raises an error if a cookie has an invalid name or value."""
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"the name and the value of a cookie must be str, not {brief(name)} and {type(value).__name__}")
+        raise TypeError(
+            f"the name and the value of a cookie must be str, not {brief(name)} and {type(value).__name__}"
+        )
     if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
         raise ArgumentError(
             "a cookie must not contain a semicolon or a line break, and its name must not be empty or contain =", "bad_value"

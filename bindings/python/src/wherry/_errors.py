@@ -56,6 +56,40 @@ def shortened(message: str) -> str:
     return text if len(text) <= 4000 else text[:4000] + "..."
 
 
+class Keyword:
+    """Adds a keyword to the errors about its value, in a ``with`` statement; see `name_keyword`."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: Any, error: Any, trace: Any) -> None:
+        if error is not None:
+            name_keyword(self._name, error)
+
+
+def name_keyword(name: str, error: BaseException) -> None:
+    """Raises a TypeError that names a keyword, or adds the keyword to an ArgumentError.
+
+    Does nothing if the message contains the name already, and for other errors.
+    """
+    if f"{name}=" in str(error) or repr(name) in str(error):
+        return
+    import re
+
+    if isinstance(error, WherryError) and re.search(rf"\b{name}\b", error.message):
+        return
+    if isinstance(error, ArgumentError):
+        error.message = f"{name}=: {error.message}"
+        error.args = (error.message,)
+    elif isinstance(error, TypeError):
+        raise TypeError(f"{name}=: {error}") from error
+
+
 class ImageResult:
     """The result of one image of an upload. Attributes:
 

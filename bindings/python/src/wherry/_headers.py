@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 
+from ._errors import brief
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
@@ -207,6 +209,7 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
         return ", ".join(self._fields[_key(name)][1])
 
     def __setitem__(self, name: str, value: Optional[str]) -> None:
+        refuse_field(name, value)
         if value is None:
             if name in self:
                 del self[name]
@@ -230,6 +233,7 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
 
     def add(self, name: str, value: str) -> None:
         """Adds a header and keeps others with the same name. All of them are sent."""
+        refuse_field(name, value)
         known = self._fields.get(_key(name))
         if known is None:
             self[name] = value
@@ -263,6 +267,15 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
 
 def _key(name: Union[str, bytes]) -> str:
     return name.decode("latin-1").lower() if isinstance(name, bytes) else name.lower()
+
+
+def refuse_field(name: object, value: object) -> None:
+    """Raises TypeError for a header whose name or value has a wrong type. None removes a header."""
+    if not isinstance(name, (str, bytes)):
+        raise TypeError(f"the names in headers= must be str, not {type(name).__name__}")
+    if value is not None and not isinstance(value, (str, bytes)):
+        kind = type(value).__name__
+        raise TypeError(f"headers= takes str for {brief(name)}, not {kind}. Convert the value with str().")
 
 
 def raw_field(value: object) -> str:

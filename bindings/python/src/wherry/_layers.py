@@ -25,15 +25,17 @@ def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
     if given is None:
         given = {}
     if not hasattr(given, "items"):
-        raise TypeError(f"hooks must be a dictionary of functions, not {type(given).__name__}")
+        raise TypeError(f"hooks= takes a dictionary of functions, not {type(given).__name__}")
     found: Hooks = {name: [] for name in names}
     for name, functions in given.items():
         if name not in found:
             raise TypeError(f"unknown hook {brief(name)}: use {' or '.join(names)}")
-        several = [functions] if callable(functions) else list(functions or ())
+        several = [functions] if callable(functions) or not hasattr(functions, "__iter__") else list(functions)
+        if functions is None:
+            several = []
         for function in several:
             if not callable(function):
-                raise TypeError(f"a hook must be a function, not {type(function).__name__}")
+                raise TypeError(f"hooks= takes functions for {brief(name)}, not {type(function).__name__}")
         found[name] = several
     return found
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 from . import _codes as codes
 from ._attributes import SETTING, refuse, unknown
 from ._bridge import check, lib, text
-from ._headers import ClientHeaders
+from ._errors import ArgumentError, name_keyword
+from ._headers import ClientHeaders, refuse_field
 from ._numbers import named
 from ._options import (
-    Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, pairs, queried, word,
+    LISTS, Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, mapping, pairs, queried, word,
 )  # fmt: skip
 from ._query import ClientParams
+from ._request_values import several
 from ._response import known_encoding
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
 from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     from ._layers import Hooks
     from ._options import AuthLike, TimeoutLike
     from ._sent import Asked
+
+
+#: The settings that can be changed.
+CHANGEABLE = (*NUMBERS, *TEXTS, *DEFAULTS, "bases", "secret_names", "timeout", "auth", "default_encoding")
 
 
 class LiveSettings:
@@ -71,50 +77,57 @@ class LiveSettings:
         if "follow_redirects" in settings:
             settings = self._redirects(settings)
         for name, value in settings.items():
-            if name in NUMBERS:
-                option, convert = NUMBERS[name]
-                if value is not None or name in NONE_SAYS_SOMETHING:
-                    check(lib.wherry_client_set_option(self._live(), option, named(name, convert, value)))
-            elif name in TEXTS:
-                sent = text(value) if value else None
-                check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
-                if name == "base_url":
-                    self._url_depends = self._is_loaded or bool(
-                        value or self._settings.get("parameters"))
-            elif name == "bases":
-                value = self._set_bases(value or {})
-            elif name == "secret_names":
-                for secret in value or ():
-                    self.add_secret_name(secret)
-                continue
-            elif name == "timeout":
-                limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
-                for option, number in limits.options():
-                    check(lib.wherry_client_set_option(self._live(), option, number))
-            elif name == "auth":
-                known = self._settings.get("auth")
-                found = None if is_flow(value) else credentials(value)
-                before = None if is_flow(known) else credentials(known)
-                self._extras = self._extras or is_flow(value)
-                if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
-                    self._set_digest(found if isinstance(found, DigestAuth) else None)
-                token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
-                if token is not None or isinstance(before, Bearer):
-                    option = codes.TEXT_BEARER_TOKEN
-                    check(lib.wherry_client_set_text(self._live(), option, token))
-                field = found.field() if isinstance(found, Basic) else None
-                if field is not None or isinstance(before, Basic):
-                    self._set_header("Authorization", field)
-            elif name in DEFAULTS:
-                self._set_default(name, value)
-            elif name == "default_encoding":
-                self._default_encoding = None if value is None else known_encoding(value)
-                self._extras = self._extras or value is not None
-            else:
-                known = (*NUMBERS, *TEXTS, *FIXED, *DEFAULTS, "base_url", "timeout", "auth", "verify")
+            if name not in CHANGEABLE:
+                known = (*CHANGEABLE, *FIXED, "verify")
                 raise unknown("a client has no setting", name, SETTING, known)
-            self._settings[name] = value
+            try:
+                self._apply_setting(name, value)
+            except (TypeError, ArgumentError) as error:
+                name_keyword(name, error)
+                raise
         self._plain_asked = {}
+
+    def _apply_setting(self, name: str, value: Any) -> None:
+        if name in NUMBERS:
+            option, convert = NUMBERS[name]
+            if value is not None or name in NONE_SAYS_SOMETHING:
+                check(lib.wherry_client_set_option(self._live(), option, named(name, convert, value)))
+        elif name in TEXTS:
+            sent = text(value) if value else None
+            check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
+            if name == "base_url":
+                self._url_depends = self._is_loaded or bool(
+                    value or self._settings.get("parameters"))
+        elif name == "bases":
+            value = self._set_bases(mapping(value or {}, "bases"))
+        elif name == "secret_names":
+            for secret in several(value or ()):
+                self.add_secret_name(secret)
+            return
+        elif name == "timeout":
+            limits = Timeout() if isinstance(value, Unset) else Timeout.of(value)
+            for option, number in limits.options():
+                check(lib.wherry_client_set_option(self._live(), option, number))
+        elif name == "auth":
+            known = self._settings.get("auth")
+            found = None if is_flow(value) else credentials(value)
+            before = None if is_flow(known) else credentials(known)
+            self._extras = self._extras or is_flow(value)
+            if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
+                self._set_digest(found if isinstance(found, DigestAuth) else None)
+            token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
+            if token is not None or isinstance(before, Bearer):
+                option = codes.TEXT_BEARER_TOKEN
+                check(lib.wherry_client_set_text(self._live(), option, token))
+            field = found.field() if isinstance(found, Basic) else None
+            if field is not None or isinstance(before, Basic):
+                self._set_header("Authorization", field)
+        elif name in DEFAULTS:
+            self._set_default(name, value)
+        else:
+            self._default_encoding = None if value is None else known_encoding(value)
+            self._extras = self._extras or value is not None
+        self._settings[name] = value
 
     def _set_default(self, name: str, value: Any) -> None:
         """Sets the default of a request keyword; None removes the default."""
@@ -191,9 +204,10 @@ class LiveSettings:
 
     @cookies.setter
     def cookies(self, values: Any) -> None:
+        from ._cookies import checked
+
         jar = self.cookies
-        kept = values if hasattr(values, "keys") else list(values or ())
-        kept = dict(pairs(kept)) if hasattr(kept, "keys") else kept
+        kept = checked(values or ())
         jar.clear()
         jar.update(kept)
 
@@ -207,7 +221,9 @@ class LiveSettings:
 
     @headers.setter
     def headers(self, values: Any) -> None:
-        given = [(name, value) for name, value in pairs(values or {}, "headers")]
+        given = pairs(values or {}, "headers")
+        for name, value in given:
+            refuse_field(name, value)
         self.headers.clear()
         for name, value in given:
             self.headers.add(name, value)
@@ -223,7 +239,12 @@ class LiveSettings:
 
     @params.setter
     def params(self, values: Union[Pairs, str, bytes, None]) -> None:
-        self._set_query(queried(values) if isinstance(values, (str, bytes)) else pairs(values or {}, "params"))
+        if isinstance(values, (str, bytes)):
+            self._set_query(queried(values))
+            return
+        given = pairs(values or {}, "params")
+        # Iterators are needed for every request.
+        self._set_query([(name, list(of) if isinstance(of, LISTS) else of) for name, of in given])
 
     @property
     def event_hooks(self) -> Hooks:

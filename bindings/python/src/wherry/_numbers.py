@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._errors import ArgumentError, brief
+from ._errors import ArgumentError, brief, name_keyword
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +24,19 @@ def whole(value: Any) -> int:
         number = int(value)
     except (ValueError, OverflowError):
         raise NotWhole from None
+    except TypeError:
+        raise TypeError(f"expected a whole number, not {brief(value)}") from None
     if not isinstance(value, (str, bytes)) and number != value:
         raise NotWhole
-    return number
+    return max(-(1 << 63), min((1 << 63) - 1, number))  # The library names the range of the option.
 
 
 def named(name: str, function: Callable[[Any], int], value: Any) -> int:
     """Converts a keyword's value with `function`."""
     try:
         return function(value)
+    except (TypeError, ArgumentError) as error:
+        name_keyword(name, error)
+        raise
     except NotWhole:
         raise ArgumentError(f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None

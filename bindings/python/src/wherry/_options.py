@@ -137,7 +137,9 @@ class Timeout(Fixed):
         """Converts ``timeout=``: a number limits each wait, as in requests; a pair is (connect, idle)."""
         if isinstance(value, Timeout):
             return value
-        if isinstance(value, tuple) and len(value) == 2:
+        if isinstance(value, tuple):
+            if len(value) != 2:
+                raise TypeError(f"{TIMEOUTS}, not {brief(value)}")
             connect, idle = value
             return cls(idle=idle, connect=connect, first_byte=idle)
         return cls(idle=value, connect=value, first_byte=value)
@@ -168,21 +170,26 @@ class Timeout(Fixed):
         return f"Timeout({told})"
 
 
+#: What ``timeout=`` accepts.
+TIMEOUTS = "timeout= takes a number of seconds, a pair (connect, idle) of them, a Timeout, or None"
+
+
 def milliseconds(seconds: float) -> int:
     """Converts positive seconds to milliseconds.
 
     The result is never 0, which would mean no limit.
     """
     try:
-        is_possible = 0 < seconds <= 9e12
+        is_possible = not isinstance(seconds, bool) and 0 < seconds <= 9e12
     except TypeError:
-        kind = type(seconds).__name__
-        raise TypeError(
-            "timeout= takes a number of seconds, a pair (connect, idle) of them, a Timeout, or None, "
-            f"not {kind}"
-        ) from None
+        raise TypeError(f"{TIMEOUTS}, not {brief(seconds)}") from None
+    if isinstance(seconds, bool):
+        raise TypeError(f"{TIMEOUTS}, not {seconds}")
     if not is_possible:
-        raise ArgumentError(f"a timeout must be more than 0 and at most 9e12 seconds, not {brief(seconds)}", "bad_value")
+        raise ArgumentError(
+            "timeout= must be more than 0 and at most 9e12 seconds, or None for no limit, not "
+            f"{brief(seconds)}", "bad_value",
+        )  # fmt: skip
     return max(1, round(seconds * 1000))
 
 
@@ -293,7 +300,7 @@ def _secret(value: Any, what: str) -> bytes:
 
 def is_flow(auth: Any) -> bool:
     """Returns whether ``auth=`` is an auth flow: an `Auth`, or a function that edits the request."""
-    return (
+    return not isinstance(auth, type) and (
         hasattr(auth, "auth_flow") or hasattr(auth, "sync_auth_flow")
         or hasattr(auth, "async_auth_flow") or callable(auth)
     )  # fmt: skip
@@ -305,7 +312,10 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
         return auth
     if isinstance(auth, tuple) and len(auth) == 2:
         return Basic(*auth)
-    kind = type(auth).__name__
+    if isinstance(auth, type):
+        kind = f"the class {auth.__name__}. Create an object of it"
+    else:  # The message omits the value, which may contain a password.
+        kind = f"a tuple of {_count(auth)}" if isinstance(auth, tuple) else type(auth).__name__
     raise TypeError(
         f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}"
     )
@@ -323,28 +333,62 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
     """Returns the number of a word; None for None."""
     if value is None:
         return None
-    if value not in words:
+    if not isinstance(value, str) or value not in words:
         raise ArgumentError(f"{name}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")
     return words[value]
 
 
-def pairs(values: Any, argument: str = "") -> List[Tuple[Any, Any]]:
-    """Returns the items of a mapping or of a sequence of pairs. An error names the argument."""
+def pairs(values: Any, argument: str) -> List[Tuple[Any, Any]]:
+    """Returns the items of a mapping or of an iterable of pairs. An error names the argument."""
     if hasattr(values, "keys"):
         return [(name, values[name]) for name in values.keys()]
-    if argument and not hasattr(values, "__iter__"):
+    if isinstance(values, NO_PAIRS) or not hasattr(values, "__iter__"):
         raise TypeError(f"{argument}= takes a mapping or pairs, not {type(values).__name__}")
-    return [(name, value) for name, value in values]
+    found = []
+    for place, pair in enumerate(values):
+        # A text of two characters, a set, and a mapping can be unpacked too, but are never a pair.
+        if isinstance(pair, NO_PAIRS) or hasattr(pair, "keys") or not hasattr(pair, "__iter__"):
+            raise _no_pair(argument, place, f"is {_kind(pair)}")
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise _no_pair(argument, place, f"has {_count(pair)}")
+        found.append(pair)
+    return found
 
 
-def flat(values: Any, argument: str = "") -> Iterator[Tuple[Word, Word]]:
+def mapping(values: Any, argument: str) -> Any:
+    """Returns a mapping. The error for other values names the argument."""
+    if not hasattr(values, "items"):
+        raise TypeError(f"{argument}= takes a mapping, not {type(values).__name__}")
+    return values
+
+
+#: Iterables that are neither pairs nor a sequence of pairs.
+NO_PAIRS = (str, bytes, bytearray, memoryview, set, frozenset)
+
+
+def _no_pair(argument: str, place: int, found: str) -> ArgumentError:
+    """Returns the error for an item that is no pair: a ValueError, as in requests."""
+    return ArgumentError(f"{argument}= takes a mapping or pairs, but item {place} {found}", "bad_argument")
+
+
+def _kind(value: Any) -> str:
+    """Describes a value without its content, which may be secret."""
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _count(values: Tuple[Any, ...]) -> str:
+    return "1 value" if len(values) == 1 else f"{len(values)} values"
+
+
+def flat(values: Any, argument: str = "data") -> Iterator[Tuple[Word, Word]]:
     """Yields the names and values of a query or form, as httpx does.
 
     A list repeats its name, None is an empty value, and True and False are the words true and
     false. Bytes that are not UTF-8 stay bytes.
     """
     for name, value in pairs(values, argument):
-        several = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
+        several = value if isinstance(value, LISTS) else (value,)
         for one in several:
             yield raw_word(name), one if isinstance(one, Written) else raw_word(one)
 
@@ -402,6 +446,12 @@ def raw_word(value: Any) -> Word:
     return word(value)
 
 
+#: The types whose items are the values of a repeated name.
+LISTS: Any = (list, tuple, set, frozenset)
+#: Functions and classes. Other callable objects may have a text form.
+FUNCTIONS: Any = (type, type(len), type(lambda: 0), type([].append), type(LISTS.__iter__))
+
+
 def word(value: Any) -> str:
     """Converts a value to its text in a query or form."""
     if isinstance(value, str):
@@ -415,10 +465,11 @@ def word(value: Any) -> str:
     if value is False:
         return "false"
     kind: Any = type(value)
-    if hasattr(value, "keys") or kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+    has_none = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    if has_none or hasattr(value, "keys") or hasattr(value, "read") or isinstance(value, FUNCTIONS):
         raise TypeError(
             f"a value of a query, form, or cookie must have a text form, but {kind.__name__} has none. "
-            "Use json= or parameters= for nested values."
+            "Use json= or parameters= for nested values, and files= for files."
         )
     return str(value)
 

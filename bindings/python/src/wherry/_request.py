@@ -7,7 +7,8 @@ from __future__ import annotations
 from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
 from ._bridge import Cell, check, file_name_text, lib, made, raw_text_at, text
-from ._errors import ArgumentError, brief
+from ._errors import ArgumentError, brief, name_keyword
+from ._headers import refuse_field
 from ._numbers import NotWhole, whole
 from ._options import (
     DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, form_bytes, is_form,
@@ -16,7 +17,7 @@ from ._options import (
 from ._query import add_query
 from ._questions import set_function
 from ._request_values import (
-    CACHE_POLICIES, content_digest, cut_milliseconds, http_version, milliseconds, path_text, status_range,
+    CACHE_POLICIES, content_digest, cut_milliseconds, http_version, milliseconds, path_text, several, status_range,
 )  # fmt: skip
 from ._response import Response, received
 
@@ -95,10 +96,9 @@ class Draft:
                 if value is not None or name in NONE_SAYS_SOMETHING:
                     try:
                         function(self, value)
-                    except TypeError as error:
-                        if f"{name}=" in str(error):
-                            raise
-                        raise TypeError(f"{name}=: {error}") from error
+                    except (TypeError, ArgumentError) as error:
+                        name_keyword(name, error)
+                        raise
                     except NotWhole:
                         raise ArgumentError(
                             f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None
@@ -153,11 +153,7 @@ class Draft:
     def headers(self, values: Any) -> None:
         known = set()
         for name, value in pairs(values, "headers"):
-            if not isinstance(name, (str, bytes)):
-                raise TypeError(f"the names in headers= must be str, not {type(name).__name__}")
-            if value is not None and not isinstance(value, (str, bytes)):
-                kind = type(value).__name__
-                raise TypeError(f"headers= takes str for {brief(name)}, not {kind}. Convert the value with str().")
+            refuse_field(name, value)
             key = text(name, "bad_header").lower()
             if value is not None and key in known:
                 field = text(value, "bad_header")
@@ -201,8 +197,6 @@ class Draft:
         if isinstance(values, bool):
             self.option(codes.OPTION_COOKIES, int(values))
             return
-        if not hasattr(values, "__iter__"):
-            raise TypeError(f"cookies= takes a mapping, pairs, or a jar, not {type(values).__name__}")
         from ._cookies import cookie_pairs
 
         if self.has_header(b"cookie"):
@@ -227,10 +221,10 @@ class Draft:
         if is_form(value):
             self.fields(value)
         else:
-            self.content(value)
+            self.content(value, "data")
 
     def fields(self, values: Any) -> None:
-        fields = list(flat(values))
+        fields = list(flat(values, "data"))
         self.note("application/x-www-form-urlencoded", fields)
         has_bytes = any(isinstance(each, bytes) for pair in fields for each in pair)
         if has_bytes and not self.has_files:
@@ -249,11 +243,12 @@ class Draft:
                 )
             )
 
-    def content(self, value: Any) -> None:
+    def content(self, value: Any, keyword: str = "content") -> None:
         body = of_object(value)
         self.note("", body if isinstance(body, bytes) else None)
         if isinstance(body, Source):
             self.source = body
+            body.what = f"a chunk of {keyword}="
             check(lib.wherry_request_set_body_stream(self.handle, body.count, None))
             if body.restart is not None:
                 self.option(codes.OPTION_REWINDABLE_BODY, 1)
@@ -276,7 +271,7 @@ class Draft:
 
     def part_headers(self, values: Any) -> None:
         """Sets headers of the part that was added last."""
-        for name, value in pairs(values or {}, "part headers"):
+        for name, value in pairs(values or {}, "part headers in files"):
             field = text(value, "bad_header")
             check(
                 lib.wherry_request_set_part_header(self.handle, text(name, "bad_header"), field)
@@ -317,8 +312,7 @@ class Draft:
         self.option(codes.OPTION_SEPARATE_IMAGES, whole(count))
 
     def set_base(self, value: Union[str, Sequence[str]]) -> None:
-        names = value if isinstance(value, str) else ",".join(value)
-        check(lib.wherry_request_set_base(self.handle, text(names)))
+        check(lib.wherry_request_set_base(self.handle, text(",".join(several(value)))))
 
     def set_tag(self, value: str) -> None:
         self.tag = value
@@ -329,11 +323,16 @@ class Draft:
 
         Without one, no progress events are created, which saves time.
         """
+        if value is not None and not callable(value):
+            raise TypeError(f"progress= takes a function, not {type(value).__name__}")
         self.progress = value
         self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)
 
     def accept_status(self, values: Iterable[int]) -> None:
-        self.accepted = frozenset(values)
+        several = hasattr(values, "__iter__") and not isinstance(values, (str, bytes))
+        self.accepted = frozenset(values) if several else frozenset()
+        if not several or not all(isinstance(value, int) for value in self.accepted):
+            raise TypeError(f"accept_status= takes statuses such as (404, 410), not {brief(values)}")
         for value in self.accepted:
             check(lib.wherry_request_accept_status(self.handle, value))
 
@@ -354,12 +353,14 @@ class Draft:
         self._set_cache()
 
     def cache_policy(self, name: str) -> None:
-        if name not in CACHE_POLICIES:
+        if not isinstance(name, str) or name not in CACHE_POLICIES:
             known = ", ".join(CACHE_POLICIES)
             raise ArgumentError(f"cache_policy= must be one of {known}, not {brief(name)}", "bad_value")
         self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
+        if not callable(function):
+            raise TypeError(f"on_cached= takes a function, not {type(function).__name__}")
         self.on_cached = function
         self._set_policy(codes.CACHE_THEN_NETWORK)
 
@@ -378,11 +379,11 @@ class Draft:
         check(lib.wherry_request_set_cache(self.handle, policy, duration))
 
     def cache_ignore(self, names: Union[str, Iterable[str]]) -> None:
-        for name in (names,) if isinstance(names, str) else names:
+        for name in several(names):
             check(lib.wherry_request_add_cache_ignored(self.handle, text(name)))
 
     def cache_headers(self, names: Union[str, Iterable[str]]) -> None:
-        for name in (names,) if isinstance(names, str) else names:
+        for name in several(names):
             check(lib.wherry_request_add_cache_header(self.handle, text(name, "bad_header")))
 
     def cache_partition(self, value: str) -> None:
@@ -393,7 +394,7 @@ class Draft:
         check(lib.wherry_request_set_stale_if_error_ms(self.handle, milliseconds))
 
     def cache_version(self, value: int) -> None:
-        check(lib.wherry_request_set_cache_version(self.handle, value))
+        check(lib.wherry_request_set_cache_version(self.handle, whole(value)))
 
     def set_context(self, value: Any) -> None:
         self.context = value

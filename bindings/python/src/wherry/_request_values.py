@@ -9,7 +9,7 @@ from ._errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Tuple, Union
+    from typing import Any, Dict, Sequence, Tuple, Union
 
 
 def path_text(path: Union[str, bytes]) -> bytes:
@@ -20,6 +20,14 @@ def path_text(path: Union[str, bytes]) -> bytes:
     if b"\0" in raw:
         raise ArgumentError(f"{brief(path)} contains a NUL", "bad_argument")
     return raw
+
+
+def several(names: Any) -> Sequence[str]:
+    """Returns the names of a keyword that accepts one name or several."""
+    found = [names] if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    if isinstance(names, bytes) or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"expected a name or several names, each a str, not {brief(names)}")
+    return found
 
 
 #: The cache policies: those of the timed cache, and from "protocol" on those of the HTTP cache.
@@ -40,14 +48,17 @@ def cut_milliseconds(seconds: float) -> int:
     """Converts seconds to whole milliseconds, limited to the supported range."""
     if seconds != seconds:
         raise ArgumentError("a number of seconds must not be NaN", "bad_value")
-    return int(max(-9e15, min(9e15, seconds)) * 1000)
+    try:
+        return int(max(-9e15, min(9e15, seconds)) * 1000)
+    except TypeError:
+        raise TypeError(f"expected a number of seconds, not {brief(seconds)}") from None
 
 
 def content_digest(value: str) -> int:
     """Returns the number of a digest that is sent with a body."""
     kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
              "sha512": codes.DIGEST_SHA512}  # fmt: skip
-    if value not in kinds:
+    if not isinstance(value, str) or value not in kinds:
         raise ArgumentError(f"the digest of a body must be one of {', '.join(kinds)}, not {brief(value)}", "bad_value")
     return kinds[value]
 
@@ -55,7 +66,7 @@ def content_digest(value: str) -> int:
 def unreadable_images(value: str) -> int:
     """Returns the number of an ``unreadable=`` word."""
     kinds = {"fail": 0, "skip": 1, "send": 2}
-    if value not in kinds:
+    if not isinstance(value, str) or value not in kinds:
         raise ArgumentError(f"unreadable= must be one of {', '.join(kinds)}, not {value!r}", "bad_value")
     return kinds[value]
 
@@ -63,7 +74,7 @@ def unreadable_images(value: str) -> int:
 def http_version(value: Any) -> int:
     """Returns the number of an HTTP version."""
     versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
-    if value not in versions:
+    if not isinstance(value, (str, int, float, type(None))) or value not in versions:
         raise ArgumentError(f"http_version= must be '1.1' or '2', not {brief(value)}", "bad_value")
     return versions[value]
 
@@ -88,7 +99,8 @@ def segments(count: Any) -> int:
 
 def status_range(value: Union[range, Tuple[int, int]]) -> range:
     """Converts (lowest, highest), or a `range`, to a range."""
-    if isinstance(value, (tuple, list)) and len(value) == 2:
+    is_pair = isinstance(value, (tuple, list)) and len(value) == 2
+    if is_pair and all(isinstance(each, int) for each in value):
         value = range(value[0], value[1] + 1)
     if not isinstance(value, range) or value.step != 1:
         raise TypeError(f"accept_status_range= takes (lowest, highest) or a range, not {brief(value)}")

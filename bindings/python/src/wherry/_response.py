@@ -368,6 +368,8 @@ def known_encoding(encoding: Any) -> Any:
     if not callable(encoding):
         try:
             codecs.lookup(encoding)
+        except TypeError:
+            raise TypeError(f"default_encoding= takes the name of a charset or a function, not {brief(encoding)}") from None
         except LookupError:
             raise ArgumentError(f"default_encoding= is not a known charset: {brief(encoding)}", "bad_value") from None
     return encoding

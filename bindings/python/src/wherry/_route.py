@@ -8,8 +8,9 @@ import os
 
 from . import _codes as codes
 from ._bridge import check, lib, text
-from ._errors import ArgumentError
-from ._request_values import path_text
+from ._errors import ArgumentError, Keyword, brief
+from ._options import mapping
+from ._request_values import path_text, several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 
 def _proxy_auth(given: Any) -> bytes:
-    if isinstance(given, str) or len(given) != 2:
-        raise TypeError("proxy_auth= takes (user, password)")
+    is_pair = isinstance(given, (tuple, list)) and len(given) == 2
+    if not is_pair or not all(isinstance(each, str) for each in given):
+        # The message omits the value, which may contain a password.
+        raise TypeError(f"proxy_auth= takes (user, password), each a str, not {type(given).__name__}")
     user, password = given
     if ":" in user:
         raise ArgumentError("the user name of a proxy must not contain a colon", "bad_value")
@@ -26,14 +29,13 @@ def _proxy_auth(given: Any) -> bytes:
 
 
 def _no_proxy(given: Any) -> bytes:
-    return text(given if isinstance(given, str) else ",".join(given))
+    return text(",".join(several(given)))
 
 
 def _resolve(given: Any) -> bytes:
     words = []
-    for place, addresses in given.items():
-        several = addresses if isinstance(addresses, str) else ",".join(addresses)
-        words.append(f"{place}:{several}")
+    for place, addresses in mapping(given, "resolve").items():
+        words.append(f"{place}:{','.join(several(addresses))}")
     return text(" ".join(words))
 
 
@@ -61,6 +63,10 @@ SCHEMES = {
 
 def _proxies(given: Any) -> Iterator[Tuple[int, bytes]]:
     for scheme, url in given.items():
+        if not isinstance(scheme, str):
+            raise TypeError(f"proxies= takes schemes such as \"http\" as keys, not {brief(scheme)}")
+        if url is not None and not isinstance(url, (str, bytes)):
+            raise TypeError(f"proxies= takes the URL of a proxy for {scheme!r}, not {type(url).__name__}")
         option = SCHEMES.get(scheme[:-3] if scheme.endswith("://") else scheme)
         if option is None:
             raise ArgumentError(
@@ -85,7 +91,10 @@ def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Applies the settings of this module, removes them from `settings`, and returns them."""
     proxies = settings.get("proxies") or {}
     if not hasattr(proxies, "items"):
-        raise TypeError('proxies= takes a mapping such as {"all": "http://proxy:8080"}. Use proxy= for one URL.')
+        raise TypeError(
+            'proxies= takes a mapping such as {"all": "http://proxy:8080"}, not '
+            f"{type(proxies).__name__}. Use proxy= for one URL."
+        )
     if settings.get("proxy") or any(proxies.values()):
         # NO_PROXY of the environment does not apply to explicit proxies, as in requests and httpx.
         if settings.get("no_proxy") is None and not proxies.get("no_proxy"):
@@ -95,10 +104,12 @@ def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
     taken = {
         name: settings.pop(name) for name in list(settings) if name in ROUTES or name == "proxies"
     }
-    for option, value in _proxies(proxies):
-        check(lib.wherry_config_set_text(config, option, value))
+    with Keyword("proxies"):
+        for option, value in _proxies(proxies):
+            check(lib.wherry_config_set_text(config, option, value))
     for name, value in taken.items():
         if value is not None and name != "proxies":
             option, convert = ROUTES[name]
-            check(lib.wherry_config_set_text(config, option, convert(value)))
+            with Keyword(name):
+                check(lib.wherry_config_set_text(config, option, convert(value)))
     return taken

@@ -186,12 +186,12 @@ class Asked:
         elif options.get("json") is not None:
             self.note("application/json", json_bytes(options["json"]))
         elif data is not None and is_form(data):
-            self.note("application/x-www-form-urlencoded", list(flat(data)))
+            self.note("application/x-www-form-urlencoded", list(flat(data, "data")))
         elif data is not None:
             text = data.encode() if isinstance(data, str) else data
             self.note("", bytes(text) if isinstance(text, (bytes, bytearray)) else None)
         elif options.get("parameters"):
-            self.note_parameters(dict(pairs(options["parameters"])))
+            self.note_parameters(dict(pairs(options["parameters"], "parameters")))
 
     def note_parameters(self, parameters: Dict[str, Any]) -> None:
         """Records parameters, which are the body unless the method sends them in the query."""

@@ -22,7 +22,7 @@ def cookie_handling(value: Any) -> int:
     """Returns the number for ``cookies=`` of a client: a bool, or "isolated"."""
     if value == "isolated":
         return 3
-    if isinstance(value, str):
+    if isinstance(value, str) or value not in (False, True):
         raise ArgumentError(f'cookies= takes True, False, "isolated", or a mapping, not {brief(value)}', "bad_value")
     return whole(value)
 

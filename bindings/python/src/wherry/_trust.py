@@ -8,8 +8,10 @@ import os
 
 from . import _codes as codes
 from ._bridge import check, lib, text
-from ._errors import ArgumentError, brief
-from ._request_values import path_text
+from ._errors import ArgumentError, Keyword, brief
+from ._numbers import named, whole
+from ._options import mapping
+from ._request_values import path_text, several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +46,21 @@ def apply(
         if value is None:
             continue
         if name in SWITCHES:
-            check(lib.wherry_config_set_option(config, SWITCHES[name], int(value)))
+            check(lib.wherry_config_set_option(config, SWITCHES[name], named(name, whole, value)))
         else:
-            _SPECIAL[name](config, value)
-    _verify(config, verify)
+            with Keyword(name):
+                _SPECIAL[name](config, value)
+    with Keyword("verify"):
+        _verify(config, verify)
+    with Keyword("cert"):
+        _set_certificates(config, cert, base_url)
+    with Keyword("pins"):
+        for host, kept in mapping(pins or {}, "pins").items():
+            _pin(config, host, kept)
+    return taken
+
+
+def _set_certificates(config: int, cert: Cert, base_url: str) -> None:
     for origin, certificate in _certificates(cert, base_url or None):
         path, key, password = certificate
         check(
@@ -57,9 +70,6 @@ def apply(
                 None if password is None else text(password),
             )
         )  # fmt: skip
-    for host, several in (pins or {}).items():
-        _pin(config, host, several)
-    return taken
 
 
 def _verify(config: int, verify: Verify) -> None:
@@ -96,16 +106,17 @@ def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
         return cert, None, None
     if isinstance(cert, tuple) and 2 <= len(cert) <= 3:
         return cert[0], cert[1], cert[2] if len(cert) == 3 else None
+    found = f"a tuple of length {len(cert)}" if isinstance(cert, tuple) else type(cert).__name__
     # The message omits the value, which may contain a password.
     raise TypeError(
         "cert= takes a path, (certificate, key) or (certificate, key, password),"
-        f" or a dictionary of these by origin, not {type(cert).__name__}"
+        f" or a dictionary of these by origin, not {found}"
     )
 
 
-def _pin(config: int, host: str, several: Any) -> None:
-    single = isinstance(several, (str, bytes, bytearray, os.PathLike))
-    pins: List[Any] = [several] if single else list(several)
+def _pin(config: int, host: str, given: Any) -> None:
+    single = isinstance(given, (str, bytes, bytearray, os.PathLike)) or not hasattr(given, "__iter__")
+    pins: List[Any] = [given] if single else list(given)
     if not pins:
         raise ArgumentError(f"{brief(host)} has no pins. Add one, or omit the host.", "bad_pin")
     for pin in pins:
@@ -116,20 +127,21 @@ def _pin(config: int, host: str, several: Any) -> None:
 
 
 def _pin_mode(config: int, mode: str) -> None:
-    if mode not in PIN_MODES:
+    if not isinstance(mode, str) or mode not in PIN_MODES:
         raise ArgumentError(f"pin_mode= must be one of {', '.join(PIN_MODES)}, not {brief(mode)}", "bad_value")
     check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, PIN_MODES[mode]))
 
 
 def _pin_expiry(config: int, times: Mapping[str, float]) -> None:
-    for host, seconds in times.items():
+    for host, seconds in mapping(times, "pin_expiry").items():
+        if not isinstance(seconds, (int, float)):
+            raise TypeError(f"pin_expiry= takes seconds since 1970 for {brief(host)}, not {brief(seconds)}")
         check(lib.wherry_config_set_pin_expiry(config, text(host), int(seconds)))
 
 
 def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
-    words = [kinds] if isinstance(kinds, str) else list(kinds)
     bits = 0
-    for word in words:
+    for word in several(kinds):
         if word not in ADDRESSES:
             raise ArgumentError(
                 f"deny_addresses= must be one or more of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
