@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import io
-from typing import Any, Callable, Dict, Iterator, Tuple
+from typing import Any, AsyncIterator, Callable, Iterator, Tuple
 
 import pytest
+from conftest import Server
 
 import wherry
 
@@ -69,6 +70,7 @@ WRONG: Tuple[Tuple[str, Callable[[], Any], str, str], ...] = (
     ("content", lambda: 5, "bytes, str, a file, a path, or an iterator of bytes", "int cannot"),
     ("content", lambda: {"a": 1}, "as data=, or any value as json=", "dict cannot"),
     ("content", lambda: [1], "must be bytes or str", "not int"),
+    ("content", lambda: iter([None]), "must be bytes or str", "not NoneType"),
     ("json", Thing, "as JSON", "Thing"),
     ("headers", lambda: 5, PAIRS, "not int"),
     ("headers", lambda: "X: y", PAIRS, "not str"),
@@ -234,3 +236,28 @@ def test_an_error_that_names_a_keyword_keeps_its_reason_and_its_details() -> Non
         wherry.Client(headers={"": "x"})
     error = caught.value
     assert error.reason == "bad_header" and error.message.startswith("headers=: ") and error.args == (error.message,)
+
+
+def test_None_among_the_chunks_of_a_body_is_an_error_and_does_not_end_the_body(
+    server: Server, client: wherry.Client
+) -> None:
+    # None was the mark of the end: the rest of the body was left out without an error.
+    def some() -> Iterator[Any]:
+        yield from (b"one", None, b"two")
+
+    async def others() -> AsyncIterator[Any]:
+        for piece in (b"one", None, b"two"):
+            yield piece
+
+    async def main() -> None:
+        async with wherry.AsyncClient() as other:
+            for wrong in (some(), others(), wherry.Sized(others(), 6)):
+                with pytest.raises(TypeError, match="must be bytes or str, not NoneType"):
+                    await other.post(server.url("/echo"), content=wrong)
+
+    for wrong in (some(), [b"one", None, b"two"], wherry.Sized(some(), 6), wherry.Sized(some(), 3)):
+        with pytest.raises(TypeError, match="must be bytes or str, not NoneType"):
+            client.post(server.url("/echo"), content=wrong)
+    with pytest.raises(TypeError, match="must be bytes or str, not NoneType"):
+        client.post(server.url("/echo"), files={"a": wherry.Sized(some(), 6)})
+    asyncio.run(main())

@@ -31,6 +31,8 @@ SMALL = 1 << 20
 UNMEASURED = (OSError, AttributeError, ValueError, TypeError, EOFError, NotImplementedError)
 #: The name of a chunk in errors.
 CHUNK_NAME = "a chunk of a body"
+#: The end of an iterator. None is not: it would silently end a body that continues.
+END: Any = type("End", (), {})()
 #: States in which a transfer accepts no more bytes.
 ENDED = frozenset(("done", "failed", "cancelled"))
 
@@ -70,7 +72,7 @@ class Source:
         try:
             next(feed)
             while True:
-                feed.send(next(self._pieces, None))
+                feed.send(next(self._pieces, END))
         except StopIteration:
             pass
 
@@ -83,28 +85,28 @@ class Source:
                 try:
                     piece = await self._pieces.__anext__()
                 except StopAsyncIteration:
-                    piece = None
+                    piece = END
                 feed.send(piece)
         except StopIteration:
             pass
 
-    def _feed(self, transfer: int) -> Generator[None, Optional[Piece], None]:
+    def _feed(self, transfer: int) -> Generator[None, Piece, None]:
         """Writes until the transfer has no room.
 
-        The caller sends each chunk in, and None at the end.
+        The caller sends each chunk in, and `END` at the end.
         """
         self._begins_again(transfer)
         while self._send(transfer):
             piece = yield
-            data = b"" if piece is None else as_bytes(piece, self.what)
+            data = b"" if piece is END else as_bytes(piece, self.what)
             self._count(data)
             # Read one chunk ahead: the body is complete only if nothing follows its last byte.
             while data and self._read == self.count:
                 piece = yield
-                if piece is None:
+                if piece is END:
                     break
                 self._count(as_bytes(piece, self.what))
-            if piece is not None or data:
+            if piece is not END or data:
                 self._piece, self._at = data, 0
                 continue
             if self._read < self.count:
@@ -342,7 +344,7 @@ def _one_by_one(sources: Sequence[Source]) -> Iterator[bytes]:
         try:
             next(feed)
             while True:
-                data = feed.send(next(source._pieces, None))
+                data = feed.send(next(source._pieces, END))
                 if data:
                     yield data
         except StopIteration as end:
@@ -360,9 +362,9 @@ async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
                     try:
                         piece = await source._pieces.__anext__()
                     except StopAsyncIteration:
-                        piece = None
+                        piece = END
                 else:
-                    piece = next(source._pieces, None)
+                    piece = next(source._pieces, END)
                 data = feed.send(piece)
                 if data:
                     yield data
@@ -371,16 +373,16 @@ async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
         yield last
 
 
-def _exactly(source: Source) -> Generator[bytes, Optional[Piece], bytes]:
+def _exactly(source: Source) -> Generator[bytes, Piece, bytes]:
     """Checks the size of a part while it is sent.
 
-    The caller sends each chunk in, and None at the end. Yields the bytes to send. The last chunk is
+    The caller sends each chunk in, and `END` at the end. Yields the bytes to send. The last chunk is
     yielded only when no more bytes follow.
     """
     held = b""
     while True:
         piece = yield held
-        if piece is None:
+        if piece is END:
             if source._read < source.count:
                 raise wrong_size(source.count, source._read)
             return b""
@@ -390,7 +392,7 @@ def _exactly(source: Source) -> Generator[bytes, Optional[Piece], bytes]:
             continue
         while True:
             piece = yield b""
-            if piece is None:
+            if piece is END:
                 return held
             source._count(as_bytes(piece))
 
