@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import pytest
 from conftest import ROOT, run_python
@@ -209,6 +210,21 @@ def test_lists_repeat_their_name_and_None_is_empty_as_in_httpx() -> None:
         ("a", "1"), ("a", "2.5"), ("b", ""), ("c", "true"), ("d", "x"),
     ]
     assert list(flat([("a", 1), ("a", 2)])) == [("a", "1"), ("a", "2")]
+
+
+def test_views_and_generators_repeat_their_name_and_lists_of_lists_are_forms_as_in_requests() -> None:
+    # The text of the object was sent, such as "<generator object ...>".
+    several: Any
+    for several in ({1: 0, 2: 0}.keys(), {0: 1, 5: 2}.values(), range(1, 3), map(int, "12"), (i for i in (1, 2))):
+        assert list(flat({"a": several})) == [("a", "1"), ("a", "2")]
+    with wherry.MockTransport() as mock, wherry.Client(transport=mock) as client:
+        mock.add(None, "http://api.test/*")
+        client.post("http://api.test/", data=[["a", "1"], ["a", "2"]])
+        client.params = {"p": (i for i in (1, 2))}
+        for _ in range(2):
+            client.get("http://api.test/")
+        assert [request.content for request in mock.requests] == [b"a=1&a=2", b"", b""]
+        assert [request.url[15:] for request in mock.requests] == ["/", "/?p=1&p=2", "/?p=1&p=2"]
 
 
 def test_a_plain_file_at_its_start_is_passed_as_a_path() -> None:

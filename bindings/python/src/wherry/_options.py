@@ -60,7 +60,7 @@ def refuse_pairs(options: Mapping[str, Any]) -> None:
 def is_form(data: Any) -> bool:
     """Returns whether ``data=`` contains form fields: a mapping, or pairs."""
     return hasattr(data, "keys") or (
-        isinstance(data, (list, tuple)) and all(isinstance(pair, tuple) for pair in data)
+        isinstance(data, (list, tuple)) and all(isinstance(pair, (list, tuple)) for pair in data)
     )
 
 
@@ -447,7 +447,10 @@ def raw_word(value: Any) -> Word:
 
 
 #: The types whose items are the values of a repeated name.
-LISTS: Any = (list, tuple, set, frozenset)
+LISTS: Any = (
+    list, tuple, set, frozenset, range, map, filter, zip, type({}.keys()), type({}.values()),
+    type(_ for _ in ()),
+)  # fmt: skip
 #: Functions and classes. Other callable objects may have a text form.
 FUNCTIONS: Any = (type, type(len), type(lambda: 0), type([].append), type(LISTS.__iter__))
 
