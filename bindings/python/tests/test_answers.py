@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import pickle
-from typing import Any, List
+from typing import Any, Dict, List
 
 import pytest
 from conftest import Server, most_memory
@@ -343,6 +343,66 @@ def test_R22_a_stream_yields_lines(server: Server, client: wherry.Client) -> Non
 
     assert lines[:4] == ["id: 0", "event: tick", 'data: {"n":0}', "data: größer"]
     assert len([line for line in lines if line.startswith("id: ")]) == 3
+
+
+LINES = b"a\r\nb|c|\r\n|"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "lines"),
+    [
+        ((), {}, ["a", "b|c|", "|"]), ((512,), {}, ["a", "b|c|", "|"]), ((1, True), {}, ["a", "b|c|", "|"]),
+        ((), {"chunk_size": 1, "decode_unicode": True, "delimiter": None}, ["a", "b|c|", "|"]),
+        ((), {"delimiter": "|"}, ["a\r\nb", "c", "\r\n"]), ((), {"delimiter": b"\r\n"}, ["a", "b|c|", "|"]),
+        ((512, True, "\r\n"), {}, ["a", "b|c|", "|"]),
+    ],
+)  # fmt: skip
+def test_R22_lines_accept_the_arguments_of_requests(
+    server: Server, client: wherry.Client, arguments: Any, options: Dict[str, Any], lines: List[str]
+) -> None:
+    # They were a TypeError of the interpreter.
+    server.script("lines", [{"body": LINES.decode(), "chunk": 1}])
+    assert list(wherry.Response(200, content=LINES).iter_lines(*arguments, **options)) == lines
+    one_by_one = [bytes([byte]) for byte in LINES]
+    assert list(wherry.Response(200, content=one_by_one).iter_lines(*arguments, **options)) == lines
+    with client.stream("GET", server.url("/s/lines")) as answer:
+        assert list(answer.iter_lines(*arguments, **options)) == lines
+
+    async def main() -> List[str]:
+        answer = wherry.Response(200, content=one_by_one)
+        return [line async for line in answer.aiter_lines(*arguments, **options)]
+
+    assert asyncio.run(main()) == lines
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"decode_unicode": False}, "iter_lines() yields str, so decode_unicode= must be True, not False"),
+        ({"chunk_size": "x"}, "chunk_size= takes a whole number or None, not 'x'"),
+        ({"chunk_size": 0}, "chunk_size= must be 1 or more"), ({"delimiter": 5}, "delimiter= takes str, bytes, or None"),
+        ({"delimiter": ""}, "delimiter= must not be empty"),
+    ],
+)  # fmt: skip
+def test_R22_lines_name_a_wrong_argument(options: Dict[str, Any], told: str) -> None:
+    answer = wherry.Response(200, content=b"a")
+    for lines in (answer.iter_lines, answer.aiter_lines):
+        with pytest.raises((TypeError, wherry.ArgumentError)) as caught:
+            lines(**options)
+        assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, -1, "x", 1.5, True])
+def test_R22_a_wrong_chunk_size_is_an_error_that_names_it(
+    server: Server, client: wherry.Client, size: Any
+) -> None:
+    # 0 was a ZeroDivisionError, and a negative size yielded nothing, without an error.
+    for name in ("iter_bytes", "iter_text", "iter_content"):
+        with client.stream("GET", server.url("/json")) as answer:
+            with pytest.raises((TypeError, wherry.ArgumentError), match="chunk_size="):
+                list(getattr(answer, name)(size))
+        with pytest.raises((TypeError, wherry.ArgumentError), match="chunk_size="):
+            list(getattr(wherry.Response(200, content=b"abc"), name)(size))
 
 
 def test_R22_a_stream_can_be_read_in_one_call(server: Server, client: wherry.Client) -> None:

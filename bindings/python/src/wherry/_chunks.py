@@ -4,9 +4,22 @@
 
 from __future__ import annotations
 
+from ._errors import ArgumentError, brief
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Optional
+    from typing import Any, List, Optional, Union
+
+
+def chunk_size_of(size: Any) -> Optional[int]:
+    """Checks ``chunk_size=``, which is a positive number or None."""
+    if size is None:
+        return None
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(f"chunk_size= takes a whole number or None, not {brief(size)}")
+    if size < 1:
+        raise ArgumentError(f"chunk_size= must be 1 or more, or None for chunks of any size, not {size}", "bad_value")
+    return size
 
 
 class Chunks:
@@ -15,7 +28,7 @@ class Chunks:
     __slots__ = ("_size", "_rest")
 
     def __init__(self, size: Optional[int]) -> None:
-        self._size = size
+        self._size = chunk_size_of(size)
         self._rest = b""
 
     def feed(self, data: bytes) -> List[bytes]:
@@ -34,16 +47,23 @@ class Chunks:
 
 
 class Lines:
-    """Splits a stream into lines, which end with LF, CRLF, or CR.
+    """Splits a stream into lines, which end with LF, CRLF, or CR, or with a delimiter.
 
     The input may be split anywhere.
     """
 
-    __slots__ = ("_decoder", "_rest", "_after_cr")
+    __slots__ = ("_decoder", "_delimiter", "_rest", "_after_cr")
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, delimiter: Union[str, bytes, None] = None) -> None:
         import codecs
 
+        if isinstance(delimiter, bytes):
+            delimiter = delimiter.decode(encoding, "replace")
+        if delimiter is not None and not isinstance(delimiter, str):
+            raise TypeError(f"delimiter= takes str, bytes, or None, not {brief(delimiter)}")
+        if delimiter == "":
+            raise ArgumentError("delimiter= must not be empty", "bad_value")
+        self._delimiter = delimiter
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._rest: List[str] = []
         self._after_cr = False
@@ -61,6 +81,12 @@ class Lines:
         return lines
 
     def _split(self, text: str) -> List[str]:
+        if self._delimiter is not None:
+            # The delimiter may be split between this text and the one before.
+            found = "".join((*self._rest, text)).split(self._delimiter)
+            last = found.pop()
+            self._rest = [last] if last else []
+            return found
         if self._after_cr and text:
             self._after_cr = False
             if text[0] == "\n":
@@ -87,7 +113,7 @@ class TextChunks:
         import codecs
 
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._size = size
+        self._size = chunk_size_of(size)
         self._rest = ""
 
     def feed(self, data: bytes, is_last: bool = False) -> List[str]:

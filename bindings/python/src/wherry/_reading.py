@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from ._chunks import Chunks, Lines, TextChunks
-from ._errors import StateError
+from ._chunks import Chunks, Lines, TextChunks, chunk_size_of
+from ._errors import StateError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Iterator, Optional
+    from typing import Any, AsyncIterator, Iterator, Optional, Union
 
 
 class Reading:
@@ -72,7 +72,7 @@ class Reading:
             yield from cutter.end()
             return
         body = self.content
-        size = chunk_size or len(body) or 1
+        size = chunk_size_of(chunk_size) or len(body) or 1
         for start in range(0, len(body), size):
             yield body[start : start + size]
 
@@ -110,16 +110,39 @@ class Reading:
         for text in cutter.end():
             yield text
 
-    def iter_lines(self) -> Iterator[str]:
-        """Iterates over the lines of the text, without line endings."""
-        splitter = Lines(self.encoding)
+    def iter_lines(
+        self, chunk_size: Optional[int] = None, decode_unicode: bool = True,
+        delimiter: Union[str, bytes, None] = None,
+    ) -> Iterator[str]:  # fmt: skip
+        """Iterates over the lines of the text, without line endings.
+
+        The arguments are those of requests. ``chunk_size`` has no effect. Lines are always str, so
+        ``decode_unicode`` must be True. ``delimiter`` ends a line instead of LF, CRLF, or CR.
+        """
+        return self._lines(self._splitter(chunk_size, decode_unicode, delimiter))
+
+    def _lines(self, splitter: Lines) -> Iterator[str]:
         for piece in self.iter_bytes():
             yield from splitter.feed(piece)
         yield from splitter.end()
 
-    async def aiter_lines(self) -> AsyncIterator[str]:
+    def _splitter(self, chunk_size: Any, decode_unicode: Any, delimiter: Any) -> Lines:
+        chunk_size_of(chunk_size)
+        if decode_unicode is not True:
+            raise TypeError(
+                f"iter_lines() yields str, so decode_unicode= must be True, not {brief(decode_unicode)}. Encode the "
+                "lines, or split the chunks of iter_bytes()."
+            )
+        return Lines(self.encoding, delimiter)
+
+    def aiter_lines(
+        self, chunk_size: Optional[int] = None, decode_unicode: bool = True,
+        delimiter: Union[str, bytes, None] = None,
+    ) -> AsyncIterator[str]:  # fmt: skip
         """Like `iter_lines`, as an asynchronous iterator."""
-        splitter = Lines(self.encoding)
+        return self._alines(self._splitter(chunk_size, decode_unicode, delimiter))
+
+    async def _alines(self, splitter: Lines) -> AsyncIterator[str]:
         async for piece in self.aiter_bytes():
             for line in splitter.feed(piece):
                 yield line
