@@ -21,6 +21,10 @@ import wherry
         ("user_agent", "client.configure(user_agent=...)"), ("timeot", "did you mean client.timeout?"),
         ("storage_name", "pass storage_name= to a new client"), ("nothing_like_it", "a subclass"),
         ("adapt", "client.configure(adapt=...)"),
+        ("trust_env", "it is read-only; pass trust_env= to a new client"),
+        ("bases", "it is read-only; use client.configure(bases=...)"),
+        ("cache", "it is read-only; use client.configure(cache=...)"), ("is_closed", "it is read-only"),
+        ("storage", "it is read-only; pass storage_name= to a new client"), ("reachability", "it is read-only"),
     ],
 )  # fmt: skip
 def test_setting_an_unknown_attribute_is_refused_and_names_the_supported_way(

@@ -43,6 +43,13 @@ ELSEWHERE = {
     "verify": (_NEW.format("verify"), "", _NEW.format("verify")),
 }  # fmt: skip
 ATTRIBUTE, SETTING, KEYWORD = range(3)
+#: How to change what a read-only attribute of a client shows.
+READ_ONLY = {
+    "bases": "use client.configure(bases=...)",
+    "cache": "use client.configure(cache=...)",
+    "is_closed": "use client.close()",
+    "storage": _NEW.format("storage_name") + ", or storage_directory=",
+}
 
 
 def elsewhere(name: str, place: int) -> Optional[str]:
@@ -72,7 +79,11 @@ def refuse(owner: Any, name: str, value: Any) -> None:
     """
     kind = type(owner)
     if hasattr(kind, name):
-        if callable(value) or not callable(getattr(kind, name)):
+        known = getattr(kind, name)
+        if isinstance(known, property) and known.fset is None:
+            hint = READ_ONLY.get(name) or elsewhere(name, ATTRIBUTE)
+            raise AttributeError(f"Could not set client.{name}: it is read-only" + (f"; {hint}" if hint else ""))
+        if callable(value) or not callable(known):
             return
         hint = elsewhere(name, ATTRIBUTE) or f"override {name} in a subclass"
         raise AttributeError(f"Could not set client.{name}: it is a method; {hint}")
