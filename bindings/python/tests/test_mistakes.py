@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import re
@@ -233,3 +234,81 @@ def test_a_setting_with_another_name_here_is_an_error_that_suggests_it(
     with wherry.Client() as client, pytest.raises(TypeError) as caught:
         client.configure(**options)
     assert way in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("mount", "pass mounts= to a new client"), ("get_adapter", "pass transport= to a new client"),
+        ("prepare_request", "use client.build_request(method, url)"), ("verify", "pass verify= to a new client"),
+        ("proxies", "pass proxies= to a new client"), ("max_redirects", "use client.configure(max_redirects=...)"),
+        ("user_agent", "use client.configure(user_agent=...)"), ("storage_name", "pass storage_name= to a new client"),
+    ],
+)  # fmt: skip
+def test_a_missing_attribute_of_a_client_is_an_error_that_names_the_supported_way(
+    client: wherry.Client, name: str, way: str
+) -> None:
+    async def main() -> None:
+        async with wherry.AsyncClient() as other:
+            with pytest.raises(AttributeError) as caught:
+                getattr(other, name)
+            assert f"'AsyncClient' object has no attribute '{name}': {way}" in str(caught.value)
+            with pytest.raises(AttributeError, match="use await client.aclose()"):
+                other.close  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError) as caught:
+        getattr(client, name)
+    assert f"'Client' object has no attribute '{name}': {way}" in str(caught.value)
+    asyncio.run(main())
+    assert not hasattr(client, name) and not hasattr(client, "_nothing") and not hasattr(client, "nothing")
+    with pytest.raises(AttributeError, match="use client.close()"):
+        client.aclose  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("raw", "use client.stream(method, url) and iter_bytes()"), ("iter_raw", "use iter_bytes()"),
+        ("apparent_encoding", "set default_encoding= of a client"), ("status", "use status_code"),
+        ("data", "use content"), ("num_bytes_downloaded", "use metrics=True"),
+    ],
+)  # fmt: skip
+def test_a_missing_attribute_of_a_response_is_an_error_that_names_the_supported_way(name: str, way: str) -> None:
+    answer = wherry.Response(200)
+    with pytest.raises(AttributeError) as caught:
+        getattr(answer, name)
+    assert f"'Response' object has no attribute '{name}': {way}" in str(caught.value)
+    assert not hasattr(answer, name) and not hasattr(answer, "nothing")
+
+
+def test_an_error_in_a_property_keeps_its_message() -> None:
+    def find(body: bytes) -> str:
+        raise AttributeError("mine")
+
+    with pytest.raises(AttributeError, match="^mine$"):
+        wherry.Response(200, content=b"a", default_encoding=find).text
+
+    class Mine(wherry.Client):
+        @property
+        def broken(self) -> str:
+            raise AttributeError("mine")
+
+    with Mine() as client, pytest.raises(AttributeError, match="^mine$"):
+        client.broken
+
+
+def test_a_stream_that_is_not_open_names_the_with_statement(client: wherry.Client) -> None:
+    # "'Stream' object has no attribute 'status_code'" did not say what to do.
+    stream: Any = client.stream("GET", URL)
+    for name in ("status_code", "headers", "iter_bytes", "iter_lines", "read", "iter_events"):
+        with pytest.raises(AttributeError, match=re.escape("with `with client.stream(...) as response`")):
+            getattr(stream, name)
+    assert not hasattr(stream, "nothing") and not hasattr(stream, "__iter__")
+
+    async def main() -> None:
+        async with wherry.AsyncClient() as other:
+            stream: Any = other.stream("GET", URL)
+            with pytest.raises(AttributeError, match=re.escape("`async with client.stream(...) as response`")):
+                stream.aiter_bytes
+
+    asyncio.run(main())

@@ -52,6 +52,56 @@ READ_ONLY = {
 }
 
 
+#: Attributes and methods of clients of requests, httpx, and aiohttp.
+CLIENTS = {
+    "get_adapter": _NEW.format("transport") + ", or mounts=",
+    "merge_environment_settings": "a client reads the environment when it is created",
+    "mount": _NEW.format("mounts"),
+    "prepare_request": "use client.build_request(method, url)",
+    "ws_connect": "WebSockets are not supported",
+}
+BLOCKING = {**CLIENTS, "aclose": "use client.close()"}
+ASYNC = {**CLIENTS, "close": "use await client.aclose()"}
+#: Attributes and methods of responses of requests, httpx, aiohttp, and urllib3.
+RESPONSES = {
+    "aiter_raw": "use aiter_bytes(), which decodes the content coding",
+    "apparent_encoding": "set default_encoding= of a client to a function that finds the charset of a body",
+    "body": "use content",
+    "connection": "a response keeps no connection",
+    "data": "use content",
+    "extensions": "use http_version, or metrics=True and metrics",
+    "is_stream": "use client.stream(method, url) to stream a response",
+    "iter_chunked": "use iter_bytes(chunk_size)",
+    "iter_raw": "use iter_bytes(), which decodes the content coding",
+    "num_bytes_downloaded": "use metrics=True and metrics, or progress=",
+    "raw": "use client.stream(method, url) and iter_bytes()",
+    "status": "use status_code",
+    "stream": "use client.stream(method, url)",
+}
+
+
+def missing(owner: object, name: str, hint: Optional[str]) -> AttributeError:
+    """Returns the error for an attribute that does not exist."""
+    told = f"'{type(owner).__name__}' object has no attribute '{name}'"
+    error: Any = AttributeError(f"{told}: {hint}" if hint else told)
+    error.name, error.obj = name, owner  # For the suggestions of the interpreter.
+    return error  # type: ignore[no-any-return]
+
+
+def client_hint(name: str, is_async: bool) -> Optional[str]:
+    """Returns the hint for an attribute that a client does not have."""
+    from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
+
+    if name[:1] == "_":
+        return None
+    way = (ASYNC if is_async else BLOCKING).get(name) or elsewhere(name, ATTRIBUTE)
+    if way is None and (name in NUMBERS or name in TEXTS or name in DEFAULTS):
+        return f"use client.configure({name}=...)"
+    if way is None and name in FIXED:
+        return _NEW.format(name)
+    return way
+
+
 def elsewhere(name: str, place: int) -> Optional[str]:
     """Returns the hint for a name, or None if there is none."""
     way = ELSEWHERE.get(name)
@@ -87,13 +137,7 @@ def refuse(owner: Any, name: str, value: Any) -> None:
             return
         hint = elsewhere(name, ATTRIBUTE) or f"override {name} in a subclass"
         raise AttributeError(f"Could not set client.{name}: it is a method; {hint}")
-    from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
-
-    way = elsewhere(name, ATTRIBUTE)
-    if way is None and (name in NUMBERS or name in TEXTS or name in DEFAULTS):
-        way = f"use client.configure({name}=...)"
-    elif way is None and name in FIXED:
-        way = f"pass {name}= to a new client"
+    way = client_hint(name, owner._is_async)
     if way is None:
         if kind.__module__.partition(".")[0] != "wherry":
             return
@@ -105,4 +149,6 @@ def refuse(owner: Any, name: str, value: Any) -> None:
     raise AttributeError(f"Could not set client.{name}: a client has no such attribute; {way}")
 
 
-__all__ = ["ATTRIBUTE", "KEYWORD", "SETTING", "elsewhere", "refuse", "unknown"]
+__all__ = [
+    "ATTRIBUTE", "KEYWORD", "RESPONSES", "SETTING", "client_hint", "elsewhere", "missing", "refuse", "unknown",
+]  # fmt: skip

@@ -264,6 +264,15 @@ class Habits:
             yield from filter(None, (decoder.decode(piece),))
         yield from filter(None, (decoder.decode(b"", True),))
 
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            from ._attributes import RESPONSES, missing
+
+            if hasattr(type(self), name):  # A property raised this error: show the error itself.
+                return object.__getattribute__(self, name)
+            raise missing(self, name, RESPONSES.get(name))
+
     def __bool__(self) -> bool:
         """Whether the response is `ok`, as in requests.
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
-from ._attributes import SETTING, refuse, unknown
+from ._attributes import SETTING, client_hint, missing, refuse, unknown
 from ._bridge import check, lib, text
 from ._errors import ArgumentError, name_keyword
 from ._headers import ClientHeaders, refuse_field
@@ -326,3 +326,8 @@ class LiveSettings:
             if name[0] != "_":
                 refuse(self, name, value)
             object.__setattr__(self, name, value)
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # A property raised this error: show the error itself.
+                return object.__getattribute__(self, name)
+            raise missing(self, name, client_hint(name, self._is_async))

@@ -8,6 +8,7 @@ The sender has to wait while received pieces are not read.
 from __future__ import annotations
 
 from . import _codes as codes
+from ._attributes import missing
 from ._base import warn_unclosed
 from ._bridge import bytes_at, check, lib
 from ._errors import StateError, WherryError, shown
@@ -217,6 +218,11 @@ class Stream:
         finally:
             draft.free()
 
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, unopened(name, "with"))
+
     def __exit__(self, *_: object) -> None:
         if self._channel is not None:
             self._channel.close()
@@ -232,6 +238,13 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream {self._request[0]} {shown(self._request[1])}>"
+
+
+def unopened(name: str, way: str) -> Optional[str]:
+    """Returns the hint for an attribute of a response that a stream does not have before it is opened."""
+    if name[:1] == "_" or not hasattr(Response, name) and name not in ("status_code", "url", "iter_events"):
+        return None
+    return f"open the stream with `{way} client.stream(...) as response`"
 
 
 def streamed(draft: Draft) -> Exchange:
@@ -420,6 +433,11 @@ class AsyncStream:
         response = AsyncStreamedResponse(exchange, inbox)
         response._opened = self
         return response
+
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, unopened(name, "async with"))
 
     async def __aexit__(self, *_: object) -> None:
         if self._inbox is not None:
