@@ -326,3 +326,9 @@ def test_each_header_name_is_listed_once_whatever_its_case() -> None:
 
     assert list(headers) == ["Set-Cookie", "X"] and len(headers) == 2
     assert dict(headers) == {"Set-Cookie": "a, b", "X": "1"}
+
+
+def test_an_error_made_from_another_error_has_its_message() -> None:
+    # "object of type 'ValueError' has no len()"
+    cause: Any = ValueError("cause")
+    assert str(wherry.NetworkError(cause, "connect")) == "cause [connect]"

@@ -200,6 +200,7 @@ class WherryError(Exception):
             CLASSES[status] = cls
 
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
+        message = str(message)  # Programs also raise an error with another error as its message.
         if len(message) > 200:
             message = shortened(message)
         Exception.__init__(self, message)  # Other base classes have constructors with other arguments.
