@@ -70,3 +70,34 @@ def test_asynchronous_chunks_need_a_coroutine() -> None:
 def test_an_invalid_response_is_refused(options: Dict[str, Any], kind: Any) -> None:
     with pytest.raises(kind):
         wherry.Response(200, **options)
+
+
+def test_an_unknown_encoding_is_refused_when_it_is_set() -> None:
+    # It was a LookupError of `text`, later.
+    answer = wherry.Response(200, content="é".encode("latin-1"), headers={"Content-Type": "text/plain"})
+    answer.encoding = "latin-1"
+    assert answer.text == "é"
+    wrong: Any
+    for wrong in ("nope", "hex", "a\0"):
+        with pytest.raises(wherry.ArgumentError, match="encoding is not a known charset"):
+            answer.encoding = wrong
+    wrong = 5
+    with pytest.raises(TypeError, match="encoding takes the name of a charset or None, not 5"):
+        answer.encoding = wrong
+    assert answer.encoding == "latin-1"
+    nothing: Any = None
+    answer.encoding = nothing
+    assert answer.encoding == "utf-8" and answer.text == "\ufffd"
+
+
+def test_a_status_that_is_no_number_is_an_error_with_a_name() -> None:
+    wrong: Any
+    for wrong in ("abc", None, 200.5):
+        with pytest.raises((wherry.ArgumentError, TypeError), match="status_code="):
+            wherry.Response(wrong)
+
+
+def test_an_error_status_without_a_URL_ends_its_message_with_the_reason() -> None:
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        wherry.Response(500).raise_for_status()
+    assert caught.value.message == "500 Internal Server Error"

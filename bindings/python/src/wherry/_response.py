@@ -7,6 +7,7 @@ from __future__ import annotations
 from ._errors import ArgumentError, HTTPStatusError, brief, shown
 from ._habits import Habits
 from ._headers import Headers, raw_field
+from ._numbers import named as checked_number, whole
 from ._options import json_bytes, pairs
 from ._reading import Reading
 from ._sent import Asked
@@ -119,7 +120,7 @@ class Response(Reading, Habits):
         if body is not None and not named & {"content-length", "transfer-encoding"}:
             fields.append(("Content-Length", str(len(body))))
         #: The HTTP status.
-        self.status_code = int(status_code)
+        self.status_code = checked_number("status_code", whole, status_code)
         self.url = url if url or request is None else request.url
         #: The name of the request's group, as given with ``tag=``.
         self.tag = tag
@@ -148,8 +149,9 @@ class Response(Reading, Habits):
         return self._encoding
 
     @encoding.setter
-    def encoding(self, name: str) -> None:
-        self._encoding = name
+    def encoding(self, name: Optional[str]) -> None:
+        # None: as if no charset had been set.
+        self._encoding = None if name is None else known_charset(name)
 
     def _usual_encoding(self) -> str:
         usual = self._default_encoding
@@ -249,7 +251,7 @@ class Response(Reading, Habits):
         if self.ok:
             return self
         cause = self._error
-        message = f"{self.status_code} {self.reason_phrase}".strip() + f" for {shown(self.url)}"
+        message = f"{self.status_code} {self.reason_phrase}".strip() + (f" for {shown(self.url)}" if self.url else "")
         raise HTTPStatusError(
             message,
             cause.reason if cause is not None and cause.reason else "http_status",
@@ -359,6 +361,20 @@ def charset(content_type: str) -> Optional[str]:
         is_text = getattr(info, "_is_text_encoding", True)
         return found if is_text and info.name.replace("-", "_") not in NO_CHARSETS else None
     return None
+
+
+def known_charset(name: Any) -> str:
+    """Checks the name of a charset that a program sets."""
+    if not isinstance(name, str):
+        raise TypeError(f"encoding takes the name of a charset or None, not {brief(name)}")
+    import codecs
+
+    try:
+        if getattr(codecs.lookup(name), "_is_text_encoding", True):
+            return name
+    except (LookupError, ValueError):
+        pass
+    raise ArgumentError(f"encoding is not a known charset: {brief(name)}", "bad_value")
 
 
 def known_encoding(encoding: Any) -> Any:
