@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import io
 import os
 import re
 from typing import Any, Callable, Dict, Iterator
@@ -312,3 +313,64 @@ def test_a_stream_that_is_not_open_names_the_with_statement(client: wherry.Clien
                 stream.aiter_bytes
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("RequestException", "use wherry.WherryError"), ("exceptions", "use wherry.WherryError and its subclasses"),
+        ("HTTPError", "use wherry.HTTPStatusError"), ("ReadTimeout", "use wherry.TimeoutError"),
+        ("Limits", "use max_connections="), ("session", "use wherry.Session"),
+        ("PreparedRequest", "use wherry.SentRequest"),
+    ],
+)  # fmt: skip
+def test_a_name_of_requests_or_httpx_is_an_error_that_names_ours(name: str, way: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(wherry, name)
+    assert f"module 'wherry' has no attribute {name!r}: {way}" in str(caught.value)
+    assert name not in dir(wherry) and not hasattr(wherry, "nothing")
+
+
+def test_every_name_of_requests_or_httpx_leads_to_a_name_that_exists() -> None:
+    for name, way in wherry._ELSEWHERE.items():
+        assert not hasattr(wherry, name)
+        for ours in re.findall(r"wherry\.(\w+)", way):
+            assert hasattr(wherry, ours), name
+
+
+def test_a_request_of_another_library_is_refused_with_the_name_of_ours(client: wherry.Client) -> None:
+    # "'str' object has no attribute 'method'"
+    class Other:
+        method, url, headers, body = "GET", URL, {"A": "b"}, None
+
+    wrong: Any
+    for wrong in (URL, Other()):
+        with pytest.raises(TypeError, match=r"send\(\) takes a wherry.SentRequest, .* not (str|Other)"):
+            client.send(wrong)
+    with pytest.raises(TypeError, match="wherry.SentRequest"):
+        wherry.Request("GET", URL)
+
+
+def test_a_URL_object_is_refused_with_the_way_to_convert_it(client: wherry.Client) -> None:
+    class URLObject:
+        def __str__(self) -> str:
+            return URL
+
+    wrong: Any = URLObject()
+    with pytest.raises(TypeError, match=r"url must be str or bytes, not URLObject. Convert a URL object with str\(\)"):
+        client.get(wrong)
+
+
+def test_an_application_must_be_callable() -> None:
+    wrong: Any = 5
+    for kind in (wherry.WSGITransport, wherry.ASGITransport):
+        with pytest.raises(TypeError, match="app= takes the application, .* not int"):
+            kind(wrong)
+
+
+def test_a_download_to_a_file_object_names_the_path(client: wherry.Client) -> None:
+    wrong: Any = io.BytesIO()
+    with pytest.raises(TypeError, match="path=.*not BytesIO"):
+        client.download(URL, wrong)
+    with pytest.raises(TypeError, match="directory=.*not BytesIO"):
+        client.download(URL, directory=wrong)

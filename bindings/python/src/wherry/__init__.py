@@ -131,12 +131,29 @@ __all__ = [
 ]  # fmt: skip
 
 
+#: What to use in place of a name of requests or httpx.
+_ELSEWHERE = {
+    "AsyncHTTPTransport": "the keywords of wherry.AsyncClient",
+    "ConnectError": "wherry.NetworkError", "ConnectTimeout": "wherry.TimeoutError",
+    "ConnectionError": "wherry.NetworkError", "HTTPError": "wherry.HTTPStatusError, or wherry.WherryError for all errors",
+    "HTTPBasicAuth": "wherry.Basic", "HTTPDigestAuth": "wherry.DigestAuth", "HTTPTransport": "the keywords of wherry.Client",
+    "InvalidURL": "wherry.ArgumentError, whose reason is bad_url", "JSONDecodeError": "wherry.DecodeError",
+    "Limits": "max_connections= and max_per_host= of a client", "PreparedRequest": "wherry.SentRequest",
+    "Proxy": "proxy= and proxy_auth= of a client", "ReadTimeout": "wherry.TimeoutError",
+    "RequestError": "wherry.WherryError", "RequestException": "wherry.WherryError", "SSLError": "wherry.TLSError",
+    "TimeoutException": "wherry.TimeoutError", "TooManyRedirects": "wherry.WherryError, whose reason is too_many_redirects",
+    "TransportError": "wherry.WherryError", "URL": "a str", "adapters": "transport= and mounts= of a client",
+    "auth": "wherry.Basic, Bearer, DigestAuth, or Auth", "cookies": "client.cookies", "exceptions": "wherry.WherryError "
+    "and its subclasses", "session": "wherry.Session", "sessions": "wherry.Session",
+}  # fmt: skip
+
 if not TYPE_CHECKING:  # Otherwise type checkers would accept any attribute name.
 
     def __getattr__(name: str) -> object:
         home = _HOME.get(name)
         if home is None:
-            raise AttributeError(f"module 'wherry' has no attribute {name!r}")
+            hint = f": use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            raise AttributeError(f"module 'wherry' has no attribute {name!r}{hint}")
         from importlib import import_module
 
         value = getattr(import_module(f"wherry.{home}"), name)

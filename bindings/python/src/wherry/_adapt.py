@@ -63,7 +63,10 @@ class Request:
     _context: Any
 
     def __init__(self, *_: object) -> None:
-        raise TypeError("Request objects are created only for adapt= and on_redirect=. Use client.request() instead.")
+        raise TypeError(
+            "Request objects are created only for adapt= and on_redirect=. Use client.request(), or "
+            "client.send() with a wherry.SentRequest."
+        )
 
     @classmethod
     def _lent(cls, handle: int, context: Any) -> Request:

@@ -38,6 +38,8 @@ class ASGITransport(AsyncBaseTransport):
         self, app: App, raise_app_exceptions: bool = True, root_path: str = "",
         client: Tuple[str, int] = ("127.0.0.1", 123),
     ) -> None:  # fmt: skip
+        if not callable(app):
+            raise TypeError(f"app= takes the application, a function or a callable object, not {type(app).__name__}")
         self._app = app
         self._raises = raise_app_exceptions
         self._root_path = root_path

@@ -376,7 +376,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         the request has its own, was sent without credentials, or follows a redirect to another origin. A
         streamed body is not kept: pass it again.
         """
-        return self._request(request.method, request.url, sendable(self, request, options))
+        keywords = sendable(self, request, options)
+        return self._request(request.method, request.url, keywords)
 
     def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
         """Adds the program's cookies to the jar, for the hosts of the URL or its base URLs."""

@@ -147,8 +147,10 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{_told(value, reason)} is not Unicode text: {error}", reason) from None
     elif not isinstance(value, bytes):
-        what = "url must be" if reason == "bad_url" else "expected"
-        raise TypeError(f"{what} str or bytes, not {type(value).__name__}")
+        kind = type(value).__name__
+        if reason == "bad_url" and value is not None:
+            raise TypeError(f"url must be str or bytes, not {kind}. Convert a URL object with str().")
+        raise TypeError(f"{'url must be' if reason == 'bad_url' else 'expected'} str or bytes, not {kind}")
     if b"\0" in value:
         raise ArgumentError(f"{_told(value, reason)} contains a NUL", reason)
     return value

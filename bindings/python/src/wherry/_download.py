@@ -12,7 +12,7 @@ from time import perf_counter
 from . import _codes as codes
 from ._base import warn_unclosed
 from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
-from ._errors import ArgumentError, WherryError, brief
+from ._errors import ArgumentError, Keyword, WherryError, brief
 from ._exchange import Channel, Exchange
 from ._options import refuse_pairs
 from ._progress import Partial, Progress
@@ -102,7 +102,8 @@ def prepare(
         for mirror in mirrors:
             check(lib.wherry_request_add_mirror(draft.handle, text(mirror)))
         draft.set_progress(progress)
-        return draft, path_text(_fspath(path if directory is None else directory))
+        with Keyword("path" if directory is None else "directory"):
+            return draft, path_text(_fspath(path if directory is None else directory))
     except BaseException:
         draft.free()
         raise

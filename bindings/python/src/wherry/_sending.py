@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from ._errors import StateError, shown
 from ._options import BODIES, Unset
+from ._sent import SentRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Mapping, Optional, Tuple
 
     from ._base import BaseClient
-    from ._sent import SentRequest
 
 #: A keyword that marks a complete URL, which already contains the client's parameters.
 COMPLETE = "_complete"
@@ -22,6 +22,10 @@ def sendable(
     client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """Returns the keywords that send a request unchanged. `options` take precedence."""
+    if not isinstance(request, SentRequest):
+        raise TypeError(
+            f"send() takes a wherry.SentRequest, such as client.build_request(method, url), not {type(request).__name__}"
+        )
     fields: List[Tuple[str, Optional[str]]] = list(request.headers.multi_items())
     named = {name.lower() for name, _ in fields}
     # A redirect or an auth flow removed these headers, so the client must not add its own.

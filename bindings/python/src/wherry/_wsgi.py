@@ -30,6 +30,8 @@ class WSGITransport(BaseTransport):
         self, app: Callable[..., Iterable[bytes]], raise_app_exceptions: bool = True,
         script_name: str = "", remote_addr: str = "127.0.0.1", wsgi_errors: Optional[TextIO] = None,
     ) -> None:  # fmt: skip
+        if not callable(app):
+            raise TypeError(f"app= takes the application, a function or a callable object, not {type(app).__name__}")
         self._app = app
         self._raises = raise_app_exceptions
         self._script_name = script_name
