@@ -111,3 +111,11 @@ def test_SEC_U8_a_cookie_that_a_host_may_not_set_is_refused(client: wherry.Clien
         with pytest.raises(wherry.ArgumentError) as caught:
             client.cookies.set("a", "1", url, attributes)
         assert caught.value.reason == "bad_value"
+
+
+def test_cookies_of_a_request_may_be_an_iterator(server: Server) -> None:
+    # It was read for `Response.request`, and nothing was sent.
+    pairs: Any = iter([("a", "1"), ("b", "2")])
+    with wherry.Client() as client:
+        answer = client.get(server.url("/echo"), cookies=pairs)
+        assert field(answer.json(), "Cookie") == ["a=1; b=2"] == answer.request.headers.get_list("Cookie")

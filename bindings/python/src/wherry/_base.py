@@ -412,6 +412,8 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         if fields is not None and not isinstance(fields, list):
             # They may be an iterator, and are needed twice.
             options = {**options, "headers": pairs(fields, "headers")}
+        if hasattr(options.get("cookies"), "__next__"):
+            options = {**options, "cookies": list(options["cookies"])}  # They are needed twice, too.
         own = options.get("params")
         if query and own is not None:
             own = queried(own)  # They may be an iterator, and are needed twice.
