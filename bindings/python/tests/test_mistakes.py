@@ -213,6 +213,8 @@ def test_a_keyword_with_another_name_here_is_an_error_that_suggests_it(
         assert f"{name!r}" in str(caught.value) and way in str(caught.value)
         with pytest.raises(TypeError), client.stream("GET", URL, **options):
             pass
+        with pytest.raises(TypeError, match=re.escape(way)):  # build_request() ignored the keyword.
+            client.build_request("GET", URL, **options)
     assert not mock.requests
 
 

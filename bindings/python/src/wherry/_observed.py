@@ -123,8 +123,13 @@ class Observed:
         The request has the final URL, the client's headers, and the body, unless the body is
         streamed.
         """
+        from ._attributes import KEYWORD, unknown
         from ._flows import Built
+        from ._request import KEYWORDS
 
+        for name in options:
+            if name not in KEYWORDS and name not in ("follow_redirects", "hooks"):
+                raise unknown("a request has no keyword", name, KEYWORD, KEYWORDS)
         return Built(self, method, url, options).request  # type: ignore[arg-type]
 
     def curl_command(
