@@ -261,3 +261,73 @@ def test_None_among_the_chunks_of_a_body_is_an_error_and_does_not_end_the_body(
     with pytest.raises(TypeError, match="must be bytes or str, not NoneType"):
         client.post(server.url("/echo"), files={"a": wherry.Sized(some(), 6)})
     asyncio.run(main())
+
+
+def mocked(**options: Any) -> None:
+    with wherry.MockTransport() as mock:
+        mock.add(**{"method": "GET", "url": URL, **options})
+
+
+def failing(**options: Any) -> None:
+    with wherry.MockTransport() as mock:
+        mock.fail(**{"method": "GET", "url": URL, **options})
+
+
+CALLS: Tuple[Tuple[str, Callable[[wherry.Client], Any]], ...] = (
+    ("times= must be a whole number, not 'x'", lambda _: mocked(times="x")),
+    ("status_code= must be a whole number, not 'x'", lambda _: mocked(status="x")),
+    ("delay=: seconds must be a number, not 'x'", lambda _: mocked(delay="x")),
+    ("url=: expected str or bytes, not int", lambda _: mocked(url=5)),
+    ("method=: expected str or bytes, not int", lambda _: mocked(method=5)),
+    ("reason=: expected str or bytes, not ValueError", lambda _: failing(reason=ValueError())),
+    ("after_bytes= must be a whole number, not 'x'", lambda _: failing(after_bytes="x")),
+    ("method must be a str such as 'GET', not 5", lambda client: client.request(5, URL)),  # type: ignore[arg-type]
+    ("sha256=: expected str or bytes, not int", lambda client: client.download(URL, "/a", sha256=5)),  # type: ignore[arg-type]
+    ("digest= must be one of", lambda client: client.download(URL, "/a", digest=[])),  # type: ignore[arg-type]
+    ("partial_of= must be one of", lambda client: client.download(URL, "/a", partial_of=[])),  # type: ignore[arg-type]
+    ("mirrors= takes a list of URLs, not 5", lambda client: client.download(URL, "/a", mirrors=5)),  # type: ignore[arg-type]
+    ("mirrors=: expected str or bytes, not int", lambda client: client.download(URL, "/a", mirrors=[5])),  # type: ignore[list-item]
+    ("server_time= must be a whole number", lambda client: client.download(URL, "/a", server_time="x")),  # type: ignore[arg-type]
+    ("quality= takes a number from 0 to 1, not 'x'", lambda client: client.upload(URL, b"x", quality="x")),  # type: ignore[arg-type]
+    ("compression= takes a Compression, not 5", lambda client: client.upload(URL, b"x", compression=5)),  # type: ignore[arg-type]
+    ("name=: expected str or bytes, not int", lambda client: client.upload(URL, b"x", name=5)),  # type: ignore[arg-type]
+    ("separate= must be a whole number", lambda client: client.upload(URL, b"x", separate="x")),  # type: ignore[arg-type]
+    ("timeout= takes a number of seconds or None, not 'x'", lambda client: client.wait(timeout="x")),  # type: ignore[arg-type]
+    ("timeout= takes a number of seconds or None, not 'x'", lambda client: client.drain("x")),  # type: ignore[arg-type]
+    ("text= takes str, not bytes. Use content=", lambda _: wherry.Response(text=b"x")),  # type: ignore[arg-type]
+    ("html= takes str, not int. Use content=", lambda _: wherry.Response(html=5)),  # type: ignore[arg-type]
+    ("request= takes a SentRequest, not int", lambda _: wherry.Response(request=5)),  # type: ignore[arg-type]
+    ("Headers takes a mapping or pairs, not int", lambda _: wherry.Headers(5)),  # type: ignore[arg-type]
+    ("Headers takes a mapping or pairs, not list", lambda _: wherry.Headers(["a"])),  # type: ignore[list-item]
+)
+
+
+@pytest.mark.parametrize(("told", "call"), CALLS, ids=[told for told, _ in CALLS])
+def test_an_error_of_another_method_names_the_argument(
+    client: wherry.Client, told: str, call: Callable[[wherry.Client], Any]
+) -> None:
+    # Some were ctypes.ArgumentError, which is neither a TypeError nor ours.
+    with pytest.raises((TypeError, wherry.ArgumentError)) as caught:
+        call(client)
+    assert told in str(caught.value)
+
+
+def test_a_hook_that_is_no_function_is_an_error_before_the_request(mock: wherry.MockTransport) -> None:
+    mock.add(None, "http://api.test/*")
+    wrong: Any = 5
+    with wherry.Client(transport=mock) as client:
+        client.event_hooks["response"].append(wrong)
+        with pytest.raises(TypeError, match="hooks= takes functions, not int"):
+            client.get(URL)
+    assert not mock.requests
+
+
+def test_the_digest_authentication_of_requests_is_refused_with_ours(client: wherry.Client) -> None:
+    class HTTPDigestAuth:
+        def handle_401(self) -> None: ...
+
+        def __call__(self, request: Any) -> Any:
+            return request
+
+    with pytest.raises(TypeError, match="auth= cannot use HTTPDigestAuth of requests. Use wherry.DigestAuth"):
+        client.get(URL, auth=HTTPDigestAuth())

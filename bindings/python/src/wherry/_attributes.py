@@ -72,6 +72,7 @@ RESPONSES = {
     "extensions": "use http_version, or metrics=True and metrics",
     "is_stream": "use client.stream(method, url) to stream a response",
     "iter_chunked": "use iter_bytes(chunk_size)",
+    "iter_events": "use client.stream(method, url)",
     "iter_raw": "use iter_bytes(), which decodes the content coding",
     "num_bytes_downloaded": "use metrics=True and metrics, or progress=",
     "raw": "use client.stream(method, url) and iter_bytes()",

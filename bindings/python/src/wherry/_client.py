@@ -9,7 +9,7 @@ from time import perf_counter
 from . import _codes as codes
 from ._base import BaseClient
 from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text, url_text
-from ._errors import TimeoutError, WherryError
+from ._errors import TimeoutError, WherryError, brief
 from ._exchange import SLICE_MS, VERSION_FLAGS, Channel, Exchange, settle, version
 from ._managed import match
 from ._request import PLAIN, plain
@@ -301,6 +301,8 @@ class Client(BaseClient["Response"]):
         return exchange.result()
 
     def _sliced(self, function: Any, timeout: Optional[float], *arguments: Any) -> None:
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
+            raise TypeError(f"timeout= takes a number of seconds or None, not {brief(timeout)}")
         deadline = None if timeout is None else perf_counter() + timeout
         while True:
             wait = SLICE_MS

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from . import _codes as codes
+from ._errors import brief
 from ._options import Fixed, choice, milliseconds
 
 TYPE_CHECKING = False
@@ -77,6 +78,8 @@ class Compression(Fixed):
             (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
         )
         options = tuple((option, int(value)) for option, value in numbers if value is not None)
+        if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):
+            raise TypeError(f"quality= takes a number from 0 to 1, not {brief(quality)}")
         self._fix(quality=float(quality), type=type, options=options)
 
 

@@ -13,6 +13,7 @@ from . import _codes as codes
 from ._base import warn_unclosed
 from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
 from ._errors import ArgumentError, Keyword, WherryError, brief
+from ._numbers import named, whole
 from ._exchange import Channel, Exchange
 from ._options import refuse_pairs
 from ._progress import Partial, Progress
@@ -55,32 +56,37 @@ def prepare(
         (codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2 if rename else None),
         (codes.OPTION_MAKE_DIRECTORIES, 1 if rest.pop("make_directories", False) else None),
     )
-    digests = [(codes.DIGESTS[name], rest.pop(name)) for name in codes.DIGESTS if name in rest]
+    digests = []
+    for name in codes.DIGESTS:
+        if rest.get(name) is not None:
+            with Keyword(name):
+                digests.append((codes.DIGESTS[name], text(rest[name])))
+        rest.pop(name, None)
     progress = rest.pop("progress", None)
     whose = rest.pop("partial_of", "same_path")
-    if whose not in codes.PARTIALS:
+    if not isinstance(whose, str) or whose not in codes.PARTIALS:
         raise ArgumentError(
             f"partial_of= must be one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
         )
     mirrors = rest.pop("mirrors", None) or ()
     if isinstance(mirrors, (str, bytes)):
         raise ArgumentError("mirrors= must be a list of URLs, not a str", "bad_argument")
+    if not hasattr(mirrors, "__iter__"):
+        raise TypeError(f"mirrors= takes a list of URLs, not {brief(mirrors)}")
     count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
     time = rest.pop("server_time", None)
     flags += (
-        (codes.OPTION_KEEP_SERVER_TIME, None if time is None else int(time)),
+        (codes.OPTION_KEEP_SERVER_TIME, None if time is None else named("server_time", whole, time)),
         (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose]),
         (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
         (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
     )
     if (path is None) == (directory is None):
         raise ArgumentError("a download needs either a path or a directory", "bad_argument")
-    said: List[Tuple[int, Optional[bytes]]] = [
-        (kind, text(value)) for kind, value in digests if value is not None
-    ]
+    said: List[Tuple[int, Optional[bytes]]] = [*digests]
     told = rest.pop("digest", None)
     if told is not None:
-        if told not in codes.DIGESTS:
+        if not isinstance(told, str) or told not in codes.DIGESTS:
             raise ArgumentError(
                 f"digest= must be one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
             )
@@ -99,8 +105,9 @@ def prepare(
                 draft.option(option, flag)
         for kind, value in said:
             check(lib.wherry_request_set_digest(draft.handle, kind, value))
-        for mirror in mirrors:
-            check(lib.wherry_request_add_mirror(draft.handle, text(mirror)))
+        with Keyword("mirrors"):
+            for mirror in mirrors:
+                check(lib.wherry_request_add_mirror(draft.handle, text(mirror)))
         draft.set_progress(progress)
         with Keyword("path" if directory is None else "directory"):
             return draft, path_text(_fspath(path if directory is None else directory))

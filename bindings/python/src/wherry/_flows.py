@@ -76,6 +76,8 @@ class FunctionAuth(Auth):
     """
 
     def __init__(self, function: Callable[[SentRequest], Any]) -> None:
+        if hasattr(function, "handle_401"):  # It needs the connection objects of requests.
+            raise TypeError(f"auth= cannot use {type(function).__name__} of requests. Use wherry.DigestAuth.")
         self._function = function
 
     def auth_flow(self, request: SentRequest) -> Flow:

@@ -48,7 +48,11 @@ class Headers(Mapping):  # type: ignore[type-arg]
             pairs: Iterable[Tuple[object, object]] = items._items
         else:
             pairs = items.items() if isinstance(items, Mapping) else items or ()
-        self._set_items([(raw_field(name), raw_field(value)) for name, value in pairs])
+        try:
+            fields = [(name, value) for name, value in pairs]
+        except (TypeError, ValueError):
+            raise TypeError(f"Headers takes a mapping or pairs, not {type(items).__name__}, or an item of it is no pair") from None
+        self._set_items([(raw_field(name), raw_field(value)) for name, value in fields])
 
     def _set_items(self, items: List[Tuple[str, str]]) -> None:
         self._items = items

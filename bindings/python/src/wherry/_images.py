@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from . import _codes as codes
 from ._bridge import lib, text
-from ._errors import ArgumentError
+from ._errors import ArgumentError, Keyword, brief
 from ._image import NativeImage, is_path, native_compression
 from ._compression import Compression
+from ._numbers import named, whole
 from ._options import pairs
 from ._request_values import unreadable_images
 
@@ -44,10 +45,12 @@ def prepare(
         (codes.OPTION_IMAGE_RETRIES, rest.pop("image_retries", None)),
         (codes.OPTION_UNREADABLE_IMAGES, unreadable if unreadable is None else unreadable_images(unreadable)),
     ]
+    if not isinstance(settings, Compression):
+        raise TypeError(f"compression= takes a Compression, not {brief(settings)}")
     draft = client._draft(rest.pop("method", "POST"), url, rest)
     draft.note("", None)
     try:
-        draft.separate(separate)
+        draft.separate(named("separate", whole, separate))
         for option, value in numbers:
             if value is not None:
                 draft.option(option, int(value))
@@ -72,7 +75,8 @@ def _add(
     if not items:
         raise ArgumentError("an upload needs at least one image", "no_images")
     _add_fields(draft, fields)
-    label = text(name, "bad_header")
+    with Keyword("name"):
+        label = text(name, "bad_header")
     settings = native_compression(compression)
     try:
         for item in items:

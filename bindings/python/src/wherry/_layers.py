@@ -42,7 +42,11 @@ def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
 
 def functions_of(hooks: Any) -> List[Callable[..., Any]]:
     """Returns hooks as a list: a program may have assigned one function to ``client.hooks[name]``."""
-    return [hooks] if callable(hooks) else list(hooks or ())
+    functions = [hooks] if callable(hooks) else list(hooks or ())
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"hooks= takes functions, not {type(function).__name__}")
+    return functions
 
 
 def hooked(

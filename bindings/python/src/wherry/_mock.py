@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from ._bridge import check, lib, made, text
-from ._errors import ArgumentError, NetworkError, shown
+from ._errors import ArgumentError, Keyword, NetworkError, shown
 from ._forking import Forkable
+from ._numbers import named, whole
 from ._options import pairs
+from ._request_values import milliseconds
 from ._response import Response
 from ._sent import SentRequest
 from ._native_response import parts_of
@@ -94,6 +96,7 @@ class MockTransport(Forkable):
         response = Response(
             status, headers=given, content=content or None, text=text, html=html, json=json
         )
+        times = named("times", whole, times)
         rule = _Rule(method, url, times, response, "", delay is not None)
         fields = [
             field for field in response.headers.multi_items()
@@ -101,7 +104,7 @@ class MockTransport(Forkable):
         ]  # fmt: skip
         head = "".join(f"{name}: {value}\n" for name, value in fields)
         self._add(
-            rule, lib.wherry_stub_add_answer, _word(method), _word(url), times, status,
+            rule, lib.wherry_stub_add_answer, _word(method, "method"), _word(url), times, response.status_code,
             _word(head) if head else None, response.content, len(response.content),
         )  # fmt: skip
         self._delay(delay)
@@ -121,9 +124,10 @@ class MockTransport(Forkable):
         ``reason`` is a reason from docs/errors.md. ``after_bytes`` and ``delay`` require a
         MockTransport without a function.
         """
+        times, after_bytes = named("times", whole, times), named("after_bytes", whole, after_bytes)
         rule = _Rule(method, url, times, None, reason, delay is not None or after_bytes > 0)
         self._add(
-            rule, lib.wherry_stub_add_failure, _word(method), _word(url), times, _word(reason), after_bytes
+            rule, lib.wherry_stub_add_failure, _word(method, "method"), _word(url), times, _word(reason, "reason"), after_bytes
         )
         self._delay(delay)
 
@@ -187,7 +191,8 @@ class MockTransport(Forkable):
 
     def _delay(self, seconds: Optional[float]) -> None:
         if seconds is not None:
-            self._rule(lib.wherry_stub_set_delay_ms, round(seconds * 1000))
+            with Keyword("delay"):
+                self._rule(lib.wherry_stub_set_delay_ms, milliseconds(seconds))
 
     def _request(self, index: int) -> MockRequest:
         echo = made(lib.wherry_stub_copy_request, self._handle, index)
@@ -252,5 +257,6 @@ def timed() -> ArgumentError:
     )  # fmt: skip
 
 
-def _word(value: Optional[str]) -> Optional[bytes]:
-    return None if value is None else text(value)
+def _word(value: Optional[str], name: str = "url") -> Optional[bytes]:
+    with Keyword(name):
+        return None if value is None else text(value)

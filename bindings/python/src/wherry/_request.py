@@ -45,6 +45,8 @@ class Draft:
     def __init__(self, method: Optional[str], url: str) -> None:
         name = METHODS.get(method)
         if name is None and method is not None:
+            if not isinstance(method, (str, bytes)):
+                raise TypeError(f"method must be a str such as 'GET', not {brief(method)}")
             name = text(method.upper(), "bad_method")
         self.url = url
         #: The arguments behind `Response.request`.

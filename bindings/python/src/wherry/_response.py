@@ -119,6 +119,8 @@ class Response(Reading, Habits):
             fields.append(("Content-Type", kind))
         if body is not None and not named & {"content-length", "transfer-encoding"}:
             fields.append(("Content-Length", str(len(body))))
+        if request is not None and not hasattr(request, "url"):
+            raise TypeError(f"request= takes a SentRequest, not {type(request).__name__}")
         #: The HTTP status.
         self.status_code = checked_number("status_code", whole, status_code)
         self.url = url if url or request is None else request.url
@@ -309,6 +311,9 @@ def made_body(
     if len(said) > 1:
         words = " and ".join(f"{name}=" for name in said)
         raise ArgumentError(f"{words} cannot be combined", "bad_argument")
+    for name in ("text", "html"):
+        if given[name] is not None and not isinstance(given[name], str):
+            raise TypeError(f"{name}= takes str, not {type(given[name]).__name__}. Use content= for bytes.")
     if text is not None:
         return text.encode(), "text/plain; charset=utf-8", None
     if html is not None:
