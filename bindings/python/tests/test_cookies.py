@@ -119,3 +119,18 @@ def test_cookies_of_a_request_may_be_an_iterator(server: Server) -> None:
     with wherry.Client() as client:
         answer = client.get(server.url("/echo"), cookies=pairs)
         assert field(answer.json(), "Cookie") == ["a=1; b=2"] == answer.request.headers.get_list("Cookie")
+
+
+def test_a_cookie_is_popped_and_a_cookie_object_is_set_as_in_requests(client: wherry.Client) -> None:
+    client.cookies["a"] = "1"
+    client.cookies.set("b", "2", domain="api.test")
+    assert client.cookies.pop("a") == "1" and client.cookies.pop("b", None) == "2" and not client.cookies
+    assert client.cookies.pop("a", None) is None
+    with pytest.raises(KeyError):
+        client.cookies.pop("a")
+
+    class Morsel:
+        name, value, domain, path = "c", "3", "api.test", "/p"
+
+    client.cookies.set_cookie(Morsel())
+    assert [(each.name, each.domain, each.path) for each in client.cookies] == [("c", "api.test", "/p")]

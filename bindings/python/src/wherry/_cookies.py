@@ -140,6 +140,21 @@ class Cookies:
         if domain is None:
             self._own.remove(name)
 
+    def pop(self, name: str, *default: Any) -> Any:
+        """Removes all cookies with that name, and returns the value of the first.
+
+        Without a cookie, returns the default, or raises KeyError if none is given.
+        """
+        if default and name not in self:
+            return default[0]
+        value = self[name]
+        del self[name]
+        return value
+
+    def set_cookie(self, cookie: Any) -> None:
+        """Adds a cookie object of `http.cookiejar`, requests, or this package."""
+        self.update([cookie])
+
     def _remove(self, cookies: List[Cookie]) -> None:
         for cookie in cookies:
             if cookie.domain:
