@@ -294,3 +294,20 @@ def test_a_request_is_built_edited_and_sent_as_in_httpx(server: Server) -> None:
         with pytest.raises(wherry.StateError, match="Pass the body again"):
             client.send(streamed)
         assert client.send(streamed, content=b"b").json()["body"] == "Yg=="
+
+
+def test_a_built_request_keeps_its_other_keywords(server: Server, client: wherry.Client) -> None:
+    gate = server.gate()
+    request = client.build_request("GET", server.url("/bytes/10", gate=gate), timeout=wherry.Timeout(total=0.05))
+    with pytest.raises(wherry.TimeoutError) as caught:
+        client.send(request)
+    assert caught.value.reason == "total_timeout"
+    server.open_gate(gate)
+    assert client.send(request, timeout=60).content  # The keyword of send() takes precedence.
+
+    seen: List[wherry.Response] = []
+    request = client.build_request(
+        "GET", server.url("/redirect", to="/echo"), follow_redirects=False, hooks={"response": seen.append}
+    )
+    assert client.send(request).status_code == 302
+    assert [response.status_code for response in seen] == [302]

@@ -12,7 +12,7 @@ from conftest import Server, field
 import wherry
 
 VALUES = [
-    (wherry.Timeout(1, 2), "idle", "client.timeout = Timeout(idle=5)"),
+    (wherry.Timeout(1, connect=2), "idle", "client.timeout = Timeout(idle=5)"),
     (wherry.Basic("a", "b"), "password", "client.auth = Basic(user, password)"),
     (wherry.Bearer("t"), "token", "client.auth = Bearer(token)"),
     (wherry.DigestAuth("a", "b"), "username", "client.auth = DigestAuth(user, password)"),
@@ -37,6 +37,13 @@ def test_changing_a_fixed_setting_suggests_how_to_use_another(
     assert getattr(value, name) == before
     for again in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
         assert getattr(again, name) == before
+
+
+@pytest.mark.parametrize("value", [one for one, _, _ in VALUES], ids=lambda one: type(one).__name__)
+def test_equal_settings_are_equal(value: Any) -> None:
+    again = copy.copy(value)
+    assert again == value and hash(again) == hash(value) and again is not value
+    assert value != wherry.Timeout(99) and value != 1
 
 
 def test_the_timeout_of_a_client_is_not_changed_in_place(client: wherry.Client) -> None:

@@ -195,6 +195,12 @@ def test_timeouts_contain_only_the_given_values() -> None:
         _codes.OPTION_IDLE_TIMEOUT_MS: 2000,
         _codes.OPTION_FIRST_BYTE_TIMEOUT_MS: 2000,
     }
+    assert dict(wherry.Timeout(3).options()) == dict(wherry.Timeout.of(3).options())
+    assert dict(wherry.Timeout(None).options()) == dict(wherry.Timeout.of(None).options())
+    assert wherry.Timeout(3, connect=9).connect == 9
+    for mistake in (0, -1, "x", (1, 2)):
+        with pytest.raises((wherry.ArgumentError, TypeError), match="timeout="):
+            wherry.Timeout(mistake)  # type: ignore[arg-type]
     assert milliseconds(0.0001) == 1
     for wrong in (0, -1, float("nan"), float("inf")):
         with pytest.raises(wherry.ArgumentError):

@@ -181,6 +181,14 @@ class Built:
             request.method = method.upper()
         return request
 
+    def for_send(self, options: Mapping[str, Any]) -> SentRequest:
+        """Returns the request with the other keywords, for `Client.send`."""
+        kept = {name: value for name, value in self._rest.items() if name != "auth"}
+        if options.get("hooks") is not None:
+            kept["hooks"] = options["hooks"]
+        self.request._options = kept
+        return self.request
+
     def keywords(self, request: SentRequest) -> Dict[str, Any]:
         """Returns the keyword arguments that send a request yielded by the flow."""
         if not isinstance(request, SentRequest):

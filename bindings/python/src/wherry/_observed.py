@@ -121,7 +121,7 @@ class Observed:
         """Builds a request that can be edited and passed to `send`.
 
         The request has the final URL, the client's headers, and the body, unless the body is
-        streamed.
+        streamed. It keeps the other keywords, such as ``timeout=``, for `send`.
         """
         from ._attributes import KEYWORD, unknown
         from ._flows import Built
@@ -130,7 +130,7 @@ class Observed:
         for name in options:
             if name not in KEYWORDS and name not in ("follow_redirects", "hooks"):
                 raise unknown("a request has no keyword", name, KEYWORD, KEYWORDS)
-        return Built(self, method, url, options).request  # type: ignore[arg-type]
+        return Built(self, method, url, options).for_send(options)  # type: ignore[arg-type]
 
     def curl_command(
         self,

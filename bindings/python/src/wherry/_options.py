@@ -87,10 +87,19 @@ class Fixed:
         def __delattr__(self, name: str) -> None:
             self.__setattr__(name, None)
 
-    def __reduce__(self) -> Tuple[Any, ...]:
+    def _values(self) -> Dict[str, Any]:
         names = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
         values = {name: getattr(self, name) for name in names}
-        return _fixed, (type(self), {**values, **getattr(self, "__dict__", {})})
+        return {**values, **getattr(self, "__dict__", {})}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._values().values()))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _fixed, (type(self), self._values())
 
 
 def _fixed(kind: Any, values: Dict[str, Any]) -> Any:
@@ -102,6 +111,9 @@ def _fixed(kind: Any, values: Dict[str, Any]) -> Any:
 
 class Timeout(Fixed):
     """Timeouts in seconds. None means no limit; an omitted timeout keeps its current setting.
+
+    ``Timeout(5)`` limits each wait, as ``timeout=5`` does: it sets ``connect``, ``first_byte``, and
+    ``idle``. ``Timeout(5, connect=60)`` gives one of them another limit.
 
     * ``connect`` (default: 10) limits the name lookup, the connection, and the TLS handshake.
 
@@ -125,12 +137,18 @@ class Timeout(Fixed):
 
     def __init__(
         self,
+        timeout: Seconds = UNSET,
+        *,
         idle: Seconds = UNSET,
         connect: Seconds = UNSET,
         first_byte: Seconds = UNSET,
         total: Seconds = UNSET,
     ) -> None:
-        self._fix(idle=idle, connect=connect, first_byte=first_byte, total=total)
+        waits = {"idle": idle, "connect": connect, "first_byte": first_byte}
+        limits = {name: timeout if isinstance(each, Unset) else each for name, each in waits.items()}
+        self._fix(**limits, total=total)
+        for _ in self.options():  # Raises an error for limits that are none.
+            pass
 
     @classmethod
     def of(cls, value: TimeoutLike) -> Timeout:
@@ -142,7 +160,7 @@ class Timeout(Fixed):
                 raise TypeError(f"{TIMEOUTS}, not {brief(value)}")
             connect, idle = value
             return cls(idle=idle, connect=connect, first_byte=idle)
-        return cls(idle=value, connect=value, first_byte=value)
+        return cls(value)
 
     def options(self) -> Iterator[Tuple[int, int]]:
         """Yields the native options that this timeout sets, in milliseconds."""
@@ -154,15 +172,6 @@ class Timeout(Fixed):
         ):
             if not isinstance(seconds, Unset):
                 yield option, 0 if seconds is None else milliseconds(seconds)
-
-    def _key(self) -> Tuple[Seconds, ...]:
-        return self.idle, self.connect, self.first_byte, self.total
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Timeout) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
 
     def __repr__(self) -> str:
         said = [(n, getattr(self, n)) for n in self.__slots__]

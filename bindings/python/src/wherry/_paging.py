@@ -11,7 +11,8 @@ from typing import (
 from . import _codes as codes
 from ._bridge import check, lib, made, text
 from ._flows import refuse_flow
-from ._errors import BusyError, DecodeError, StateError, WherryError, brief
+from ._errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
+from ._numbers import named, whole
 from ._exchange import Exchange
 from ._mapping import Mapping, printed
 
@@ -40,21 +41,22 @@ class Paging:
     def __init__(self, options: Named[str, Any]) -> None:
         self.items: str = options.get("items", "")
         self.parameter: str = options.get("parameter", "nextPage")
-        self.first_page: int = options.get("first_page", 0)
-        self.size: Optional[int] = options.get("size")
+        self.first_page: int = named("first_page", whole, options.get("first_page", 0))
+        size = options.get("size")
+        self.size: Optional[int] = None if size is None else named("size", whole, size)
         self.size_parameter: Optional[str] = options.get("size_parameter")
         self.by_items: bool = options.get("by_items", False)
         self.end: str = options.get("end", "short_page")
         self.end_path: Optional[str] = options.get("end_path")
         self.key: Optional[str] = options.get("key")
         self.newest_wins: bool = options.get("newest_wins", False)
-        self.kept_pages: int = options.get("kept_pages", 0)
-        self.prefetch: int = max(0, options.get("prefetch", 1))
+        self.kept_pages: int = named("kept_pages", whole, options.get("kept_pages", 0))
+        self.prefetch: int = max(0, named("prefetch", whole, options.get("prefetch", 1)))
         self.on_event: Optional[Callable[..., object]] = options.get("on_event")
         kind = options.get("type")
         self.mapping: Optional[Mapping[Any]] = None if kind is None else Mapping.of(kind)
         if self.end not in ENDS:
-            raise ValueError(f"end= must be one of {', '.join(ENDS)}, not {brief(self.end)}")
+            raise ArgumentError(f"end= must be one of {', '.join(ENDS)}, not {brief(self.end)}", "bad_value")
 
     def pager(self, client: BaseClient[Any], request: int, queue: int, key: int) -> int:
         """Creates a native pager."""

@@ -21,7 +21,7 @@ COMPLETE = "_complete"
 def sendable(
     client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """Returns the keywords that send a request unchanged. `options` take precedence."""
+    """Returns the keywords that send a request unchanged. `options` take precedence over its own."""
     if not isinstance(request, SentRequest):
         raise TypeError(
             f"send() takes a wherry.SentRequest, such as client.build_request(method, url), not {type(request).__name__}"
@@ -45,7 +45,7 @@ def sendable(
             )  # fmt: skip
         if request.content is not None:
             given["content"] = request.content
-    return {COMPLETE: True, **given, **options}
+    return {COMPLETE: True, **given, **request._options, **options}
 
 
 __all__ = ["COMPLETE", "sendable"]

@@ -40,7 +40,7 @@ class SentRequest:
     ``content``  the body as bytes, None if there is none or it was streamed
     """
 
-    __slots__ = ("method", "url", "headers", "content", "_is_streamed", "_auth", "_left_out")
+    __slots__ = ("method", "url", "headers", "content", "_is_streamed", "_auth", "_left_out", "_options")
 
     def __init__(
         self, method: str, url: str,
@@ -58,6 +58,8 @@ class SentRequest:
         self._auth: Any = UNSET
         #: The headers, in lower case, that a redirect removed. The client must not add its own.
         self._left_out: Tuple[str, ...] = ()
+        #: Other keywords of `build_request`, which `send` uses, such as ``timeout=``.
+        self._options: Mapping[str, Any] = {}
 
     @property
     def body(self) -> Optional[bytes]:
@@ -99,6 +101,7 @@ class SentRequest:
         has_body = method == self.method
         return self._like(method, url, kept, self.content if has_body else None, {
             "_is_streamed": self._is_streamed and has_body, "_auth": auth, "_left_out": tuple(sorted(lost)),
+            "_options": self._options,
         })  # fmt: skip
 
     def at(self, url: str) -> SentRequest:
