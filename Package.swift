@@ -43,14 +43,18 @@ let package = Package(
             name: "WherryCore",
             dependencies: ["WherrySystem", "WherryTransport", "WherryImaging"],
             swiftSettings: memorySafe),
-        .target(name: "Wherry", dependencies: ["WherryCore"], swiftSettings: memorySafe),
-        .target(name: "WherryABI", dependencies: ["CWherry", "WherryCore"]),
+        .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
+        .target(
+            name: "Wherry", dependencies: ["WherryBackground", "WherryCore"],
+            swiftSettings: memorySafe),
+        .target(name: "WherryABI", dependencies: ["CWherry", "WherryBackground", "WherryCore"]),
         .target(name: "WherryDylib", dependencies: ["WherryABI"]),
         // Carries background jobs out when the program that gave them is gone.
         // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main,
         // which is a function of the C interface.
         .executableTarget(
-            name: "WherryAgent", dependencies: ["WherryCore", "WherrySystem", "CArguments"], path: "Sources/wherry-agent"),
+            name: "WherryAgent", dependencies: ["WherryBackground", "WherrySystem", "CArguments"],
+            path: "Sources/wherry-agent"),
 
         .executableTarget(
             name: "wherry-cli",
@@ -71,6 +75,8 @@ let package = Package(
         .testTarget(name: "WherryImagingTests", dependencies: ["WherryImaging"]),
         .testTarget(
             name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer", "CacheChild"]),
+        .testTarget(
+            name: "WherryBackgroundTests", dependencies: ["WherryBackground", "TestServer"]),
         .testTarget(name: "WherryABITests", dependencies: ["CWherry", "WherryABI"]),
         .testTarget(name: "WherryTests", dependencies: ["Wherry", "TestServer"]),
         // Tests kill it.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+import WherryBackground
 import WherryCore
 
 extension BackgroundSession {

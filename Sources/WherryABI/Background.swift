@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
+import WherryBackground
 import WherryCore
 import WherrySystem
 

@@ -3,7 +3,7 @@
 
 import CArguments
 import Glibc
-import WherryCore
+import WherryBackground
 import WherrySystem
 
 let arguments = (1..<max(1, carguments_count())).compactMap { index in

@@ -7,46 +7,6 @@ import Testing
 import Wherry
 import WherrySystem
 
-/// A separate file system of 3 MiB; only root can create one, and not in every container.
-private final class SmallDisk {
-    let path: String
-
-    init?() {
-        path = NSTemporaryDirectory() + "wherry-disk-" + UUID().uuidString
-        guard geteuid() == 0, mkdir(path, 0o700) == 0 else { return nil }
-        guard mount("tmpfs", path, "tmpfs", 0, "size=3m") == 0 else {
-            rmdir(path)
-            return nil
-        }
-    }
-
-    func makeReadOnly() -> Bool {
-        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0
-    }
-
-    /// Leaves this many bytes free by creating a file of that name.
-    func fill(_ name: String, leaving free: Int) throws {
-        let file = open(path + "/" + name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        try #require(file >= 0)
-        defer { close(file) }
-        let piece = [UInt8](repeating: 1, count: 4096)
-        var size = 0
-        while true {
-            let count = write(file, piece, piece.count)
-            guard count > 0 else { break }
-            size += count
-        }
-        try #require(size > free && ftruncate(file, off_t(size - free)) == 0)
-    }
-
-    deinit {
-        umount2(path, Int32(MNT_DETACH))
-        rmdir(path)
-    }
-
-    static let isPossible = SmallDisk() != nil
-}
-
 /// Runs the program that downloads through another program, and returns its output.
 private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
     let child = Process()
@@ -107,7 +67,7 @@ private enum Strace {
         .enabled(if: SmallDisk.isPossible, "needs root and mount"))
     func full() async throws {
         let bench = try DownloadBench()
-        let disk = try #require(SmallDisk())
+        let disk = try #require(SmallDisk("size=3m"))
         let path = disk.path + "/a.bin"
         func load(_ url: String) async throws -> DownloadEnd {
             try await bench.client.run(url, to: path) { $0.maxRetries = 5 }

@@ -1,6 +1,7 @@
 // Wherry: fuzz target of Wherry's own files and messages; scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
+@testable import WherryBackground
 @testable import WherryCore
 import WherrySystem
 import WherryTransport

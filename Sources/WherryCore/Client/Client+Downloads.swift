@@ -64,7 +64,7 @@ extension Client {
     }
 
     /// Checks the destination of a download without using the network.
-    static func target(
+    package static func target(
         _ path: String, suggestedName: String, options: OptionTable, hasDigest: Bool
     ) throws(WherryError) -> DownloadTarget {
         let existing: DownloadTarget.Existing =
@@ -163,7 +163,7 @@ extension Client {
 
 extension DownloadPolicy {
     /// Creates the policy from a request's options.
-    init(_ request: Request, _ options: OptionTable) {
+    package init(_ request: Request, _ options: OptionTable) {
         self.init()
         isResumable = options[.resume] == 1
         retries = options[.maxRetries] < 0 ? 5 : Int(options[.maxRetries])

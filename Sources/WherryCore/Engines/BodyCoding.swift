@@ -5,7 +5,7 @@ import WherrySystem
 import WherryTransport
 
 /// Decides the content coding of a request body (R37, RFC 9110 section 8.4).
-enum BodyCoding {
+package enum BodyCoding {
     /// The handling of a body whose request already has a `Content-Encoding` header. The raw values
     /// are those of the option.
     private enum Coded: Int64 { case skip, replace, error }
@@ -43,7 +43,7 @@ enum BodyCoding {
 
     /// Throws if the caller wants an error for a body that is already coded, and the request has
     /// such a body.
-    static func check(
+    package static func check(
         _ request: Request, _ settings: ClientSettings, _ options: OptionTable
     ) throws(WherryError) {
         guard let coding = coding(options), options[.codedBody] == Coded.error.rawValue,

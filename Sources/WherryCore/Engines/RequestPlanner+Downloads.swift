@@ -6,7 +6,7 @@ import WherryTransport
 extension RequestPlanner {
     /// Checks a download request, and resolves its URL and the URLs of its mirrors against the base
     /// URL. Shared by clients and background sessions.
-    static func download(
+    package static func download(
         _ request: Request, settings: ClientSettings
     ) throws(WherryError) -> (options: OptionTable, url: HTTPURL, mirrors: [HTTPURL]) {
         for value in request.overrides { try value.option.check(value.value, in: .request) }

@@ -54,7 +54,7 @@ package enum UploadEngine {
     }
 
     /// Returns the body of a request. Encodes its pictures one after another on this thread.
-    static func encodedBody(
+    package static func encodedBody(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         workers: WorkerPool
     ) throws(WherryError) -> PreparedBody {

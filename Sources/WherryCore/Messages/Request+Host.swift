@@ -47,7 +47,7 @@ extension DownloadTransfer {
 extension DownloadIdentity {
     /// Creates the identity of a download with a custom `Host`. Partial files of two hosts never
     /// mix.
-    init(url: String, ownHost: String?) {
+    package init(url: String, ownHost: String?) {
         guard let ownHost else {
             self.init(url: url)
             return

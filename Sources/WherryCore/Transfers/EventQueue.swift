@@ -72,7 +72,7 @@ package final class EventQueue: TransferObserver {
     /// Adds an event of a background job. Returns `false` if the queue is closed.
     ///
     /// - Parameter key: A key for this job and this reader, distinct from those of transfers.
-    func tell(_ event: TransferEvent, job: String, key: UInt64, userData: UInt) -> Bool {
+    package func tell(_ event: TransferEvent, job: String, key: UInt64, userData: UInt) -> Bool {
         put(QueueEvent(event, job: job, key: key, userData: userData))
     }
 
@@ -81,7 +81,7 @@ package final class EventQueue: TransferObserver {
 
     /// Registers a function to call on close; calls it at once if the queue is closed. Replaces an
     /// earlier function for the same object.
-    func whenClosed(_ object: AnyObject, _ body: @escaping @Sendable () -> Void) {
+    package func whenClosed(_ object: AnyObject, _ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.closers[ObjectIdentifier(object)] = body }
             return !state.isClosed

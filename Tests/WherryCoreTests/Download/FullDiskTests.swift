@@ -2,36 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestServer
 import Testing
 
 @testable import WherryCore
 @testable import WherrySystem
-
-/// A small separate file system; only root can create one, and not in every container.
-final class SmallDisk {
-    let path: String
-
-    /// - Parameter options: of tmpfs.
-    init?(_ options: String = "size=1m") {
-        path = NSTemporaryDirectory() + "wherry-disk-" + UUID().uuidString
-        guard geteuid() == 0, mkdir(path, 0o700) == 0 else { return nil }
-        guard mount("tmpfs", path, "tmpfs", 0, options) == 0 else {
-            rmdir(path)
-            return nil
-        }
-    }
-
-    func makeReadOnly() -> Bool {
-        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0
-    }
-
-    deinit {
-        umount2(path, Int32(MNT_DETACH))
-        rmdir(path)
-    }
-
-    static let isPossible = SmallDisk() != nil
-}
 
 @Suite("Full and read-only disks", .enabled(if: SmallDisk.isPossible, "needs root and mount"))
 struct FullDiskTests {

@@ -111,7 +111,7 @@ package struct PartNames: Hashable, Sendable {
 
 extension String {
     /// Returns the text truncated to at most `limit` bytes, between Unicode scalars.
-    func cut(toBytes limit: Int) -> String {
+    package func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var kept = String.UnicodeScalarView()
         var size = 0
