@@ -44,10 +44,13 @@ let package = Package(
             dependencies: ["WherrySystem", "WherryTransport", "WherryImaging"],
             swiftSettings: memorySafe),
         .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
+        .target(name: "WherryModels", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(
-            name: "Wherry", dependencies: ["WherryBackground", "WherryCore"],
+            name: "Wherry", dependencies: ["WherryBackground", "WherryModels", "WherryCore"],
             swiftSettings: memorySafe),
-        .target(name: "WherryABI", dependencies: ["CWherry", "WherryBackground", "WherryCore"]),
+        .target(
+            name: "WherryABI",
+            dependencies: ["CWherry", "WherryBackground", "WherryModels", "WherryCore"]),
         .target(name: "WherryDylib", dependencies: ["WherryABI"]),
         // Carries background jobs out when the program that gave them is gone.
         // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main,
@@ -77,6 +80,7 @@ let package = Package(
             name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer", "CacheChild"]),
         .testTarget(
             name: "WherryBackgroundTests", dependencies: ["WherryBackground", "TestServer"]),
+        .testTarget(name: "WherryModelsTests", dependencies: ["WherryModels", "TestServer"]),
         .testTarget(name: "WherryABITests", dependencies: ["CWherry", "WherryABI"]),
         .testTarget(name: "WherryTests", dependencies: ["Wherry", "TestServer"]),
         // Tests kill it.

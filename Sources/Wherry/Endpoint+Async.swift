@@ -18,7 +18,7 @@ extension Endpoint {
     }
 
     /// Repeats the last access with its parameters and files; the first time with those of
-    /// ``/WherryCore/Endpoint/request``.
+    /// ``/WherryModels/Endpoint/request``.
     public func refresh(decisions: Decisions? = nil) async throws(WherryError) -> Response {
         try await access(nil, files: [], own: decisions)
     }

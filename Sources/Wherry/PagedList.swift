@@ -28,7 +28,7 @@ public final class PagedList<Item: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - request: The pattern of every page's request. Default method: GET without parameters.
-    ///   - key: Returns the key of an item, in place of ``/WherryCore/Paging/key``.
+    ///   - key: Returns the key of an item, in place of ``/WherryModels/Paging/key``.
     ///   - onEvent: Called for each event, in order, on the task that loads (O12).
     /// - Throws: `bad_value` for inconsistent paging settings.
     public init(

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryModels
 import WherrySystem
 
 /// A mapping of the C interface.

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryModels
 import WherrySystem
 
 /// An endpoint of the C interface, and the queue for its events.

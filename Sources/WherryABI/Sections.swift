@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryModels
 import WherrySystem
 
 /// A sectioned list of the C interface, and its borrowed titles.

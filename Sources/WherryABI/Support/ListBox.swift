@@ -4,6 +4,7 @@
 import CWherry
 import WherryBackground
 import WherryCore
+import WherryModels
 
 /// A list of the C interface. Immutable; its texts are valid as long as it exists.
 final class ListBox: HandleObject, @unchecked Sendable {  // never changes after init

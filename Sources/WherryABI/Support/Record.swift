@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryModels
 import WherrySystem
 
 /// The caller's array of records, with the record size of the caller's header.

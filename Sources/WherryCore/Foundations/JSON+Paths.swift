@@ -5,7 +5,7 @@
 ///
 /// Empty steps are skipped, so `""` is the root. In a name `~1` stands for `/` and `~0` for `~`
 /// (RFC 6901); any other `~` is literal.
-struct JSONPath {
+package struct JSONPath {
     let steps: [String]
 
     init(_ text: String) {
@@ -22,7 +22,7 @@ struct JSONPath {
     }
 
     /// Returns a name escaped as a step of a path.
-    static func escaped(_ name: String) -> String {
+    package static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == 0x2F || $0 == 0x7E }) else { return name }
         var bytes: [UInt8] = []
         for byte in name.utf8 {
@@ -36,7 +36,7 @@ struct JSONPath {
     }
 
     /// Joins two paths.
-    static func joined(_ first: String, _ second: String) -> String {
+    package static func joined(_ first: String, _ second: String) -> String {
         first.isEmpty || second.isEmpty ? first + second : "\(first)/\(second)"
     }
 

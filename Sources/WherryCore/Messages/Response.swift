@@ -60,6 +60,8 @@ public struct Response: Sendable {
         public var isReused = false
         /// The address of the server; "" if no server was contacted.
         public var remoteAddress = ""
+
+        package init() {}
     }
 
     private final class Storage: Sendable {

@@ -111,11 +111,6 @@ package final class EventQueue: TransferObserver {
         put(QueueEvent(news, from: source, userData: userData))
     }
 
-    /// Adds an event of a list of pages. No effect if the queue is closed.
-    package func tell(_ page: PageEvent, userData: UInt) {
-        put(QueueEvent(page, userData: userData))
-    }
-
     /// Adds a change of an activity indicator. Returns `false` if the queue is closed.
     func tell(_ change: ActivityChange, userData: UInt) -> Bool {
         put(QueueEvent(change, userData: userData))
@@ -142,7 +137,7 @@ package final class EventQueue: TransferObserver {
     /// Adds an event. Returns `false` if the queue is closed. Replaced events are released outside
     /// the lock, since that may run code of a transfer.
     @discardableResult
-    private func put(_ event: QueueEvent) -> Bool {
+    package func put(_ event: QueueEvent) -> Bool {
         let result = state.withLock { state -> Outcome in
             guard !state.isClosed else { return Outcome() }
             let wasEmpty = state.ring.count == 0

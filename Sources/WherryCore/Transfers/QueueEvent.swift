@@ -11,10 +11,8 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
     package let event: TransferEvent?
     /// A change of reachability.
     package let news: Reachability.Change?
-    /// The object that reported the change.
+    /// The object that reported the change, or the value of another kind of event.
     package let source: AnyObject?
-    /// An event of a list of pages; stored in `source`.
-    package var page: PageEvent? { transfer == nil ? (source as? PageNews)?.event : nil }
     /// A change of a client's activity indicator; stored in `source`.
     package var activity: ActivityChange? {
         transfer == nil ? (source as? ActivityNews)?.change : nil
@@ -68,23 +66,16 @@ package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarde
     }
 
     /// Creates an event for a change of an activity indicator.
-    init(_ activity: ActivityChange, userData: UInt) {
-        transfer = nil
-        event = nil
-        news = nil
-        source = ActivityNews(activity)
-        log = nil
-        self.userData = userData
-        job = nil
-        key = 0
+    convenience init(_ activity: ActivityChange, userData: UInt) {
+        self.init(value: ActivityNews(activity), userData: userData)
     }
 
-    /// Creates an event of a list of pages.
-    package init(_ page: PageEvent, userData: UInt) {
+    /// Creates an event of a rare kind, whose value is the ``source``.
+    package init(value: AnyObject, userData: UInt) {
         transfer = nil
         event = nil
         news = nil
-        source = PageNews(page)
+        source = value
         log = nil
         self.userData = userData
         job = nil
@@ -121,13 +112,6 @@ private final class ActivityNews: Sendable {
     let change: ActivityChange
 
     init(_ change: ActivityChange) { self.change = change }
-}
-
-/// Holds an event of a list of pages, for the same reason.
-private final class PageNews: Sendable {
-    let event: PageEvent
-
-    init(_ event: PageEvent) { self.event = event }
 }
 
 /// A queue of events that reuses its memory. An event keeps its position while it waits.

@@ -1,6 +1,7 @@
 // Wherry: a paged list that reports to an observer.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: list items with text and images.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// An item for a typical list: an identifier, two lines of text and two images (O16).
 ///
 /// An image is a reference, such as a URL or a name, that the program loads.

@@ -1,6 +1,8 @@
 // Wherry: joining a server and a path to a URL.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// Joins the server and path of an endpoint to an absolute URL (O1).
 public enum ServerAddress {
     /// Joins a server, as people write it, and a path.

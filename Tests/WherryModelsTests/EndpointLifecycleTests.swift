@@ -3,7 +3,8 @@
 
 import Testing
 
-@testable import WherryCore
+import WherryCore
+@testable import WherryModels
 
 @Suite struct EndpointLifecycleTests {
     @Test("O2 a new access replaces the one in flight, whose late end changes nothing")

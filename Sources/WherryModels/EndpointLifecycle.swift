@@ -1,6 +1,8 @@
 // Wherry: the state of an endpoint.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// The state of an endpoint or a model. The raw values are those of SJNetwork.
 public enum EndpointState: Int32, Sendable {
     /// Not accessed yet. Next: loading.

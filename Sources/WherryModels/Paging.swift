@@ -1,6 +1,8 @@
 // Wherry: settings for paged lists.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// The paging protocol of a server: the path of the items, the request for a page, and the sign of
 /// the last page (O10, O11, O18).
 ///

@@ -1,6 +1,8 @@
 // Wherry: parsing the Link response header.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// A parser for Link headers (RFC 8288, section 3).
 package enum LinkField {
     /// Returns the target of the first link with a relation, as written; `nil` if there is none.

@@ -1,6 +1,8 @@
 // Wherry: the state of a paged list.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// An event of a paged list, reported in order (O12).
 public enum PageEvent: Sendable {
     /// A page is about to be requested.

@@ -3,7 +3,8 @@
 
 import Testing
 
-@testable import WherryCore
+import WherryCore
+@testable import WherryModels
 
 @Suite struct PageMachineTests {
     /// A machine over numbers, and its reports.

@@ -1,6 +1,8 @@
 // Wherry: an in-memory cache of pages.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// A least-recently-used cache of values by page number (O13).
 struct PageCache<Value> {
     private var values: [Int64: (value: Value, used: UInt64)] = [:]

@@ -1,6 +1,7 @@
 // Wherry: a server endpoint.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,7 @@
 // Wherry: the request for a page, and what its response says about the next one.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
 import WherryTransport
 
 /// A page being loaded.

@@ -3,6 +3,7 @@
 
 import Testing
 import WherryCore
+import WherryModels
 
 @Suite struct SectionedListTests {
     private typealias List = SectionedList<Int>

@@ -1,6 +1,8 @@
 // Wherry: a list of items in sections.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCore
+
 /// A list of items in sections that reports every change, so that any kind of view can follow
 /// (O15).
 ///
