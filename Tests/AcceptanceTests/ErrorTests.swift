@@ -63,7 +63,7 @@ import WherrySystem
         .cacheVersion: "AcceptanceTests/TimedCacheTests.swift",
         .unsafeStateDirectory: "AcceptanceTests/BackgroundProcessTests.swift",
         .noAgent: "AcceptanceTests/BackgroundCrashTests.swift",
-        .interrupted: "WherryCoreTests/Background/AgentMachineTests.swift",
+        .interrupted: "WherryBackgroundTests/AgentMachineTests.swift",
     ]
 
     /// libcurl's codes for a reason, from docs/errors.md.
