@@ -243,7 +243,7 @@ package struct HTTPURL: Hashable, Sendable {
         if let base, curl_url_set(handle, CURLUPART_URL, base.text, flags) != CURLUE_OK {
             throw Invalid(message: "The base URL \"\(redacted(base.text))\" is not valid")
         }
-        // Before "?", libcurl itself escapes spaces. What is a host, only it decides.
+        // libcurl escapes the spaces before "?", and only libcurl decides where the host ends.
         let query = text.utf8.firstIndex(of: UInt8(ascii: "?"))
         let code = curl_url_set(handle, CURLUPART_URL, escaped(text, from: query), flags)
         guard code == CURLUE_OK else {

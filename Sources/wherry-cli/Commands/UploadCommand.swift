@@ -234,7 +234,7 @@ struct UploadCommand: ConnectingCommand {
 
     private var skips: Bool { skipBroken || unreadable == .skip }
 
-    /// Prints the responses to several requests, each on lines of its own.
+    /// Prints the responses to several requests, each on separate lines.
     private func show(_ responses: [Response]) throws {
         for (index, response) in responses.enumerated() {
             try show(response)
