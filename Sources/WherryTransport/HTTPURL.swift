@@ -318,7 +318,8 @@ package struct HTTPURL: Hashable, Sendable {
         guard let normalized = part(CURLUPART_URL) else {
             throw Invalid(message: "The \(name) \"\(redacted(text))\" cannot be normalized")
         }
-        let path = normalized.utf8.index(normalized.startIndex, offsetBy: endOfAuthority(normalized))
+        let authorityEnd = endOfAuthority(normalized)
+        let path = normalized.utf8.index(normalized.startIndex, offsetBy: authorityEnd)
         let whole = escaped(normalized, from: path)
         // libcurl decodes escapes after it has checked for a numeric address. So another parser
         // could see an address in the result.
@@ -332,6 +333,6 @@ package struct HTTPURL: Hashable, Sendable {
                 )
             }
         }
-        return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port))
+        return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port), authorityEnd)
     }
 }
