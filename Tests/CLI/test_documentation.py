@@ -109,11 +109,10 @@ def test_every_member_of_a_result_is_documented(
 def test_every_variable_of_the_environment_is_documented() -> None:
     # The guide named none, and the manual listed some that the command does not read.
     read: set[str] = set()
-    for folder in ("WherryCore", "WherryTransport", "WherrySystem", "Wherry", "wherry-cli", "wherry-agent"):
-        for path in (ROOT / "Sources" / folder).rglob("*.swift"):
-            text = path.read_text()
-            read.update(re.findall(
-                r'(?:\b[eE]nvironment\[|\benvironment\(|\bgetenv\(|\bvariable\(|\bEnvironment\.trusted\()"(\w+)"', text))
+    for path in (ROOT / "Sources").rglob("*.swift"):
+        read.update(re.findall(
+            r'(?:\b[eE]nvironment\[|\benvironment\(|\bgetenv\(|\bvariable\(|\bEnvironment\.trusted\()"(\w+)"',
+            path.read_text()))
     assert {"NO_COLOR", "SSLKEYLOGFILE", "WHERRY_AGENT", "XDG_CACHE_HOME", "NO_PROXY"} <= read
     # The library offers these to programs; the command does not use them.
     read -= {"LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "WHERRY_CONFIG"}

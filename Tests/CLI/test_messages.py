@@ -102,14 +102,13 @@ def test_the_error_of_a_job_names_options_of_the_command(
 def test_errors_of_the_library_name_options_in_one_place() -> None:
     # A front end can replace only the sentences that it knows.
     found = []
-    for folder in ("WherryCore", "WherryTransport", "WherryImaging", "WherrySystem", "wherry-cli"):
-        for path in sorted((ROOT / "Sources" / folder).rglob("*.swift")):
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                code = line.split("//")[0] if line.lstrip().startswith("//") else line
-                texts = [text for text in re.findall(r'"((?:[^"\\]|\\.)*)"', code) if " " in text]
-                names = {name for text in texts for name in names_of_the_library(text)}
-                if names and str(path.relative_to(ROOT)) != ADVICE:
-                    found.append(f"{path.relative_to(ROOT)}:{number}: {names}")
+    for path in sorted((ROOT / "Sources").rglob("*.swift")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = line.split("//")[0] if line.lstrip().startswith("//") else line
+            texts = [text for text in re.findall(r'"((?:[^"\\]|\\.)*)"', code) if " " in text]
+            names = {name for text in texts for name in names_of_the_library(text)}
+            if names and str(path.relative_to(ROOT)) != ADVICE:
+                found.append(f"{path.relative_to(ROOT)}:{number}: {names}")
 
     assert found == []
     assert names_of_the_library((ROOT / ADVICE).read_text())
