@@ -232,10 +232,11 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         // The thread that would carry out the pause must not wait for it.
         guard !client.transport.isTurnedHere else { return }
         core.withLock { $0.waiters += 1 }
-        // The wait always ends: a pause is complete when the disk has finished.
+        // The wait always ends: a pause is complete when the disk has finished and the new state has
+        // been reported. Steps that no thread carries out yet count as well.
         _ = core.wait { core -> Bool? in
             let isDone =
-                !core.isCarrying && !core.deferred.contains(.pause)
+                !core.isCarrying && core.steps.isEmpty && !core.deferred.contains(.pause)
                 && core.machine.state != .pausing
             return isDone ? true : nil
         }
