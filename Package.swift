@@ -40,8 +40,12 @@ let package = Package(
 
         // The engine, and its two faces.
         .target(
-            name: "WherryCore",
-            dependencies: ["WherrySystem", "WherryTransport", "WherryImaging"],
+            name: "WherryHTTP", dependencies: ["WherrySystem", "WherryTransport"],
+            swiftSettings: memorySafe),
+        .target(name: "WherryCache", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
+        .target(name: "WherryDownloads", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
+        .target(
+            name: "WherryCore", dependencies: ["WherryCache", "WherryDownloads", "WherryImaging"],
             swiftSettings: memorySafe),
         .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(name: "WherryModels", dependencies: ["WherryCore"], swiftSettings: memorySafe),
@@ -76,8 +80,11 @@ let package = Package(
         .testTarget(name: "WherrySystemTests", dependencies: ["WherrySystem"]),
         .testTarget(name: "WherryTransportTests", dependencies: ["WherryTransport", "TestServer"]),
         .testTarget(name: "WherryImagingTests", dependencies: ["WherryImaging"]),
+        .testTarget(name: "WherryHTTPTests", dependencies: ["WherryHTTP"]),
+        .testTarget(name: "WherryCacheTests", dependencies: ["WherryCache", "CacheChild"]),
         .testTarget(
-            name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer", "CacheChild"]),
+            name: "WherryDownloadsTests", dependencies: ["WherryDownloads", "TestServer"]),
+        .testTarget(name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer"]),
         .testTarget(
             name: "WherryBackgroundTests", dependencies: ["WherryBackground", "TestServer"]),
         .testTarget(name: "WherryModelsTests", dependencies: ["WherryModels", "TestServer"]),
@@ -89,8 +96,7 @@ let package = Package(
         .executableTarget(
             name: "BackgroundChild", dependencies: ["Wherry"], path: "Tests/BackgroundChild"),
         .executableTarget(
-            name: "CacheChild", dependencies: ["WherryCore", "WherrySystem", "WherryTransport"],
-            path: "Tests/CacheChild"),
+            name: "CacheChild", dependencies: ["WherryCache"], path: "Tests/CacheChild"),
         .testTarget(
             name: "AcceptanceTests",
             dependencies: [

@@ -135,7 +135,7 @@ extension Client.Configuration {
         get { values.options[.keepServerTime] == 1 }
         set { values.options[.keepServerTime] = newValue ? 1 : 0 }
     }
-    /// Whether a response whose ``Response/isLengthUnverified`` is true fails with
+    /// Whether a response whose ``/WherryHTTP/Response/isLengthUnverified`` is true fails with
     /// `length_unverified`. Default: false. Downloads always fail in this case.
     public var requiresVerifiedLength: Bool {
         get { values.options[.requireVerifiedLength] == 1 }

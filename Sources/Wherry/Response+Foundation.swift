@@ -3,6 +3,7 @@
 
 public import Foundation
 import WherrySystem
+import WherryTransport
 
 extension Bytes {
     /// The bytes as Foundation's `Data`, which shares their memory.
@@ -31,7 +32,7 @@ extension Response {
         } catch {
             throw WherryError(
                 .badJSONBody,
-                "Could not decode the response from \(RedirectRules.redacted(url)) as \(type): \(Self.reason(of: error))"
+                "Could not decode the response from \(HTTPURL.redacted(url)) as \(type): \(Self.reason(of: error))"
             ).with {
                 $0.httpStatus = status
                 $0.response = self

@@ -8,7 +8,7 @@ extension JSON {
     /// value.
     ///
     /// - Parameters:
-    ///   - path: As in ``/WherryCore/JSON/value(at:)``; "" is the value itself.
+    ///   - path: As in ``/WherryHTTP/JSON/value(at:)``; "" is the value itself.
     ///   - mapping: The mapping from JSON to the fields; applied to each element of an array.
     ///     Without one the names are those of the type.
     /// - Throws: `bad_json_body` if it does not decode as `type`.
@@ -38,7 +38,7 @@ extension JSON {
 
 extension Response {
     /// Decodes the value at a path of the JSON body as `type`; see
-    /// ``/WherryCore/JSON/decode(_:at:mapping:decoder:)``.
+    /// ``/WherryHTTP/JSON/decode(_:at:mapping:decoder:)``.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at path: String, mapping: ItemMapping? = nil,
         decoder: JSONDecoder = JSONDecoder()

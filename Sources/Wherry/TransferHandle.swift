@@ -35,7 +35,7 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// All changes of state since the start, ending with the final one. Supports several readers.
     public var states: StateSequence { StateSequence(events: events) }
 
-    /// The stored response of a request with ``/WherryCore/CachePolicy/thenNetwork``, as soon as it
+    /// The stored response of a request with ``/WherryCache/CachePolicy/thenNetwork``, as soon as it
     /// is available; ``value`` is the network response. `nil` if the transfer ends without one.
     public var cached: Response? { get async { await events.cached() } }
 
@@ -77,7 +77,7 @@ public final class TransferHandle<Value: Sendable>: Sendable {
 
 /// The progress of a transfer. Ends with the transfer, or with the task of its reader.
 public struct ProgressSequence: AsyncSequence, Sendable {
-    public typealias Element = WherryCore.Progress
+    public typealias Element = WherryHTTP.Progress
     public typealias Failure = Never
 
     let events: TransferEvents
@@ -136,7 +136,7 @@ public struct StateSequence: AsyncSequence, Sendable {
 /// Observes the transfer of a handle.
 final class TransferEvents: TransferObserver {
     private struct State: Sendable {
-        var progress = WherryCore.Progress()
+        var progress = WherryHTTP.Progress()
         var progressCount = 0
         var states: [StateSequence.Element] = []
         var images: [ImageOutcome] = []
@@ -192,8 +192,8 @@ final class TransferEvents: TransferObserver {
             ?? TransferOutcome(error: Transfer.cancelledError)
     }
 
-    func progress(after count: Int) async -> (WherryCore.Progress, Int)? {
-        let step = await monitor.wait { state -> (WherryCore.Progress, Int)?? in
+    func progress(after count: Int) async -> (WherryHTTP.Progress, Int)? {
+        let step = await monitor.wait { state -> (WherryHTTP.Progress, Int)?? in
             if state.progressCount > count { return (state.progress, state.progressCount) }
             return state.outcome == nil ? nil : .some(nil)
         }

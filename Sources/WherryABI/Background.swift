@@ -4,6 +4,7 @@
 import CWherry
 import WherryBackground
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 extension BackgroundSession: HandleObject {

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 @_cdecl("wherry_client_read_cache") @implementation
 public func wherry_client_read_cache(

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 @_cdecl("wherry_config_add_pin") @implementation
 public func wherry_config_add_pin(

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherryTransport
 
 extension Client.Configuration: BoxedValue {
@@ -120,7 +121,7 @@ public func wherry_config_set_base(
         try change(config) { values throws(WherryError) in
             let name = try baseName(name)
             let url = try optionalText(url, "url")
-            if let url { _ = try ClientSettings.parseBase(url) }
+            if let url { _ = try HTTPURL.base(url) }
             values.bases[name] = url
         }
     }

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherryTransport
 
 /// Returns the question of an event, if it has this kind.
@@ -64,7 +65,7 @@ public func wherry_event_answer_head(
         guard !proceed else { return try decision.answer(.standard) }
         var what = "the response"
         if case .head(let response, _) = decision.kind {
-            what += " from \(RedirectRules.redacted(response.url)) (status \(response.status))"
+            what += " from \(HTTPURL.redacted(response.url)) (status \(response.status))"
         }
         try decision.answer(.refuse("The program refused \(what) after its headers arrived"))
     }

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 @_cdecl("wherry_status_name") @implementation
 public func wherry_status_name(_ status: wherry_status) -> UnsafePointer<CChar>? {

@@ -4,6 +4,7 @@
 import CWherry
 import Glibc
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// The objects borrowed from an event.

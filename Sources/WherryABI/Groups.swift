@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// A group of the C interface, which can be sent once.

@@ -4,6 +4,7 @@
 import CWherry
 import Glibc
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// A JSON value of the C interface, and its borrowed texts.

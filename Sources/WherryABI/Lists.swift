@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 @_cdecl("wherry_list_free") @implementation
 public func wherry_list_free(_ list: OpaquePointer?) -> wherry_status {

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 private func logLevel(_ level: wherry_log_level) throws(WherryError) -> LogLevel {

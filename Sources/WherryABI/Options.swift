@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 /// Returns the numeric option with a number.
 func option(_ number: wherry_option) throws(WherryError) -> Option {

@@ -3,6 +3,8 @@
 
 import CWherry
 import WherryCore
+import WherryDownloads
+import WherryHTTP
 
 @_cdecl("wherry_partial_list") @implementation
 public func wherry_partial_list(

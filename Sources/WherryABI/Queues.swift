@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 @_cdecl("wherry_queue_new") @implementation
 public func wherry_queue_new(

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 private func get(_ reachability: OpaquePointer?) throws(WherryError) -> ReachabilityBox {
     try Handles.get(reachability, ReachabilityBox.self)

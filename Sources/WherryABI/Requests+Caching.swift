@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
+import WherryCache
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 @_cdecl("wherry_request_set_cache") @implementation

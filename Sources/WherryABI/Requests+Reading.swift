@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// The borrowed parts of a request; each is valid until the next call of its getter.

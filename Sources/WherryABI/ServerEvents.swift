@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 /// A parser of the C interface, and the events it has found.
 struct ServerEventValue: BoxedValue {

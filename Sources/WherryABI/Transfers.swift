@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// A transfer of the C interface.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// A connection to the agent of a session. Carries one request.

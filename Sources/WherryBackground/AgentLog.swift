@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// The file `log` of a session: one line with a timestamp per event, without secrets. A file larger

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// The state machine for the jobs of a session. Decides which jobs run, what each command does, how

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

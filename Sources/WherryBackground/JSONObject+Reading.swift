@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 extension JSONObject {
     /// Returns the string member of this name. `nil` if it is missing or not a string.

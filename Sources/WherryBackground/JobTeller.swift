@@ -3,6 +3,7 @@
 
 import Synchronization
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// Converts job notifications into events of a completion queue: PROGRESS and STATE for changes,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// Applies the agent's rules in the calling process, which must hold the lock. Runs no transfers.

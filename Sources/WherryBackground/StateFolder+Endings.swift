@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// Stores the result of an upload in its own file, because a server must never receive the same

@@ -3,6 +3,8 @@
 
 import Glibc
 import WherryCore
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 
 /// The folder `$XDG_STATE_HOME/wherry/<session>` with mode 0700, owned by the user. Contains the

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 /// An item for a typical list: an identifier, two lines of text and two images (O16).
 ///

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 /// A mapping from a server's JSON to the fields of an item: their paths and types (O7).
 ///
@@ -43,7 +44,7 @@ public struct ItemMapping: Sendable {
     public struct Field: Sendable {
         /// The name in the record.
         public var name: String
-        /// The path in the JSON, as in ``WherryCore/JSON/value(at:)``.
+        /// The path in the JSON, as in ``WherryHTTP/JSON/value(at:)``.
         public var path: String
         /// The type.
         public var type: FieldType

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 /// A parser for Link headers (RFC 8288, section 3).
 package enum LinkField {

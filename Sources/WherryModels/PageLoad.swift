@@ -1,7 +1,9 @@
 // Wherry: the request for a page, and what its response says about the next one.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
 import WherryCore
+import WherryHTTP
 import WherryTransport
 
 /// A page being loaded.
@@ -111,7 +113,7 @@ extension Paging {
             let place = items.isEmpty ? "no array" : "no array at \"\(items)\""
             throw WherryError(
                 .badJSONBody,
-                "The response of \(RedirectRules.redacted(response.url)) has \(place) for the items of a page"
+                "The response of \(HTTPURL.redacted(response.url)) has \(place) for the items of a page"
             ).with {
                 $0.httpStatus = response.status
                 $0.response = response
@@ -134,7 +136,7 @@ extension Paging {
     static func next(link: String, on url: String) -> NextPage {
         guard let base = try? HTTPURL(url), let target = try? base.resolving(link) else {
             return .refused(
-                "The link to the next page is not a valid URL: \(RedirectRules.redacted(link))"
+                "The link to the next page is not a valid URL: \(HTTPURL.redacted(link))"
             )
         }
         guard target.origin == base.origin else {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 /// An event of a paged list, reported in order (O12).
 public enum PageEvent: Sendable {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 /// The paging protocol of a server: the path of the items, the request for a page, and the sign of
 /// the last page (O10, O11, O18).

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
+import WherryTransport
 
 /// Joins the server and path of an endpoint to an absolute URL (O1).
 public enum ServerAddress {
@@ -61,6 +63,6 @@ public enum ServerAddress {
     }
 
     private static func quoted(_ server: String) -> String {
-        FieldRules.quoted(RedirectRules.redacted(server).utf8)
+        FieldRules.quoted(HTTPURL.redacted(server).utf8)
     }
 }

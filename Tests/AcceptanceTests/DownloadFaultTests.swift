@@ -306,7 +306,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         facts.total = Int64(Contents.size)
         facts.validator = .entityTag("\"x\"")
         try found.part.begin(facts, isJournaled: true)
-        try found.part.write(Array(Contents.v1), at: 0)
+        try found.part.write(Bytes(Array(Contents.v1)), at: 0)
         try found.part.checkpoint()
     }
 

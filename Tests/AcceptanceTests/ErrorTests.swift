@@ -51,7 +51,7 @@ import WherrySystem
         .noSpace: "AcceptanceTests/DownloadDiskTests.swift",
         .readOnly: "AcceptanceTests/DownloadDiskTests.swift",
         .noPermission: "AcceptanceTests/DownloadDiskTests.swift",
-        .io: "WherryCoreTests/Download/PartFileTests.swift",
+        .io: "WherryDownloadsTests/PartFileTests.swift",
         .forked: "AcceptanceTests/ForkTests.swift",
         .damagedJob: "AcceptanceTests/BackgroundDamageTests.swift",
         .tooManyFiles: "../bindings/python/tests/test_descriptors.py",

@@ -14,7 +14,7 @@ from test_uploads import jpeg
 OPTIONS = set(re.findall(
     r'^ *"([a-z0-9]+(?:_[a-z0-9]+)+)": \.', (ROOT / "Sources/WherryCore/Client/SettingNames.swift").read_text(),
     re.MULTILINE))
-ADVICE = "Sources/WherryCore/Foundations/OptionAdvice.swift"
+ADVICE = "Sources/WherryHTTP/Errors/OptionAdvice.swift"
 
 
 def names_of_the_library(text: str) -> set[str]:

@@ -10,7 +10,8 @@
 //        CacheChild queries STORE COUNT   the same with that many queries of one path
 
 import Glibc
-import WherryCore
+import WherryCache
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

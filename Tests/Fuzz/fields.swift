@@ -1,7 +1,9 @@
 // Wherry: fuzz target of response headers (libFuzzer); scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
-import WherryCore
+import WherryCache
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 @testable import WherryTransport
 

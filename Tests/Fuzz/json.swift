@@ -1,7 +1,7 @@
 // Wherry: fuzz target of JSON text, paths, and Link headers; scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
-import WherryCore
+import WherryHTTP
 import WherrySystem
 
 @_cdecl("LLVMFuzzerInitialize")

@@ -1,10 +1,13 @@
 // Wherry: fuzz target of Wherry's own files and messages; scripts/fuzz builds and runs it
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import WherryBackground
-@testable import WherryCore
 import WherrySystem
 import WherryTransport
+@testable import WherryBackground
+@testable import WherryCache
+@testable import WherryCore
+@testable import WherryDownloads
+@testable import WherryHTTP
 
 private func entry() -> EntryFile? {
     let head = ResponseHead(

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WherryCore
+import WherryHTTP
 import WherrySystem
 import WherryTransport
-
 @testable import WherryBackground
-import WherryCore
 
 @Suite struct AgentDeathTests {
     private func upload() throws -> JobRecord {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WherryCore
+import WherryHTTP
 import WherrySystem
 import WherryTransport
-
 @testable import WherryBackground
-import WherryCore
 
 /// A machine whose clock the test moves, and its actions.
 struct AgentRun {

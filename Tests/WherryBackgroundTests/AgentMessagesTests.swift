@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WherrySystem
-
-@testable import WherryBackground
 import WherryCore
+import WherryHTTP
+import WherrySystem
+@testable import WherryBackground
 
 @Suite struct AgentMessagesTests {
     /// The same numbers each time.

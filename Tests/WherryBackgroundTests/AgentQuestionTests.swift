@@ -3,9 +3,9 @@
 
 import Foundation
 import Testing
-
-@testable import WherryBackground
 import WherryCore
+import WherryHTTP
+@testable import WherryBackground
 @testable import WherrySystem
 
 @Suite(.timeLimit(.minutes(5))) struct AgentQuestionTests {

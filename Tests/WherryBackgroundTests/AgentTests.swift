@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestServer
 import Testing
-
-@testable import WherryBackground
+import TestServer
 import WherryCore
+import WherryHTTP
+@testable import WherryBackground
 @testable import WherrySystem
 
 @Suite(.timeLimit(.minutes(10))) struct AgentTests {

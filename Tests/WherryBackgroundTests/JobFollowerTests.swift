@@ -3,9 +3,9 @@
 
 import Foundation
 import Testing
-
-@testable import WherryBackground
 import WherryCore
+import WherryHTTP
+@testable import WherryBackground
 @testable import WherrySystem
 
 /// No test waits: each pause is recorded and ends at once.

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-
+import WherryCache
 import WherryCore
+import WherryHTTP
 @testable import WherryModels
 
 @Suite struct PageMachineTests {

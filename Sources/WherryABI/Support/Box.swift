@@ -3,6 +3,7 @@
 
 import Glibc
 import WherryCore
+import WherryHTTP
 
 /// A few locks shared by many objects, so that a request needs no separate lock. Never hold two.
 final class Stripes: @unchecked Sendable {  // the pointer never changes

@@ -3,6 +3,7 @@
 
 import Glibc
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 enum CText {

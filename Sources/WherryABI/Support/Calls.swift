@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 
 /// Runs the body of a function that returns a status, and stores its error for `wherry_last_error`.
 @inline(__always)

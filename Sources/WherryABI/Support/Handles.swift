@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryHTTP
 
 extension WherryError {
     /// Returns an error that names the argument and says what was passed instead.

@@ -4,6 +4,7 @@
 import CWherry
 import Glibc
 import WherryCore
+import WherryHTTP
 
 /// An error of the C interface.
 // `texts` and `lent` have their own guards

@@ -4,6 +4,8 @@
 import CWherry
 import WherryBackground
 import WherryCore
+import WherryDownloads
+import WherryHTTP
 import WherryModels
 
 /// A list of the C interface. Immutable; its texts are valid as long as it exists.

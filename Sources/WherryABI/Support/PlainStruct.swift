@@ -4,6 +4,7 @@
 import CWherry
 import Glibc
 import WherryCore
+import WherryHTTP
 
 /// A struct in wherry.h whose first member is its size.
 protocol PlainStruct {

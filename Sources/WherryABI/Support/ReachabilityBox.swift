@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 /// Sends the changes of a monitor to a queue.

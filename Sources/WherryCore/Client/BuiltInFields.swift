@@ -1,8 +1,9 @@
 // Wherry: the User-Agent and Accept-Language headers.
 // SPDX-License-Identifier: Apache-2.0
 
-@_spi(_Unicode) import Swift
+import WherryHTTP
 import WherrySystem
+@_spi(_Unicode) import Swift
 
 /// Builds headers from the settings and the environment (C10). Pure functions.
 package enum BuiltInFields {

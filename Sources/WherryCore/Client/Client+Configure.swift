@@ -1,6 +1,8 @@
 // Wherry: changes to the settings of a running client.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 extension Client {
     /// Changes settings for transfers that start afterwards. Running transfers keep their settings.
     /// Connection limits and debugging change immediately.

@@ -1,6 +1,8 @@
 // Wherry: downloads of a client and their partial files.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: the choice of a request's transfer type.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 extension Client {
     /// Creates the transfer of a request or an upload without starting it.
     func makeTransfer(

@@ -1,6 +1,8 @@
 // Wherry: an immutable snapshot of a client's settings.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -68,9 +70,9 @@ package final class ClientSettings: Sendable {
         self.values = values
         secrets = Secrets(values.secretNames)
         userAgent = BuiltInFields.userAgent(values)
-        base = try values.texts[.baseURL].map(Self.parseBase)
+        base = try values.texts[.baseURL].map(HTTPURL.base)
         var bases: [String: HTTPURL] = [:]
-        for (name, text) in values.bases { bases[name] = try Self.parseBase(text) }
+        for (name, text) in values.bases { bases[name] = try HTTPURL.base(text) }
         self.bases = bases
         try Self.checkTrust(values, base, bases)
         var credentials: [String: Credentials] = [:]
@@ -175,25 +177,6 @@ package final class ClientSettings: Sendable {
     }
 
     package func text(_ option: TextOption) -> String? { values.texts[option] }
-
-    /// Parses a base URL and adds a trailing slash, so that relative URLs resolve below it.
-    package static func parseBase(_ text: String) throws(WherryError) -> HTTPURL {
-        do {
-            let url = try HTTPURL(text, as: "base URL")
-            if url.query != nil {
-                throw WherryError(
-                    .badURL,
-                    "The base URL \"\(HTTPURL.redacted(text))\" has a query. Remove the query.")
-            }
-            return url.text.utf8.last == 0x2F ? url : try HTTPURL(url.text + "/")
-        } catch let error as WherryError {
-            throw error
-        } catch let error as HTTPURL.Invalid {
-            throw WherryError(.badURL, error.message)
-        } catch {
-            throw WherryError(.internal, "\(error)")
-        }
-    }
 
     /// The headers set by the program, and Accept-Language if it is enabled.
     package var ownFields: [Headers.Field] {

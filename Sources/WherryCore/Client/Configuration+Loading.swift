@@ -1,7 +1,9 @@
 // Wherry: configuration files.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
+import WherryTransport
 
 extension Client.Configuration {
     /// Loads settings from a JSON file (C20). Settings that the file does not name keep their
@@ -145,7 +147,7 @@ extension Client.Configuration {
     private func url(_ value: JSON, _ place: String) throws(WherryError) -> String {
         let text = try text(value, place)
         do throws(WherryError) {
-            _ = try ClientSettings.parseBase(text)
+            _ = try HTTPURL.base(text)
         } catch {
             throw WherryError(error.reasonWord, "\(place): \(error.message)")
         }

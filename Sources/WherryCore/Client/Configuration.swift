@@ -1,6 +1,7 @@
 // Wherry: the configuration of a client.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -328,5 +329,16 @@ extension Client {
             transport.rate = values.options.requestRate
             return transport
         }
+    }
+}
+
+extension Client.Configuration {
+    /// Returns the values with the entries of the .netrc file. The file is read once for each
+    /// client, so that later changes do not affect its requests.
+    func valuesWithNetrc() throws(WherryError) -> ClientSettings.Values {
+        guard let netrc, !netrc.isEmpty else { return values }
+        var values = values
+        values.netrc = try Netrc.load(netrc)
+        return values
     }
 }

@@ -1,6 +1,7 @@
 // Wherry: the queue of a client's downloads.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
 import WherrySystem
 
 /// Decides which downloads of a client run and which wait. Calls no other code while it holds its

@@ -1,6 +1,7 @@
 // Wherry: the running downloads of a client by destination.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 /// The destinations of a client's running downloads. Prevents duplicate downloads (D15).

@@ -1,6 +1,7 @@
 // Wherry: the options of clients and requests.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -390,7 +391,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
                 throw WherryError(.badValue, "The name of the application must have 1 to 256 bytes")
             }
         case .resolve: _ = try ResolvedHost.all(in: value)
-        case .baseURL: _ = try ClientSettings.parseBase(value)
+        case .baseURL: _ = try HTTPURL.base(value)
         default: break
         }
     }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WherryCache
+import WherryDownloads
 import WherrySystem
 
 /// Records the directories that a program downloads into. The storage folder's `downloads` has one

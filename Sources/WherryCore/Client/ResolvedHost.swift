@@ -1,6 +1,7 @@
 // Wherry: hosts with known addresses.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

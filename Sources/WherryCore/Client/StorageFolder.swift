@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WherryHTTP
 import WherrySystem
 
 /// Finds and creates `$XDG_CACHE_HOME/wherry/<name>` with mode 0700 (C12). Never changes a folder

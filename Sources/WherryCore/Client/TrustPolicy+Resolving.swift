@@ -1,6 +1,7 @@
 // Wherry: validation of a trust policy before anything is sent.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,7 @@
 // Wherry: digests of bodies and parts, sent as headers.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

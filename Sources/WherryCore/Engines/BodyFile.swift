@@ -1,6 +1,8 @@
 // Wherry: the file that a response body is saved to.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -48,7 +50,7 @@ package struct BodyPlace: Sendable {
     var identity: PartFile.Identity {
         let policy = DownloadPolicy(request, options)
         return PartFile.Identity(
-            url: url.text, shownURL: RedirectRules.redacted(url.text),
+            url: url.text, shownURL: HTTPURL.redacted(url.text),
             durability: policy.durability, creationMask: policy.creationMask)
     }
 }
@@ -145,7 +147,7 @@ final class BodyFile: @unchecked Sendable {  // changed only by the jobs of `dis
 
     private func write(_ bytes: Bytes, at offset: Int64) throws(DownloadError) {
         guard let part else { return }
-        try part.write(bytes, Placement(skip: 0, count: bytes.count, offset: offset))
+        try part.write(bytes, at: offset)
         part.beginWriteBack(on: workers)
     }
 

@@ -1,6 +1,7 @@
 // Wherry: waiting for a network that reaches the host.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,7 @@
 // Wherry: the preparation of one picture for upload.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherryImaging
 import WherrySystem
 

@@ -1,6 +1,7 @@
 // Wherry: the rules for following redirects.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherryTransport
 
 /// Decides how to handle a redirect response. Pure functions.
@@ -38,7 +39,7 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .tooManyRedirects,
-                    "\(origin.text) redirected more than \(limit) times, the last time to \(redacted(location)). "
+                    "\(origin.text) redirected more than \(limit) times, the last time to \(HTTPURL.redacted(location)). "
                         + OptionAdvice.maxRedirects.text
                 ))
         }
@@ -49,7 +50,7 @@ package enum RedirectRules {
             return .fail(
                 WherryError(
                     .redirectRefused,
-                    "\(url.origin.text) redirects to a URL that is not http or https: \(redacted(location))"
+                    "\(url.origin.text) redirects to a URL that is not http or https: \(HTTPURL.redacted(location))"
                 ))
         }
         if let refusal = downgrade(from: url, to: target, shown: location) { return .fail(refusal) }
@@ -98,7 +99,7 @@ package enum RedirectRules {
         guard url.origin.isSecure, !target.origin.isSecure else { return nil }
         return WherryError(
             .redirectRefused,
-            "The redirect of \(url.origin.text) from https to http is not followed: \(redacted(shown))"
+            "The redirect of \(url.origin.text) from https to http is not followed: \(HTTPURL.redacted(shown))"
         )
     }
 
@@ -116,7 +117,4 @@ package enum RedirectRules {
         default: false
         }
     }
-
-    /// Returns a URL for messages, without query, user name and password.
-    package static func redacted(_ url: String) -> String { HTTPURL.redacted(url) }
 }

@@ -1,6 +1,7 @@
 // Wherry: the validation of download requests.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherryTransport
 
 extension RequestPlanner {

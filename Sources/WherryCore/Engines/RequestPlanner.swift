@@ -1,6 +1,7 @@
 // Wherry: the combination of a request with its client's settings.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

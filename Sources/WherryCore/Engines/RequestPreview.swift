@@ -1,6 +1,7 @@
 // Wherry: a request as the program sees it before an attempt.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherryTransport
 
 /// A request as it will be sent, made for a program that edits or signs it before an attempt.

@@ -1,6 +1,7 @@
 // Wherry: response handling: the next hop, success or failure.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

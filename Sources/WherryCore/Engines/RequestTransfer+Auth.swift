@@ -1,6 +1,7 @@
 // Wherry: the credentials of a request.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,7 @@
 // Wherry: the HTTP cache in a request transfer.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,7 @@
 // Wherry: the event for the response headers.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: the callback for the response headers: continue, stop, or save to a file.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

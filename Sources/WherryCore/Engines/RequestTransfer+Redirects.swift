@@ -1,6 +1,7 @@
 // Wherry: redirects: following, callbacks, rewriting.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

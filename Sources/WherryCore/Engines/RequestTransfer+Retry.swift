@@ -1,6 +1,7 @@
 // Wherry: retries after transient failures, and after a token refresh.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: the transfer of a request, from its first hop to the response.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -124,7 +126,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     package override var method: String { hops.withLock { $0.method } }
-    package override var url: String { hops.withLock { RedirectRules.redacted($0.url.text) } }
+    package override var url: String { hops.withLock { HTTPURL.redacted($0.url.text) } }
 
     package override func noteAfterEnd() { tellStored() }
     package override var origin: Origin? { hops.withLock { $0.origin } }
@@ -430,5 +432,12 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             state.speed.restart()
             if let exchange = state.exchange { client.transport.setPaused(exchange, paused) }
         }
+    }
+}
+
+extension RequestTransfer {
+    /// Whether the current hop sends the jar's cookies and stores those of the response.
+    func usesJar(_ state: State) -> Bool {
+        options.cookieHandling != .off && (state.edited ?? request).ownHost(settings) == nil
     }
 }

@@ -1,6 +1,9 @@
 // Wherry: the rules for successful responses.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+import WherryTransport
+
 /// Decides whether a complete response is a success (R10, R11, R26). Pure.
 package enum ResponseRules {
     /// Returns the error of a response; `nil` for a success.
@@ -16,14 +19,15 @@ package enum ResponseRules {
         let typeError = contentTypeError(
             response, method: method, options: options, reads: !readsShape)
         if !accepts(response.status, request: request, options: options) {
-            var fields = WherryError.Fields(
-                reason: .httpStatus,
-                message: sentence(method, response.url, status: response.status))
-            fields.httpStatus = response.status
-            fields.response = response
-            fields.retryAfterMilliseconds = retryAfter(response, receivedAt())
-            if let typeError { fields.underlying = [typeError] }
-            return WherryError(fields)
+            let delay = retryAfter(response, receivedAt())
+            return WherryError(
+                .httpStatus, WherryError.statusMessage(method, response.url, response.status)
+            ).with { fields in
+                fields.httpStatus = response.status
+                fields.response = response
+                fields.retryAfterMilliseconds = delay
+                if let typeError { fields.underlying = [typeError] }
+            }
         }
         return lengthError(response, options) ?? typeError
             ?? shapeError(response, method: method, request)
@@ -39,7 +43,7 @@ package enum ResponseRules {
     static func lengthUnverified(_ response: Response) -> WherryError {
         WherryError(
             .lengthUnverified,
-            "The body of \(RedirectRules.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body."
+            "The body of \(HTTPURL.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body."
         ).with {
             $0.httpStatus = response.status
             $0.response = response
@@ -55,7 +59,7 @@ package enum ResponseRules {
             if response.body.isEmpty { fault = "the body is empty" }
             return WherryError(
                 .badJSONBody,
-                "The JSON of \(RedirectRules.redacted(response.url)) does not have the requested shape: \(fault)"
+                "The JSON of \(HTTPURL.redacted(response.url)) does not have the requested shape: \(fault)"
             ).with {
                 $0.httpStatus = response.status
                 $0.response = response
@@ -63,11 +67,6 @@ package enum ResponseRules {
         } catch {
             return error
         }
-    }
-
-    /// Returns the error message for a status that is not a success.
-    static func sentence(_ method: String, _ url: String, status: Int) -> String {
-        "\(method) \(RedirectRules.redacted(url)) returned status \(status)"
     }
 
     /// Returns the `Retry-After` delay in milliseconds; -1 if there is none. A date is relative to
@@ -106,7 +105,7 @@ package enum ResponseRules {
         guard mayBeJSON else {
             return WherryError(
                 .contentType,
-                "JSON was requested, but \(RedirectRules.redacted(response.url)) sent \(type ?? "no content type")"
+                "JSON was requested, but \(HTTPURL.redacted(response.url)) sent \(type ?? "no content type")"
             ).with {
                 $0.httpStatus = response.status
                 $0.response = response

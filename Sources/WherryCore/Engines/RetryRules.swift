@@ -1,6 +1,7 @@
 // Wherry: the rules for retries of requests.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

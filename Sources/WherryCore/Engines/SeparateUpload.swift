@@ -1,6 +1,7 @@
 // Wherry: an upload with one request per picture.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

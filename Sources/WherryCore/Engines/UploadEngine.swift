@@ -1,6 +1,7 @@
 // Wherry: the construction of upload bodies.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

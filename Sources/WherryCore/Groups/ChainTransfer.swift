@@ -1,6 +1,7 @@
 // Wherry: a running chain of requests.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

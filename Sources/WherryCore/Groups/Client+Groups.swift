@@ -1,6 +1,8 @@
 // Wherry: the start of request groups.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 extension Client {
     /// Starts a group. Throws if an error of any member is detectable before the start; no member
     /// is started then.

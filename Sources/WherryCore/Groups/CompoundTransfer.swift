@@ -1,6 +1,7 @@
 // Wherry: the base class of groups and chains.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: a group of requests.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 /// A group of requests, sent concurrently (R34) or one after another (R35), that ends as one
 /// transfer.
 ///

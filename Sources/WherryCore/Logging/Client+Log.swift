@@ -1,6 +1,7 @@
 // Wherry: logs and counters of a client.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 extension Client {

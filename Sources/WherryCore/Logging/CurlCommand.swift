@@ -1,6 +1,7 @@
 // Wherry: a request as a curl command.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

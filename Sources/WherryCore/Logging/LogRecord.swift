@@ -1,6 +1,8 @@
 // Wherry: log records.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 /// A log level. The raw values are those of `wherry_log_level`; each level includes the lower ones.
 public enum LogLevel: Int32, Sendable, CaseIterable, Comparable {
     /// No records.

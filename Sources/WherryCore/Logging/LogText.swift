@@ -1,6 +1,8 @@
 // Wherry: text formats of log records.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 /// The text formats of log records. Pure.
 package enum LogText {
     /// The maximum length of a line; the rest is cut off.

@@ -1,6 +1,9 @@
 // Wherry: descriptions of transfers for logs and debuggers.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
+import WherryHTTP
+
 extension Transfer: CustomStringConvertible {
     /// The description as in SJNetwork: the full one while the client is debugging, else "<Request:
     /// 12>".

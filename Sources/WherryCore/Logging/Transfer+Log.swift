@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import WherryCache
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -21,7 +23,7 @@ extension Client {
     func noteRefused(_ error: WherryError, _ request: Request) {
         note(.error, .refused, [.everybody(Self.refusal(error, request))]) { record in
             record.method = request.effectiveMethod
-            record.url = RedirectRules.redacted(request.url)
+            record.url = HTTPURL.redacted(request.url)
             record.reason = error.reason
             record.error = error
         }
@@ -31,7 +33,7 @@ extension Client {
         switch error.reasonWord {
         case .noImages: "Upload image failed:There is no image to upload!"
         case .alreadyRunning:
-            "Download request can not be started, since there is a task with the same download url:\(RedirectRules.redacted(request.url))"
+            "Download request can not be started, since there is a task with the same download url:\(HTTPURL.redacted(request.url))"
         default:
             request.url.isEmpty
                 ? "The input url is an empty string!"
@@ -164,12 +166,12 @@ extension Transfer {
         note(
             .info, .redirected,
             [
-                .brief("Redirected:\(status) to \(RedirectRules.redacted(new))"),
+                .brief("Redirected:\(status) to \(HTTPURL.redacted(new))"),
                 .debug("Redirected:\(status) from \(secrets.text(old)) to \(secrets.text(new))"),
             ]
         ) { record in
             record.status = status
-            record.url = RedirectRules.redacted(old)
+            record.url = HTTPURL.redacted(old)
         }
     }
 

@@ -1,6 +1,7 @@
 // Wherry: comparison of request bodies, and their bytes.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 extension Request.Body {

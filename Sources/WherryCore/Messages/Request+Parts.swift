@@ -1,6 +1,7 @@
 // Wherry: construction of queries and forms.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 extension Request {

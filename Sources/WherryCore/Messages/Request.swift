@@ -1,9 +1,11 @@
 // Wherry: requests.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
+import WherryHTTP
 import WherryImaging
-@_exported import struct WherrySystem.Bytes
 import WherrySystem
+@_exported import struct WherrySystem.Bytes
 
 /// An HTTP request. A value type: sending takes a snapshot, so you can change the request and send
 /// it once more.
@@ -168,7 +170,7 @@ public struct Request: Sendable {
             if let newValue { set(.cookies, newValue.rawValue) }
         }
     }
-    /// The credentials, sent only to the origin of the URL; see ``Credentials``. An `Authorization`
+    /// The credentials, sent only to the origin of the URL; see ``/WherryHTTP/Credentials``. An `Authorization`
     /// header and ``bearerToken`` override them. `nil` uses the client's credentials.
     public var credentials: Credentials? {
         get { content.value.credentials }

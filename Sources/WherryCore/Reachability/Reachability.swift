@@ -1,6 +1,7 @@
 // Wherry: reachability of a host or of any network.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 /// Monitors whether a host, an address or any network is reachable, and over which kind of

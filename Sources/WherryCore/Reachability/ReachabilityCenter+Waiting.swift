@@ -1,6 +1,7 @@
 // Wherry: waiting for reachability.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 extension ReachabilityCenter {

@@ -1,6 +1,7 @@
 // Wherry: the thread that serves all reachability monitors.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 /// Watches the network for all running monitors and reports changes.
@@ -191,10 +192,8 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
                 state.turner = turner
             } catch {
                 throw WherryError(
-                    WherryError.Fields(
-                        reason: .noNetworkState,
-                        message: "The system does not tell of its networks: \(error)",
-                        osCode: error.code))
+                    .noNetworkState, "Could not watch the networks of the system: \(error)"
+                ).with { $0.osCode = error.code }
             }
         }
         monitor.restart()
@@ -257,7 +256,7 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         do {
             source = try world.networks()
         } catch {
-            throw WherryError(.noNetworkState, "The system does not tell of its networks: \(error)")
+            throw WherryError(.noNetworkState, "Could not watch the networks of the system: \(error)")
         }
         var machine = state.withLock { _ in monitor.freshMachine }
         let old = machine.path

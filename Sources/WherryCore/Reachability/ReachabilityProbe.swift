@@ -1,6 +1,7 @@
 // Wherry: probing a server.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: the key of requests that share a response.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryCache
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

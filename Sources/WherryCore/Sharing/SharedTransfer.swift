@@ -1,6 +1,7 @@
 // Wherry: the transfer of one caller of a shared request.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

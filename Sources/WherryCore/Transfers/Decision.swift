@@ -1,6 +1,8 @@
 // Wherry: a decision of the caller that a transfer waits for.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,7 @@
 // Wherry: a queue of events for readers.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: the progress of ended transfers by tag.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 /// The progress of the ended members of each group, by tag (D29).
 ///
 /// A group begins when a transfer with its tag starts while no other one is running. The sum over

@@ -1,6 +1,8 @@
 // Wherry: the state machine of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
+
 /// The state of one transfer. A value. Its methods return whether they changed anything.
 package struct TransferLifecycle: Sendable {
     /// The state beneath a pause. queued -> running or final; running -> waiting, verifying or

@@ -1,6 +1,7 @@
 // Wherry: the transfers of a client that have not ended.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 /// A selection of transfers.

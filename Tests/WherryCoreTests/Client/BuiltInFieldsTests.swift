@@ -3,6 +3,7 @@
 
 import Testing
 @testable import WherryCore
+@testable import WherryHTTP
 
 @Suite("Built-in headers") struct BuiltInFieldsTests {
     @Test(

@@ -3,6 +3,7 @@
 
 import Testing
 @testable import WherryCore
+@testable import WherryHTTP
 
 @Suite("Hosts with given addresses") struct ResolvedHostTests {
     @Test("entries are parsed like curl's, and written in libcurl's format")

@@ -6,6 +6,8 @@ import TestServer
 import Testing
 
 @testable import WherryCore
+@testable import WherryDownloads
+@testable import WherryHTTP
 @testable import WherrySystem
 
 /// Observes only the end.
@@ -55,7 +57,7 @@ private final class EndWatcher: TransferObserver {
         }
         let download = try #require(transfer as? DownloadTransfer)
         try wait(scope) {
-            download.core.withLock { $0.machine.state == .pausing } || isBack.withLock { $0 }
+            download.core.withLock { $0.machine.isPausing } || isBack.withLock { $0 }
         }
         isFree.update { $0 = true }
         pausing.join()

@@ -1,12 +1,12 @@
 // Wherry: tests of readers that drive the network loop.
 // SPDX-License-Identifier: Apache-2.0
 
-import TestServer
 import Testing
+import TestServer
 import WherryImaging
 import WherrySystem
-
 @testable import WherryCore
+@testable import WherryHTTP
 
 @Suite("Readers of the completion queue that drive the loop", .timeLimit(.minutes(2)))
 struct EventQueueDrivingTests {

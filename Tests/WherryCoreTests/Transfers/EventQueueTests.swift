@@ -4,8 +4,8 @@
 import Foundation
 import Testing
 import WherrySystem
-
 @testable import WherryCore
+@testable import WherryHTTP
 
 @Suite("The completion queue")
 struct EventQueueTests {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-
 @testable import WherryCore
+@testable import WherryHTTP
 
 @Suite struct ProgressSumTests {
     private func part(_ completed: Int64, of total: Int64?, speed: Int64? = nil) -> Progress {

@@ -3,6 +3,7 @@
 
 import Testing
 import WherryCore
+import WherryHTTP
 import WherrySystem
 
 @Suite struct RetryRulesTests {

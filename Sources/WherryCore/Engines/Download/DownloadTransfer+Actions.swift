@@ -1,6 +1,8 @@
 // Wherry: execution of download actions.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

@@ -1,6 +1,8 @@
 // Wherry: network exchanges of a download.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -400,27 +402,4 @@ extension DownloadTransfer {
 
 extension DownloadTransfer.State {
     func index(of exchange: Exchange) -> Int? { hops.firstIndex { $0.exchange === exchange } }
-}
-
-extension DownloadMachine {
-    enum Place: Hashable, Sendable {
-        case first
-        /// An additional connection.
-        case further
-    }
-
-    /// Returns which connection a request is for; `nil` if the request is no longer wanted.
-    func place(of attempt: Int) -> Place? {
-        if state == .requesting, attempt == self.attempt { return .first }
-        return segments.contains { $0.attempt == attempt && $0.body == nil } ? .further : nil
-    }
-
-    /// Returns the body that an attempt receives, once its response headers were accepted.
-    func body(of attempt: Int) -> SegmentBody? {
-        if attempt == self.attempt { return state == .receiving || state == .held ? body : nil }
-        return segments.first { $0.attempt == attempt }?.body
-    }
-
-    /// Whether a digest will show that the file is complete.
-    var hasDigest: Bool { policy.expected != nil || facts?.announced != nil }
 }

@@ -1,6 +1,8 @@
 // Wherry: progress reports of a download.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 

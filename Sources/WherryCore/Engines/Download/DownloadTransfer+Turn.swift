@@ -1,6 +1,7 @@
 // Wherry: turns of a download in its client's queue.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryDownloads
 import WherrySystem
 
 /// The queue decides whether a download runs. These methods read the decision under the lock of the
@@ -72,15 +73,15 @@ extension DownloadTransfer {
             if standing == .active { return Self.applyOrDefer(.resume, to: &core) }
             guard standing == .waiting else { return }
             core.hasWaited = true
-            if !core.hasBegun || core.machine.isStanding { core.steps.append(.show(.queued)) }
+            if !core.hasBegun || core.machine.isPaused { core.steps.append(.show(.queued)) }
         }
         carry()
     }
 
     /// Applies a verb, or defers it until the partial file is open and the last bytes have arrived.
-    static func applyOrDefer(_ verb: Verb, to core: inout State) {
+    static func applyOrDefer(_ verb: DownloadMachine.Verb, to core: inout State) {
         guard !core.isOpening, !core.isStopping else { return core.deferred.append(verb) }
-        apply(verb, to: &core)
+        add(core.machine.apply(verb), to: &core)
     }
 
     /// Begins a download that never had a turn, so that it can end.
@@ -90,9 +91,4 @@ extension DownloadTransfer {
         transfer.client.queue.leave(transfer.id)
         core.steps.append(.begin)
     }
-}
-
-extension DownloadMachine {
-    /// Whether it is paused.
-    fileprivate var isStanding: Bool { state == .paused || state == .held }
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import WherryDownloads
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -13,13 +15,6 @@ import WherryTransport
 /// their steps in the list and return. No thread waits for another, and no step overtakes another.
 package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sendable {
     // `core` is a lock. Only jobs of `disk` access `files`.
-
-    enum Verb: Hashable, Sendable {
-        case pause, resume
-        case cancel(discarding: Bool)
-
-        var isCancel: Bool { if case .cancel = self { true } else { false } }
-    }
 
     enum Step: Sendable {
         case action(DownloadAction)
@@ -44,7 +39,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         var isOpening = true
         /// Verbs deferred until the partial file is open, or until the last bytes of the exchange
         /// arrive.
-        var deferred: [Verb] = []
+        var deferred: [DownloadMachine.Verb] = []
         var steps: [Step] = []
         var isCarrying = false
         /// The number of threads that wait for a pause to complete.
@@ -120,7 +115,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     package override var origin: Origin? { firstURL.origin }
     package override var method: String { "GET" }
-    package override var url: String { RedirectRules.redacted(firstURL.text) }
+    package override var url: String { HTTPURL.redacted(firstURL.text) }
     /// The absolute path of the file, or of the directory with a trailing slash if the response
     /// determines the name.
     package override var path: String? { target.path }
@@ -183,7 +178,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 target,
                 PartFile.Identity(
                     url: firstURL.text, ownHost: request.ownHost(settings),
-                    shownURL: RedirectRules.redacted(firstURL.text),
+                    shownURL: HTTPURL.redacted(firstURL.text),
                     durability: policy.durability, creationMask: policy.creationMask),
                 resumes: policy.resumesOtherQueries ? { [self] in canResume($0) } : nil)
             files.part = found.part
@@ -202,7 +197,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
 
     /// Handles the result of opening the partial file.
     private func opened(_ event: (inout DownloadMachine) -> [DownloadAction]) {
-        let cancels = core.withLock { core -> [Verb] in
+        let cancels = core.withLock { core -> [DownloadMachine.Verb] in
             let cancels = core.deferred.filter(\.isCancel)
             guard cancels.isEmpty else { return cancels }
             core.isOpening = false
@@ -237,7 +232,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         _ = core.wait { core -> Bool? in
             let isDone =
                 !core.isCarrying && core.steps.isEmpty && !core.deferred.contains(.pause)
-                && core.machine.state != .pausing
+                && !core.machine.isPausing
             return isDone ? true : nil
         }
         core.withLock { $0.waiters -= 1 }
@@ -267,7 +262,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         }
     }
 
-    func apply(_ verb: Verb) {
+    func apply(_ verb: DownloadMachine.Verb) {
         let ending = core.withLock { core -> [Exchange] in
             if verb.isCancel {
                 if core.isOpening { stopsReading.store(true, ordering: .relaxed) }
@@ -283,7 +278,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
                 core.isStopping = true
                 return core.hops.map(\.exchange)
             }
-            Self.apply(verb, to: &core)
+            Self.add(core.machine.apply(verb), to: &core)
             return []
         }
         for exchange in ending { client.transport.cancel(exchange) }
@@ -294,15 +289,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     static func applyDeferred(to core: inout State) {
         let verbs = core.deferred
         core.deferred = []
-        for verb in verbs { apply(verb, to: &core) }
-    }
-
-    static func apply(_ verb: Verb, to core: inout State) {
-        switch verb {
-        case .pause: add(core.machine.pause(), to: &core)
-        case .resume: add(core.machine.resume(), to: &core)
-        case .cancel(let discarding): add(core.machine.cancel(discarding: discarding), to: &core)
-        }
+        for verb in verbs { add(core.machine.apply(verb), to: &core) }
     }
 
     // MARK: Steps
@@ -386,10 +373,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
     }
 }
 
-extension DownloadMachine {
-    /// Whether a verb ends the exchange and leaves a partial file that needs its last bytes.
-    func keepsLastBytes(_ verb: DownloadTransfer.Verb) -> Bool {
-        guard state == .receiving || !segments.isEmpty, isResumable else { return false }
-        return verb == .pause || verb == .cancel(discarding: false)
-    }
+extension DownloadTransfer {
+    /// Whether the download sends and stores cookies.
+    var usesJar: Bool { options.cookieHandling != .off && request.ownHost(settings) == nil }
 }
