@@ -18,6 +18,7 @@ import ast
 import importlib
 import json
 import os
+import pathlib
 import re
 import struct
 import subprocess
@@ -164,21 +165,21 @@ class Contract:
     def python(self, header: Header) -> None:
         """The binding's declarations, numbers, and struct layouts."""
         sys.path.insert(0, BINDING)
-        native = importlib.import_module("wherry._native")
-        codes = importlib.import_module("wherry._codes")
-        bridge = importlib.import_module("wherry._bridge")
+        library = importlib.import_module("wherry._native.library")
+        codes = importlib.import_module("wherry._native.codes")
+        memory = importlib.import_module("wherry._native.memory")
         constants, structs = probe(header)
 
-        declared = re.sub(r"//.*", "", native.DECLARATIONS)
+        declared = re.sub(r"//.*", "", library.DECLARATIONS)
         lines = [" ".join(line.split()) for line in declared.split(";")]
-        ours = {native.declared_name(line): line for line in lines if line}
-        self.same_names("the header", set(header.functions), "_native.py", set(ours))
+        ours = {library.declared_name(line): line for line in lines if line}
+        self.same_names("the header", set(header.functions), "the Python prototypes", set(ours))
         for name in sorted(set(ours) & set(header.functions)):
             self.equal(name, header.functions[name], ours[name])
 
         for name, value in vars(codes).items():
             if re.fullmatch(r"[A-Z][A-Z0-9_]*", name) and isinstance(value, int):
-                self.equal(f"_codes.{name}", constants.get(f"WHERRY_{name}"), value)
+                self.equal(f"codes.{name}", constants.get(f"WHERRY_{name}"), value)
         for table, prefix in (
             (codes.STATES, "WHERRY_STATE_"), (codes.KINDS, "WHERRY_TRANSFER_"),
             (codes.LOG_EVENTS, "WHERRY_LOG_EVENT_"),
@@ -186,7 +187,7 @@ class Contract:
             known = {n[len(prefix):].lower(): v for n, v in constants.items() if n.startswith(prefix)}
             self.equal(prefix, known, {word: number for number, word in table.items()})
 
-        for name, layout in vars(bridge).items():
+        for name, layout in vars(memory).items():
             if isinstance(layout, struct.Struct):
                 self._layout(name, layout, structs)
 
@@ -196,11 +197,10 @@ class Contract:
             table = set(re.findall(r"^\| `(\w+)` \|", file.read(), flags=re.M))
         package = os.path.join(BINDING, "wherry")
         found: Dict[str, str] = {}
-        for name in sorted(filter(lambda name: name.endswith(".py"), os.listdir(package))):
-            with open(os.path.join(package, name), encoding="utf-8") as file:
-                tree = ast.parse(file.read())
+        for path in sorted(pathlib.Path(package).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
             for reason, line in given_reasons(tree):
-                found[reason] = f"{name}:{line}"
+                found[reason] = f"{path.relative_to(package)}:{line}"
         self.equal("reasons of the binding", len(found) > 0, True)
         self.compared += len(found)
         for reason, place in found.items():
@@ -254,7 +254,7 @@ def main() -> int:
     if options.swiftpm:
         names = exports(options.swiftpm, True)
         contract.same_names("the header", functions, "the SwiftPM library", names)
-    if os.path.exists(os.path.join(BINDING, "wherry", "_native.py")):
+    if os.path.exists(os.path.join(BINDING, "wherry", "_native")):
         contract.python(header)
         contract.reasons()
     for fault in contract.faults:

@@ -16,8 +16,9 @@ from conftest import PATIENCE, PATIENT, Server
 from test_uploads import png
 
 import wherry
-from wherry import _async, _bridge
-from wherry import _codes as codes
+from wherry import _async
+from wherry._native.library import lib
+from wherry._native import codes
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ async def is_over(server: Server, client: wherry.AsyncClient, ended: int = 1) ->
     open.
     """
     assert not client.is_closed
-    wait = _bridge.lib.wherry_client_wait
+    wait = lib.wherry_client_wait
     assert await later(wait, client._handle, codes.MATCH_ALL, None, PATIENCE * 1000) == codes.OK
     assert client.count() == 0
     await later(server.wait, ended=ended)
@@ -385,14 +386,14 @@ def test_M7_closing_ends_a_wait_for_an_event_that_never_comes(server: Server) ->
 
 def test_M7_the_loop_keeps_running_while_a_client_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = threading.Event()
-    free = _bridge.lib.wherry_client_free
+    free = lib.wherry_client_free
 
     def slow(handle: int) -> int:
         assert opened.wait(600)
         return int(free(handle))
 
     async def body(client: wherry.AsyncClient) -> None:
-        monkeypatch.setattr(_bridge.lib, "wherry_client_free", slow)
+        monkeypatch.setattr(lib, "wherry_client_free", slow)
         closing = asyncio.ensure_future(client.aclose())
         await asyncio.sleep(0)
         assert client.is_closed and not closing.done()
@@ -406,7 +407,7 @@ def test_closing_completes_although_its_task_is_cancelled(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = threading.Event()
-    free = _bridge.lib.wherry_client_free
+    free = lib.wherry_client_free
 
     def slow(handle: int) -> int:
         assert opened.wait(600)
@@ -415,7 +416,7 @@ def test_closing_completes_although_its_task_is_cancelled(
     async def body(client: wherry.AsyncClient) -> None:
         request = asyncio.ensure_future(client.get(server.url("/silent")))
         await asyncio.get_running_loop().run_in_executor(None, lambda: server.wait(requests=1))
-        monkeypatch.setattr(_bridge.lib, "wherry_client_free", slow)
+        monkeypatch.setattr(lib, "wherry_client_free", slow)
         closing = asyncio.ensure_future(client.aclose())
         await asyncio.sleep(0)
         closing.cancel()

@@ -14,9 +14,10 @@ from conftest import Server, run_python
 from test_uploads import png
 
 import wherry
-from wherry import _codes as codes
-from wherry import _native
-from wherry._bridge import last_error, lib, made
+from wherry._native import codes
+from wherry._native import library
+from wherry._core.calls import last_error, made
+from wherry._native.library import lib
 
 SIZE, CUT, LIMIT = 2_000_000, 400_000, 1_024_000
 
@@ -279,10 +280,10 @@ def test_S11_a_handle_of_the_wrong_kind_is_an_error_and_stays_valid(
 
 def calls() -> List[Tuple[str, str, List[str]]]:
     """Name, result, and parameters of each function whose first parameter is a handle."""
-    lines = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
+    lines = " ".join(re.sub(r"//.*", "", library.DECLARATIONS).split()).split(";")
     found = []
     for line in filter(None, lines):
-        name = _native.declared_name(line)
+        name = library.declared_name(line)
         parameters = line[line.index("(") + 1 : -1].split(", ")
         first = re.match(r"(?:const )?wherry_(\w+) \*\w+$", parameters[0])
         if first is not None and first.group(1) in HANDLES and not name.endswith("_free"):

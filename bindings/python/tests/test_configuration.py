@@ -15,8 +15,8 @@ from conftest import Server, field, run_python, start_server
 from test_uploads import png
 
 import wherry
-from wherry import _codes as codes
-from wherry._bridge import lib
+from wherry._native import codes
+from wherry._native.library import lib
 
 
 def test_C1_a_changed_timeout_applies_from_the_next_request(server: Server) -> None:

@@ -22,8 +22,8 @@ from conftest import PATIENCE, PATIENT, ROOT, Server, run_python
 from test_uploads import png
 
 import wherry
-from wherry import _native
-from wherry._bridge import lib
+from wherry._native import library
+from wherry._native.library import lib
 from wherry._exchange import SLICE_MS
 
 #: How often a loop runs: in full with WHERRY_LOOPS=full, otherwise a tenth.
@@ -263,7 +263,7 @@ def test_SEC_Y6_other_threads_run_while_a_call_blocks(
 
 
 def test_SEC_Y6_calls_that_may_block_release_the_interpreter() -> None:
-    loaded = _native.load()
+    loaded = library.load()
     slow = [
         "wherry_client_perform", "wherry_client_perform_for", "wherry_transfer_wait",
         "wherry_queue_read", "wherry_queue_next", "wherry_client_wait", "wherry_client_drain",
@@ -314,8 +314,8 @@ del image
 
 
 def test_SEC_Y9_every_function_checks_its_argument_types() -> None:
-    declared = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
-    names = [_native.declared_name(line) for line in declared if line]
+    declared = " ".join(re.sub(r"//.*", "", library.DECLARATIONS).split()).split(";")
+    names = [library.declared_name(line) for line in declared if line]
     assert len(names) > 150
     for name, line in zip(names, declared):
         function = getattr(lib, name)

@@ -14,7 +14,8 @@ from test_models import base
 from test_scenarios import cases
 
 import wherry
-from wherry._bridge import check, lib
+from wherry._core.calls import check
+from wherry._native.library import lib
 from wherry._options import json_bytes
 
 

@@ -17,8 +17,8 @@ from conftest import Server, body, field
 
 import wherry
 from wherry import _client
-from wherry import _codes as codes
-from wherry._bridge import lib
+from wherry._native import codes
+from wherry._native.library import lib
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete", "options"])

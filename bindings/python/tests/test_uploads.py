@@ -12,8 +12,9 @@ import pytest
 from conftest import Server, most_memory
 
 import wherry
-from wherry import _codes as codes
-from wherry._bridge import check, lib, made
+from wherry._native import codes
+from wherry._core.calls import check, made
+from wherry._native.library import lib
 
 
 def png(width: int, height: int, seed: int = 1) -> bytes:

@@ -17,10 +17,11 @@ import pytest
 from conftest import ROOT, run_python
 
 import wherry
-from wherry import _body, _codes, _native
+from wherry import _body
+from wherry._native import codes, library
 from wherry._cache import CacheEntry
 from wherry._chunks import Chunks, Lines
-from wherry._errors import CLASSES
+from wherry._core.errors import CLASSES
 from wherry._mock import MockRequest
 from wherry._options import flat, milliseconds
 from wherry._progress import TransferInfo
@@ -37,7 +38,7 @@ def header_text() -> str:
 def test_every_number_matches_the_header() -> None:
     found = re.findall(r"WHERRY_(\w+) = (-?\d+)", header_text())
     known = {name: int(value) for name, value in found}
-    ours = {n: v for n, v in vars(_codes).items() if n.isupper() and isinstance(v, int)}
+    ours = {n: v for n, v in vars(codes).items() if n.isupper() and isinstance(v, int)}
 
     assert len(ours) > 60
     assert {name: known.get(name) for name in ours} == ours
@@ -45,7 +46,7 @@ def test_every_number_matches_the_header() -> None:
 
 def test_every_declaration_matches_the_header() -> None:
     known = " ".join(header_text().split()).replace(" )", ")")
-    lines = " ".join(re.sub(r"//.*", "", _native.DECLARATIONS).split()).split(";")
+    lines = " ".join(re.sub(r"//.*", "", library.DECLARATIONS).split()).split(";")
     ours = [line.strip() for line in lines if line.strip()]
 
     assert len(ours) > 150
@@ -60,11 +61,11 @@ def test_prototypes_are_parsed_from_declarations() -> None:
     )
     pointer = ctypes.c_void_p
 
-    assert _native.declared_name(line) == "wherry_client_perform_for"
-    assert _native.prototype(line) == [
+    assert library.declared_name(line) == "wherry_client_perform_for"
+    assert library.prototype(line) == [
         ctypes.c_int, pointer, pointer, ctypes.c_int64, pointer, pointer,
     ]  # fmt: skip
-    assert _native.prototype("const char *wherry_status_name(wherry_status status)") == [
+    assert library.prototype("const char *wherry_status_name(wherry_status status)") == [
         ctypes.c_char_p, ctypes.c_int,
     ]  # fmt: skip
 
@@ -188,12 +189,12 @@ def test_raise_for_status_ignores_good_responses() -> None:
 
 
 def test_timeouts_contain_only_the_given_values() -> None:
-    assert list(wherry.Timeout(total=3).options()) == [(_codes.OPTION_TOTAL_TIMEOUT_MS, 3000)]
-    assert dict(wherry.Timeout.of(None).options())[_codes.OPTION_IDLE_TIMEOUT_MS] == 0
+    assert list(wherry.Timeout(total=3).options()) == [(codes.OPTION_TOTAL_TIMEOUT_MS, 3000)]
+    assert dict(wherry.Timeout.of(None).options())[codes.OPTION_IDLE_TIMEOUT_MS] == 0
     assert dict(wherry.Timeout.of((1, 2)).options()) == {
-        _codes.OPTION_CONNECT_TIMEOUT_MS: 1000,
-        _codes.OPTION_IDLE_TIMEOUT_MS: 2000,
-        _codes.OPTION_FIRST_BYTE_TIMEOUT_MS: 2000,
+        codes.OPTION_CONNECT_TIMEOUT_MS: 1000,
+        codes.OPTION_IDLE_TIMEOUT_MS: 2000,
+        codes.OPTION_FIRST_BYTE_TIMEOUT_MS: 2000,
     }
     assert dict(wherry.Timeout(3).options()) == dict(wherry.Timeout.of(3).options())
     assert dict(wherry.Timeout(None).options()) == dict(wherry.Timeout.of(None).options())

@@ -27,16 +27,15 @@ if TYPE_CHECKING:
     from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
     from ._chains import AsyncChain, Chain
     from ._client import Client, Session
+    from ._compression import Compression
     from ._cookies import Cookie, Cookies
-    from ._download import (
-        AsyncDownload, Download, discard_partial, partial_ratio, partials,
+    from ._core.errors import (
+        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError, FileError,
+        ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError,
+        NetworkError, StateError, TimeoutError, TLSError, WherryError,
     )  # fmt: skip
+    from ._download import AsyncDownload, Download, discard_partial, partial_ratio, partials
     from ._endpoint import AsyncEndpoint, AsyncModel, Endpoint, Model, Timing
-    from ._errors import (
-        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError,
-        FileError, ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError, NetworkError, StateError,
-        TimeoutError, TLSError, WherryError,
-    )  # fmt: skip
     from ._events import ServerEvent
     from ._flows import Auth
     from ._groups import AsyncGroup, Group
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from ._mapping import BaseItem, Mapping, Problem, at
     from ._metrics import Metrics
     from ._mock import MockRequest, MockTransport
-    from ._compression import Compression
     from ._options import Basic, BasicAuth, Bearer, DigestAuth, Timeout
     from ._pages import Pages
     from ._progress import Partial, Progress, TransferInfo
@@ -80,27 +78,29 @@ _HOMES = {
     "_client": "Client Session",
     "_compression": "Compression",
     "_cookies": "Cookie Cookies",
-    "_download": "AsyncDownload Download discard_partial partial_ratio partials",
+    "_core.errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
+    " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError"
+    " StateError TimeoutError TLSError WherryError",
+    "_download": "AsyncDownload discard_partial Download partial_ratio partials",
     "_endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
-    "_errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
-    " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError StateError"
-    " TimeoutError TLSError WherryError",
     "_events": "ServerEvent",
     "_flows": "Auth",
     "_groups": "AsyncGroup Group",
     "_headers": "Headers",
     "_image": "Image ImageInfo",
     "_jobs": "Job",
-    "_keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions Which",
+    "_keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions"
+    " Which",
     "_logging": "Counters LogBridge LogReader LogRecord",
-    "_mapping": "BaseItem Mapping Problem at",
+    "_mapping": "at BaseItem Mapping Problem",
     "_metrics": "Metrics",
     "_mock": "MockRequest MockTransport",
     "_options": "Basic BasicAuth Bearer DigestAuth Timeout",
     "_pages": "Pages",
     "_progress": "Partial Progress TransferInfo",
-    "_reachability": "NOT_REACHABLE REACHABLE_VIA_WIFI REACHABLE_VIA_WWAN UNKNOWN Reachability"
-    " ReachabilityChange ReachabilityObserver reach_text set_interface set_reach_text",
+    "_reachability": "NOT_REACHABLE reach_text Reachability ReachabilityChange"
+    " ReachabilityObserver REACHABLE_VIA_WIFI REACHABLE_VIA_WWAN set_interface set_reach_text"
+    " UNKNOWN",
     "_response": "Response",
     "_sections": "ListChange Section SectionedList",
     "_sent": "SentRequest",

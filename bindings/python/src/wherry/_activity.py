@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import weakref
 
-from . import _codes as codes
-from ._bridge import check, lib
-from ._errors import ArgumentError
+from ._core.calls import check
+from ._core.errors import ArgumentError
+from ._native import codes
+from ._native.library import lib
 from ._reader import ClientReader
 
 TYPE_CHECKING = False

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
-from ._bridge import Cell, bytes_at, check, lib, text, text_at
-from ._errors import StateError, shown
+from ._core.calls import check
+from ._core.errors import StateError, shown
+from ._core.values import text
 from ._headers import ClientHeaders
+from ._native.library import lib
+from ._native.memory import Cell, bytes_at, text_at
 from ._options import json_bytes, word
 from ._query import add_query
 
@@ -222,6 +225,3 @@ def _pairs(function: Any, handle: int) -> List[Tuple[str, Optional[str]]]:
     while function(handle, len(found), name.address, value.address):
         found.append((text_at(name.take()) or "", text_at(value.take())))
     return found
-
-
-__all__ = ["Request"]

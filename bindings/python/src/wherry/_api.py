@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._keywords import (
-        DownloadOptions, RequestOptions, StreamOptions, Target, UploadOptions,
-    )  # fmt: skip
+    from ._keywords import DownloadOptions, RequestOptions, StreamOptions, Target, UploadOptions
     from ._response import Response
     from ._stream import Stream
 
@@ -39,11 +37,6 @@ def client() -> Client:
         if found is not mine:
             mine.close()  # Another thread created one first.
     return found
-
-
-def forget() -> None:
-    """Forgets the shared client, so that the next call creates a new one."""
-    _shared.clear()
 
 
 def request(method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> Response:

@@ -109,6 +109,3 @@ class ASGITransport(AsyncBaseTransport):
             "client": self._client,
             "root_path": self._root_path,
         }
-
-
-__all__ = ["ASGITransport"]

@@ -12,11 +12,15 @@ import itertools
 import weakref
 from time import perf_counter
 
-from . import _codes as codes
 from ._base import BaseClient, free_client
-from ._bridge import Records, bytes_at, check, last_error, lib, made, text, url_text
-from ._errors import CancelledError, WherryError
+from ._core.calls import check, last_error, made
+from ._core.errors import CancelledError, WherryError
+from ._core.values import text, url_text
 from ._exchange import VERSION_FLAGS, Exchange, settle, version
+from ._native import codes
+from ._native.forking import clear_after_fork
+from ._native.library import lib
+from ._native.memory import Records, bytes_at
 from ._questions import answering
 from ._request import PLAIN, plain
 from ._response import Response, received
@@ -29,14 +33,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._bridge import Record
-    from ._cache import AsyncCache
-    from ._download import AsyncDownload
-    from ._chains import AsyncChain
-    from ._groups import AsyncGroup
-    from ._layers import AsyncSend
-    from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from ._async_pages import AsyncPages
+    from ._cache import AsyncCache
+    from ._chains import AsyncChain
+    from ._download import AsyncDownload
+    from ._groups import AsyncGroup
+    from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
+    from ._layers import AsyncSend
+    from ._native.memory import Record
     from ._progress import Progress
     from ._request import Draft
     from ._stream import AsyncStream
@@ -258,6 +262,7 @@ def _free_queue(queue: int) -> None:
 
 
 _pumps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pump] = weakref.WeakKeyDictionary()
+clear_after_fork(_pumps.clear)
 
 
 class AsyncClient(BaseClient["Answer"]):

@@ -9,15 +9,15 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping as Named, Optional
 
-from ._bridge import lib
-from ._errors import CancelledError, StateError
+from ._core.errors import CancelledError, StateError
+from ._native.library import lib
 from ._paging import BasePages, Item, busy, free_pager
 
 if TYPE_CHECKING:
     from typing import AsyncIterator
 
     from ._async import AsyncClient, Pump, Sink
-    from ._bridge import Record
+    from ._native.memory import Record
     from ._paging import Way
 
 
@@ -212,6 +212,3 @@ class AsyncPages(BasePages[Item]):
 
 def _free_draft(draft: Any) -> None:
     draft.free()
-
-
-__all__ = ["AsyncPages"]

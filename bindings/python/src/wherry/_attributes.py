@@ -111,7 +111,7 @@ def elsewhere(name: str, place: int) -> Optional[str]:
 
 def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
     """Returns the error for an unknown keyword."""
-    from ._errors import brief
+    from ._core.errors import brief
 
     way = elsewhere(name, place) if isinstance(name, str) else None
     if way is None and isinstance(name, str):
@@ -148,8 +148,3 @@ def refuse(owner: Any, name: str, value: Any) -> None:
         near = get_close_matches(name, known, 1)
         way = f"did you mean client.{near[0]}?" if near else "store it in a variable or in a subclass"
     raise AttributeError(f"Could not set client.{name}: a client has no such attribute; {way}")
-
-
-__all__ = [
-    "ATTRIBUTE", "KEYWORD", "RESPONSES", "SETTING", "client_hint", "elsewhere", "missing", "refuse", "unknown",
-]  # fmt: skip

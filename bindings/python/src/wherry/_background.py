@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from . import _codes as codes
-from ._bridge import JOB_ROW, Cell, Records, check, freed, lib, made, rows, text, text_at
-from ._errors import StateError, TimeoutError, WherryError, brief
+from ._core.calls import check, freed, made, rows
+from ._core.errors import StateError, TimeoutError, WherryError, brief
+from ._core.values import match, named, path_text, text
 from ._exchange import SLICE_MS
-from ._forking import Forkable
 from ._jobs import Job, News, gone, job_id
-from ._managed import match
-from ._numbers import named
+from ._native import codes
+from ._native.forking import Forkable
+from ._native.library import lib
+from ._native.memory import JOB_ROW, Cell, Records, text_at
 from ._options import DigestAuth, Timeout, Unset, credentials, pairs
 from ._questions import refuse_functions
 from ._request import Draft
-from ._request_values import path_text
 from ._route import apply_route
 from ._settings import FIXED, NUMBERS, TEXTS
 from ._trust import apply as apply_trust
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._jobs import Which
-    from ._keywords import Which as Match
-    from ._keywords import DownloadOptions, SessionSettings, Target, UploadOptions
+    from ._keywords import DownloadOptions, SessionSettings, Target, UploadOptions, Which as Match
     from ._options import AuthLike, TimeoutLike
 
     Value = TypeVar("Value")

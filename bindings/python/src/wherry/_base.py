@@ -7,23 +7,39 @@ from __future__ import annotations
 import os
 import re
 
-from . import _codes as codes
-from ._bridge import check, copy_text, freed, last_error, lib, made, text, url_text
-from ._errors import ArgumentError, Keyword, StateError, WherryError, name_keyword, shown
-from ._forking import Forkable, after_in_child, is_forked
+from ._core.calls import check, copy_text, freed, last_error, made
+from ._core.errors import (
+    ArgumentError, Keyword, StateError, WherryError, name_keyword, shown, warn_unclosed,
+)  # fmt: skip
+from ._core.values import named, path_text, text, url_text
 from ._live_settings import LiveSettings
 from ._managed import Managed
-from ._numbers import named
+from ._native import codes
+from ._native.forking import Forkable, after_in_child, is_forked
+from ._native.library import lib
 from ._observed import Observed
 from ._options import Timeout, Unset, is_flow, mapping, pairs, queried, word
 from ._questions import refreshing
 from ._request import Draft
-from ._request_values import path_text
 from ._route import apply_route
 from ._sending import COMPLETE, sendable
 from ._sent import Asked
 from ._settings import FIXED, MAX_REDIRECTS
 from ._trust import apply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+
+    from typing_extensions import Unpack
+
+    from ._cookies import OwnCookies
+    from ._keywords import Cert, Pairs, Pins, RequestOptions, Settings, Verify
+    from ._layers import Hooks
+    from ._options import AuthLike, TimeoutLike
+    from ._reachability import Reachability
+    from ._sent import SentRequest
+    from ._transports import MockRouter, Router
 
 #: URLs that are sent unchanged: absolute, with a path, no segment that starts with a dot, and no
 #: empty query. For any other URL the native library computes the final form, which takes longer.
@@ -40,25 +56,6 @@ URL_OPTIONS = (
 
 #: The default timeouts of a client.
 USUAL = Timeout()
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import (
-        Any, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
-    )  # fmt: skip
-
-    from typing_extensions import Unpack
-
-    from ._layers import Hooks
-    from ._transports import MockRouter, Router
-    from ._cookies import Cookies, OwnCookies
-    from ._options import AuthLike, TimeoutLike
-    from ._keywords import (
-        Cert, Pairs, Pins, RequestOptions, Settings, Verify,
-    )  # fmt: skip
-    from ._reachability import Reachability
-    from ._sent import SentRequest
-
 
 if TYPE_CHECKING:
     Answer = TypeVar("Answer")
@@ -522,15 +519,6 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         type(self).__init__(self, **state)
-
-
-def warn_unclosed(thing: object) -> None:
-    """Issues a ResourceWarning for an object that was not closed."""
-    try:
-        import warnings
-    except ImportError:  # The interpreter is exiting and imports nothing more.
-        return
-    warnings.warn(f"unclosed {thing!r}", ResourceWarning, source=thing, stacklevel=3)
 
 
 def free_client(handle: int) -> None:

@@ -12,9 +12,11 @@ import os
 import stat
 import sys
 
-from . import _codes as codes
-from ._bridge import Cell, address, check, last_error, lib
-from ._errors import ArgumentError, StateError, brief
+from ._core.calls import check, last_error
+from ._core.errors import ArgumentError, StateError, brief
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import Cell, address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._bridge import (
-    CACHE_USAGE, Cell, check, copy_text, entry_rows, filled, lib, made, text,
-)  # fmt: skip
-from ._errors import ArgumentError, brief, shown
+from ._core.calls import check, copy_text, entry_rows, filled, made
+from ._core.errors import ArgumentError, brief, shown
+from ._core.values import cut_milliseconds, text
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import CACHE_USAGE, Cell
 from ._native_response import copied
-from ._request_values import cut_milliseconds
 from ._response import Response, received
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from . import _codes as codes
 from ._groups import AsyncGroup, BaseGroup, Group
+from ._native import codes
 
 if TYPE_CHECKING:
     from ._progress import Progress
@@ -86,6 +86,3 @@ class AsyncChain(BaseChain, AsyncGroup):
 
     The function may be a coroutine function.
     """
-
-
-__all__ = ["AsyncChain", "Chain"]

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from . import _codes as codes
 from ._base import BaseClient
-from ._bridge import ANSWER, Scratch, bytes_at, lib, scratch, text, url_text
-from ._errors import TimeoutError, WherryError, brief
+from ._core.errors import TimeoutError, WherryError, brief
+from ._core.values import match, text, url_text
 from ._exchange import SLICE_MS, VERSION_FLAGS, Channel, Exchange, settle, version
-from ._managed import match
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import ANSWER, Scratch, bytes_at, scratch
 from ._request import PLAIN, plain
 from ._response import Response, received
 
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._cache import Cache
-    from ._download import Download
     from ._chains import Chain
+    from ._download import Download
     from ._groups import Group
+    from ._keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which
     from ._layers import Send
-    from ._keywords import (
-        DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
-    )  # fmt: skip
     from ._pages import Pages
     from ._progress import Progress
     from ._request import Draft

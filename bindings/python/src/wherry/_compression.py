@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._errors import brief
-from ._options import Fixed, choice, milliseconds
+from ._core.errors import brief
+from ._core.values import choice
+from ._native import codes
+from ._options import Fixed, milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +82,3 @@ class Compression(Fixed):
         if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):
             raise TypeError(f"quality= takes a number from 0 to 1, not {brief(quality)}")
         self._fix(quality=float(quality), type=type, options=options)
-
-
-__all__ = ["Compression"]

@@ -7,10 +7,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from ._bridge import check, lib, made, rows, text, text_at
-from ._errors import ArgumentError, brief
+from ._core.calls import check, made, rows
+from ._core.errors import ArgumentError, brief
+from ._core.values import path_text, text
+from ._native.library import lib
+from ._native.memory import text_at
 from ._options import LISTS, pairs, word
-from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -404,6 +406,3 @@ def refuse(name: Any, value: Any) -> None:
         raise ArgumentError(
             "a cookie must not contain a semicolon or a line break, and its name must not be empty or contain =", "bad_value"
         )
-
-
-__all__ = ["Cookie", "Cookies", "OwnCookies"]

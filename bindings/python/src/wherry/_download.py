@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from . import _codes as codes
-from ._base import warn_unclosed
-from ._bridge import check, copy_text, lib, made, partial_rows, progress_of, text
-from ._errors import ArgumentError, Keyword, WherryError, brief
-from ._numbers import named, whole
+from ._core.calls import check, copy_text, made, partial_rows, progress_of
+from ._core.errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
+from ._core.values import milliseconds, named, path_text, segments, text, whole
 from ._exchange import Channel, Exchange
+from ._native import codes
+from ._native.library import lib
 from ._options import refuse_pairs
 from ._progress import Partial, Progress
 from ._questions import refuse_functions
-from ._request_values import milliseconds, path_text, segments
 from ._settings import DEFAULTS
 
 #: Maximum time to wait for a cancelled download to end, in seconds. The disk may be slow.

@@ -4,31 +4,30 @@
 
 from __future__ import annotations
 
-import struct
 import threading
 import weakref
 from typing import (
     TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping as Named, Optional, Tuple, Type, TypeVar,
 )  # fmt: skip
 
-from . import _codes as codes
-from ._bridge import Records, check, filled, last_error, lib, made, text
-from ._flows import refuse_flow
-from ._errors import CancelledError, StateError, WherryError
+from ._core.calls import check, filled, last_error, made
+from ._core.errors import CancelledError, StateError, WherryError
+from ._core.values import text
 from ._exchange import SLICE_MS, Exchange
+from ._flows import refuse_flow
 from ._mapping import Mapping, printed
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import TIMING, Records
 from ._options import json_bytes
 
 if TYPE_CHECKING:
     from ._async import AsyncClient, Pump, Sink
-    from ._bridge import Record
     from ._client import Client
+    from ._native.memory import Record
     from ._response import Response
 
 Value = TypeVar("Value")
-
-#: wherry_timing.
-TIMING = struct.Struct("=Q9q")
 
 
 class Timing:
@@ -453,6 +452,3 @@ def _free(endpoint: int, queue: int, draft: Any) -> None:
     lib.wherry_endpoint_free(endpoint)
     lib.wherry_queue_free(queue)
     draft.free()
-
-
-__all__ = ["AsyncEndpoint", "AsyncModel", "Endpoint", "Model", "Timing"]

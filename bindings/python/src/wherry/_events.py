@@ -7,8 +7,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from ._bridge import Cell, bytes_at, last_error, lib, made, text_at
-from ._errors import ArgumentError
+from ._core.calls import last_error, made
+from ._core.errors import ArgumentError
+from ._native.library import lib
+from ._native.memory import Cell, bytes_at, text_at
 
 if TYPE_CHECKING:
     from typing import Iterator

@@ -8,13 +8,14 @@ import os
 from _thread import RLock
 from time import perf_counter
 
-from . import _codes as codes
-from ._bridge import (
-    METRICS, Records, bytes_at, error_at, failed_images, filled, freed, image_results,
-    last_error, lib, made, path_at, progress_of, text_at,
+from ._core.calls import (
+    error_at, failed_images, filled, freed, image_results, last_error, made, progress_of,
 )  # fmt: skip
-from ._errors import TimeoutError, WherryError
+from ._core.errors import TimeoutError, WherryError
 from ._metrics import Metrics
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import METRICS, Records, bytes_at, path_at, text_at
 from ._native_response import borrowed_response, copied, informational, redirects
 from ._progress import Progress
 from ._questions import Question, decide
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Callable, Optional, Tuple
 
     from ._body import Source
-    from ._bridge import Record
-    from ._errors import ImageResult
+    from ._core.errors import ImageResult
+    from ._native.memory import Record
     from ._request import Draft
 
 #: The maximum duration of one native wait, so that Ctrl-C is handled soon.
@@ -341,6 +342,3 @@ class Channel:
 def wait_is_over() -> TimeoutError:
     """Returns the error for a wait that has timed out."""
     return TimeoutError("the wait timed out, but the transfer is still running", "timeout")
-
-
-__all__ = ["Channel", "Exchange", "SLICE_MS", "copied", "failure", "settle"]

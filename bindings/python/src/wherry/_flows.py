@@ -9,8 +9,9 @@ Each request of a flow is a complete send, with its own redirects, retries, and 
 
 from __future__ import annotations
 
-from ._bridge import copy_text, lib
-from ._errors import ArgumentError
+from ._core.calls import copy_text
+from ._core.errors import ArgumentError
+from ._native.library import lib
 from ._options import BODIES, is_flow, pairs, queried
 from ._sending import COMPLETE, sendable
 from ._sent import SentRequest
@@ -273,9 +274,3 @@ def refuse_flow(client: BaseClient[Any], options: Mapping[str, Any], what: str) 
         raise TypeError(
             f"{what} cannot use an auth flow. Use Basic, Bearer, DigestAuth, refresh_token=, or adapt=."
         )
-
-
-__all__ = [
-    "Auth", "FunctionAuth", "Built", "async_flow", "first_step", "flow_of", "refuse_flow", "refuse_hooks",
-    "sync_flow",
-]  # fmt: skip

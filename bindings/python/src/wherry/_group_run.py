@@ -7,17 +7,18 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
-from . import _codes as codes
-from ._bridge import error_at, last_error, lib, made, progress_of
-from ._errors import CancelledError, StateError, WherryError
+from ._core.calls import error_at, last_error, made, progress_of
+from ._core.errors import CancelledError, StateError, WherryError
 from ._exchange import Exchange
+from ._native import codes
+from ._native.library import lib
 from ._progress import Progress
 from ._request import Draft
 
 if TYPE_CHECKING:
-    from ._bridge import Record
     from ._chains import BaseChain
     from ._groups import BaseGroup
+    from ._native.memory import Record
 
 #: The event keys of members and groups. They start above any key that asyncio requests use.
 _keys = itertools.count(1 << 48)

@@ -7,20 +7,21 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Union, cast
 
-from . import _codes as codes
-from ._bridge import check, lib, made
-from ._errors import ArgumentError, CancelledError, StateError, WherryError
+from ._core.calls import check, made
+from ._core.errors import ArgumentError, CancelledError, StateError, WherryError
 from ._exchange import Channel, Exchange
 from ._group_run import Run, open_member
+from ._native import codes
+from ._native.library import lib
 from ._request import Draft
 from ._response import Response
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._bridge import Record
     from ._chains import BaseChain
     from ._keywords import RequestOptions
+    from ._native.memory import Record
     from ._progress import Progress
 
     #: The result of a member: a response, an error, or the list of results of a group.
@@ -298,6 +299,3 @@ def _opening(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Re
 def _free(drafts: List[Draft]) -> None:
     for draft in drafts:
         draft.free()
-
-
-__all__ = ["AsyncGroup", "Group"]

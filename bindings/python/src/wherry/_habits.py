@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ._errors import StateError
+from ._core.errors import StateError
 from ._sent import REDIRECTS
 
 TYPE_CHECKING = False
@@ -285,6 +285,3 @@ class Habits:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-__all__ = ["Habits", "ResponseCookies"]

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 
-from . import _codes as codes
-from ._bridge import (
-    IMAGE_INFO, Cell, bytes_at, check, file_name_text, filled, freed, lib, made, memory_at, text,
-)  # fmt: skip
-from ._errors import ArgumentError, brief
 from ._compression import Compression
-from ._request_values import path_text
+from ._core.calls import check, filled, freed, made
+from ._core.errors import ArgumentError, brief
+from ._core.values import file_name_text, path_text, text
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import IMAGE_INFO, Cell, bytes_at, memory_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._bridge import lib, text
-from ._errors import ArgumentError, Keyword, brief
-from ._image import NativeImage, is_path, native_compression
 from ._compression import Compression
-from ._numbers import named, whole
+from ._core.errors import ArgumentError, Keyword, brief
+from ._core.values import named, text, unreadable_images, whole
+from ._image import NativeImage, is_path, native_compression
+from ._native import codes
+from ._native.library import lib
 from ._options import pairs
-from ._request_values import unreadable_images
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import os
 
-from . import _codes as codes
-from ._bridge import Records, check, error_at, last_error, lib, path_at, text, text_at
-from ._errors import CLASSES, WherryError
+from ._core.calls import check, error_at, last_error
+from ._core.errors import CLASSES, WherryError
+from ._core.values import text
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import Records, path_at, text_at
 from ._queue import Queue
 
 TYPE_CHECKING = False
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple, Type, Union
 
     from ._background import BaseSession
-    from ._bridge import Record
+    from ._native.memory import Record
 
     #: A job, or the id of one.
     Which = Union["Job", str]

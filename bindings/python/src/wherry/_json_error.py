@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from ._errors import DecodeError
+from ._core.errors import DecodeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,3 @@ class JSONDecodeError(DecodeError, json.JSONDecodeError):
         else:
             self.doc = text
         return self
-
-
-__all__ = ["JSONDecodeError"]

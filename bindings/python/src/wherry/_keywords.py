@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from http.cookiejar import CookieJar
 
     from ._adapt import Request
-    from ._cookies import Cookies
-    from ._errors import WherryError
     from ._compression import Compression
+    from ._cookies import Cookies
+    from ._core.errors import WherryError
     from ._options import AuthLike, TimeoutLike, Unset
     from ._progress import Progress
     from ._response import Response

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._errors import brief
+from ._core.errors import brief
 from ._flows import Built, async_flow, flow_of, sync_flow
 from ._response import Response
 
@@ -213,6 +213,3 @@ class Layers:
     def _built(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Built:
         needs_body = bool(getattr(self._flow, "requires_request_body", False))
         return Built(self._client, method, url, options, needs_body)
-
-
-__all__ = ["Layers", "hooked", "hooks_of", "layers"]

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
 from ._attributes import SETTING, client_hint, missing, refuse, unknown
-from ._bridge import check, lib, text
-from ._errors import ArgumentError, name_keyword
+from ._core.calls import check
+from ._core.errors import ArgumentError, name_keyword
+from ._core.values import named, several, text
 from ._headers import ClientHeaders, refuse_field
-from ._numbers import named
+from ._native import codes
+from ._native.library import lib
 from ._options import (
-    LISTS, Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, mapping, pairs, queried, word,
+    LISTS, Basic, Bearer, DigestAuth, Timeout, Unset, credentials, is_flow, mapping, pairs, queried,
+    word,
 )  # fmt: skip
 from ._query import ClientParams
-from ._request_values import several
-from ._response import known_encoding
 from ._request import KEYWORDS, NONE_SAYS_SOMETHING, Draft
+from ._response import known_encoding
 from ._settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 
 TYPE_CHECKING = False

@@ -8,9 +8,11 @@ import atexit
 import threading
 import weakref
 
-from . import _codes as codes
-from ._bridge import LOG_RECORD, check, filled, lib, path_at, text_at
-from ._errors import ArgumentError, brief
+from ._core.calls import check, filled
+from ._core.errors import ArgumentError, brief
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import LOG_RECORD, path_at, text_at
 from ._reader import ClientReader
 
 TYPE_CHECKING = False

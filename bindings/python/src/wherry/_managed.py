@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._bridge import Cell, check, lib, made, progress_of, text, transfer_rows
-from ._errors import ArgumentError, brief, shown
+from ._core.calls import check, made, progress_of, transfer_rows
+from ._core.errors import ArgumentError, brief, shown
+from ._core.values import match
+from ._native.library import lib
+from ._native.memory import Cell
 from ._progress import Progress, TransferInfo
-from ._request_values import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Mapping, Optional, Tuple
+    from typing import Any, List, Mapping, Optional
 
     from ._keywords import Which
     from ._request import Draft
@@ -83,33 +84,3 @@ class Managed:
         count = Cell()
         check(function(self._live(), *match(which), count.address))
         return count.take()
-
-
-def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
-    """Returns the native match and key for ``url=``, ``tag=``, ``identifier=``, ``path=``, or nothing."""
-    matches = {
-        "url": codes.MATCH_URL,
-        "tag": codes.MATCH_TAG,
-        "identifier": codes.MATCH_IDENTIFIER,
-        "path": codes.MATCH_PATH,
-    }
-    for name in which:
-        if name not in matches:
-            raise TypeError(f"transfers are selected by {', '.join(matches)}, not by {brief(name)}")
-    if not which:
-        return codes.MATCH_ALL, None
-    if len(which) > 1:
-        raise ArgumentError("only one of url=, tag=, identifier= and path= can be used at a time", "bad_argument")
-    ((name, key),) = which.items()
-    if key is None:
-        raise ArgumentError(
-            f"{name}=None selects no transfer. To select all transfers, omit {name}=.", "bad_argument"
-        )
-    match = matches[name]
-    if match == codes.MATCH_PATH:
-        return match, path_text(key if isinstance(key, bytes) else str(key))
-    if isinstance(key, (str, bytes)):
-        return match, text(key)
-    if match != codes.MATCH_URL:
-        raise ArgumentError(f"{name}= takes a single value, not {type(key).__name__}", "bad_argument")
-    return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))

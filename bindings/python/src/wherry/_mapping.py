@@ -10,9 +10,12 @@ from typing import (
     TYPE_CHECKING, Any, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union, get_type_hints,
 )  # fmt: skip
 
-from . import _codes as codes
-from ._bridge import check, lib, made, text
-from ._errors import DecodeError, brief
+from ._core.calls import check, made
+from ._core.errors import DecodeError, brief
+from ._core.values import text
+from ._native import codes
+from ._native.forking import clear_after_fork
+from ._native.library import lib
 from ._options import json_bytes
 
 if TYPE_CHECKING:
@@ -246,6 +249,4 @@ def printed(handle: int) -> Any:
     return json.loads(found)
 
 
-def forget() -> None:
-    """Discards all mappings after a fork, so that they are created again."""
-    Mapping._known.clear()
+clear_after_fork(Mapping._known.clear)

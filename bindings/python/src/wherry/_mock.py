@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from ._bridge import check, lib, made, text
-from ._errors import ArgumentError, Keyword, NetworkError, shown
-from ._forking import Forkable
-from ._numbers import named, whole
+from ._core.calls import check, made
+from ._core.errors import ArgumentError, Keyword, NetworkError, shown
+from ._core.values import milliseconds, named, text, whole
+from ._native.forking import Forkable
+from ._native.library import lib
+from ._native_response import parts_of
 from ._options import pairs
-from ._request_values import milliseconds
 from ._response import Response
 from ._sent import SentRequest
-from ._native_response import parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from ._bridge import Cell, bytes_at, lib, raw_text_at, text_at
+from ._native.library import lib
+from ._native.memory import Cell, bytes_at, raw_text_at, text_at
 from ._response import Response, received
 from ._sent import SentRequest
 

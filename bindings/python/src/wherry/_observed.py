@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import os
 
-from ._bridge import COUNTERS, check, copy_text, filled, lib, text
-from ._request_values import path_text
+from ._core.calls import check, copy_text, filled
+from ._core.values import path_text, text
+from ._native.library import lib
+from ._native.memory import COUNTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._errors import ArgumentError, brief
+from ._core.errors import ArgumentError, brief
+from ._native import codes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+    from typing import (
+        Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union,
+    )  # fmt: skip
 
     from ._flows import Auth
     from ._sent import SentRequest
@@ -338,15 +340,6 @@ def login(auth: Any) -> Union[None, Basic, DigestAuth]:
     return found
 
 
-def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
-    """Returns the number of a word; None for None."""
-    if value is None:
-        return None
-    if not isinstance(value, str) or value not in words:
-        raise ArgumentError(f"{name}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")
-    return words[value]
-
-
 def pairs(values: Any, argument: str) -> List[Tuple[Any, Any]]:
     """Returns the items of a mapping or of an iterable of pairs. An error names the argument."""
     if hasattr(values, "keys"):
@@ -521,34 +514,3 @@ def json_shape(value: Any) -> Optional[bytes]:
         )
 
     return None if value is None else json_bytes(told(value))
-
-
-def array_style(value: str) -> int:
-    """Returns the number of an array style."""
-    return _style("array_style", value, ("brackets", "repeat", "index"))
-
-
-def member_style(value: str) -> int:
-    """Returns the number of a member style."""
-    return _style("member_style", value, ("brackets", "dots"))
-
-
-def bool_style(value: str) -> int:
-    """Returns the number of a bool style."""
-    return _style("bool_style", value, ("digits", "words"))
-
-
-def body_coding(value: str) -> int:
-    """Returns the number of a content coding for bodies."""
-    return _style("body_coding", value, ("identity", "gzip", "deflate"))
-
-
-def coded_body(value: str) -> int:
-    """Returns the number of a ``coded_body=`` word."""
-    return _style("coded_body", value, ("skip", "replace", "error"))
-
-
-def _style(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
-    if value not in styles:
-        raise ArgumentError(f"{keyword}= must be one of {', '.join(styles)}, not {brief(value)}", "bad_value")
-    return styles.index(value)

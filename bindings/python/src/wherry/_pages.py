@@ -10,9 +10,9 @@ from typing import (
     TYPE_CHECKING, Any, Callable, Deque, Generic, List, Mapping as Named, Optional,
 )  # fmt: skip
 
-from ._bridge import lib
-from ._errors import StateError, WherryError
+from ._core.errors import StateError, WherryError
 from ._exchange import Channel
+from ._native.library import lib
 from ._paging import BasePages, Item, busy, free_pager
 
 if TYPE_CHECKING:
@@ -230,6 +230,3 @@ def _let_go(draft: Any, channel: Channel, held: List[Exchange]) -> None:
     for exchange in held:
         exchange.free()
     channel.close()
-
-
-__all__ = ["Pages"]

@@ -8,17 +8,18 @@ from typing import (
     TYPE_CHECKING, Any, Callable, Generic, List, Mapping as Named, Optional, TypeVar,
 )  # fmt: skip
 
-from . import _codes as codes
-from ._bridge import check, lib, made, text
-from ._flows import refuse_flow
-from ._errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
-from ._numbers import named, whole
+from ._core.calls import check, made
+from ._core.errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
+from ._core.values import named, text, whole
 from ._exchange import Exchange
+from ._flows import refuse_flow
 from ._mapping import Mapping, printed
+from ._native import codes
+from ._native.library import lib
 
 if TYPE_CHECKING:
     from ._base import BaseClient
-    from ._bridge import Record
+    from ._native.memory import Record
     from ._request import Draft
 
 Item = TypeVar("Item")

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from ._codes import KINDS, STATES
-from ._errors import shown
+from ._core.errors import shown
+from ._native.codes import KINDS, STATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Tuple
 
-    from ._errors import ImageResult
+    from ._core.errors import ImageResult
 
 
 class Progress:

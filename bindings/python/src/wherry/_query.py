@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
-from ._bridge import check, lib, text
+from ._core.calls import check
+from ._core.values import text
+from ._native.library import lib
 from ._options import Written, queried
 
 TYPE_CHECKING = False
@@ -86,6 +88,3 @@ class ClientParams(MutableMapping):  # type: ignore[type-arg]
 
     def __repr__(self) -> str:
         return f"ClientParams({list(self)!r})"
-
-
-__all__ = ["ClientParams", "add_query"]

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from contextvars import ContextVar, copy_context
 
-from . import _codes as codes
 from ._adapt import Request, adapted, redirected
-from ._bridge import check, error_at, last_error, lib, text
-from ._errors import brief, shown
+from ._core.calls import check, error_at, last_error
+from ._core.errors import brief, shown
+from ._core.values import text
+from ._native import codes
+from ._native.library import lib
 from ._options import Bearer, login
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Set, Tuple
 
-    from ._bridge import Record
     from ._exchange import Exchange
+    from ._native.memory import Record
     from ._request import Draft
 
     Sink = Callable[[Record], bool]
@@ -222,7 +224,7 @@ def _head(event: int, answer: Any) -> int:
 
     A path saves the body to that file.
     """
-    from ._request_values import path_text  # Avoids an import cycle.
+    from ._core.values import path_text  # Avoids an import cycle.
 
     status: int
     if answer is None or isinstance(answer, bool):
@@ -326,6 +328,3 @@ def set_function(draft: Draft, kind: int, function: Any) -> None:
     draft.functions[kind] = function
     asked = sum(each for each in draft.functions if each != codes.DECISION_RESPOND)
     check(lib.wherry_request_set_decisions(draft.handle, asked))
-
-
-__all__ = ["Question", "answering", "decide", "refreshing", "refuse_functions", "set_function"]

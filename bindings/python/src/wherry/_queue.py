@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import threading
 
-from ._bridge import freed, lib, made
+from ._core.calls import freed, made
+from ._native.library import lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

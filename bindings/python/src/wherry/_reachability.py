@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._bridge import Records, check, copy_text, freed, last_error, lib, made, text, text_at
-from ._errors import ArgumentError, StateError
+from ._core.calls import check, copy_text, freed, last_error, made
+from ._core.errors import ArgumentError, StateError
+from ._core.values import milliseconds, text
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import Records, text_at
 from ._queue import Queue
-from ._request_values import milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
 
     Self = TypeVar("Self", bound="_Listener")
 
-__all__ = [
-    "NOT_REACHABLE", "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN", "UNKNOWN", "Reachability",
-    "ReachabilityChange", "ReachabilityObserver", "reach_text", "set_interface", "set_reach_text",
-]  # fmt: skip
 
 #: The reachability statuses, with the numbers of AFNetworking.
 UNKNOWN = codes.REACH_UNKNOWN

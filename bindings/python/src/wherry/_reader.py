@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._bridge import Records, last_error, lib
+from ._core.calls import last_error
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import Records
 from ._queue import Queue
 
 TYPE_CHECKING = False

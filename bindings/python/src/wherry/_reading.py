@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ._chunks import Chunks, Lines, TextChunks, chunk_size_of
-from ._errors import StateError, brief
+from ._core.errors import StateError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,6 +170,3 @@ class Reading:
         """Like `close`, for responses of an `AsyncClient`."""
         if self._pieces is not None and not self._spent:
             self._spent = "the response was closed"
-
-
-__all__ = ["Reading"]

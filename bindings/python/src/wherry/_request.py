@@ -4,21 +4,25 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
 from ._body import Path, Source, joined, of_object, parts
-from ._bridge import Cell, check, file_name_text, lib, made, raw_text_at, text
-from ._errors import ArgumentError, brief, name_keyword
+from ._core.calls import check, made
+from ._core.errors import ArgumentError, brief, name_keyword
+from ._core.values import (
+    CACHE_POLICIES, NotWhole, array_style, body_coding, bool_style, coded_body, content_digest,
+    cut_milliseconds, file_name_text, http_version, member_style, milliseconds, path_text, several,
+    status_range, text, whole,
+)  # fmt: skip
 from ._headers import refuse_field
-from ._numbers import NotWhole, whole
+from ._native import codes
+from ._native.forking import clear_after_fork
+from ._native.library import lib
+from ._native.memory import Cell, raw_text_at
 from ._options import (
-    DigestAuth, Timeout, array_style, body_coding, bool_style, coded_body, credentials, flat, form_bytes, is_form,
-    json_bytes, json_shape, member_style, pairs, refuse_pairs, word,
+    DigestAuth, Timeout, credentials, flat, form_bytes, is_form, json_bytes, json_shape, pairs,
+    refuse_pairs, word,
 )  # fmt: skip
 from ._query import add_query
 from ._questions import set_function
-from ._request_values import (
-    CACHE_POLICIES, content_digest, cut_milliseconds, http_version, milliseconds, path_text, several, status_range,
-)  # fmt: skip
 from ._response import Response, received
 
 TYPE_CHECKING = False
@@ -421,6 +425,7 @@ METHODS: Dict[Optional[str], bytes] = {
 #: Native requests without keywords, by method. They are sent with the URL of each call and never
 #: changed, so all clients and threads share them.
 PLAIN: Dict[Optional[str], int] = {}
+clear_after_fork(PLAIN.clear)
 
 
 def plain(method: Optional[str]) -> int:

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from ._errors import ArgumentError, HTTPStatusError, brief, shown
+from ._core.errors import ArgumentError, HTTPStatusError, brief, shown
+from ._core.values import named as checked_number, whole
 from ._habits import Habits
 from ._headers import Headers, raw_field
-from ._numbers import named as checked_number, whole
 from ._options import json_bytes, pairs
 from ._reading import Reading
 from ._sent import Asked
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Union,
     )  # fmt: skip
 
-    from ._errors import ImageResult, WherryError
+    from ._core.errors import ImageResult, WherryError
     from ._image import Image
     from ._metrics import Metrics
     from ._sent import SentRequest

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import os
 
-from . import _codes as codes
-from ._bridge import check, lib, text
-from ._errors import ArgumentError, Keyword, brief
+from ._core.calls import check
+from ._core.errors import ArgumentError, Keyword, brief
+from ._core.values import path_text, several, text
+from ._native import codes
+from ._native.library import lib
 from ._options import mapping
-from ._request_values import path_text, several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

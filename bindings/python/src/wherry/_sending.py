@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._errors import StateError, shown
+from ._core.errors import StateError, shown
 from ._options import BODIES, Unset
 from ._sent import SentRequest
 
@@ -46,6 +46,3 @@ def sendable(
         if request.content is not None:
             given["content"] = request.content
     return {COMPLETE: True, **given, **request._options, **options}
-
-
-__all__ = ["COMPLETE", "sendable"]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._errors import shown
+from ._core.errors import shown
 from ._headers import EditableHeaders
 from ._options import (
     UNSET, Basic, Bearer, DigestAuth, credentials, flat, form_bytes, is_flow, is_form, json_bytes,
@@ -294,6 +294,3 @@ def origin(url: str) -> Tuple[str, str]:
     for end in "/?#":
         rest = rest.partition(end)[0]
     return scheme.lower(), rest.rpartition("@")[2].lower()
-
-
-__all__ = ["Asked", "REDIRECTS", "SentRequest"]

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._errors import ArgumentError, brief
-from ._numbers import whole
-from ._options import array_style, body_coding, bool_style, coded_body, member_style
-from ._request_values import content_digest, http_version, milliseconds, segments, unreadable_images
+from ._core.errors import ArgumentError, brief
+from ._core.values import (
+    array_style, body_coding, bool_style, coded_body, content_digest, http_version, member_style,
+    milliseconds, segments, unreadable_images, whole,
+)  # fmt: skip
+from ._native import codes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

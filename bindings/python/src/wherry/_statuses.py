@@ -119,5 +119,3 @@ class Codes:
 
 
 codes = Codes()
-
-__all__ = ["Codes", "codes"]

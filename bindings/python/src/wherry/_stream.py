@@ -7,13 +7,14 @@ The sender has to wait while received pieces are not read.
 
 from __future__ import annotations
 
-from . import _codes as codes
 from ._attributes import missing
-from ._base import warn_unclosed
-from ._bridge import bytes_at, check, lib
-from ._errors import StateError, WherryError, shown
-from ._exchange import Channel, Exchange
 from ._chunks import Chunks
+from ._core.calls import check
+from ._core.errors import StateError, WherryError, shown, warn_unclosed
+from ._exchange import Channel, Exchange
+from ._native import codes
+from ._native.library import lib
+from ._native.memory import bytes_at
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from typing import Any, AsyncIterator, Iterator, List, Mapping, Optional
 
     from ._async import AsyncClient
-    from ._bridge import Record
     from ._client import Client
     from ._events import ServerEvent
+    from ._native.memory import Record
     from ._request import Draft
 
 

@@ -7,11 +7,13 @@ The client still handles redirects, retries, cookies, caches, streams, and downl
 
 from __future__ import annotations
 
-from . import _codes as codes
-from ._bridge import check, lib, made, text
-from ._errors import (
+from ._core.calls import check, made
+from ._core.errors import (
     ArgumentError, InternalError, NetworkError, TimeoutError, TLSError, brief, shown,
 )  # fmt: skip
+from ._core.values import text
+from ._native import codes
+from ._native.library import lib
 from ._response import Response
 from ._sent import SentRequest
 
@@ -345,6 +347,3 @@ def give_failure(event: int, error: BaseException) -> bool:
         return False
     reason, message = error.reason.encode(), error.message.encode("utf-8", "replace").replace(b"\0", b"")
     return bool(lib.wherry_event_answer_failure(event, reason, message) == codes.OK)
-
-
-__all__ = ["AsyncBaseTransport", "BaseTransport", "Router"]

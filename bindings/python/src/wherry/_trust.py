@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import os
 
-from . import _codes as codes
-from ._bridge import check, lib, text
-from ._errors import ArgumentError, Keyword, brief
-from ._numbers import named, whole
+from ._core.calls import check
+from ._core.errors import ArgumentError, Keyword, brief
+from ._core.values import named, path_text, several, text, whole
+from ._native import codes
+from ._native.library import lib
 from ._options import mapping
-from ._request_values import path_text, several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -100,6 +100,3 @@ class WSGITransport(BaseTransport):
             # PEP 3333 requires bytes as ISO 8859-1 text.
             environ[key] = request.headers[name].encode("utf-8", "surrogateescape").decode("latin-1")
         return environ
-
-
-__all__ = ["WSGITransport"]

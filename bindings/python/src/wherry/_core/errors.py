@@ -1,37 +1,27 @@
-# Wherry: exceptions
+# Wherry: the common base of blocking and asyncio clients
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions of Wherry. Each class corresponds to one status code of the C API.
-
-::
-
-    WherryError
-    |-- ArgumentError   (ValueError)       E_ARGUMENT   invalid argument; nothing was sent
-    |-- StateError      (RuntimeError)     E_STATE      invalid in the current state, such as closed
-    |-- TimeoutError    (TimeoutError)     E_TIMEOUT    a timeout expired
-    |-- CancelledError                     E_CANCELLED  the transfer was cancelled
-    |-- NetworkError    (ConnectionError)  E_NETWORK    DNS, connection, or transfer failure
-    |-- TLSError        (ConnectionError)  E_TLS        certificate or handshake failure
-    |-- HTTPStatusError                    E_HTTP       a response with an error status
-    |   `-- DecodeError (ValueError)       E_HTTP       the body is not in the expected format
-    |-- FileError       (OSError)          E_FILE       a local file or directory
-    |-- ImageError      (ValueError)       E_IMAGE      an invalid or unsupported image
-    |-- CacheMissError                     E_CACHE_MISS no usable entry for a cache-only request
-    |-- LimitError                         E_LIMIT      a size or count limit was reached
-    |-- InternalError   (RuntimeError)     E_INTERNAL   a bug in Wherry: please report it
-    |-- ForkedError     (RuntimeError)     E_FORKED     used in a forked child
-    `-- BusyError                          E_BUSY       in use by another transfer or process
-"""
+"""Creating a client, sending its requests, and closing it."""
 
 from __future__ import annotations
 
 import builtins
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Type
 
-    from ._response import Response
-    from ._sent import SentRequest
+    from .._response import Response
+    from .._sent import SentRequest
+
+
+def warn_unclosed(thing: object) -> None:
+    """Issues a ResourceWarning for an object that was not closed."""
+    try:
+        import warnings
+    except ImportError:  # The interpreter is exiting and imports nothing more.
+        return
+    warnings.warn(f"unclosed {thing!r}", ResourceWarning, source=thing, stacklevel=3)
 
 
 def shown(url: str) -> str:

@@ -12,11 +12,11 @@ import ctypes
 import os
 import re
 
-from . import _prototypes, _prototypes_data
+from . import forking, prototypes, prototypes_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List
+    from typing import Any, Callable, Dict, Iterator, List, Optional
 
     Function = Callable[..., Any]
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ABI = 0 * 1000 + 1
 
 #: The declarations of the header.
-DECLARATIONS = _prototypes.LINES + _prototypes_data.LINES
+DECLARATIONS = prototypes.LINES + prototypes_data.LINES
 
 # Handles and out-parameters are plain addresses, because an int is the cheapest ctypes argument.
 _TYPES: Dict[str, Any] = {
@@ -103,7 +103,7 @@ def candidates() -> Iterator[str]:
     if named:
         yield named
         return
-    package = os.path.dirname(os.path.abspath(__file__))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     yield os.path.join(package, "_lib", "libwherry.so.0")
     root = os.path.abspath(os.path.join(package, *[os.pardir] * 4))
     if os.path.exists(os.path.join(root, "include", "wherry.h")):
@@ -136,3 +136,22 @@ def load() -> Library:
             raise ImportError(f"{path} has the version {version}, not {ABI // 1000}.{ABI % 1000}")
         return library
     raise ImportError("libwherry was not found:\n  " + "\n  ".join(tried))
+
+
+class _Lazy:
+    """A proxy that loads the native library on the first call, not on import."""
+
+    def __getattr__(self, name: str) -> Any:
+        global _library
+        if _library is None:
+            _library = load()
+            forking.watch(_library.wherry_library_restart)
+        function = getattr(_library, name)
+        setattr(self, name, function)
+        return function
+
+
+_library: Optional[Library] = None
+
+#: The functions of the library.
+lib: Any = _Lazy()

@@ -12,21 +12,22 @@ with the same settings and new connections.
 from __future__ import annotations
 
 import os
-import sys
 import weakref
 from _thread import RLock
 
-from . import _codes as codes
+from . import codes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Optional
+    from typing import Any, Callable, Dict, List, Optional
 
 #: Prevents two threads from rebuilding the same object.
 _lock = RLock()
 _process = 0
 _restart: Callable[[], int] = lambda: codes.OK
 _living: weakref.WeakSet[Forkable] = weakref.WeakSet()
+#: The functions that clear caches of native objects.
+_caches: List[Callable[[], object]] = []
 
 
 class _Handle:
@@ -111,6 +112,11 @@ def watch(restart: Callable[[], int]) -> None:
     _process = os.getpid()
 
 
+def clear_after_fork(clear: Callable[[], object]) -> None:
+    """Registers a function that clears a cache of native objects in each forked child."""
+    _caches.append(clear)
+
+
 def is_forked() -> bool:
     """Whether C code has forked this process without calling Python's fork hooks."""
     return _process not in (0, os.getpid())
@@ -129,20 +135,11 @@ def after_in_child() -> None:
     _lock = RLock()  # A thread of the parent may have held the lock.
     if _restart() != codes.OK:
         return  # Every later call raises the error.
-    modules = sys.modules
-    request, mapping = modules.get("wherry._request"), modules.get("wherry._mapping")
-    if request is not None:
-        request.PLAIN.clear()
-    if mapping is not None:
-        mapping.forget()
-    if "wherry._async" in modules:
-        modules["wherry._async"]._pumps.clear()
+    for clear in _caches:
+        clear()
     for each in list(_living):
         known = each.__dict__
         if known.get("_handle"):
             del known["_handle"]
             known["_dormant"] = known.get("_at_fork", ())
             each._forget_parent()
-
-
-__all__ = ["Forkable", "after_in_child", "is_forked", "watch"]

@@ -1,0 +1,258 @@
+# Wherry: conversion of keyword values
+# SPDX-License-Identifier: Apache-2.0
+"""Converts text, paths, times, whole numbers, and words of keywords for the library."""
+
+from __future__ import annotations
+
+import os
+
+from .._native import codes
+from .errors import ArgumentError, brief, name_keyword, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
+
+    from .._keywords import Which
+
+    Text = Union[str, bytes]
+
+
+def text(value: Text, reason: str = "bad_argument") -> bytes:
+    """Encodes text for the library. Raises ArgumentError if the text contains a NUL."""
+    if isinstance(value, str):
+        try:
+            value = value.encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"{_told(value, reason)} is not Unicode text: {error}", reason) from None
+    elif not isinstance(value, bytes):
+        kind = type(value).__name__
+        if reason == "bad_url" and value is not None:
+            raise TypeError(f"url must be str or bytes, not {kind}. Convert a URL object with str().")
+        raise TypeError(f"{'url must be' if reason == 'bad_url' else 'expected'} str or bytes, not {kind}")
+    if b"\0" in value:
+        raise ArgumentError(f"{_told(value, reason)} contains a NUL", reason)
+    return value
+
+
+def file_name_text(name: Text, reason: str = "bad_header") -> bytes:
+    """Encodes a file name for the library. The bytes need not be UTF-8."""
+    if isinstance(name, str):
+        try:
+            name = name.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            pass  # Surrogates that represent no bytes: `text` raises the error.
+    return text(name, reason)
+
+
+def _told(value: Text, reason: str) -> str:
+    """Describes an invalid text for an error message, without values that may be secret."""
+    if reason in ("bad_header", "bad_parameters"):
+        return "a header field" if reason == "bad_header" else "a parameter"
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return repr(shown(value))
+
+
+def url_text(url: bytes) -> str:
+    """Decodes a URL that was passed as bytes."""
+    try:
+        return url.decode()
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"Could not decode the URL: it is not UTF-8: {error}", "bad_url") from None
+
+
+class NotWhole(ValueError):
+    """Converted to an ArgumentError by callers that know the keyword's name."""
+
+
+def whole(value: Any) -> int:
+    """Converts a value to a whole number; True and False are 1 and 0.
+
+    Raises NotWhole for a fraction, because a truncated 0.5 would be 0.
+    """
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        raise NotWhole from None
+    except TypeError:
+        raise TypeError(f"expected a whole number, not {brief(value)}") from None
+    if not isinstance(value, (str, bytes)) and number != value:
+        raise NotWhole
+    return max(-(1 << 63), min((1 << 63) - 1, number))  # The library names the range of the option.
+
+
+def named(name: str, function: Callable[[Any], int], value: Any) -> int:
+    """Converts a keyword's value with `function`."""
+    try:
+        return function(value)
+    except (TypeError, ArgumentError) as error:
+        name_keyword(name, error)
+        raise
+    except NotWhole:
+        raise ArgumentError(f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None
+
+
+def path_text(path: Union[str, bytes]) -> bytes:
+    """Converts a path to bytes."""
+    raw = os.fsencode(path)
+    if b"\0" in raw:
+        raise ArgumentError(f"{brief(path)} contains a NUL", "bad_argument")
+    return raw
+
+
+def several(names: Any) -> Sequence[str]:
+    """Returns the names of a keyword that accepts one name or several."""
+    found = [names] if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    if isinstance(names, bytes) or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"expected a name or several names, each a str, not {brief(names)}")
+    return found
+
+
+#: The cache policies: those of the timed cache, and from "protocol" on those of the HTTP cache.
+CACHE_POLICIES: Dict[str, int] = {
+    "off": codes.CACHE_OFF,
+    "use": codes.CACHE_USE,
+    "only": codes.CACHE_ONLY,
+    "refresh": codes.CACHE_REFRESH,
+    "then_network": codes.CACHE_THEN_NETWORK,
+    "protocol": codes.CACHE_PROTOCOL,
+    "reload": codes.CACHE_RELOAD,
+    "any_age": codes.CACHE_ANY_AGE,
+    "any_age_only": codes.CACHE_ANY_AGE_ONLY,
+}
+
+
+def cut_milliseconds(seconds: float) -> int:
+    """Converts seconds to whole milliseconds, limited to the supported range."""
+    if seconds != seconds:
+        raise ArgumentError("a number of seconds must not be NaN", "bad_value")
+    try:
+        return int(max(-9e15, min(9e15, seconds)) * 1000)
+    except TypeError:
+        raise TypeError(f"expected a number of seconds, not {brief(seconds)}") from None
+
+
+def content_digest(value: str) -> int:
+    """Returns the number of a digest that is sent with a body."""
+    kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
+             "sha512": codes.DIGEST_SHA512}  # fmt: skip
+    if not isinstance(value, str) or value not in kinds:
+        raise ArgumentError(f"the digest of a body must be one of {', '.join(kinds)}, not {brief(value)}", "bad_value")
+    return kinds[value]
+
+
+def unreadable_images(value: str) -> int:
+    """Returns the number of an ``unreadable=`` word."""
+    kinds = {"fail": 0, "skip": 1, "send": 2}
+    if not isinstance(value, str) or value not in kinds:
+        raise ArgumentError(f"unreadable= must be one of {', '.join(kinds)}, not {value!r}", "bad_value")
+    return kinds[value]
+
+
+def http_version(value: Any) -> int:
+    """Returns the number of an HTTP version."""
+    versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
+    if not isinstance(value, (str, int, float, type(None))) or value not in versions:
+        raise ArgumentError(f"http_version= must be '1.1' or '2', not {brief(value)}", "bad_value")
+    return versions[value]
+
+
+def milliseconds(seconds: Any) -> int:
+    """Converts seconds to milliseconds. Only 0 gives 0, which means none."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise ArgumentError(f"seconds must be a number, not {brief(seconds)}", "bad_value")
+    if not 0 <= seconds < 1e15:
+        raise ArgumentError(f"seconds must be 0 or more and below 1e15, not {brief(seconds)}", "bad_value")
+    return max(1, round(seconds * 1000)) if seconds else 0
+
+
+def segments(count: Any) -> int:
+    """Converts ``segments=``, which is "auto" or 1 to 16. "auto" gives 0."""
+    if count == "auto":
+        return 0
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16:
+        return count
+    raise ArgumentError(f'segments= must be "auto" or 1 to 16, not {brief(count)}', "bad_value")
+
+
+def status_range(value: Union[range, Tuple[int, int]]) -> range:
+    """Converts (lowest, highest), or a `range`, to a range."""
+    is_pair = isinstance(value, (tuple, list)) and len(value) == 2
+    if is_pair and all(isinstance(each, int) for each in value):
+        value = range(value[0], value[1] + 1)
+    if not isinstance(value, range) or value.step != 1:
+        raise TypeError(f"accept_status_range= takes (lowest, highest) or a range, not {brief(value)}")
+    if not value:
+        raise ArgumentError(f"accept_status_range= must contain at least one status, not {brief(value)}", "bad_value")
+    return value
+
+
+def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
+    """Returns the number of a word; None for None."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or value not in words:
+        raise ArgumentError(f"{name}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")
+    return words[value]
+
+
+def array_style(value: str) -> int:
+    """Returns the number of an array style."""
+    return _style("array_style", value, ("brackets", "repeat", "index"))
+
+
+def member_style(value: str) -> int:
+    """Returns the number of a member style."""
+    return _style("member_style", value, ("brackets", "dots"))
+
+
+def bool_style(value: str) -> int:
+    """Returns the number of a bool style."""
+    return _style("bool_style", value, ("digits", "words"))
+
+
+def body_coding(value: str) -> int:
+    """Returns the number of a content coding for bodies."""
+    return _style("body_coding", value, ("identity", "gzip", "deflate"))
+
+
+def coded_body(value: str) -> int:
+    """Returns the number of a ``coded_body=`` word."""
+    return _style("coded_body", value, ("skip", "replace", "error"))
+
+
+def _style(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
+    if value not in styles:
+        raise ArgumentError(f"{keyword}= must be one of {', '.join(styles)}, not {brief(value)}", "bad_value")
+    return styles.index(value)
+
+
+def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
+    """Returns the native match and key for ``url=``, ``tag=``, ``identifier=``, ``path=``, or nothing."""
+    matches = {
+        "url": codes.MATCH_URL,
+        "tag": codes.MATCH_TAG,
+        "identifier": codes.MATCH_IDENTIFIER,
+        "path": codes.MATCH_PATH,
+    }
+    for name in which:
+        if name not in matches:
+            raise TypeError(f"transfers are selected by {', '.join(matches)}, not by {brief(name)}")
+    if not which:
+        return codes.MATCH_ALL, None
+    if len(which) > 1:
+        raise ArgumentError("only one of url=, tag=, identifier= and path= can be used at a time", "bad_argument")
+    ((name, key),) = which.items()
+    if key is None:
+        raise ArgumentError(
+            f"{name}=None selects no transfer. To select all transfers, omit {name}=.", "bad_argument"
+        )
+    match = matches[name]
+    if match == codes.MATCH_PATH:
+        return match, path_text(key if isinstance(key, bytes) else str(key))
+    if isinstance(key, (str, bytes)):
+        return match, text(key)
+    if match != codes.MATCH_URL:
+        raise ArgumentError(f"{name}= takes a single value, not {type(key).__name__}", "bad_argument")
+    return codes.MATCH_URLS, text("\n".join(one for one in key if "\n" not in one))
