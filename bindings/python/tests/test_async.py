@@ -16,9 +16,9 @@ from conftest import PATIENCE, PATIENT, Server
 from test_uploads import png
 
 import wherry
-from wherry import _async
-from wherry._native.library import lib
 from wherry._native import codes
+from wherry._native.library import lib
+from wherry._waiting.pump import pumps
 
 T = TypeVar("T")
 
@@ -483,6 +483,6 @@ def test_a_closed_client_creates_no_queue(server: Server) -> None:
         await client.aclose()
         with pytest.raises(wherry.StateError):
             await client.get(server.url("/json"))
-        assert asyncio.get_running_loop() not in _async._pumps
+        assert asyncio.get_running_loop() not in pumps
 
     run(body)

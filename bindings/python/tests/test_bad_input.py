@@ -14,9 +14,9 @@ from conftest import Server, run_python
 from test_uploads import png
 
 import wherry
+from wherry._core.calls import last_error, made
 from wherry._native import codes
 from wherry._native import library
-from wherry._core.calls import last_error, made
 from wherry._native.library import lib
 
 SIZE, CUT, LIMIT = 2_000_000, 400_000, 1_024_000

@@ -15,7 +15,7 @@ import pytest
 from conftest import Server, body, field, most_memory
 
 import wherry
-from wherry._body import Source
+from wherry._core.request.body import Source
 
 
 def test_R9_bytes_text_and_files_are_valid_bodies(

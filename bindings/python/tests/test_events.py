@@ -13,7 +13,7 @@ from conftest import Server
 from test_scenarios import cases
 
 import wherry
-from wherry._events import ServerEvents
+from wherry._core.response.server_events import ServerEvents
 
 
 def expected(case: Dict[str, Any]) -> List[wherry.ServerEvent]:

@@ -13,8 +13,8 @@ import pytest
 from conftest import ROOT
 
 import wherry
-from wherry import _keywords
-from wherry._request import KEYWORDS
+from wherry._core import keywords as _keywords
+from wherry._core.exchange.draft import KEYWORDS
 
 URL = "http://api.test/x"
 

@@ -15,8 +15,8 @@ from test_scenarios import cases
 
 import wherry
 from wherry._core.calls import check
+from wherry._core.forms import json_bytes
 from wherry._native.library import lib
-from wherry._options import json_bytes
 
 
 @dataclass

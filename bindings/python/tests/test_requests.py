@@ -16,7 +16,7 @@ import pytest
 from conftest import Server, body, field
 
 import wherry
-from wherry import _client
+from wherry._client import client as _client
 from wherry._native import codes
 from wherry._native.library import lib
 

@@ -12,8 +12,8 @@ import pytest
 from conftest import Server, most_memory
 
 import wherry
-from wherry._native import codes
 from wherry._core.calls import check, made
+from wherry._native import codes
 from wherry._native.library import lib
 
 

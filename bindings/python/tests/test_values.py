@@ -17,15 +17,17 @@ import pytest
 from conftest import ROOT, run_python
 
 import wherry
-from wherry import _body
-from wherry._native import codes, library
-from wherry._cache import CacheEntry
-from wherry._chunks import Chunks, Lines
+from wherry._client.cache import CacheEntry
 from wherry._core.errors import CLASSES
-from wherry._mock import MockRequest
-from wherry._options import flat, milliseconds
-from wherry._progress import TransferInfo
-from wherry._response import Response, charset
+from wherry._core.forms import flat
+from wherry._core.options import milliseconds
+from wherry._core.progress import TransferInfo
+from wherry._core.request import files
+from wherry._core.request.body import Source
+from wherry._core.response.chunks import Chunks, Lines
+from wherry._core.response.response import Response, charset
+from wherry._native import codes, library
+from wherry._transports.mock import MockRequest
 
 HEADER = os.path.join(ROOT, "include", "wherry.h")
 
@@ -239,21 +241,21 @@ def test_a_plain_file_at_its_start_is_passed_as_a_path() -> None:
         made.write(b"0123456789")
         made.flush()
         with open(made.name, "rb") as file:
-            assert _body.of_object(file) == made.name
+            assert files.of_object(file) == made.name
             file.seek(4)
-            rest = _body.of_object(file)
+            rest = files.of_object(file)
         with open(made.name, encoding="ascii") as text:
-            assert isinstance(_body.of_object(text), _body.Source)
+            assert isinstance(files.of_object(text), Source)
 
-    assert isinstance(rest, _body.Source)
+    assert isinstance(rest, Source)
     assert rest.count == 6
 
 
 def test_bodies_in_memory_are_bytes() -> None:
     for body in (b"abc", bytearray(b"abc"), memoryview(b"abc"), "abc", io.BytesIO(b"abc")):
-        assert _body.of_object(body) == b"abc"
+        assert files.of_object(body) == b"abc"
     with pytest.raises(TypeError):
-        _body.of_object(7)
+        files.of_object(7)
 
 
 def test_files_are_named_as_in_requests() -> None:
@@ -265,7 +267,7 @@ def test_files_are_named_as_in_requests() -> None:
         "headed": ("h", b"5", None, {"X-A": "b"}),
     }
 
-    assert list(_body.parts(listed)) == [
+    assert list(files.parts(listed)) == [
         ("plain", "plain", b"1", None, None),
         ("named", "n.txt", b"2", None, None),
         ("typed", "n.png", b"3", "image/png", None),

@@ -13,100 +13,101 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._activity import ActivityReader
-    from ._adapt import Request
-    from ._api import (
+    from ._background.jobs import Job
+    from ._background.session import AsyncBackgroundSession, BackgroundSession
+    from ._client.async_client import AsyncClient
+    from ._client.base import restart
+    from ._client.cache import AsyncCache, Cache, CacheEntry, CacheUsage
+    from ._client.client import Client, Session
+    from ._client.functions import (
         client, delete, download, get, head, options, patch, post, put, request, stream, upload,
     )  # fmt: skip
-    from ._asgi import ASGITransport
-    from ._async import AsyncClient
-    from ._async_pages import AsyncPages
-    from ._background import AsyncBackgroundSession, BackgroundSession
-    from ._base import restart
-    from ._body import Sized
-    from ._cache import AsyncCache, Cache, CacheEntry, CacheUsage
-    from ._chains import AsyncChain, Chain
-    from ._client import Client, Session
-    from ._compression import Compression
-    from ._cookies import Cookie, Cookies
+    from ._core.cookies import Cookie, Cookies
+    from ._core.credentials import Basic, BasicAuth, Bearer, DigestAuth
     from ._core.errors import (
         ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError, FileError,
         ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError,
         NetworkError, StateError, TimeoutError, TLSError, WherryError,
     )  # fmt: skip
-    from ._download import AsyncDownload, Download, discard_partial, partial_ratio, partials
-    from ._endpoint import AsyncEndpoint, AsyncModel, Endpoint, Model, Timing
-    from ._events import ServerEvent
-    from ._flows import Auth
-    from ._groups import AsyncGroup, Group
-    from ._headers import Headers
-    from ._image import Image, ImageInfo
-    from ._jobs import Job
-    from ._keywords import (
+    from ._core.headers import Headers
+    from ._core.images import Compression, Image, ImageInfo
+    from ._core.keywords import (
         DownloadOptions, PageOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
     )  # fmt: skip
-    from ._logging import Counters, LogBridge, LogReader, LogRecord
-    from ._mapping import BaseItem, Mapping, Problem, at
-    from ._metrics import Metrics
-    from ._mock import MockRequest, MockTransport
-    from ._options import Basic, BasicAuth, Bearer, DigestAuth, Timeout
-    from ._pages import Pages
-    from ._progress import Partial, Progress, TransferInfo
-    from ._reachability import (
+    from ._core.options import Timeout
+    from ._core.progress import Metrics, Partial, Progress, TransferInfo
+    from ._core.request.auth_flow import Auth
+    from ._core.request.editable import Request
+    from ._core.request.files import Sized
+    from ._core.request.sent import SentRequest
+    from ._core.response.response import Response
+    from ._core.response.server_events import ServerEvent
+    from ._core.response.statuses import codes
+    from ._models.async_pages import AsyncPages
+    from ._models.endpoint import AsyncEndpoint, AsyncModel, Endpoint, Model, Timing
+    from ._models.mapping import BaseItem, Mapping, Problem, at
+    from ._models.pages import Pages
+    from ._models.sections import ListChange, Section, SectionedList
+    from ._monitoring.activity import ActivityReader
+    from ._monitoring.logs import Counters, LogBridge, LogReader, LogRecord
+    from ._monitoring.reachability import (
         NOT_REACHABLE, REACHABLE_VIA_WIFI, REACHABLE_VIA_WWAN, UNKNOWN, Reachability,
         ReachabilityChange, ReachabilityObserver, reach_text, set_interface, set_reach_text,
     )  # fmt: skip
-    from ._response import Response
-    from ._sections import ListChange, Section, SectionedList
-    from ._sent import SentRequest
-    from ._statuses import codes
-    from ._transports import AsyncBaseTransport, BaseTransport
-    from ._wsgi import WSGITransport
+    from ._transfers.chains import AsyncChain, Chain
+    from ._transfers.downloads import (
+        AsyncDownload, Download, discard_partial, partial_ratio, partials,
+    )  # fmt: skip
+    from ._transfers.groups import AsyncGroup, Group
+    from ._transports.asgi import ASGITransport
+    from ._transports.base import AsyncBaseTransport, BaseTransport
+    from ._transports.mock import MockRequest, MockTransport
+    from ._transports.wsgi import WSGITransport
 
 _HOMES = {
-    "_activity": "ActivityReader",
-    "_adapt": "Request",
-    "_api": "client delete download get head options patch post put request stream upload",
-    "_asgi": "ASGITransport",
-    "_async": "AsyncClient",
-    "_async_pages": "AsyncPages",
-    "_background": "AsyncBackgroundSession BackgroundSession",
-    "_base": "restart",
-    "_body": "Sized",
-    "_cache": "AsyncCache Cache CacheEntry CacheUsage",
-    "_chains": "AsyncChain Chain",
-    "_client": "Client Session",
-    "_compression": "Compression",
-    "_cookies": "Cookie Cookies",
+    "_background.jobs": "Job",
+    "_background.session": "AsyncBackgroundSession BackgroundSession",
+    "_client.async_client": "AsyncClient",
+    "_client.base": "restart",
+    "_client.cache": "AsyncCache Cache CacheEntry CacheUsage",
+    "_client.client": "Client Session",
+    "_client.functions": "client delete download get head options patch post put request stream"
+    " upload",
+    "_core.cookies": "Cookie Cookies",
+    "_core.credentials": "Basic BasicAuth Bearer DigestAuth",
     "_core.errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
     " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError"
     " StateError TimeoutError TLSError WherryError",
-    "_download": "AsyncDownload discard_partial Download partial_ratio partials",
-    "_endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
-    "_events": "ServerEvent",
-    "_flows": "Auth",
-    "_groups": "AsyncGroup Group",
-    "_headers": "Headers",
-    "_image": "Image ImageInfo",
-    "_jobs": "Job",
-    "_keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions"
-    " Which",
-    "_logging": "Counters LogBridge LogReader LogRecord",
-    "_mapping": "at BaseItem Mapping Problem",
-    "_metrics": "Metrics",
-    "_mock": "MockRequest MockTransport",
-    "_options": "Basic BasicAuth Bearer DigestAuth Timeout",
-    "_pages": "Pages",
-    "_progress": "Partial Progress TransferInfo",
-    "_reachability": "NOT_REACHABLE reach_text Reachability ReachabilityChange"
+    "_core.headers": "Headers",
+    "_core.images": "Compression Image ImageInfo",
+    "_core.keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions"
+    " UploadOptions Which",
+    "_core.options": "Timeout",
+    "_core.progress": "Metrics Partial Progress TransferInfo",
+    "_core.request.auth_flow": "Auth",
+    "_core.request.editable": "Request",
+    "_core.request.files": "Sized",
+    "_core.request.sent": "SentRequest",
+    "_core.response.response": "Response",
+    "_core.response.server_events": "ServerEvent",
+    "_core.response.statuses": "codes",
+    "_models.async_pages": "AsyncPages",
+    "_models.endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
+    "_models.mapping": "at BaseItem Mapping Problem",
+    "_models.pages": "Pages",
+    "_models.sections": "ListChange Section SectionedList",
+    "_monitoring.activity": "ActivityReader",
+    "_monitoring.logs": "Counters LogBridge LogReader LogRecord",
+    "_monitoring.reachability": "NOT_REACHABLE reach_text Reachability ReachabilityChange"
     " ReachabilityObserver REACHABLE_VIA_WIFI REACHABLE_VIA_WWAN set_interface set_reach_text"
     " UNKNOWN",
-    "_response": "Response",
-    "_sections": "ListChange Section SectionedList",
-    "_sent": "SentRequest",
-    "_statuses": "codes",
-    "_transports": "AsyncBaseTransport BaseTransport",
-    "_wsgi": "WSGITransport",
+    "_transfers.chains": "AsyncChain Chain",
+    "_transfers.downloads": "AsyncDownload discard_partial Download partial_ratio partials",
+    "_transfers.groups": "AsyncGroup Group",
+    "_transports.asgi": "ASGITransport",
+    "_transports.base": "AsyncBaseTransport BaseTransport",
+    "_transports.mock": "MockRequest MockTransport",
+    "_transports.wsgi": "WSGITransport",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-    from .._keywords import Which
+    from .keywords import Which
 
     Text = Union[str, bytes]
 

@@ -1,0 +1,299 @@
+# Wherry: the asyncio client
+# SPDX-License-Identifier: Apache-2.0
+"""The asyncio client.
+
+Each event loop has one queue. Threads only close clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from time import perf_counter
+
+from .._core.errors import CancelledError, WherryError
+from .._core.exchange.draft import PLAIN, plain
+from .._core.exchange.events import Exchange
+from .._core.response.response import Response
+from .._core.values import text, url_text
+from .._native import codes
+from .._native.library import lib
+from .._waiting.pump import Pump, pumps
+from .base import BaseClient, free_client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Coroutine, Mapping, Optional, Tuple, TypeVar
+
+    from typing_extensions import Unpack
+
+    from .._core.exchange.draft import Draft
+    from .._core.exchange.hooks import AsyncSend
+    from .._core.keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
+    from .._core.progress import Progress
+    from .._models.async_pages import AsyncPages
+    from .._native.memory import Record
+    from .._transfers.chains import AsyncChain
+    from .._transfers.downloads import AsyncDownload
+    from .._transfers.groups import AsyncGroup
+    from .._transfers.streams import AsyncStream
+    from .cache import AsyncCache
+
+    Self = TypeVar("Self", bound="AsyncClient")
+    Answer = Coroutine[Any, Any, Response]
+
+
+
+class AsyncClient(BaseClient["Answer"]):
+    """An asyncio client. Use it in an ``async with`` statement, or call `aclose`.
+
+    It has the same settings and keyword arguments as `Client`. Cancelling the task that awaits a
+    request cancels the transfer. You may use a client in several event loops, one after the other.
+    """
+
+    _is_async = True
+    _last: Tuple[Any, Any] = (None, None)
+    #: Identifies this client to pumps. id() would not do, because Python reuses ids.
+    _mark: Optional[object] = None
+
+    # Each request is one coroutine. A wrapper coroutine that only awaits another one would cost as
+    # much as the call into the library.
+
+    @property
+    def cache(self) -> AsyncCache:
+        """The cached responses of this client."""
+        from .cache import AsyncCache
+
+        return AsyncCache(self)
+
+    def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
+        """Streams a response::
+
+            async with client.stream("GET", url) as r:
+                async for piece in r.aiter_bytes():
+                    ...
+        """
+        from .._transfers.streams import AsyncStream
+
+        return AsyncStream(self, method, url, options)
+
+    def pages(
+        self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
+    ) -> AsyncPages[Any]:
+        """Like `Client.pages`: ``async for item in client.pages("books")``."""
+        from .._models.async_pages import AsyncPages
+
+        return AsyncPages(self, method, url, options)
+
+    def group(
+        self, *, all_settled: bool = False,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> AsyncGroup:  # fmt: skip
+        """Like `Client.group`: ``await group.run()``."""
+        from .._transfers.groups import AsyncGroup
+
+        policy = codes.GROUP_ALL_SETTLED if all_settled else codes.GROUP_FAIL_FAST
+        return AsyncGroup(self, policy, progress)
+
+    def chain(
+        self, function: Callable[[AsyncChain, Any], object], *,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> AsyncChain:  # fmt: skip
+        """Like `Client.chain`: ``await chain.run()``. The function may be a coroutine function."""
+        from .._transfers.chains import AsyncChain
+
+        return AsyncChain(self, function, progress)
+
+    async def upload(
+        self, url: str, pictures: Any, **options: Unpack[UploadOptions]
+    ) -> Response:
+        """Like `Client.upload`. The ``progress`` callback runs in the event loop."""
+        from .._transfers.uploads import prepare, several
+
+        pictures = several(pictures)
+
+        async def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+            draft = prepare(self, url, pictures, {**options, "method": method})
+            return await self._request(None, url, {}, draft)
+
+        return await self._layered(send, options.get("method", "POST"), url, options)
+
+    def start_download(
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
+    ) -> AsyncDownload:
+        """Like `Client.start_download`. The returned handle can be awaited."""
+        from .._transfers.downloads import AsyncDownload, prepare
+
+        draft, target = prepare(self, url, path, options)
+        try:
+            return AsyncDownload(self, draft, target)
+        finally:
+            draft.free()
+
+    async def download(
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
+    ) -> str:
+        """Like `Client.download`."""
+        return await self.start_download(url, path, **options)
+
+    async def aclose(self) -> None:
+        """Cancels running requests and closes the connections. You may call it more than once."""
+        handle = self._take_handle()
+        if not handle:
+            return
+        try:
+            # Freeing waits for the client's threads, which would block the event loop.
+            freeing = asyncio.get_running_loop().run_in_executor(None, free_client, handle)
+        except RuntimeError:  # The interpreter is exiting and starts no more threads.
+            self._handle = handle
+            self._free()
+            return
+        pump = self._unlinked()
+        if pump is not None:
+            # A callback also runs if the waiting task is cancelled.
+            freeing.add_done_callback(lambda _: pump.leave(self._mark))
+        freeing.add_done_callback(lambda _: self._end_readers())
+        await asyncio.shield(freeing)
+        if self._router is not None:
+            await self._router.aclose()
+
+    async def __aenter__(self: Self) -> Self:
+        self._live()
+        if self._router is not None:
+            await self._router.aenter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # Waiting
+
+    def _pump(self, loop: asyncio.AbstractEventLoop) -> Pump:
+        known, pump = self._last
+        if known is not None and known() is loop and pump.queue:
+            return pump  # type: ignore[no-any-return]
+        self._live()
+        pump = pumps.get(loop)
+        if pump is None:
+            pump = pumps[loop] = Pump(loop)
+        if self._mark is None:
+            self._mark = object()
+        pump.clients.add(self._mark)
+        self._last = weakref.ref(loop), pump
+        return pump
+
+    async def _request(
+        self,
+        method: Optional[str],
+        url: str,
+        options: Mapping[str, Any],
+        draft: Optional[Draft] = None,
+    ) -> Response:
+        request = PLAIN.get(method) or plain(method)
+        if isinstance(url, bytes):
+            url = url_text(url)
+        try:
+            if draft is None and (
+                options or self._query or self._defaults or self._extras or not request
+            ):
+                if self._extras or "auth" in options or "hooks" in options:
+                    return await self._layered(self._drafted, method, url, options)
+                draft = self._draft(method, url, options)
+            if draft is None:
+                address: Optional[bytes] = text(url, "bad_url")
+                if self._own_cookies is not None:
+                    self._seed_cookies(url, options)
+            elif draft.needs_events:
+                return await self._converse(draft)
+            else:
+                request, address = draft.handle, None
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
+        try:
+            loop = asyncio.get_running_loop()
+            pump = self._pump(loop)
+            key = pump.key()
+            status = lib.wherry_client_send_url(
+                self._handle, request, address, pump.queue, key, None
+            )
+            if status:
+                raise self._refusal(status)
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
+        finally:
+            if draft is not None:
+                draft.free()
+        future: asyncio.Future[Response] = loop.create_future()
+        is_plain = draft is None and not self._url_depends and (
+            url == self._clean_url or self._is_clean(url)
+        )
+        pump.waiting[key] = future, url, perf_counter(), is_plain, draft
+        try:
+            response = await future
+        except asyncio.CancelledError:
+            lib.wherry_queue_cancel(pump.queue, key, None)
+            raise
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
+        if draft is None:
+            response._asked = self._plain_asked.get(method) or self._plain(method, url)
+        return response
+
+    async def _layered(
+        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        """Sends a request with its auth flow and hooks, if any."""
+        from .._core.exchange.hooks import layers
+
+        found = layers(self, options)
+        if found is None:
+            return await send(method, url, options)
+        return await found.arun(send, method, url, options)
+
+    async def _drafted(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        return await self._request(method, url, options, self._draft(method, url, options))
+
+    async def _converse(self, draft: Draft) -> Response:
+        """Sends a request that needs callbacks or a streamed body while it runs."""
+        exchange = Exchange(draft)
+        try:
+            loop = asyncio.get_running_loop()
+            pump = self._pump(loop)
+            end = loop.create_future()
+
+            def sink(record: Record) -> bool:
+                if exchange.read(record) and not end.done():
+                    end.set_result(None)
+                return False
+
+            pump.send(self, draft, exchange, sink)
+        finally:
+            draft.free()
+        try:
+            await end
+        except asyncio.CancelledError:
+            exchange.fail(CancelledError("the waiting task was cancelled", "cancelled"))
+            raise
+        finally:
+            exchange.free()
+        return exchange.result()
+
+    def _unlinked(self) -> Optional[Pump]:
+        """Detaches the client from the pump it used last, and returns that pump."""
+        pump: Optional[Pump] = self._last[1]
+        self._last = (None, None)
+        return pump
+
+    def _free(self) -> None:
+        # Any thread may call this, and the garbage collector at any time.
+        pump = self._unlinked()
+        try:
+            super()._free()
+        finally:
+            if pump is not None:
+                pump.leave(self._mark)

@@ -1,0 +1,323 @@
+# Wherry: the blocking client
+# SPDX-License-Identifier: Apache-2.0
+"""The blocking client. Any thread may use a client."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from .._core.errors import TimeoutError, WherryError, brief
+from .._core.exchange.draft import PLAIN, plain
+from .._core.exchange.events import VERSION_FLAGS, Exchange, settle, version
+from .._core.response.response import Response, received
+from .._core.values import match, text, url_text
+from .._native import codes
+from .._native.library import lib
+from .._native.memory import ANSWER, Scratch, bytes_at, scratch
+from .._waiting.channel import SLICE_MS, Channel
+from .base import BaseClient
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Mapping, Optional, TypeVar
+
+    from typing_extensions import Unpack
+
+    from .._core.exchange.draft import Draft
+    from .._core.exchange.hooks import Send
+    from .._core.keywords import (
+        DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
+    )  # fmt: skip
+    from .._core.progress import Progress
+    from .._models.pages import Pages
+    from .._transfers.chains import Chain
+    from .._transfers.downloads import Download
+    from .._transfers.groups import Group
+    from .._transfers.streams import Stream
+    from .cache import Cache
+
+    Self = TypeVar("Self", bound="Client")
+
+
+class Client(BaseClient["Response"]):
+    """A blocking client. Use it in a ``with`` statement, or call `close`.
+
+    Requests return responses of any status, as in requests. Call `Response.raise_for_status` to raise
+    an error for an error status. Failures without a response raise a `WherryError`. Ctrl-C cancels the
+    request.
+    """
+
+    def _request(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        if isinstance(url, bytes):
+            url = url_text(url)
+        try:
+            if not options and not self._query and not self._defaults and not self._extras:
+                request = PLAIN.get(method) or plain(method)
+                if request:
+                    if self._own_cookies is not None:
+                        self._seed_cookies(url, options)
+                    response = self._perform(request, text(url, "bad_url"), url)
+                    response._asked = self._plain_asked.get(method) or self._plain(method, url)
+                    return response
+            if self._extras or "auth" in options or "hooks" in options:
+                return self._layered(self._drafted, method, url, options)
+            return self._sent(self._draft(method, url, options))
+        except WherryError as error:
+            self._blamed(error, method, url, options)
+            raise
+
+    def _layered(
+        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
+        """Sends a request with its auth flow and hooks, if any."""
+        from .._core.exchange.hooks import layers
+
+        found = layers(self, options)
+        return send(method, url, options) if found is None else found.run(send, method, url, options)
+
+    def _drafted(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+        return self._sent(self._draft(method, url, options))
+
+    def _sent(self, draft: Draft) -> Response:
+        """Sends a request and frees its draft."""
+        try:
+            if draft.needs_events:
+                return self._converse(draft)
+            return self._perform(draft.handle, None, draft.url, draft)
+        finally:
+            draft.free()
+
+    @property
+    def cache(self) -> Cache:
+        """The cached responses of this client."""
+        from .cache import Cache
+
+        return Cache(self)
+
+    def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
+        """Streams a response::
+
+            with client.stream("GET", url) as r:
+                for piece in r.iter_bytes():
+                    ...
+        """
+        from .._transfers.streams import Stream
+
+        return Stream(self, method, url, options)
+
+    def pages(
+        self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
+    ) -> Pages[Any]:
+        """Returns a paginated list: ``for item in client.pages("books")``.
+
+        No request is sent until the first page is needed. Without a method and parameters the method is
+        GET. See `PageOptions` for the keyword arguments: help(wherry.PageOptions).
+        """
+        from .._models.pages import Pages
+
+        return Pages(self, method, url, options)
+
+    def group(
+        self, *, all_settled: bool = False,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> Group:  # fmt: skip
+        """Creates a group of concurrent requests: ``group.get(...)``, then ``group.run()``.
+
+        The first failure cancels the other requests, unless ``all_settled`` is True. ``progress`` is
+        called when a request ends. See `Group`.
+        """
+        from .._transfers.groups import Group
+
+        policy = codes.GROUP_ALL_SETTLED if all_settled else codes.GROUP_FAIL_FAST
+        return Group(self, policy, progress)
+
+    def chain(
+        self, function: Callable[[Chain, Any], object], *,
+        progress: Optional[Callable[[Progress], object]] = None,
+    ) -> Chain:  # fmt: skip
+        """Creates a chain of sequential requests.
+
+        ``function(chain, previous)`` adds the next step. ``progress`` is called when a step ends. See
+        `Chain`.
+        """
+        from .._transfers.chains import Chain
+
+        return Chain(self, function, progress)
+
+    def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
+        """Uploads images as one multipart form and returns the response.
+
+        ``pictures`` is one image or several. Each is a path, encoded bytes, a Pillow image, or a uint8
+        array of shape (h, w), (h, w, 3) or (h, w, 4). Each may also be a pair (file name, image).
+
+        The keyword arguments are those of `UploadOptions`: ``name``, ``quality``, ``compression``,
+        ``fields``, ``progress``, ``method``, and those of every request.
+        """
+        from .._transfers.uploads import prepare, several
+
+        pictures = several(pictures)
+
+        def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+            return self._sent(prepare(self, url, pictures, {**options, "method": method}))
+
+        return self._layered(send, options.get("method", "POST"), url, options)
+
+    def start_download(
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
+    ) -> Download:
+        """Starts a download to ``path``, or to ``directory`` with the name that the server suggests.
+
+        The file appears under its final name only when it is complete and its digest, if given,
+        matches. ``resume`` continues a partial file of an earlier run (default: True). If the target
+        exists, the download fails before a request is sent, unless ``overwrite`` or ``rename`` is True.
+        ``rename`` adds a number to the name.
+
+        The keyword arguments are those of `DownloadOptions`: also ``make_directories``, ``sha256``,
+        ``sha512``, ``sha1``, ``md5``, ``digest``, ``progress``, and those of every request.
+        """
+        from .._transfers.downloads import Download, prepare
+
+        draft, target = prepare(self, url, path, options)
+        try:
+            return Download(self, draft, target)
+        finally:
+            draft.free()
+
+    def download(
+        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
+    ) -> str:
+        """Downloads a file and returns its path. The arguments are those of `start_download`."""
+        with self.start_download(url, path, **options) as handle:
+            return handle.wait()
+
+    def wait(self, *, timeout: Optional[float] = None, **which: Which) -> None:
+        """Waits until all transfers, or the selected ones, have ended.
+
+        Select transfers with one of url=, tag=, identifier= or path=.
+
+        Raises TimeoutError after ``timeout`` seconds (default: no timeout).
+        """
+        self._sliced(lib.wherry_client_wait, timeout, self._live(), *match(which))
+
+    def drain(self, timeout: Optional[float] = None) -> None:
+        """Accepts no more requests, and waits until all running transfers have ended.
+
+        Raises TimeoutError after ``timeout`` seconds (default: no timeout). The remaining transfers
+        continue.
+        """
+        self._sliced(lib.wherry_client_drain, timeout, self._live())
+
+    def close(self) -> None:
+        """Cancels running requests and closes the connections. You may call it more than once."""
+        router = self._router if self._has_handle else None
+        self._free()
+        if router is not None:
+            router.close()
+
+    def __enter__(self: Self) -> Self:
+        self._live()
+        if self._router is not None:
+            self._router.enter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Waiting
+
+    def _perform(
+        self,
+        request: int,
+        address: Optional[bytes],
+        url: str,
+        draft: Optional[Draft] = None,
+    ) -> Response:
+        """Sends a request and waits in short slices, so that signals are handled in between."""
+        try:
+            place = scratch.pop()
+        except IndexError:
+            place = Scratch()
+        record_address = place.record_address
+        running = 0
+        answer: Any = ()
+        started = perf_counter()
+        try:
+            status = lib.wherry_client_perform_for(
+                self._handle, request, address, SLICE_MS, place.transfer_address, record_address
+            )
+            if status == codes.E_TIMEOUT:
+                running = place.transfer.take()
+                while status == codes.E_TIMEOUT:
+                    status = lib.wherry_transfer_wait(running, SLICE_MS, record_address)
+            if running:
+                lib.wherry_transfer_free(running)
+            if not status:
+                answer = ANSWER.unpack_from(place.record.view)
+        except BaseException:  # Ctrl-C: free the transfer and its event.
+            running = running or place.transfer.take()
+            if running:
+                lib.wherry_transfer_cancel(running)
+                lib.wherry_transfer_free(running)
+            event = place.record.at()[1]
+            if event != place.freed:
+                lib.wherry_event_free(event)
+            raise
+        if status:
+            scratch.append(place)
+            raise self._refusal(status)
+        event, _, _, status, code, flags, body, size, head, length = answer
+        try:
+            if draft is not None:
+                response = draft.answer()
+                settle(response, place.record.at(), draft)
+            elif status or flags & ~VERSION_FLAGS or self._url_depends or not (
+                url == self._clean_url or self._is_clean(url)
+            ):
+                response = received(url=url)
+                settle(response, place.record.at(), None)
+            else:  # The same as `settle`, for a plain success.
+                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
+                if flags:
+                    response._version = version(flags)
+            response._seconds = perf_counter() - started
+        finally:
+            lib.wherry_event_free(event)
+            place.freed = event
+            scratch.append(place)
+        return response
+
+    def _converse(self, draft: Draft) -> Response:
+        """Sends a request that needs callbacks or a streamed body, with a separate queue."""
+        exchange = Exchange(draft)
+        channel = Channel()
+        try:
+            exchange.transfer = self._begin(
+                lib.wherry_client_send, draft.handle, channel.queue, 1
+            )
+            channel.run(exchange)
+        finally:
+            channel.close()
+            exchange.free()
+        return exchange.result()
+
+    def _sliced(self, function: Any, timeout: Optional[float], *arguments: Any) -> None:
+        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
+            raise TypeError(f"timeout= takes a number of seconds or None, not {brief(timeout)}")
+        deadline = None if timeout is None else perf_counter() + timeout
+        while True:
+            wait = SLICE_MS
+            if deadline is not None:
+                wait = max(0, min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1))
+            status = function(*arguments, wait)
+            if status != codes.E_TIMEOUT:
+                if status:
+                    raise self._refusal(status)
+                return
+            if deadline is not None and perf_counter() >= deadline:
+                raise TimeoutError("the wait timed out before all transfers finished", "timeout")
+
+
+#: An alias with the name that requests uses.
+Session = Client

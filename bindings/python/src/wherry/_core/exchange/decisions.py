@@ -1,0 +1,277 @@
+# Wherry: callbacks that decide while a request runs
+# SPDX-License-Identifier: Apache-2.0
+"""The decisions of a transfer (see wherry.h), and the callbacks that make them.
+
+An AsyncClient also accepts coroutine functions, and runs other requests while it awaits them.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from ..._native import codes
+from ..._native.library import lib
+from ..calls import check, error_at, last_error
+from ..credentials import Bearer, login
+from ..errors import brief, shown
+from ..request.editable import Request, adapted, redirected
+from ..values import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Tuple
+
+    from ..._native.memory import Record
+    from .draft import Draft
+    from .events import Exchange
+
+#: The keyword of each kind of decision.
+KEYWORDS: Dict[int, str] = {
+    codes.DECISION_ADAPT: "adapt",
+    codes.DECISION_REDIRECT: "on_redirect",
+    codes.DECISION_CREDENTIALS: "on_credentials",
+    codes.DECISION_RETRY: "on_retry",
+    codes.DECISION_HEAD: "on_head",
+    codes.DECISION_STORE: "store",
+    codes.DECISION_TOKEN: "refresh_token",
+    codes.DECISION_RESPOND: "transport",
+}
+
+#: The clients that refresh a token in this thread or task. The requests they send for this purpose
+#: must not wait for that token.
+refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", default=())
+
+
+class Question:
+    """One decision of a transfer. The caller owns the event."""
+
+    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request", "_url")
+
+    def __init__(self, draft: Draft, record: Record, retries: int) -> None:
+        self._draft = draft
+        self._kind = record[6]
+        self._event = record[1]
+        #: The number of earlier failed attempts.
+        self._retries = retries
+        #: The request passed to an ``adapt=`` or ``on_redirect=`` callback.
+        self._request: Optional[Request] = None
+        #: The URL of that request before the callback edits it.
+        self._url = ""
+
+    @property
+    def keyword(self) -> str:
+        """The keyword of the callback that decides."""
+        return KEYWORDS[self._kind]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the decision concerns a response that is not a failure.
+
+        Such a response has a status below 400, and the request sets no range of accepted statuses.
+        """
+        if self._kind != codes.DECISION_RETRY or self._draft.accepted_range is not None:
+            return False
+        reason = lib.wherry_error_reason(lib.wherry_event_error(self._event))
+        code = lib.wherry_response_http_code(lib.wherry_event_response(self._event))
+        return bool(reason == b"http_status" and code < 400)
+
+    def ask(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
+        """Calls the callback and returns its result. An awaitable result is passed to `start`."""
+        from ..response.native import copied, request_of
+
+        draft, function = self._draft, self._draft.functions[self._kind]
+        lent = lib.wherry_event_response(self._event)
+        if self._kind == codes.DECISION_RESPOND:
+            found = function(request_of(lent))
+            return start(found) if start is not None and hasattr(found, "__await__") else found
+        response = copied(draft.answer(), lent) if lent else None
+        arguments: Tuple[Any, ...] = (response,)
+        if self._kind == codes.DECISION_CREDENTIALS:
+            realm = lib.wherry_event_text(self._event) or b""
+            arguments = response, realm.decode("utf-8", "replace")
+        elif self._kind == codes.DECISION_RETRY:
+            error = error_at(lib.wherry_event_error(self._event))
+            error.context = draft.context
+            if response is not None:
+                error.response = response
+                error.http_status = error.http_status or response.status_code
+            arguments = error, self._retries
+        elif self._kind in (codes.DECISION_ADAPT, codes.DECISION_REDIRECT):
+            self._request = Request._lent(lib.wherry_event_request(self._event), draft.context)
+            self._url = self._request.url
+            follows = self._kind == codes.DECISION_REDIRECT
+            arguments = (response, self._request) if follows else (self._request,)
+        asks = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
+        before = refreshing.set((*refreshing.get(), *asks))
+        try:
+            found = function(*arguments)
+            return start(found) if start is not None and hasattr(found, "__await__") else found
+        finally:
+            refreshing.reset(before)
+
+    def give(self, answer: Any) -> None:
+        """Passes the result of the callback to the library.
+
+        Raises an error for an invalid result. A result after the timeout is ignored.
+        """
+        if hasattr(answer, "__await__"):
+            if hasattr(answer, "close"):
+                answer.close()
+            url = shown(self._draft.url)
+            raise TypeError(f"{self.keyword}= is a coroutine function, so {url} needs an AsyncClient")
+        if self._request is not None:
+            decided = adapted if self._kind == codes.DECISION_ADAPT else redirected
+            if self._draft.asked is not None and answer is not False:
+                self._draft.asked.adapted(self._url, self._request)
+            status = decided(self._event, answer, self._request)
+            self._request._end()
+        else:
+            status = ANSWERS[self._kind](self._event, answer)
+        if status:
+            error = last_error(status)
+            if error.reason != "decision_expired":
+                raise error
+        elif self._kind == codes.DECISION_TOKEN and answer is not None:
+            self._draft.client._has_token(_token(answer))
+
+    def failed(self, error: BaseException) -> bool:
+        """Reports a failed attempt, which may be retried, if a transport raised the error."""
+        if self._kind != codes.DECISION_RESPOND:
+            return False
+        from .replies import Failure
+        from .replies import give_failure
+
+        if not give_failure(self._event, error):
+            return False
+        self._draft.failed = None if isinstance(error, Failure) else error
+        return True
+
+    def refuse(self) -> None:
+        """Ends the transfer, because the callback raised an exception or returned an invalid result."""
+        if self._request is not None:
+            self._request._end()
+        lib.wherry_event_answer_refuse(self._event, f"{self.keyword}= failed".encode())
+
+
+def decide(exchange: Exchange, record: Record) -> None:
+    """Makes a decision for a blocking client."""
+    question = exchange.question(record)
+    if question is None:
+        return
+    try:
+        question.give(question.ask())
+    except BaseException as error:
+        if not question.failed(error):
+            question.refuse()
+            raise
+
+
+def _head(event: int, answer: Any) -> int:
+    """Passes the result of ``on_head=``: None and True continue, False ends the request.
+
+    A path saves the body to that file.
+    """
+    from ..values import path_text  # Avoids an import cycle.
+
+    status: int
+    if answer is None or isinstance(answer, bool):
+        status = lib.wherry_event_answer_head(event, answer is not False)
+        return status
+    if not isinstance(answer, (str, bytes)) and not hasattr(answer, "__fspath__"):
+        kind = type(answer).__name__
+        raise TypeError(f"on_head= must return None, True, False or a path, not {kind}")
+    status = lib.wherry_event_answer_save(event, path_text(answer))
+    return status
+
+
+def _credentials(event: int, answer: Any) -> int:
+    found = login(answer)
+    user = None if found is None else text(found.username)
+    password = None if found is None else text(found.password)
+    status: int = lib.wherry_event_answer_credentials(event, user, password)
+    return status
+
+
+def _storing(event: int, answer: Any) -> int:
+    """Passes the result of ``store=``: whether to store the response, or the headers to omit.
+
+    The HTTP cache does not store a response without a header that reuse requires: Age,
+    Cache-Control, Content-Encoding, Content-Type and similar headers, Date, ETag, Expires,
+    Last-Modified, Location, and Vary.
+    """
+    names = None
+    if not isinstance(answer, bool):
+        if not isinstance(answer, (list, tuple, set, frozenset)) or not all(
+            isinstance(name, str) for name in answer
+        ):
+            kind = type(answer).__name__
+            raise TypeError(f"store= must return True, False or a list of header names, not {kind}")
+        names = text(", ".join(answer), "bad_header")
+    status: int = lib.wherry_event_answer_store(event, answer is not False, names)
+    return status
+
+
+def _retry(event: int, answer: Any) -> int:
+    """Passes the result of ``on_retry=``: None follows the rules, and False gives up.
+
+    True and a number of seconds retry.
+    """
+    if answer is None:
+        return codes.OK  # Freeing the event without a result has the same effect.
+    delay = -1
+    if not isinstance(answer, bool):
+        if not isinstance(answer, (int, float)):
+            kind = type(answer).__name__
+            raise TypeError(f"on_retry= must return None, True, False or seconds, not {kind}")
+        if not 0 <= answer < 1e12:
+            raise ValueError(f"on_retry= must return 0 or more and below 1e12 seconds, not {brief(answer)}")
+        delay = round(answer * 1000)
+    status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
+    return status
+
+
+def _refresh(event: int, answer: Any) -> int:
+    token = None if answer is None else text(_token(answer), "bad_header")
+    status: int = lib.wherry_event_answer_token(event, token)
+    return status
+
+
+def _respond(event: int, answer: Any) -> int:
+    from .replies import give_response
+
+    return give_response(event, answer)
+
+
+def _token(answer: Any) -> str:
+    token = answer.token if isinstance(answer, Bearer) else answer
+    if not isinstance(token, str):
+        kind = type(answer).__name__
+        raise TypeError(f"refresh_token= must return a token or None, not {kind}")
+    return token
+
+
+ANSWERS: Dict[int, Callable[[int, Any], int]] = {
+    codes.DECISION_CREDENTIALS: _credentials,
+    codes.DECISION_RETRY: _retry,
+    codes.DECISION_HEAD: _head,
+    codes.DECISION_STORE: _storing,
+    codes.DECISION_TOKEN: _refresh,
+    codes.DECISION_RESPOND: _respond,
+}
+
+
+def refuse_functions(options: Mapping[str, Any], what: str) -> None:
+    """Raises TypeError for callbacks that an operation does not support."""
+    for name in (*KEYWORDS.values(), "hooks"):
+        if options.get(name) is not None:
+            raise TypeError(f"{what} does not support callbacks such as {brief(name)}")
+
+
+def set_function(draft: Draft, kind: int, function: Any) -> None:
+    """Sets the callback for a kind of decision."""
+    if not callable(function):
+        found = type(function).__name__
+        raise TypeError(f"{KEYWORDS[kind]}= takes a function, not {found}")
+    draft.functions[kind] = function
+    asked = sum(each for each in draft.functions if each != codes.DECISION_RESPOND)
+    check(lib.wherry_request_set_decisions(draft.handle, asked))

@@ -1,0 +1,274 @@
+# Wherry: handling of the events of one transfer
+# SPDX-License-Identifier: Apache-2.0
+"""Turns event records into responses, independently of how the caller waits for them."""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+
+from ..._native import codes
+from ..._native.library import lib
+from ..._native.memory import METRICS, bytes_at, path_at, text_at
+from ..calls import error_at, failed_images, filled, image_results, last_error, made, progress_of
+from ..errors import WherryError
+from ..progress import Metrics, Progress
+from ..response.native import borrowed_response, informational, redirects
+from ..response.response import Response
+from .decisions import Question, decide
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Optional, Tuple
+
+    from ..._native.memory import Record
+    from ..errors import ImageResult
+    from ..request.body import Source
+    from .draft import Draft
+
+#: The flags of a record that name the HTTP version.
+VERSION_FLAGS = codes.RECORD_HTTP_2 | codes.RECORD_HTTP_1_0
+
+
+def version(flags: int) -> int:
+    """Returns the library's number for the HTTP version in ``flags``."""
+    return 20 if flags & codes.RECORD_HTTP_2 else 10
+
+
+def head_of(response: Response, record: Record) -> None:
+    """Fills in the status, headers and URL from a HEAD or DONE record."""
+    event, flags = record[1], record[8]
+    response.status_code = record[7]
+    if flags & VERSION_FLAGS:
+        response._version = version(flags)
+    count = record[12]
+    if count:
+        response._head = bytes_at(record[11], count)
+    lent = lib.wherry_event_response(event)
+    found = lib.wherry_response_url(lent)
+    if response._fragment is None:
+        response._fragment = response.url.partition("#")[2]
+    if found is not None:
+        response.url = found.decode("utf-8", "replace")
+    if flags & codes.RECORD_REDIRECTED:
+        response.history = redirects(lent)
+    if response._fragment or any(b"#" in hop._head for hop in response._hops):
+        keep_fragments(response, response._fragment)
+    if flags & codes.RECORD_INFORMATIONAL:
+        response.informational = informational(lent)
+    if flags & codes.RECORD_FROM_CACHE:
+        response.from_cache = True
+        response.is_stale = flags & codes.RECORD_STALE != 0
+        response.is_revalidated = flags & codes.RECORD_REVALIDATED != 0
+    if flags & codes.RECORD_LENGTH_UNVERIFIED:
+        response.is_length_unverified = True
+    if flags & codes.RECORD_UNCHANGED:
+        response.unchanged = True
+
+
+def keep_fragments(response: Response, fragment: str) -> None:
+    """Adds the fragments that the library omits from URLs (RFC 9110, section 10.2.2).
+
+    The fragment is that of the request URL, or of the last redirect that has one.
+    """
+    for hop in response._hops:
+        if fragment:
+            hop.url = f"{hop.url.partition('#')[0]}#{fragment}"
+        fragment = hop.headers.get("location", "").partition("#")[2] or fragment
+    if fragment:
+        response.url = f"{response.url.partition('#')[0]}#{fragment}"
+
+
+def filled_in(response: Response, record: Record, draft: Optional[Draft]) -> None:
+    """Fills in the response from a DONE record."""
+    head_of(response, record)
+    if record[10]:
+        response._body = bytes_at(record[9], record[10])
+    if draft is not None and draft.wants_metrics:
+        lent = lib.wherry_event_response(record[1])
+        response.metrics = Metrics(
+            filled(METRICS, lib.wherry_response_metrics, lent),
+            lib.wherry_response_remote_address(lent), lib.wherry_response_suggested_name(lent),
+        )  # fmt: skip
+
+
+def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
+    """Fills in the response from its DONE record, or raises the error of the transfer.
+
+    An error status alone does not raise an error: the caller checks the status, as in requests.
+    """
+    status = record[5]
+    if status == 0 or (status == codes.E_HTTP and text_at(record[15]) == "http_status"):
+        filled_in(response, record, draft)
+        if status:
+            error = lib.wherry_event_error(record[1])
+            response._error = error_at(error)
+            if draft is not None and draft.pictures:
+                response.failed_images = failed_images(error)
+        if draft is not None:
+            if draft.pictures:
+                response.images = images_of(record[1])
+            if codes.DECISION_HEAD in draft.functions:
+                response.saved_path = path_at(lib.wherry_event_text(record[1]))
+        return
+    raise failure(record, response, draft)
+
+
+def failure(record: Record, response: Response, draft: Optional[Draft]) -> WherryError:
+    """Returns the error of a DONE record, with the response if there is one."""
+    event = record[1]
+    handle = lib.wherry_event_error(event)
+    error = error_at(handle) if handle else last_error(record[5])
+    if draft is not None:
+        error.context = draft.context
+        if draft.asked is not None:
+            error.request = draft.asked.at(draft.url)
+        if draft.pictures and handle:
+            error.failed_images = failed_images(handle)
+            error.images = images_of(event)
+    if record[7]:
+        filled_in(response, record, draft)
+        error.response = response
+        if response._asked is not None:
+            error.request = response.request
+        error.http_status = error.http_status or record[7]
+    return error
+
+
+def images_of(event: int) -> Tuple[ImageResult, ...]:
+    """Returns the current results of the images of the transfer that an event belongs to."""
+    transfer = made(lib.wherry_event_open_transfer, event)
+    try:
+        return image_results(made(lib.wherry_transfer_list_images, transfer), borrowed_response)
+    finally:
+        lib.wherry_transfer_free(transfer)
+
+
+def digests(event: int) -> Tuple[Tuple[str, str], ...]:
+    """Returns the digests of a finished download, by name."""
+    found = ((name, lib.wherry_event_digest(event, kind)) for name, kind in codes.DIGESTS.items())
+    return tuple((name, value.decode()) for name, value in found if value is not None)
+
+
+class Exchange:
+    """A transfer with events to handle: progress, callbacks, streamed bodies, downloads."""
+
+    __slots__ = (
+        "response", "transfer", "done", "error", "raised", "path", "digests", "head", "on_progress",
+        "_source", "_draft", "_is_download", "_started", "_retries",
+    )  # fmt: skip
+
+    def __init__(self, draft: Draft, is_download: bool = False) -> None:
+        self.response = draft.answer()
+        self.transfer = 0
+        self.done = False
+        self.head = False
+        self.error: Optional[BaseException] = None
+        #: The error, if a callback or the caller raised it instead of the transfer.
+        self.raised: Optional[BaseException] = None
+        #: The path of the finished download.
+        self.path: Optional[str] = None
+        #: The computed digests of the download, in hexadecimal.
+        self.digests: Tuple[Tuple[str, str], ...] = ()
+        self.on_progress: Optional[Callable[[Progress], object]] = draft.progress
+        self._source: Optional[Source] = draft.source
+        self._draft = draft
+        self._is_download = is_download
+        self._started = perf_counter()
+        #: The number of failures passed to the ``on_retry=`` callback.
+        self._retries = 0
+
+    def read(self, record: Record) -> bool:
+        """Handles one event. Returns whether it was the last one. The caller still owns the event.
+
+        An exception from a callback or from the body's iterator cancels the transfer and becomes the
+        error of the transfer.
+        """
+        kind = record[4]
+        try:
+            if kind == codes.EVENT_PROGRESS:
+                self._progress(record)
+            elif kind == codes.EVENT_WANT_BODY:
+                self.want_body()
+            elif kind == codes.EVENT_CACHED:
+                self._stored(record)
+            elif kind == codes.EVENT_DECISION:
+                decide(self, record)
+            elif kind == codes.EVENT_HEAD:
+                head_of(self.response, record)
+                self.head = True
+            elif kind == codes.EVENT_DONE:
+                self._finish(record)
+        except Exception as error:
+            self.fail(error)
+        return self.done
+
+    def want_body(self) -> None:
+        """Writes body data for a WANT_BODY event."""
+        if self._source is not None and self.error is None:
+            self._source.give(self.transfer)
+
+    def _stored(self, record: Record) -> None:
+        if self._draft.on_cached is not None and self.error is None:
+            response = self._draft.answer()
+            filled_in(response, record, None)
+            self._draft.on_cached(response)
+
+    def question(self, record: Record) -> Optional[Question]:
+        """Returns the question of a DECISION event, or None without a callback for it."""
+        if self.error is not None or record[6] not in self._draft.functions:
+            return None
+        question = Question(self._draft, record, self._retries)
+        self._retries += record[6] == codes.DECISION_RETRY
+        return None if question.is_idle else question
+
+    def _progress(self, record: Record) -> None:
+        if self.on_progress is not None and self.error is None:
+            progress = Progress(progress_of(lib.wherry_event_progress, record[1]))
+            if self._draft.is_separate:
+                progress.images = images_of(record[1])
+            self.on_progress(progress)
+
+    def fail(self, error: BaseException) -> None:
+        """Cancels the transfer. `result` then raises ``error``."""
+        if self.error is None:
+            self.error = self.raised = error
+        if self.transfer and not self.done:
+            lib.wherry_transfer_cancel(self.transfer)
+
+    def _finish(self, record: Record) -> None:
+        self.done = True
+        self.response._seconds = perf_counter() - self._started
+        if self.error is not None:
+            return
+        if self._is_download:
+            if record[5]:
+                self.error = self._raised_by_transport(failure(record, self.response, self._draft))
+                return
+            found = lib.wherry_event_text(record[1])
+            self.path = None if found is None else os.fsdecode(found)
+            self.digests = digests(record[1])
+        try:
+            settle(self.response, record, self._draft)
+        except Exception as error:
+            self.error = self._raised_by_transport(error)
+
+    def _raised_by_transport(self, error: Exception) -> BaseException:
+        """Returns the transport's own exception if it caused ``error``, or else ``error``."""
+        raised = self._draft.failed
+        if not isinstance(raised, WherryError) or getattr(error, "reason", None) != raised.reason:
+            return error
+        raised.request = raised.request or getattr(error, "request", None)
+        return raised
+
+    def result(self) -> Response:
+        """Returns the response of the finished transfer, or raises its error."""
+        if self.error is not None:
+            raise self.error
+        return self.response
+
+    def free(self) -> None:
+        """Frees the transfer handle."""
+        transfer, self.transfer = self.transfer, 0
+        if transfer:
+            lib.wherry_transfer_free(transfer)

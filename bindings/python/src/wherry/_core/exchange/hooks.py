@@ -1,0 +1,215 @@
+# Wherry: event hooks and auth flows around a request
+# SPDX-License-Identifier: Apache-2.0
+"""Event hooks, and auth flows, which may send several requests."""
+
+from __future__ import annotations
+
+from ..errors import brief
+from ..request.auth_flow import Built, async_flow, flow_of, sync_flow
+from ..response.response import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional
+
+    from ..._client.base import BaseClient
+    from ..request.editable import Request
+
+    Hooks = Dict[str, List[Callable[..., Any]]]
+    Send = Callable[[Optional[str], str, Mapping[str, Any]], Response]
+    AsyncSend = Callable[[Optional[str], str, Mapping[str, Any]], Awaitable[Response]]
+
+
+def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
+    """Returns the hooks by name, each as a list of functions."""
+    if given is None:
+        given = {}
+    if not hasattr(given, "items"):
+        raise TypeError(f"hooks= takes a dictionary of functions, not {type(given).__name__}")
+    found: Hooks = {name: [] for name in names}
+    for name, functions in given.items():
+        if name not in found:
+            raise TypeError(f"unknown hook {brief(name)}: use {' or '.join(names)}")
+        several = [functions] if callable(functions) or not hasattr(functions, "__iter__") else list(functions)
+        if functions is None:
+            several = []
+        for function in several:
+            if not callable(function):
+                raise TypeError(f"hooks= takes functions for {brief(name)}, not {type(function).__name__}")
+        found[name] = several
+    return found
+
+
+def functions_of(hooks: Any) -> List[Callable[..., Any]]:
+    """Returns hooks as a list: a program may have assigned one function to ``client.hooks[name]``."""
+    functions = [hooks] if callable(hooks) else list(hooks or ())
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"hooks= takes functions, not {type(function).__name__}")
+    return functions
+
+
+def hooked(
+    hooks: List[Callable[..., Any]], adapt: Optional[Callable[..., Any]], is_async: bool
+) -> Callable[..., Any]:
+    """Returns an ``adapt=`` function that calls the given one, and then the request hooks."""
+    functions = functions_of(hooks)
+
+    def run(request: Request) -> Any:
+        if adapt is not None:
+            found = adapt(request)
+            if hasattr(found, "__await__"):
+                return finish(found, functions, request, True) if is_async else found
+            if found is not None and found is not request:
+                return found  # The caller rejects this result.
+        for place, function in enumerate(functions):
+            found = function(request)
+            if hasattr(found, "__await__"):
+                if not is_async:
+                    raise coroutine_error(found)
+                return finish(found, functions[place + 1 :], request, False)
+        return None
+
+    async def finish(
+        waits: Any, rest: List[Callable[..., Any]], request: Request, is_adapt: bool
+    ) -> Any:
+        found = await waits
+        if is_adapt and found is not None and found is not request:
+            return found
+        for function in rest:
+            found = function(request)
+            if hasattr(found, "__await__"):
+                await found
+        return None
+
+    return run
+
+
+def coroutine_error(found: Any) -> TypeError:
+    """Returns the error for a coroutine function used as a hook of a blocking client."""
+    if hasattr(found, "close"):
+        found.close()
+    return TypeError("a hook is a coroutine function, which needs an AsyncClient")
+
+
+def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Layers]:
+    """Returns the auth flow and the response hooks of a request; None if it needs neither."""
+    flow = flow_of(client, options)
+    own = options.get("hooks")
+    functions: List[Callable[..., Any]] = []
+    if own is not False:
+        functions = hooks_of(own, ("response",))["response"] if own else []
+        if not functions and client._hooks is not None:
+            functions = functions_of(client._hooks["response"])
+    if flow is None and not functions and client._default_encoding is None:
+        return None
+    return Layers(client, flow, functions)
+
+
+class Layers:
+    """The auth flow and the response hooks of one request."""
+
+    __slots__ = ("_client", "_flow", "_hooks")
+
+    def __init__(
+        self, client: BaseClient[Any], flow: Any, hooks: List[Callable[..., Any]]
+    ) -> None:
+        self._client = client
+        self._flow = flow
+        self._hooks = hooks
+
+    def run(
+        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
+        leave: Optional[Callable[[Response], object]] = None,
+    ) -> Response:  # fmt: skip
+        """Runs the auth flow and the response hooks, and returns the last response.
+
+        `send` sends one request. `leave` ends every stream except the last one.
+        """
+        response = self._encoded(self._authenticated(send, method, url, options, leave))
+        for hook in self._hooks:
+            found = hook(response)
+            if hasattr(found, "__await__"):
+                raise coroutine_error(found)
+            response = found if isinstance(found, Response) else response
+        return response
+
+    def _encoded(self, response: Response) -> Response:
+        if self._client._default_encoding is not None:
+            response._default_encoding = self._client._default_encoding
+        return response
+
+    def _authenticated(
+        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
+        leave: Optional[Callable[[Response], object]],
+    ) -> Response:  # fmt: skip
+        if self._flow is None:
+            return send(method, url, options)
+        built = self._built(method, url, options)
+        flow = sync_flow(self._flow, built.request)
+        before: List[Response] = []
+        try:
+            request = next(flow)
+            while True:
+                keywords = built.keywords(request)
+                response = send(request.method, request.url, keywords)
+                response._before = tuple(before)
+                if self._reads:
+                    response.read()
+                try:
+                    request = flow.send(response)
+                except StopIteration:
+                    return response
+                if leave is not None:
+                    leave(response)
+                before = [*before, *response._hops, response]
+        finally:
+            flow.close()
+
+    async def arun(
+        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any],
+        leave: Optional[Callable[[Response], Awaitable[object]]] = None,
+    ) -> Response:  # fmt: skip
+        """Like `run`, for an `AsyncClient`."""
+        response = self._encoded(await self._aauthenticated(send, method, url, options, leave))
+        for hook in self._hooks:
+            found = hook(response)
+            if hasattr(found, "__await__"):
+                found = await found
+            response = found if isinstance(found, Response) else response
+        return response
+
+    async def _aauthenticated(
+        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any],
+        leave: Optional[Callable[[Response], Awaitable[object]]],
+    ) -> Response:  # fmt: skip
+        if self._flow is None:
+            return await send(method, url, options)
+        built = self._built(method, url, options)
+        flow = async_flow(self._flow, built.request)
+        before: List[Response] = []
+        try:
+            request = await flow.__anext__()
+            while True:
+                keywords = built.keywords(request)
+                response = await send(request.method, request.url, keywords)
+                response._before = tuple(before)
+                if self._reads:
+                    await response.aread()
+                try:
+                    request = await flow.asend(response)
+                except StopAsyncIteration:
+                    return response
+                if leave is not None:
+                    await leave(response)
+                before = [*before, *response._hops, response]
+        finally:
+            await flow.aclose()
+
+    @property
+    def _reads(self) -> bool:
+        return bool(getattr(self._flow, "requires_response_body", False))
+
+    def _built(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Built:
+        needs_body = bool(getattr(self._flow, "requires_request_body", False))
+        return Built(self._client, method, url, options, needs_body)

@@ -1,0 +1,370 @@
+# Wherry: images and their compression
+# SPDX-License-Identifier: Apache-2.0
+"""`Image` inspects, compresses, and decodes images; `Compression` has the settings.
+
+Neither numpy nor Pillow is imported.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .._native import codes
+from .._native.library import lib
+from .._native.memory import IMAGE_INFO, Cell, bytes_at, memory_at
+from .calls import check, filled, freed, made
+from .errors import ArgumentError, brief
+from .options import Fixed, milliseconds
+from .values import choice, file_name_text, path_text, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Tuple, TypeVar, Union
+
+    Self = TypeVar("Self", bound="Image")
+
+_FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
+_ANIMATED = {"refuse": 0, "first": 1}
+_METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
+
+
+class Compression(Fixed):
+    """Settings for compressing images before upload. None keeps the default of a setting.
+
+    ``quality`` is the JPEG quality, 0 to 1 (default: 1). 1 sends the original if it fits the other
+    settings. Any number outside this range means 1, so 50 is not a percentage.
+
+    ``format`` is "keep", "jpeg" or "png"; other values raise an error. ``type`` is the older form:
+    "png" or "PNG" means PNG, and any other value means JPEG.
+
+    ``animated`` is "refuse" (the default) or "first", which decodes the default image of an animated
+    PNG.
+    """
+
+    __slots__ = ("quality", "type", "options")
+    _way = "Create another one, such as Compression(0.5, max_width=1600)."
+
+    quality: float
+    type: Optional[str]
+    options: Tuple[Tuple[int, int], ...]
+
+    def __init__(
+        self,
+        quality: float = 1.0,
+        *,
+        type: Optional[str] = None,
+        format: Optional[str] = None,
+        max_width: Optional[int] = None,
+        max_height: Optional[int] = None,
+        max_bytes: Optional[int] = None,
+        background: Optional[int] = None,
+        metadata: Optional[str] = None,
+        keep_orientation: Optional[bool] = None,
+        never_larger: Optional[bool] = None,
+        optimize: Optional[bool] = None,
+        progressive: Optional[bool] = None,
+        subsampling: Optional[int] = None,
+        best_filter: Optional[bool] = None,
+        animated: Optional[str] = None,
+        max_pixels: Optional[int] = None,
+        max_memory_bytes: Optional[int] = None,
+        deadline: Optional[float] = None,
+    ) -> None:
+        numbers = (
+            (codes.IMAGE_MAX_WIDTH, max_width),
+            (codes.IMAGE_MAX_HEIGHT, max_height),
+            (codes.IMAGE_MAX_BYTES, max_bytes),
+            (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
+            (codes.IMAGE_BACKGROUND_RGB, background),
+            (codes.IMAGE_METADATA, choice(_METADATA, "metadata", metadata)),
+            (codes.IMAGE_KEEP_ORIENTATION, keep_orientation),
+            (codes.IMAGE_NEVER_LARGER, never_larger),
+            (codes.IMAGE_OPTIMIZE, optimize),
+            (codes.IMAGE_PROGRESSIVE, progressive),
+            (codes.IMAGE_SUBSAMPLING, subsampling),
+            (codes.IMAGE_BEST_FILTER, best_filter),
+            (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
+            (codes.IMAGE_MAX_PIXELS, max_pixels),
+            (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
+            (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
+        )
+        options = tuple((option, int(value)) for option, value in numbers if value is not None)
+        if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):
+            raise TypeError(f"quality= takes a number from 0 to 1, not {brief(quality)}")
+        self._fix(quality=float(quality), type=type, options=options)
+
+
+_MODES = {"L": 1, "RGB": 3, "RGBA": 4}
+_ORDERS = {
+    "gray": codes.PIXELS_GRAY8, "rgb": codes.PIXELS_RGB8, "rgba": codes.PIXELS_RGBA8,
+    "bgra": codes.PIXELS_BGRA8,
+}  # fmt: skip
+_CHANNELS = {1: codes.PIXELS_GRAY8, 3: codes.PIXELS_RGB8, 4: codes.PIXELS_RGBA8}
+
+
+class ImageInfo:
+    """Information about an image, read without decoding it. Attributes:
+
+    ``format``         "jpeg" or "png"; None for raw pixels
+    ``width``, ``height``    size in pixels as stored, before rotation
+    ``upright_size``   (width, height) as displayed
+    ``orientation``    the EXIF orientation, 1 to 8; 1 is upright
+    ``components``     as stored: 1 gray or palette, 2 gray with alpha, 3 RGB, 4 RGBA or CMYK
+    ``bit_depth``      bits per sample
+    ``has_alpha``, ``has_icc``, ``has_exif``, ``has_gps``, ``is_animated``
+    ``is_progressive`` a progressive JPEG or interlaced PNG, which is decoded in memory as a whole
+    ``byte_count``     the encoded size in bytes; None for raw pixels
+    ``pixel_bytes``    the size of the decoded pixels in bytes
+
+    For results of `Image.compress` also:
+
+    ``original_bytes`` the size of the original in bytes; None for raw pixels
+    ``quality``        the JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
+    ``way``            "untouched", "stripped", "turned", "recoded", "streamed" or "whole"
+    """
+
+    __slots__ = (
+        "format", "width", "height", "orientation", "components", "bit_depth", "has_alpha",
+        "has_icc", "has_exif", "has_gps", "is_animated", "is_progressive", "byte_count",
+        "pixel_bytes", "original_bytes", "quality", "way",
+    )  # fmt: skip
+
+    def __init__(self, values: Tuple[int, ...]) -> None:
+        count, self.pixel_bytes, original, form, self.width, self.height = values[:6]
+        self.orientation, self.components, self.bit_depth, quality, way, flags = values[6:12]
+        self.format: Optional[str] = codes.IMAGE_FORMATS.get(form)
+        self.byte_count: Optional[int] = None if count < 0 else count
+        self.original_bytes: Optional[int] = None if original < 0 else original
+        self.quality: Optional[int] = quality or None
+        self.way: Optional[str] = codes.IMAGE_WAYS.get(way)
+        self.has_alpha = bool(flags & codes.IMAGE_HAS_ALPHA)
+        self.has_icc = bool(flags & codes.IMAGE_HAS_ICC)
+        self.has_exif = bool(flags & codes.IMAGE_HAS_EXIF)
+        self.has_gps = bool(flags & codes.IMAGE_HAS_GPS)
+        self.is_animated = bool(flags & codes.IMAGE_IS_ANIMATED)
+        self.is_progressive = bool(flags & codes.IMAGE_IS_PROGRESSIVE)
+
+    @property
+    def upright_size(self) -> Tuple[int, int]:
+        """The size (width, height) as displayed, after rotation."""
+        turned = self.orientation >= 5
+        return (self.height, self.width) if turned else (self.width, self.height)
+
+    def __repr__(self) -> str:
+        return f"<ImageInfo {self.format or 'pixels'} {self.width}x{self.height}>"
+
+
+class Image:
+    """An image from a path, encoded bytes, an array, or a Pillow image.
+
+    Arrays, such as those of numpy, are uint8 of shape (h, w), (h, w, 3) or (h, w, 4). They are not
+    copied: do not change an array while it is in use. ``name`` is the file name in uploads.
+    """
+
+    def __init__(self, picture: Any, name: Optional[str] = None) -> None:
+        self._native = NativeImage.of(picture)
+        if name is not None:
+            self._native.name_for_uploads(name)
+
+    @property
+    def info(self) -> ImageInfo:
+        """Information from the header of the image. The image is not decoded."""
+        return ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
+
+    def compress(
+        self, compression: Union[Compression, float, None] = None, **options: Any
+    ) -> Image:
+        """Returns a compressed copy: the image that an upload with this compression would send.
+
+        ``compression`` is a `Compression` or a quality. The keyword arguments are those of
+        `Compression`: ``image.compress(0.5, max_width=1600)``. Releases the GIL while it runs.
+        """
+        if compression is None:
+            compression = Compression(**options)
+        elif not isinstance(compression, Compression):
+            compression = Compression(compression, **options)
+        elif options:
+            raise TypeError("compress() takes a Compression or keywords, not both")
+        settings = native_compression(compression)
+        try:
+            handle = made(lib.wherry_image_compress, self._native.handle, settings)
+        finally:
+            lib.wherry_compression_free(settings)
+        image = Image.__new__(Image)
+        image._native = NativeImage(handle, None)
+        return image
+
+    def pixels(self, order: Optional[str] = None, **options: Any) -> memoryview:
+        """Decodes the image and returns its pixels as an upright uint8 array, top row first.
+
+        The shape is (h, w) for the order "gray", (h, w, 3) for "rgb", and (h, w, 4) for "rgba" and
+        "bgra". None selects "gray", "rgb" or "rgba", whichever keeps all information. Only samples of more
+        than 8 bits are reduced to 8 bits.
+
+        Removed alpha is blended with ``background=``, and "gray" is the luminance of colors. The
+        keyword arguments are those of `Compression`; only background, orientation and limits apply.
+        You can pass the array to numpy.asarray and to `Image`. Releases the GIL while it runs.
+        """
+        if order is not None and order not in _ORDERS:
+            raise ArgumentError(
+                f"the order of pixels must be one of {', '.join(_ORDERS)}, not {brief(order)}", "bad_value"
+            )
+        settings = native_compression(Compression(**options))
+        try:
+            wanted = codes.PIXELS_NONE if order is None else _ORDERS[order]
+            handle = made(lib.wherry_image_decode, self._native.handle, wanted, settings)
+        finally:
+            lib.wherry_compression_free(settings)
+        try:
+            return _array(handle)
+        finally:
+            lib.wherry_image_free(handle)
+
+    @property
+    def content(self) -> bytes:
+        """The encoded image, if it was created from bytes or by `compress`; otherwise b""."""
+        count = Cell()
+        found = lib.wherry_image_bytes(self._native.handle, count.address)
+        return bytes_at(found, count.take()) if found else b""
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes `content` to a file."""
+        with open(path, "wb") as file:
+            file.write(self.content)
+
+    def __repr__(self) -> str:
+        return f"<Image {self._native.told}>"
+
+
+class NativeImage:
+    """A native image object, and the Python memory that it reads."""
+
+    __slots__ = ("handle", "told", "name", "_lent")
+
+    def __init__(self, handle: int, lent: Optional[memoryview], told: str = "bytes") -> None:
+        self.handle = handle
+        self.told = told
+        self.name: Optional[str] = None
+        self._lent = lent
+
+    def name_for_uploads(self, name: Optional[str]) -> None:
+        """Sets the file name. None derives a name from the time and the index."""
+        label = None if name is None else file_name_text(name)
+        check(lib.wherry_image_set_file_name(self.handle, label))
+        self.name = name
+
+    def add_to(self, request: int, label: bytes, name: Optional[str], settings: int) -> None:
+        """Adds the image to a request. ``name`` overrides the file name for this request."""
+        known = self.name
+        if name is not None:
+            self.name_for_uploads(name)
+        try:
+            check(lib.wherry_request_add_image(request, label, self.handle, settings))
+        finally:
+            if name is not None:
+                self.name_for_uploads(known)
+
+    def __del__(self) -> None:
+        handle, self.handle = self.handle, 0
+        if handle and lib is not None:
+            freed(lib.wherry_image_free(handle))  # Waits until its pixels are no longer in use.
+        if self._lent is not None:
+            self._lent.release()
+
+    @classmethod
+    def of(cls, picture: Any) -> NativeImage:
+        """Creates a native image from any supported object."""
+        if isinstance(picture, Image):
+            return picture._native
+        if is_path(picture):
+            path = path_text(os.path.abspath(os.fsdecode(picture)))
+            return cls(made(lib.wherry_image_new_file, path), None, os.fsdecode(picture))
+        if isinstance(picture, (bytes, bytearray)):
+            return cls.encoded(bytes(picture))
+        if hasattr(picture, "tobytes") and hasattr(picture, "mode") and hasattr(picture, "size"):
+            return cls.pixels(_pillow(picture))
+        try:
+            view = memoryview(picture)
+        except TypeError:
+            raise TypeError(f"{type(picture).__name__} is not an image") from None
+        if view.ndim == 1 and view.itemsize == 1:
+            return cls.encoded(bytes(view))
+        return cls.pixels(view)
+
+    @classmethod
+    def encoded(cls, data: bytes) -> NativeImage:
+        """Creates a native image from an encoded file in memory."""
+        told = f"{len(data)} bytes"
+        return cls(made(lib.wherry_image_new_bytes, data, len(data)), None, told)
+
+    @classmethod
+    def pixels(cls, view: memoryview) -> NativeImage:
+        """Creates a native image from an array.
+
+        The array is not copied if its pixels are contiguous in each row.
+        """
+        shape = view.shape or ()
+        channels = shape[2] if len(shape) == 3 else 1
+        is_byte = view.format in ("B", "<B", "@B")
+        if not is_byte or len(shape) not in (2, 3) or channels not in _CHANNELS:
+            raise ArgumentError(
+                f"an array of shape {shape} and format {brief(view.format)} is not an image. "
+                "Pass uint8 of shape (h, w), (h, w, 3) or (h, w, 4).",
+                "bad_argument",
+            )
+        height, width = shape[0], shape[1]
+        row = width * channels
+        inner = (channels, 1) if len(shape) == 3 else (1,)
+        steps = view.strides or ()
+        if view.suboffsets or steps[1:] != inner or steps[0] < row or 0 in shape:
+            view = memoryview(view.tobytes())  # Copy arrays with reversed or interleaved rows.
+            steps = (row,)
+        return cls(
+            made(
+                lib.wherry_image_new_pixels_lent, memory_at(view),
+                steps[0] * (height - 1) + row if height else 0, _CHANNELS[channels], width, height,
+                steps[0],
+            ),
+            view,
+            f"{width}x{height} pixels",
+        )  # fmt: skip
+
+
+def is_path(picture: Any) -> bool:
+    """Whether an image is given as a path."""
+    return isinstance(picture, (str, os.PathLike))
+
+
+def native_compression(settings: Compression) -> int:
+    """Creates a native object with the settings."""
+    handle = made(lib.wherry_compression_new, settings.quality)
+    try:
+        for option, value in settings.options:
+            check(lib.wherry_compression_set_option(handle, option, value))
+        if settings.type is not None:
+            check(lib.wherry_compression_set_type(handle, text(settings.type)))
+    except BaseException:
+        lib.wherry_compression_free(handle)
+        raise
+    return handle
+
+
+def _array(handle: int) -> memoryview:
+    """Returns a copy of the raw pixels of a native image."""
+    info = ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, handle))
+    stride = Cell()
+    place = lib.wherry_image_pixels(handle, None, stride.address)
+    channels = stride.take() // info.width  # Decoded rows have no padding.
+    data = memoryview(bytes_at(place, info.height * info.width * channels))
+    shape = (info.height, info.width) if channels == 1 else (info.height, info.width, channels)
+    return data.cast("B", shape)
+
+
+def _pillow(picture: Any) -> memoryview:
+    """Returns the pixels of a Pillow image as an array."""
+    if picture.mode not in _MODES:
+        has_alpha = "A" in picture.mode or "transparency" in getattr(picture, "info", {})
+        picture = picture.convert("RGBA" if has_alpha else "RGB")
+    width, height = picture.size
+    data = memoryview(picture.tobytes())
+    return data.cast("B", (int(height), int(width), _MODES[picture.mode])) if data.nbytes else data.cast("B", (0, 0))

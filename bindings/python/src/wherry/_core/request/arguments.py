@@ -1,0 +1,182 @@
+# Wherry: the arguments of a request
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a request, which are converted to a `SentRequest` on demand."""
+
+from __future__ import annotations
+
+from ..credentials import Basic, Bearer, DigestAuth, credentials, is_flow
+from ..forms import flat, form_bytes, is_form, json_bytes, pairs, word
+from .sent import SAFE, SentRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Mapping, Optional, Set, Tuple, Union
+
+    from .editable import Request
+    from .sent import Field
+
+
+class Asked:
+    """The arguments of a request, which are converted to a `SentRequest` on demand.
+
+    Values that the caller may change later are copied or encoded when the request is made. `Draft`
+    records the body when it passes the body to the library.
+    """
+
+    __slots__ = (
+        "_method", "url", "_given", "_fields", "_auth", "_has_own_auth", "_parameters", "content",
+        "kind", "is_streamed", "_first", "_adapted", "_shown",
+    )  # fmt: skip
+
+    def __init__(
+        self, method: Optional[str], url: str, options: Mapping[str, Any], fields: List[Field],
+        settings: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self._method = method
+        #: The URL as given.
+        self.url = url
+        given = options.get("headers")
+        #: The headers of the request itself. A value of None removes the client's header.
+        self._given: List[Tuple[Any, Any]] = pairs(given, "headers") if given else []
+        cookies = options.get("cookies")
+        has_own = any(word(name).lower() == "cookie" for name, _ in self._given)
+        if cookies and not isinstance(cookies, bool) and not has_own:
+            from ..cookies import cookie_pairs
+
+            sent = "; ".join(f"{name}={value}" for name, value in cookie_pairs(cookies, url))
+            self._given = [*self._given, ("Cookie", sent)] if sent else self._given
+        self._fields = fields
+        self._has_own_auth = "auth" in options
+        self._auth = options.get("auth", settings.get("auth"))
+        self._parameters = settings.get("parameters")
+        #: The body, if it is known: bytes, or the fields of a form.
+        self.content: Union[bytes, List[Tuple[Any, Any]], None] = None
+        #: The content type; "" if it is unknown, None without a body.
+        self.kind: Optional[str] = None
+        #: Whether the request has a body that is not kept.
+        self.is_streamed = False
+        self._first: Optional[SentRequest] = None
+        #: The requests after the edits of ``adapt=``, by the URL before the edits; "" is the first
+        #: request.
+        self._adapted: Dict[str, SentRequest] = {}
+        #: The URL of the first request as ``adapt=`` received it: absolute, with the complete
+        #: query.
+        self._shown = ""
+
+    @classmethod
+    def of(cls, request: SentRequest) -> Asked:
+        """Creates the arguments for a request that a program made."""
+        asked = cls(request.method, request.url, {}, [], {})
+        asked._first = request
+        return asked
+
+    def note(self, kind: str, content: Union[bytes, List[Tuple[Any, Any]], None]) -> None:
+        """Records the body; None for a streamed body."""
+        self.kind, self.content, self.is_streamed = kind, content, content is None
+
+    def note_options(self, options: Mapping[str, Any]) -> None:
+        """Records the body of a request that could not be created."""
+        data = options.get("content")
+        data = options.get("data") if data is None else data
+        if options.get("files"):
+            self.note("", None)
+        elif options.get("json") is not None:
+            self.note("application/json", json_bytes(options["json"]))
+        elif data is not None and is_form(data):
+            self.note("application/x-www-form-urlencoded", list(flat(data, "data")))
+        elif data is not None:
+            text = data.encode() if isinstance(data, str) else data
+            self.note("", bytes(text) if isinstance(text, (bytes, bytearray)) else None)
+        elif options.get("parameters"):
+            self.note_parameters(dict(pairs(options["parameters"], "parameters")))
+
+    def note_parameters(self, parameters: Dict[str, Any]) -> None:
+        """Records parameters, which are the body unless the method sends them in the query."""
+        if self._method not in ("GET", "HEAD", "DELETE") and self.kind is None and parameters:
+            known = {name: word(value) for name, value in (self._parameters or {}).items()}
+            self.note("application/json", json_bytes({**known, **parameters}))
+
+    def at(self, url: str) -> SentRequest:
+        """Returns the first request, with the URL that it was sent to."""
+        adapted = self._adapted.get("")
+        return self._plain(url) if adapted is None else adapted.at(url)
+
+    def follows(self, before: SentRequest, status: int, url: str) -> SentRequest:
+        """Returns the request after a redirect with this status to this URL."""
+        plain = before.redirected(status, url)
+        edited = self._adapted.get(url.partition("#")[0]) if self._adapted else None
+        if edited is None:
+            return plain
+        if "authorization" in plain._left_out:  # Another origin receives only safe headers.
+            edited = edited.at(edited.url)
+            for name in [name for name in edited.headers if name.lower() not in SAFE]:
+                edited.headers[name] = None
+        return edited
+
+    def adapted(self, url: str, request: Request) -> None:
+        """Records a request after an ``adapt=`` callback edited it.
+
+        `url` is the URL before the edits.
+        """
+        if not self._adapted:
+            self._shown = url
+        key = "" if url == self._shown else url
+        before = self._plain(url) if not key else self._adapted[""].at(url)
+        own = request._all_fields()
+        named = {name.lower() for name, _ in own}
+        if key and request.method != before.method:
+            named |= {"content-type", "content-encoding"}  # The body is dropped.
+        fields = [field for field in before.headers.multi_items() if field[0].lower() not in named]
+        fields += [(name, value) for name, value in own if value is not None]
+        method, content = request.method, request.content
+        after = SentRequest(method, request.url, fields, before.content if content is None else content)
+        if key and method != before.method:
+            after.content = content
+        after._is_streamed = before._is_streamed and content is None
+        after._auth = before._auth
+        self._adapted = {**self._adapted, key: after}
+
+    def _plain(self, url: str) -> SentRequest:
+        first = self._first
+        if first is None:
+            method = (self._method or ("GET" if self.kind is None else "POST")).upper()
+            content = form_bytes(self.content) if isinstance(self.content, list) else self.content
+            first = self._first = SentRequest(method, url, self._headers(), content)
+            first._is_streamed = self.is_streamed
+            if isinstance(self._auth, DigestAuth):
+                first._auth = self._auth
+            elif self._has_own_auth and self._auth is None:
+                first._auth = None
+        return first.at(url)
+
+    def _headers(self) -> List[Field]:
+        own = self._given
+        named: Set[str] = {word(name).lower() for name, _ in own}
+        fields = [field for field in self._fields if field[0].lower() not in named]
+        fields += [(word(name), word(value)) for name, value in own if value is not None]
+        given = set(named)
+        named |= {name.lower() for name, _ in fields}
+        if self.kind and "content-type" not in named:
+            fields.append(("Content-Type", self.kind))
+        auth = None if is_flow(self._auth) else credentials(self._auth)
+        if self._has_own_auth and not isinstance(auth, (Basic, Bearer)):
+            fields = [f for f in fields if f[0].lower() != "authorization" or "authorization" in given]
+        elif isinstance(auth, (Basic, Bearer)) and "authorization" not in named:
+            fields.append(("Authorization", auth.field()))
+        return fields
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        state = {name: getattr(self.at(self.url), name) for name in SentRequest.__slots__}
+        state["headers"] = state["headers"].multi_items()
+        after = {url: one for url, one in self._adapted.items() if url}
+        return _again, (self.url, state, after)
+
+
+def _again(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> Asked:
+    asked = Asked(state["method"], url, {}, [], {})
+    asked._first = SentRequest._like(
+        state["method"], url, state["headers"], state["content"],
+        {name: state[name] for name in SentRequest.__slots__[4:]},
+    )  # fmt: skip
+    asked._adapted = after
+    return asked

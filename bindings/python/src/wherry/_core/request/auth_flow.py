@@ -1,0 +1,277 @@
+# Wherry: custom authentication flows
+# SPDX-License-Identifier: Apache-2.0
+"""`Auth`: custom authentication flows, as in httpx.
+
+``auth=`` also accepts a function, as in requests.
+
+Each request of a flow is a complete send, with its own redirects, retries, and cache lookup.
+"""
+
+from __future__ import annotations
+
+from ..._native.library import lib
+from ..calls import copy_text
+from ..credentials import is_flow
+from ..errors import ArgumentError
+from ..forms import BODIES, pairs, queried
+from .sent import COMPLETE, SentRequest, sendable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, AsyncGenerator, Callable, Dict, Generator, Mapping, Optional, Tuple
+
+    from ..._client.base import BaseClient
+    from ..response.response import Response
+
+    Flow = Generator[SentRequest, Response, None]
+    AsyncFlow = AsyncGenerator[SentRequest, Response]
+
+
+class Auth:
+    """The base class of authentication flows. Subclasses override `auth_flow`, as in httpx::
+
+        class Token(wherry.Auth):
+            def auth_flow(self, request):
+                request.headers["X-Token"] = self.token
+                response = yield request
+                if response.status_code == 401:
+                    self.token = new_token()
+                    request.headers["X-Token"] = self.token
+                    yield request
+
+    The request is a `SentRequest` with its final URL, headers, and body, and may be edited. The call
+    returns the last response. To do I/O in a flow, override `sync_auth_flow` or `async_auth_flow`.
+    """
+
+    #: Whether the flow needs `SentRequest.content`. A streamed body is then read first.
+    requires_request_body = False
+    #: Whether the flow needs `Response.content`. This only matters for streamed responses.
+    requires_response_body = False
+
+    def auth_flow(self, request: SentRequest) -> Flow:
+        """Yields requests, and receives the response to each request."""
+        yield request
+
+    def sync_auth_flow(self, request: SentRequest) -> Flow:
+        """The flow for a `Client` (default: `auth_flow`)."""
+        yield from self.auth_flow(request)
+
+    async def async_auth_flow(self, request: SentRequest) -> AsyncFlow:
+        """The flow for an `AsyncClient` (default: `auth_flow`)."""
+        flow = self.auth_flow(request)
+        try:
+            request = next(flow)
+            while True:
+                response = yield request
+                request = flow.send(response)
+        except StopIteration:
+            pass
+        finally:
+            flow.close()
+
+
+class FunctionAuth(Auth):
+    """The flow for a function as ``auth=``.
+
+    The function receives the request and returns the request to send.
+    """
+
+    def __init__(self, function: Callable[[SentRequest], Any]) -> None:
+        if hasattr(function, "handle_401"):  # It needs the connection objects of requests.
+            raise TypeError(f"auth= cannot use {type(function).__name__} of requests. Use wherry.DigestAuth.")
+        self._function = function
+
+    def auth_flow(self, request: SentRequest) -> Flow:
+        found = self._function(request)
+        if hasattr(found, "__await__"):
+            if hasattr(found, "close"):
+                found.close()
+            raise TypeError("auth= is a coroutine function, which needs an AsyncClient")
+        yield _checked(found)
+
+    async def async_auth_flow(self, request: SentRequest) -> AsyncFlow:
+        found = self._function(request)
+        yield _checked(await found if hasattr(found, "__await__") else found)
+
+
+def _checked(request: Any) -> SentRequest:
+    if not isinstance(request, SentRequest):
+        raise TypeError(f"auth= must return the request, not {type(request).__name__}")
+    return request
+
+
+def flow_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Any:
+    """Returns the auth flow of a request: its own, the client's, or None."""
+    auth = options["auth"] if "auth" in options else client._settings.get("auth")
+    if auth is None or isinstance(auth, tuple) or not is_flow(auth):
+        return None
+    if hasattr(auth, "auth_flow") or hasattr(auth, "sync_auth_flow") or hasattr(auth, "async_auth_flow"):
+        return auth
+    return FunctionAuth(auth)
+
+
+def sync_flow(auth: Any, request: SentRequest) -> Flow:
+    """Starts a flow for a blocking client and returns its generator."""
+    make = getattr(auth, "sync_auth_flow", None) or getattr(auth, "auth_flow", None)
+    if make is None:
+        raise TypeError(f"auth= has only async_auth_flow: {type(auth).__name__} needs an AsyncClient")
+    return make(request)  # type: ignore[no-any-return]
+
+
+def async_flow(auth: Any, request: SentRequest) -> AsyncFlow:
+    """Starts a flow for an asyncio client and returns its asynchronous generator."""
+    make = getattr(auth, "async_auth_flow", None)
+    if make is None:
+        return Auth.async_auth_flow(auth, request)
+    return make(request)  # type: ignore[no-any-return]
+
+
+class Built:
+    """The request of a flow, and the keywords to send it with."""
+
+    __slots__ = ("request", "_client", "_rest", "_body")
+
+    def __init__(
+        self, client: BaseClient[Any], method: Optional[str], url: str, options: Mapping[str, Any],
+        needs_body: bool = False,
+    ) -> None:  # fmt: skip
+        self._client = client
+        known: Dict[str, Any] = {name: value for name, value in options.items() if name != "hooks"}
+        if flow_of(client, options) is not None:
+            known["auth"] = None
+        if known.get("headers") is not None:
+            known["headers"] = pairs(known["headers"], "headers")
+        if known.get("params") is not None:
+            known["params"] = queried(known["params"])
+        if known.get("files"):
+            known["files"] = _resolved(known["files"])
+        elif needs_body:
+            _read_body(known)
+        self._body = {name: known[name] for name in BODIES if known.get(name) is not None}
+        #: The request, including the client's headers and parameters.
+        self.request = self._asked(method, url, known)
+        if needs_body and self.request._is_streamed:
+            raise ArgumentError(
+                "Could not authenticate the request: the flow needs the body, which is a form with files. "
+                "Encode the form, and pass it as content=.", "bad_argument",
+            )  # fmt: skip
+        taken = {
+            *BODIES, COMPLETE, "headers", "params", "parameters", "base", "ignore_base", "default_parameters",
+        }  # fmt: skip
+        if not isinstance(known.get("cookies"), bool):
+            taken.add("cookies")
+        self._rest = {name: value for name, value in known.items() if name not in taken}
+
+    def _asked(self, method: Optional[str], url: str, known: Mapping[str, Any]) -> SentRequest:
+        client = self._client
+        shape = {name: value for name, value in known.items() if name in ASKED or name in BODIES}
+        files = shape.pop("files", None)
+        draft = client._draft(method, url, shape)
+        try:
+            if files:
+                draft.note("", None)
+                method = method or "POST"
+            if method is None and draft.asked is not None and draft.asked.kind is not None:
+                method = "POST"
+            absolute = copy_text(lib.wherry_client_copy_url, client._live(), draft.handle)
+            assert draft.asked is not None
+            request = draft.asked.at(absolute)
+        finally:
+            draft.free()
+        if method is not None:
+            request.method = method.upper()
+        return request
+
+    def for_send(self, options: Mapping[str, Any]) -> SentRequest:
+        """Returns the request with the other keywords, for `Client.send`."""
+        kept = {name: value for name, value in self._rest.items() if name != "auth"}
+        if options.get("hooks") is not None:
+            kept["hooks"] = options["hooks"]
+        self.request._options = kept
+        return self.request
+
+    def keywords(self, request: SentRequest) -> Dict[str, Any]:
+        """Returns the keyword arguments that send a request yielded by the flow."""
+        if not isinstance(request, SentRequest):
+            raise TypeError(f"an auth flow must yield the request, not {type(request).__name__}")
+        request._left_out = tuple(
+            name.lower() for name in self._client.headers if name not in request.headers
+        )
+        rest = self._rest
+        if request._is_streamed and request.content is None:
+            rest = {**rest, **self._body}
+        else:
+            request._is_streamed = False
+        return {**sendable(self._client, request, rest), "auth": None}
+
+
+#: The keywords that affect the URL and headers of a request.
+ASKED = frozenset(
+    ("params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
+     "default_parameters", "headers", "cookies", "auth", COMPLETE)
+)  # fmt: skip
+
+
+def _resolved(files: Any) -> Any:
+    """Reads the file objects in ``files=`` into memory, so that they can be sent more than once."""
+    from .files import part_content, parts
+
+    found = parts((field, item) for field, item in pairs(files, "files"))
+    return [(field, (name, content, kind, headers)) for field, name, content, kind, headers in found]
+
+
+def _read_body(options: Dict[str, Any]) -> None:
+    """Reads a streamed body into memory."""
+    from .body import Source, as_bytes
+    from .files import of_object
+    from ..forms import is_form
+
+    name = next((name for name in ("content", "data") if options.get(name) is not None), None)
+    if name is None or name == "data" and is_form(options[name]):
+        return
+    body = of_object(options[name])
+    if isinstance(body, str):
+        with open(body, "rb") as file:
+            body = file.read()
+    elif isinstance(body, Source):
+        if body.asynchronous:
+            raise ArgumentError(
+                "Could not authenticate the request: the flow needs the body, which is asynchronous. "
+                "Read the body first.", "bad_argument",
+            )  # fmt: skip
+        body = b"".join(as_bytes(piece) for piece in body._pieces)
+    options[name] = body
+
+
+def first_step(
+    client: BaseClient[Any], method: Optional[str], url: str, options: Mapping[str, Any]
+) -> Tuple[Optional[str], str, Mapping[str, Any]]:
+    """Returns the method, URL, and options after the first step of the auth flow.
+
+    For downloads and members of groups, which cannot return a response to the flow.
+    """
+    auth = flow_of(client, options)
+    if auth is None:
+        return method, url, options
+    built = Built(client, method, url, options, getattr(auth, "requires_request_body", False))
+    flow = sync_flow(auth, built.request)
+    try:
+        request = next(flow)
+        return request.method, request.url, built.keywords(request)
+    finally:
+        flow.close()
+
+
+def refuse_hooks(options: Mapping[str, Any], what: str) -> None:
+    """Raises an error if the request has hooks, which would be ignored."""
+    if options.get("hooks"):
+        raise TypeError(f"{what} takes no hooks=. Use on_head=, or inspect its responses.")
+
+
+def refuse_flow(client: BaseClient[Any], options: Mapping[str, Any], what: str) -> None:
+    """Raises an error if the request has an auth flow or hooks, which would be ignored."""
+    refuse_hooks(options, what)
+    if flow_of(client, options) is not None:
+        raise TypeError(
+            f"{what} cannot use an auth flow. Use Basic, Bearer, DigestAuth, refresh_token=, or adapt=."
+        )

@@ -1,0 +1,288 @@
+# Wherry: response attributes with the names of requests and httpx
+# SPDX-License-Identifier: Apache-2.0
+"""The part of `Response` that is compatible with requests and httpx."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..errors import StateError
+from ..request.sent import REDIRECTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
+
+    from ..headers import Headers
+    from ..request.arguments import Asked
+    from ..request.sent import SentRequest
+    from .response import Response
+
+    Self = TypeVar("Self", bound="Habits")
+
+#: The HTTP versions by the library's numbers.
+VERSIONS = {10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2"}
+
+
+class ResponseCookies(Mapping):  # type: ignore[type-arg]
+    """The cookies that a response sets, by name. The client's jar decides which to keep."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, fields: List[str]) -> None:
+        self._values: Dict[str, str] = {}
+        for field in fields:
+            pair, *attributes = field.split(";")
+            name, mark, value = pair.partition("=")
+            name, value = name.strip(), value.strip()
+            if not mark or not name:
+                continue
+            if _has_ended(attributes):
+                self._values.pop(name, None)
+            else:
+                self._values[name] = value
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get_dict(self) -> Dict[str, str]:
+        """Returns the cookies as a dictionary, as in requests."""
+        return dict(self._values)
+
+    def __repr__(self) -> str:
+        return f"ResponseCookies({sorted(self._values)!r})"
+
+
+def _has_ended(attributes: List[str]) -> bool:
+    """Whether the attributes of a cookie delete the cookie."""
+    known = {
+        name.strip().lower(): value.strip()
+        for name, _, value in (attribute.partition("=") for attribute in attributes)
+    }
+    age = known.get("max-age", "")
+    if age.lstrip("-").isdigit():
+        return int(age) <= 0
+    if known.get("expires"):
+        import time
+        from email.utils import mktime_tz, parsedate_tz
+
+        parsed = parsedate_tz(known["expires"].replace("-", " "))
+        return parsed is not None and mktime_tz(parsed) <= time.time()
+    return False
+
+
+#: Patterns for one link of a Link header, and for one parameter of a link (RFC 8288).
+LINK = r'<([^>]*)>((?:\s*;\s*[^\s=;,]+\s*(?:=\s*(?:"(?:[^"\\]|\\.)*"|[^",;]*))?)*)'
+LINK_PARAMETER = r';\s*([^\s=;,]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^",;]*)))?'
+
+
+def parsed_links(field: str) -> Dict[str, Dict[str, str]]:
+    """Parses a Link header.
+
+    The keys are relations, or URLs without a relation, as in requests and httpx.
+    """
+    import re
+
+    found: Dict[str, Dict[str, str]] = {}
+    for url, parameters in re.findall(LINK, field):
+        link = {"url": url}
+        for name, quoted, plain in re.findall(LINK_PARAMETER, parameters):
+            link.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip(" '"))
+        found[link.get("rel") or url] = link
+    return found
+
+
+class Habits:
+    """See `Response`."""
+
+    status_code: int
+    url: str
+    _version: int = 11
+    _asked: Optional[Asked] = None
+    _hops: Tuple[Response, ...] = ()
+    #: The earlier responses of the auth flow.
+    _before: Tuple[Response, ...] = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def headers(self) -> Headers:
+            """See `Response.headers`."""
+
+        @property
+        def ok(self) -> bool:
+            """See `Response.ok`."""
+
+        encoding: str
+
+        def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
+            """See `Response.iter_bytes`."""
+
+        def close(self) -> None:
+            """See `Response.close`."""
+
+    @property
+    def history(self) -> List[Response]:
+        """The redirect responses that led to this response, oldest first.
+
+        They have headers but no body.
+
+        Earlier responses of an auth flow come first.
+        """
+        for place, hop in enumerate(self._hops):
+            if hop._asked is None:
+                hop._asked, hop._hops = self._asked, self._hops[:place]
+                hop._before = self._before
+        return [*self._before, *self._hops]
+
+    @history.setter
+    def history(self, hops: Iterable[Response]) -> None:
+        self._hops = tuple(hops)
+
+    @property
+    def request(self) -> SentRequest:
+        """The request of this response. After redirects, the last request.
+
+        It has the values that the program passed. Raises StateError if the response has no request, for
+        example if a program created the response itself.
+        """
+        asked, hops = self._asked, self._hops
+        if asked is None:
+            raise StateError("this response has no request: it was not received", "wrong_state")
+        urls = [hop.url for hop in hops] + [self.url]
+        request = asked.at(urls[0])
+        for hop, url in zip(hops, urls[1:]):
+            request = asked.follows(request, hop.status_code, url)
+        return request
+
+    @request.setter
+    def request(self, request: SentRequest) -> None:
+        from ..request.arguments import Asked
+
+        self._asked, self._hops = Asked.of(request), ()
+        self.url = self.url or request.url
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether this is a redirect that was not followed."""
+        return self.status_code in REDIRECTS and "location" in self.headers
+
+    @property
+    def has_redirect_location(self) -> bool:
+        """The same as `is_redirect`; the name in httpx."""
+        return self.is_redirect
+
+    @property
+    def is_permanent_redirect(self) -> bool:
+        """Whether this is a redirect with status 301 or 308."""
+        return self.is_redirect and self.status_code in (301, 308)
+
+    @property
+    def is_informational(self) -> bool:
+        """Whether the status is 100 to 199."""
+        return 100 <= self.status_code <= 199
+
+    @property
+    def is_client_error(self) -> bool:
+        """Whether the status is 400 to 499."""
+        return 400 <= self.status_code <= 499
+
+    @property
+    def is_server_error(self) -> bool:
+        """Whether the status is 500 to 599."""
+        return 500 <= self.status_code <= 599
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the status is 400 to 599."""
+        return 400 <= self.status_code <= 599
+
+    @property
+    def next_request(self) -> Optional[SentRequest]:
+        """The request that follows this redirect, for `Client.send`.
+
+        None if this is not a redirect.
+        """
+        if not self.is_redirect:
+            return None
+        from urllib.parse import urljoin
+
+        request = self.request
+        return request.redirected(self.status_code, urljoin(self.url, self.headers["location"]))
+
+    @property
+    def next(self) -> Optional[SentRequest]:
+        """The same as `next_request`; the name in requests."""
+        return self.next_request
+
+    @property
+    def cookies(self) -> ResponseCookies:
+        """The cookies that this response sets. `Client.cookies` has the stored cookies."""
+        return ResponseCookies(self.headers.get_list("set-cookie"))
+
+    @property
+    def links(self) -> Dict[str, Dict[str, str]]:
+        """The links of the Link header by relation: ``response.links["next"]["url"]``."""
+        return parsed_links(self.headers.get("link", ""))
+
+    @property
+    def http_version(self) -> str:
+        """The HTTP version of the response: "HTTP/1.0", "HTTP/1.1", or "HTTP/2"."""
+        return VERSIONS.get(self._version, "HTTP/1.1")
+
+    @property
+    def reason_phrase(self) -> str:
+        """The standard reason phrase of the status code; "" for an unknown code."""
+        from .statuses import codes
+
+        return codes.get_reason_phrase(self.status_code)
+
+    @property
+    def reason(self) -> str:
+        """The same as `reason_phrase`; the name in requests."""
+        return self.reason_phrase
+
+    def iter_content(
+        self, chunk_size: Optional[int] = 1, decode_unicode: bool = False
+    ) -> Iterator[Any]:
+        """Iterates over the body in chunks of ``chunk_size`` bytes, as in requests.
+
+        None yields chunks as they arrive. With ``decode_unicode`` the chunks are str.
+        """
+        if not decode_unicode:
+            yield from self.iter_bytes(chunk_size)
+            return
+        import codecs
+
+        decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        for piece in self.iter_bytes(chunk_size):
+            yield from filter(None, (decoder.decode(piece),))
+        yield from filter(None, (decoder.decode(b"", True),))
+
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            from ..hints import RESPONSES, missing
+
+            if hasattr(type(self), name):  # A property raised this error: show the error itself.
+                return object.__getattribute__(self, name)
+            raise missing(self, name, RESPONSES.get(name))
+
+    def __bool__(self) -> bool:
+        """Whether the response is `ok`, as in requests.
+
+        To test for a missing response, compare with None.
+        """
+        return self.ok
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

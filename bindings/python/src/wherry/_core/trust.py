@@ -1,0 +1,162 @@
+# Wherry: TLS trust settings of a client
+# SPDX-License-Identifier: Apache-2.0
+"""Applies ``verify=``, ``cert=``, ``pins=``, and related settings to a native configuration."""
+
+from __future__ import annotations
+
+import os
+
+from .._native import codes
+from .._native.library import lib
+from .calls import check
+from .errors import ArgumentError, Keyword, brief
+from .forms import mapping
+from .values import named, path_text, several, text, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+
+    from .keywords import Cert, Pins, Verify
+
+#: Boolean settings, and their options.
+SWITCHES: Dict[str, int] = {
+    "https_only": codes.OPTION_HTTPS_ONLY,
+    "require_tls_1_3": codes.OPTION_REQUIRE_TLS_1_3,
+    "require_staple": codes.OPTION_REQUIRE_STAPLE,
+    "allow_invalid": codes.OPTION_ALLOW_INVALID,
+    "check_name": codes.OPTION_CHECK_NAME,
+    "require_pins": codes.OPTION_REQUIRE_PINS,
+    "report_pins": codes.OPTION_REPORT_PINS,
+}
+PIN_MODES = {"keys": 0, "certificates": 1}
+ADDRESSES = {
+    "loopback": 1, "private": 2, "link_local": 4, "metadata": 8, "multicast": 16, "not_public": 31,
+}  # fmt: skip
+
+
+def apply(
+    config: int, verify: Verify, cert: Cert, pins: Optional[Pins], base_url: str,
+    others: Dict[str, Any],
+) -> Dict[str, Any]:
+    """Applies the trust settings to a configuration, removes them from `others`, and returns them."""
+    taken: Dict[str, Any] = {}
+    for name in [name for name in others if name in SWITCHES or name in _SPECIAL]:
+        taken[name] = value = others.pop(name)
+        if value is None:
+            continue
+        if name in SWITCHES:
+            check(lib.wherry_config_set_option(config, SWITCHES[name], named(name, whole, value)))
+        else:
+            with Keyword(name):
+                _SPECIAL[name](config, value)
+    with Keyword("verify"):
+        _verify(config, verify)
+    with Keyword("cert"):
+        _set_certificates(config, cert, base_url)
+    with Keyword("pins"):
+        for host, kept in mapping(pins or {}, "pins").items():
+            _pin(config, host, kept)
+    return taken
+
+
+def _set_certificates(config: int, cert: Cert, base_url: str) -> None:
+    for origin, certificate in _certificates(cert, base_url or None):
+        path, key, password = certificate
+        check(
+            lib.wherry_config_set_client_certificate(
+                config, None if origin is None else text(origin), path_text(os.fspath(path)),
+                None if key is None else path_text(os.fspath(key)),
+                None if password is None else text(password),
+            )
+        )  # fmt: skip
+
+
+def _verify(config: int, verify: Verify) -> None:
+    if verify is True:
+        return
+    if verify is False:
+        check(lib.wherry_config_set_option(config, codes.OPTION_INSECURE, 1))
+    elif isinstance(verify, (bytes, bytearray)) and verify:
+        check(lib.wherry_config_set_ca_certificates(config, bytes(verify), len(verify)))
+    elif isinstance(verify, (str, os.PathLike)) and os.fspath(verify):
+        path = os.fspath(verify)
+        option = codes.TEXT_CA_DIRECTORY if os.path.isdir(path) else codes.TEXT_CA_FILE
+        check(lib.wherry_config_set_text(config, option, path_text(path)))
+    else:
+        raise TypeError(
+            f"verify= takes True, False, the path of a CA file or folder, or PEM bytes, not {brief(verify)}"
+        )
+
+
+def _certificates(
+    cert: Cert, home: Optional[str]
+) -> Iterable[Tuple[Optional[str], Tuple[Any, Optional[Any], Optional[str]]]]:
+    if cert is None:
+        return
+    if hasattr(cert, "items"):
+        for origin, one in cert.items():
+            yield origin, _three(one)
+    else:
+        yield home, _three(cert)
+
+
+def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
+    if isinstance(cert, (str, os.PathLike)):
+        return cert, None, None
+    if isinstance(cert, tuple) and 2 <= len(cert) <= 3:
+        return cert[0], cert[1], cert[2] if len(cert) == 3 else None
+    found = f"a tuple of length {len(cert)}" if isinstance(cert, tuple) else type(cert).__name__
+    # The message omits the value, which may contain a password.
+    raise TypeError(
+        "cert= takes a path, (certificate, key) or (certificate, key, password),"
+        f" or a dictionary of these by origin, not {found}"
+    )
+
+
+def _pin(config: int, host: str, given: Any) -> None:
+    single = isinstance(given, (str, bytes, bytearray, os.PathLike)) or not hasattr(given, "__iter__")
+    pins: List[Any] = [given] if single else list(given)
+    if not pins:
+        raise ArgumentError(f"{brief(host)} has no pins. Add one, or omit the host.", "bad_pin")
+    for pin in pins:
+        if isinstance(pin, (bytes, bytearray)):
+            check(lib.wherry_config_add_pin_certificate(config, text(host), bytes(pin), len(pin)))
+        else:
+            check(lib.wherry_config_add_pin(config, text(host), path_text(os.fspath(pin))))
+
+
+def _pin_mode(config: int, mode: str) -> None:
+    if not isinstance(mode, str) or mode not in PIN_MODES:
+        raise ArgumentError(f"pin_mode= must be one of {', '.join(PIN_MODES)}, not {brief(mode)}", "bad_value")
+    check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, PIN_MODES[mode]))
+
+
+def _pin_expiry(config: int, times: Mapping[str, float]) -> None:
+    for host, seconds in mapping(times, "pin_expiry").items():
+        if not isinstance(seconds, (int, float)):
+            raise TypeError(f"pin_expiry= takes seconds since 1970 for {brief(host)}, not {brief(seconds)}")
+        check(lib.wherry_config_set_pin_expiry(config, text(host), int(seconds)))
+
+
+def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
+    bits = 0
+    for word in several(kinds):
+        if word not in ADDRESSES:
+            raise ArgumentError(
+                f"deny_addresses= must be one or more of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
+            )
+        bits |= ADDRESSES[word]
+    check(lib.wherry_config_set_option(config, codes.OPTION_DENY_ADDRESSES, bits))
+
+
+def _crl_file(config: int, path: Any) -> None:
+    check(lib.wherry_config_set_text(config, codes.TEXT_CRL_FILE, path_text(os.fspath(path))))
+
+
+_SPECIAL: Dict[str, Callable[[int, Any], None]] = {
+    "pin_mode": _pin_mode,
+    "pin_expiry": _pin_expiry,
+    "deny_addresses": _deny_addresses,
+    "crl_file": _crl_file,
+}

@@ -1,0 +1,456 @@
+# Wherry: server endpoints and the values loaded from them
+# SPDX-License-Identifier: Apache-2.0
+"""`Endpoint` and `Model`, blocking and with asyncio."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping as Named, Optional, Tuple, Type, TypeVar,
+)  # fmt: skip
+
+from .._core.calls import check, filled, last_error, made
+from .._core.errors import CancelledError, StateError, WherryError
+from .._core.exchange.events import Exchange
+from .._core.forms import json_bytes
+from .._core.request.auth_flow import refuse_flow
+from .._core.values import text
+from .._native import codes
+from .._native.library import lib
+from .._native.memory import TIMING, Records
+from .._waiting.channel import SLICE_MS
+from .mapping import Mapping, printed
+
+if TYPE_CHECKING:
+    from .._client.async_client import AsyncClient
+    from .._client.client import Client
+    from .._core.response.response import Response
+    from .._native.memory import Record
+    from .._waiting.pump import Pump, Sink
+
+Value = TypeVar("Value")
+
+
+class Timing:
+    """The start time of an access and the duration of its phases, in seconds."""
+
+    __slots__ = (
+        "started", "queued", "lookup", "connect", "tls", "first_byte", "network", "total", "parse",
+    )  # fmt: skip
+
+    def __init__(self, microseconds: Tuple[int, ...]) -> None:
+        for name, value in zip(self.__slots__, microseconds):
+            setattr(self, name, value / 1e6)
+
+    started: float
+    queued: float
+    lookup: float
+    connect: float
+    tls: float
+    first_byte: float
+    network: float
+    total: float
+    parse: float
+
+
+class BaseEndpoint:
+    """The common base of `Endpoint` and `AsyncEndpoint`: the request and the last response."""
+
+    _handle = 0
+
+    def __init__(
+        self, client: Any, server: str, path: str = "", method: str = "POST", **options: Any
+    ) -> None:
+        """Creates an endpoint at a path of a server.
+
+        :param client: The client that sends the requests.
+        :param server: The server, such as "example.org" or "https://example.org/". Without a scheme,
+            http is used.
+        :param path: The path on the server.
+        :param method: The method (default: POST).
+
+        The other keywords are those of every request, including files=.
+        """
+        self._client = client
+        refuse_flow(client, options, "an endpoint")
+        self._draft = client._draft(method, "", options)
+        try:
+            check(
+                lib.wherry_request_set_server(
+                    self._draft.handle, text(server, "bad_url"), text(path, "bad_url")
+                )
+            )
+        except BaseException:
+            self._draft.free()
+            raise
+        self._draft.url = server
+        self.response: Optional[Response] = None
+
+    @property
+    def state(self) -> str:
+        """ "none", "running", "done", "failed" or "cancelled"."""
+        return codes.STATES[lib.wherry_endpoint_state(self._handle)] if self._handle else "none"
+
+    @property
+    def timing(self) -> Timing:
+        """The timing of the last finished access. Raises StateError before the first access."""
+        return Timing(filled(TIMING, lib.wherry_endpoint_timing, self._native()))
+
+    def json(self) -> Any:
+        """Parses the last response as JSON. The duration is added to `Timing.parse`."""
+        handle = made(lib.wherry_endpoint_json, self._native())
+        try:
+            return printed(handle)
+        finally:
+            lib.wherry_json_free(handle)
+
+    def cancel(self) -> None:
+        """Cancels the running access."""
+        if self._handle:
+            check(lib.wherry_endpoint_cancel(self._handle))
+
+    def _native(self) -> int:
+        if not self._handle:
+            raise StateError("the endpoint was not accessed yet. Call access() first.", "wrong_state")
+        return self._handle
+
+    def _access(self, parameters: Optional[Named[str, Any]]) -> int:
+        """Starts an access and returns its transfer."""
+        if parameters is None:
+            return made(lib.wherry_endpoint_access, self._handle, None)
+        content = json_bytes(dict(parameters))
+        given = made(lib.wherry_json_parse, content, len(content))
+        try:
+            return made(lib.wherry_endpoint_access, self._handle, given)
+        finally:
+            lib.wherry_json_free(given)
+
+    def _result(self, exchange: Exchange) -> Response:
+        response = exchange.result()
+        self.response = response
+        response.raise_for_status()
+        return response
+
+
+class Endpoint(BaseEndpoint):
+    """An endpoint of a server for repeated requests. A new access cancels the previous one.
+
+    `access` blocks. If another thread starts a newer access, it raises CancelledError with the reason
+    `replaced`.
+    """
+
+    def __init__(
+        self, client: Client, server: str, path: str = "", method: str = "POST", **options: Any
+    ) -> None:
+        super().__init__(client, server, path, method, **options)
+        self._lock = threading.Lock()
+        self._running: Dict[int, Exchange] = {}
+        self._queue = made(lib.wherry_queue_new)
+        self._handle = made(
+            lib.wherry_endpoint_new, client._live(), self._draft.handle, self._queue, 1
+        )
+        self._finalizer = weakref.finalize(self, _free, self._handle, self._queue, self._draft)
+
+    def access(self, parameters: Optional[Named[str, Any]] = None, **named: Any) -> Response:
+        """Sends a request with these parameters and returns the response."""
+        return self._wait({**(parameters or {}), **named})
+
+    def refresh(self) -> Response:
+        """Repeats the last access. The first access is sent without parameters."""
+        return self._wait(None)
+
+    def close(self) -> None:
+        """Cancels a running access. You may call it more than once."""
+        self._handle = 0
+        self._finalizer()
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _wait(self, parameters: Optional[Named[str, Any]]) -> Response:
+        if not self._handle:
+            raise StateError("this endpoint is closed", "closed")
+        exchange = Exchange(self._draft)
+        with self._lock:
+            # Register it before another thread can read its end.
+            exchange.transfer = self._access(parameters)
+            number = lib.wherry_transfer_id(exchange.transfer)
+            self._running[number] = exchange
+        try:
+            self._read(exchange)
+        except BaseException:  # Ctrl-C: cancel the access.
+            lib.wherry_transfer_cancel(exchange.transfer)
+            raise
+        finally:
+            with self._lock:
+                self._running.pop(number, None)
+            exchange.free()
+        return self._result(exchange)
+
+    def _read(self, exchange: Exchange) -> None:
+        """Reads events until this access ends, including events of other threads' accesses."""
+        records = Records(1)
+        while not exchange.done:
+            status = lib.wherry_queue_read(
+                self._queue, records.address, 1, SLICE_MS, records.count.address
+            )
+            if status == codes.E_TIMEOUT:
+                continue
+            if status:
+                raise last_error(status)
+            record = records.at()
+            try:
+                with self._lock:
+                    found = self._running.get(record[3])
+                if found is not None:
+                    found.read(record)
+            finally:
+                lib.wherry_event_free(record[1])
+
+
+class AsyncEndpoint(BaseEndpoint):
+    """Like `Endpoint`, with coroutines."""
+
+    def __init__(
+        self, client: AsyncClient, server: str, path: str = "", method: str = "POST",
+        **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(client, server, path, method, **options)
+        self._pump: Optional[Pump] = None
+        self._key = 0
+        self._running: Dict[int, Tuple[Exchange, Sink]] = {}
+        self._free_draft = weakref.finalize(self, _free_draft, self._draft)
+        self._finalizer: Any = None
+
+    async def access(
+        self, parameters: Optional[Named[str, Any]] = None, **named: Any
+    ) -> Response:
+        """Like `Endpoint.access`."""
+        return await self._wait({**(parameters or {}), **named})
+
+    async def refresh(self) -> Response:
+        """Like `Endpoint.refresh`."""
+        return await self._wait(None)
+
+    def close(self) -> None:
+        """Cancels a running access. You may call it more than once."""
+        self._handle = 0
+        if self._finalizer is not None:
+            self._finalizer()
+        self._free_draft()
+
+    async def __aenter__(self) -> AsyncEndpoint:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    async def _wait(self, parameters: Optional[Named[str, Any]]) -> Response:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        pump = self._client._pump(loop)
+        if not self._draft.handle:
+            raise StateError("this endpoint is closed", "closed")
+        if pump is not self._pump:
+            if self._finalizer is not None:
+                self._finalizer()
+            self._key = pump.key()
+            self._handle = made(
+                lib.wherry_endpoint_new, self._client._live(), self._draft.handle, pump.queue,
+                self._key,
+            )  # fmt: skip
+            self._finalizer = weakref.finalize(self, _free_endpoint, self._handle)
+            self._pump = pump
+        exchange = Exchange(self._draft)
+        exchange.transfer = self._access(parameters)
+        number = lib.wherry_transfer_id(exchange.transfer)
+        end = loop.create_future()
+
+        def sink(record: Record) -> bool:
+            if exchange.read(record) and not end.done():
+                end.set_result(None)
+            return False
+
+        self._running[number] = exchange, pump.reading(exchange, self._draft, sink)
+        pump.sinks[self._key] = self._sink, exchange
+        try:
+            await end
+        except asyncio.CancelledError:
+            exchange.fail(CancelledError("the waiting task was cancelled", "cancelled"))
+            raise
+        finally:
+            self._running.pop(number, None)
+            exchange.free()
+        return self._result(exchange)
+
+    def _sink(self, record: Record) -> bool:
+        # Without a transfer id, the queue was closed: end all of them.
+        numbers = [record[3]] if record[3] else list(self._running)
+        is_kept = False
+        for number in numbers:
+            found = self._running.get(number)
+            if found is None:
+                continue
+            exchange, sink = found
+            is_kept = sink(record)
+            if exchange.done:
+                self._running.pop(number, None)
+        if self._running and record[3] and self._pump is not None:
+            # A newer access has the same key and is still running.
+            newest = self._running[max(self._running)][0]
+            self._pump.sinks[self._key] = self._sink, newest
+        return is_kept
+
+
+class Model(Generic[Value]):
+    """A value loaded from an endpoint. Concurrent loads share one request."""
+
+    def __init__(
+        self, endpoint: Endpoint, type: Optional[Type[Value]] = None, at: str = "", *,
+        read: Optional[Callable[[Response], Value]] = None,
+        did_read: Optional[Callable[[Value], object]] = None,
+    ) -> None:  # fmt: skip
+        """Creates a model.
+
+        :param endpoint: The endpoint to load from.
+        :param type: The dataclass of the value. None returns plain JSON values.
+        :param at: The path of the value in the JSON document.
+        :param read: A function that converts the response to the value, in place of ``type`` and ``at``.
+        :param did_read: A function that is called with each new value before `load` returns.
+        """
+        self._reads = read
+        self.endpoint = endpoint
+        self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
+        self._at = at
+        self._did_read = did_read
+        self._lock = threading.Lock()
+        self._load: Optional[_Load] = None
+        #: The last loaded value; None before the first load. A failed load does not change it.
+        self.value: Optional[Value] = None
+
+    def load(self, parameters: Optional[Named[str, Any]] = None) -> Value:
+        """Loads and returns the value, or waits for a load that is already running.
+
+        Without parameters, the previous parameters are used.
+        """
+        with self._lock:
+            load = self._load
+            mine = load is None
+            if load is None:
+                load = self._load = _Load()
+        if mine:
+            try:
+                response = (
+                    self.endpoint.refresh() if parameters is None
+                    else self.endpoint.access(parameters)
+                )  # fmt: skip
+                load.value = self._read(response)
+                self.value = load.value
+            except BaseException as error:
+                load.error = error
+                raise
+            finally:
+                with self._lock:
+                    self._load = None
+                load.ended.set()
+        else:
+            while not load.ended.wait(SLICE_MS / 1000):
+                pass
+            if load.error is not None:
+                raise load.error
+        value: Value = load.value
+        return value
+
+    def _read(self, response: Response) -> Value:
+        found = self._reads(response) if self._reads else read(response, self._mapping, self._at)
+        if self._did_read is not None:
+            self._did_read(found)
+        value: Value = found
+        return value
+
+
+class AsyncModel(Generic[Value]):
+    """Like `Model`, with coroutines."""
+
+    def __init__(
+        self, endpoint: AsyncEndpoint, type: Optional[Type[Value]] = None, at: str = "", *,
+        read: Optional[Callable[[Response], Value]] = None,
+        did_read: Optional[Callable[[Value], object]] = None,
+    ) -> None:  # fmt: skip
+        self._reads = read
+        self.endpoint = endpoint
+        self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
+        self._at = at
+        self._did_read = did_read
+        self._load: Any = None
+        #: The last loaded value; None before the first load. A failed load does not change it.
+        self.value: Optional[Value] = None
+
+    async def load(self, parameters: Optional[Named[str, Any]] = None) -> Value:
+        """Like `Model.load`. Cancelling a waiting task does not cancel the load for other tasks."""
+        import asyncio
+
+        if self._load is None or self._load.done():
+            self._load = asyncio.ensure_future(self._run(parameters))
+        found: Value = await asyncio.shield(self._load)
+        return found
+
+    async def _run(self, parameters: Optional[Named[str, Any]]) -> Value:
+        response = await (
+            self.endpoint.refresh() if parameters is None else self.endpoint.access(parameters)
+        )
+        value: Value = (
+            self._reads(response) if self._reads else read(response, self._mapping, self._at)
+        )
+        if self._did_read is not None:
+            self._did_read(value)
+        self.value = value
+        return value
+
+
+class _Load:
+    """A running load that several threads may wait for."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self.value: Any = None
+        self.error: Optional[BaseException] = None
+
+
+def read(response: Response, mapping: Optional[Mapping[Any]], path: str) -> Any:
+    """Reads the value from a response. Errors get the response as ``response``."""
+    try:
+        if mapping is not None:
+            return mapping.read(response.content or b"null", path)
+        content = response.content or b"null"
+        handle = made(lib.wherry_json_parse, content, len(content))
+        try:
+            found = made(lib.wherry_json_copy, handle, text(path))
+            try:
+                return printed(found)
+            finally:
+                lib.wherry_json_free(found)
+        finally:
+            lib.wherry_json_free(handle)
+    except WherryError as error:
+        error.response = response
+        raise
+
+
+def _free_endpoint(endpoint: int) -> None:
+    lib.wherry_endpoint_free(endpoint)
+
+
+def _free_draft(draft: Any) -> None:
+    draft.free()
+
+
+def _free(endpoint: int, queue: int, draft: Any) -> None:
+    lib.wherry_endpoint_free(endpoint)
+    lib.wherry_queue_free(queue)
+    draft.free()

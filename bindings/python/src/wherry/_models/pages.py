@@ -1,0 +1,232 @@
+# Wherry: paged lists
+# SPDX-License-Identifier: Apache-2.0
+"""`Pages`, the result of `Client.pages`: a list that is loaded page by page."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import (
+    TYPE_CHECKING, Any, Callable, Deque, Generic, List, Mapping as Named, Optional,
+)  # fmt: skip
+
+from .._core.errors import StateError, WherryError
+from .._native.library import lib
+from .._waiting.channel import Channel
+from .paging import BasePages, Item, busy, free_pager
+
+if TYPE_CHECKING:
+    from typing import Iterator
+
+    from .._client.client import Client
+    from .._core.exchange.events import Exchange
+    from .paging import Way
+
+
+class Pages(BasePages[Item]):
+    """A list that a server returns in pages. Iterating loads one page after another.
+
+    `refresh` reloads the first page (pull down), and `load_next` loads the next one (pull up). The
+    list changes only after a page has arrived. Use a list from one thread at a time. A page that an
+    iteration loads ahead is cancelled if the iteration ends early, or if another call loads a page.
+    """
+
+    def __init__(
+        self, client: Client, method: Optional[str], url: str, options: Named[str, Any]
+    ) -> None:
+        super().__init__(client, method, url, options)
+        self._channel = Channel()
+        self._is_reading = False
+        #: The running exchange, to be freed with the list.
+        self._held: List[Exchange] = []
+        self._finalizer = weakref.finalize(self, _let_go, self._draft, self._channel, self._held)
+        try:
+            self._pager = self._paging.pager(client, self._draft.handle, self._channel.queue, 1)
+        except BaseException:
+            self.close()
+            raise
+        self._free_pager = weakref.finalize(self, free_pager, self._pager)
+
+    def refresh(self) -> None:
+        """Reloads the first page from the server, and replaces the list with it."""
+        self._run(lib.wherry_pager_refresh)
+
+    def load_next(self) -> bool:
+        """Loads the next page. Returns False, without a request, after the last page."""
+        return self._run(lib.wherry_pager_load_next)
+
+    def load_previous(self) -> None:
+        """Loads the previous page; on the first page, the same as `refresh`."""
+        self._run(lib.wherry_pager_load_previous)
+
+    def load(self, page: int) -> None:
+        """Loads any page. A neighboring page extends the list; another page starts a new list."""
+        self._run(lib.wherry_pager_load_page, page)
+
+    def pages(self) -> Iterator[List[Item]]:
+        """Iterates over the following pages.
+
+        Each is a list of the items that no earlier page contained.
+
+        ``prefetch=`` sets how many pages are loaded ahead.
+        """
+        walk: _Walk[Item] = _Walk(self)
+        try:
+            while True:
+                page = walk.next()
+                if page is None:
+                    return
+                yield page
+        finally:
+            walk.leave()
+
+    def __iter__(self) -> Iterator[Item]:
+        """Iterates over the items of the following pages."""
+        walk: _Walk[Item] = _Walk(self)
+        try:
+            while True:
+                page = walk.next()
+                if page is None:
+                    return
+                for item in page:
+                    yield item
+                    walk.look()
+        finally:
+            walk.leave()
+
+    def close(self) -> None:
+        """Cancels the page that is loading, and drops the items. Can be called more than once."""
+        pager, self._pager = self._pager, 0
+        if pager:
+            self._free_pager()
+        self._way = None
+        self._finalizer()
+
+    def __enter__(self) -> Pages[Item]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self, function: Any, *arguments: Any) -> bool:
+        try:
+            if self._start(None, function, *arguments) is None:
+                return False
+            self._look(block=True)
+        except WherryError:
+            raise
+        except BaseException:  # Ctrl-C: cancel the page together with the call.
+            self._give_up()
+            raise
+        return True
+
+    def _start(
+        self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
+    ) -> Optional[bool]:
+        """Starts to load a page.
+
+        Returns True if it is loading, False if it was kept, None at the end.
+        """
+        if not self._pager:
+            raise StateError("these pages are closed", "closed")
+        if self._is_reading:
+            raise busy()
+        self._give_up()
+        return self._open(take, function, *arguments)
+
+    def _expect(self, way: Way) -> None:
+        self._held[:] = [way.exchange]
+
+    def _look(self, block: bool) -> bool:
+        """Reads events, and returns whether no page is loading any more.
+
+        Raises the error of the page.
+        """
+        way = self._way
+        if way is None:
+            return True
+        while not way.exchange.done:
+            if not block and not lib.wherry_queue_count(self._channel.queue):
+                return False
+            record = self._channel.next()
+            try:
+                self._is_reading = True
+                way.read(record)
+            finally:
+                self._is_reading = False
+                lib.wherry_event_free(record[1])
+        self._way = None
+        self._settle(way)
+        return True
+
+    def _give_up(self) -> None:
+        """Cancels the loading page and reads its last event, so that the next page does not receive it."""
+        way = self._way
+        if way is None or not self._pager:
+            return
+        way.give_up()
+        try:
+            self._look(block=True)
+        except WherryError:
+            pass  # The page was cancelled, or it failed and can be loaded later.
+
+
+class _Walk(Generic[Item]):
+    """Loads pages ahead of the reader."""
+
+    def __init__(self, pages: Pages[Item]) -> None:
+        self._pages = pages
+        self._ready: Deque[List[Item]] = deque()
+        self._take = self._ready.append
+        self._is_over = False
+        self._error: Optional[WherryError] = None
+
+    def next(self) -> Optional[List[Item]]:
+        """Returns the next page, or None after the last one."""
+        if not self._ready:
+            self._work(1, block=True)
+        if not self._ready:
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            return None
+        page = self._ready.popleft()
+        self.look()
+        return page
+
+    def look(self) -> None:
+        """Reads the events that have arrived, and starts to load wanted pages, without blocking."""
+        self._work(self._pages._paging.prefetch, block=False)
+
+    def leave(self) -> None:
+        """Cancels the page that is loading ahead, because the iteration has ended."""
+        way = self._pages._way
+        if way is not None and way.take is self._take:
+            self._pages._give_up()
+
+    def _work(self, wanted: int, block: bool) -> None:
+        pages = self._pages
+        try:
+            while pages._pager and not self._is_over:
+                if pages._way is None:
+                    if len(self._ready) >= wanted:
+                        return
+                    if pages._start(self._take, lib.wherry_pager_load_next) is None:
+                        self._is_over = True
+                        return
+                if not pages._look(block and not self._ready):
+                    return
+        except WherryError as error:
+            self._is_over = True
+            self._error = error
+        except BaseException:
+            self._is_over = True
+            pages._give_up()
+            raise
+
+
+def _let_go(draft: Any, channel: Channel, held: List[Exchange]) -> None:
+    draft.free()
+    for exchange in held:
+        exchange.free()
+    channel.close()

@@ -1,0 +1,390 @@
+# Wherry: downloads
+# SPDX-License-Identifier: Apache-2.0
+"""`Download` and `AsyncDownload`: handles of running downloads.
+
+Also functions for partial files.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from .._core.calls import check, copy_text, made, partial_rows, progress_of
+from .._core.errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
+from .._core.exchange.decisions import refuse_functions
+from .._core.exchange.events import Exchange
+from .._core.forms import refuse_pairs
+from .._core.progress import Partial, Progress
+from .._core.settings import DEFAULTS
+from .._core.values import milliseconds, named, path_text, segments, text, whole
+from .._native import codes
+from .._native.library import lib
+from .._waiting.channel import Channel
+
+#: Maximum time to wait for a cancelled download to end, in seconds. The disk may be slow.
+END_SECONDS = 10
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Generator, List, Mapping, Optional, Tuple, TypeVar, Union
+
+    from .._background.session import BaseSession
+    from .._client.async_client import AsyncClient
+    from .._client.base import BaseClient
+    from .._client.client import Client
+    from .._core.exchange.draft import Draft
+    from .._core.keywords import Target
+    from .._core.response.response import Response
+
+    Handle = TypeVar("Handle", bound="BaseDownload")
+
+
+def prepare(
+    client: Union[BaseClient[Any], BaseSession], url: str, path: Target, options: Mapping[str, Any]
+) -> Tuple[Draft, bytes]:
+    """Creates the native request of a download. Returns the draft and the target path."""
+    import os
+
+    rest = dict(options)
+    refuse_functions(rest, "a download")
+    refuse_pairs(rest)
+    directory = rest.pop("directory", None)
+    overwrite, rename = rest.pop("overwrite", False), rest.pop("rename", False)
+    flags: Tuple[Tuple[int, Optional[int]], ...] = (
+        (codes.OPTION_TARGET_IS_DIRECTORY, None if directory is None else 1),
+        (codes.OPTION_RESUME, None if rest.pop("resume", True) else 0),
+        (codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2 if rename else None),
+        (codes.OPTION_MAKE_DIRECTORIES, 1 if rest.pop("make_directories", False) else None),
+    )
+    digests = []
+    for name in codes.DIGESTS:
+        if rest.get(name) is not None:
+            with Keyword(name):
+                digests.append((codes.DIGESTS[name], text(rest[name])))
+        rest.pop(name, None)
+    progress = rest.pop("progress", None)
+    whose = rest.pop("partial_of", "same_path")
+    if not isinstance(whose, str) or whose not in codes.PARTIALS:
+        raise ArgumentError(
+            f"partial_of= must be one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
+        )
+    mirrors = rest.pop("mirrors", None) or ()
+    if isinstance(mirrors, (str, bytes)):
+        raise ArgumentError("mirrors= must be a list of URLs, not a str", "bad_argument")
+    if not hasattr(mirrors, "__iter__"):
+        raise TypeError(f"mirrors= takes a list of URLs, not {brief(mirrors)}")
+    count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
+    time = rest.pop("server_time", None)
+    flags += (
+        (codes.OPTION_KEEP_SERVER_TIME, None if time is None else named("server_time", whole, time)),
+        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose]),
+        (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
+        (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
+    )
+    if (path is None) == (directory is None):
+        raise ArgumentError("a download needs either a path or a directory", "bad_argument")
+    said: List[Tuple[int, Optional[bytes]]] = [*digests]
+    told = rest.pop("digest", None)
+    if told is not None:
+        if not isinstance(told, str) or told not in codes.DIGESTS:
+            raise ArgumentError(
+                f"digest= must be one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
+            )
+        said.append((codes.DIGESTS[told], None))
+    if len(said) > 1:
+        raise ArgumentError("a download takes only one digest", "bad_argument")
+    # The client's default request options do not apply to downloads.
+    rest = {**dict.fromkeys(DEFAULTS), **rest}
+    method: Optional[str] = "GET"
+    if hasattr(client, "_hooks"):  # Not for background sessions, which are another process.
+        method, url, rest = _authenticated(client, url, {**rest, "hooks": False})
+    draft = client._draft(method, url, rest)
+    try:
+        for option, flag in flags:
+            if flag is not None:
+                draft.option(option, flag)
+        for kind, value in said:
+            check(lib.wherry_request_set_digest(draft.handle, kind, value))
+        with Keyword("mirrors"):
+            for mirror in mirrors:
+                check(lib.wherry_request_add_mirror(draft.handle, text(mirror)))
+        draft.set_progress(progress)
+        with Keyword("path" if directory is None else "directory"):
+            return draft, path_text(_fspath(path if directory is None else directory))
+    except BaseException:
+        draft.free()
+        raise
+
+
+def _authenticated(client: Any, url: str, options: Dict[str, Any]) -> Tuple[Any, str, Dict[str, Any]]:
+    """Returns the method, URL and options after the first step of the auth flow."""
+    if not client._extras and "auth" not in options:
+        return "GET", url, options
+    from .._core.request.auth_flow import first_step
+
+    method, place, known = first_step(client, "GET", url, options)
+    return method, place, {**known, "hooks": False}
+
+
+class BaseDownload:
+    """The common base of `Download` and `AsyncDownload`."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._exchange = Exchange(draft, is_download=True)
+        self._id = 0
+
+    @property
+    def id(self) -> int:
+        """The id of the transfer, as in `Client.transfers`."""
+        return self._id
+
+    @property
+    def state(self) -> str:
+        """The state of the download.
+
+        One of queued, running, waiting, paused, restarted, verifying, done, failed and cancelled.
+        """
+        return codes.STATES.get(lib.wherry_transfer_state(self._exchange.transfer), "none")
+
+    @property
+    def progress(self) -> Progress:
+        """The current progress."""
+        return Progress(
+            progress_of(lib.wherry_transfer_progress, self._exchange.transfer)
+        )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether `wait` has seen the end of the download."""
+        return self._exchange.done
+
+    @property
+    def context(self) -> Any:
+        """The value of the ``context=`` keyword."""
+        return self._exchange.response.context
+
+    @property
+    def response(self) -> Optional[Response]:
+        """The response, with status and headers, or None until the download is done."""
+        return self._exchange.response if self._exchange.done else None
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digests of the complete file by name, once the download is done.
+
+        These are the digest that you requested and a digest that the server announced, if any.
+        """
+        return dict(self._exchange.digests)
+
+    def resume(self) -> None:
+        """Resumes the download after a pause."""
+        check(lib.wherry_transfer_resume(self._exchange.transfer))
+
+    def limit(self, bytes_per_second: int) -> None:
+        """Limits the receive rate from now on, in bytes per second. 0 means no limit."""
+        check(
+            lib.wherry_transfer_set_max_bytes_per_second(
+                self._exchange.transfer, bytes_per_second
+            )
+        )
+
+    @property
+    def place(self) -> Optional[int]:
+        """The position in the queue of waiting downloads; 0 is next.
+
+        Paused downloads keep their position. None while the download runs and after its end.
+        """
+        place = int(lib.wherry_transfer_place(self._exchange.transfer))
+        return None if place < 0 else place
+
+    def move(self, place: int) -> None:
+        """Moves the download in the queue: 0 is next, and a number past the end is last.
+
+        Its priority changes to fit the new position. Has no effect on a running download.
+        """
+        if place < 0:
+            raise ArgumentError(f"a place in the queue must be 0 or more, not {place}", "bad_value")
+        check(lib.wherry_transfer_move(self._exchange.transfer, place))
+
+    def prioritize(self, priority: int) -> None:
+        """Sets the priority, -100 to 100, of a waiting download.
+
+        The download queues behind others with that priority. Has no effect on a running download.
+        """
+        check(lib.wherry_transfer_set_priority(self._exchange.transfer, priority))
+
+    def cancel(self) -> None:
+        """Cancels the download and keeps a partial file that can be resumed.
+
+        `wait` raises CancelledError.
+        """
+        check(lib.wherry_transfer_cancel(self._exchange.transfer))
+
+    def discard(self) -> None:
+        """Cancels the download and deletes its partial file."""
+        check(lib.wherry_transfer_discard(self._exchange.transfer))
+
+    def describe(self, full: bool = True) -> str:
+        """Describes the download on several lines, without secrets.
+
+        ``full=False`` gives "<Download: 12>".
+        """
+        return copy_text(lib.wherry_transfer_copy_description, self._exchange.transfer, full)
+
+    def _began(self, transfer: int) -> None:
+        self._exchange.transfer = transfer
+        self._id = lib.wherry_transfer_id(transfer)
+
+    def _path(self) -> str:
+        self._exchange.result()
+        return self._exchange.path or ""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._id} {self.state}>"
+
+
+class Download(BaseDownload):
+    """A download of a blocking client. It runs in the background; call `wait` to get the result."""
+
+    def __init__(self, client: Client, draft: Draft, target: bytes) -> None:
+        super().__init__(draft)
+        self._channel = Channel()
+        try:
+            self._began(
+                client._begin(
+                    lib.wherry_client_download, draft.handle, target, self._channel.queue, 1
+                )
+            )
+        except BaseException:
+            self._channel.close()
+            raise
+
+    def wait(self, timeout: Optional[float] = None) -> str:
+        """Waits for the end of the download and returns the path of the file.
+
+        Calls the ``progress=`` callback while it waits. Raises TimeoutError with the reason "timeout"
+        after ``timeout`` seconds (default: no timeout). The download then continues.
+        """
+        deadline = None if timeout is None else perf_counter() + timeout
+        self._channel.run(self._exchange, deadline)
+        return self._path()
+
+    def pause(self) -> None:
+        """Pauses the download. Returns when the received data is safely on disk."""
+        _pause(self._exchange.transfer)
+
+    def close(self) -> None:
+        """Closes the handle.
+
+        Cancels the download if it is still running, and waits until it has ended.
+        """
+        exchange = self._exchange
+        if self._channel.queue and not exchange.done:
+            # Stop the callbacks, but wait for the end, so that a new download can start.
+            exchange.on_progress = None
+            try:
+                self.cancel()
+                self._channel.run(exchange, perf_counter() + END_SECONDS)
+            except WherryError:
+                pass  # The download ends on its own.
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._channel.close()
+        self._exchange.free()
+
+    def __enter__(self: Handle) -> Handle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        channel = getattr(self, "_channel", None)
+        if channel is None or not channel.queue:
+            return
+        if not self._exchange.done:
+            warn_unclosed(self)
+        self._let_go()
+
+
+class AsyncDownload(BaseDownload):
+    """A download of an AsyncClient. Await the handle, or call `wait`."""
+
+    def __init__(self, client: AsyncClient, draft: Draft, target: bytes) -> None:
+        import asyncio
+
+        super().__init__(draft)
+        loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[None] = loop.create_future()
+        pump = client._pump(loop)
+        self._began(pump.download(client, draft, target, self._exchange, self._read))
+
+    def _read(self, record: Any) -> bool:
+        if self._exchange.read(record) and not self._end.done():
+            self._end.set_result(None)
+        return False
+
+    async def wait(self) -> str:
+        """Waits for the end of the download and returns the path of the file.
+
+        Cancelling the waiting task cancels the download.
+        """
+        import asyncio
+
+        try:
+            if not self._exchange.done:
+                await asyncio.shield(self._end)
+        except asyncio.CancelledError:
+            self.cancel()
+            # Wait for the end, so that a new download of the file can start at once.
+            await asyncio.wait((self._end,), timeout=END_SECONDS)
+            raise
+        return self._path()
+
+    def __await__(self) -> Generator[Any, None, str]:
+        return self.wait().__await__()
+
+    async def pause(self) -> None:
+        """Pauses the download. Returns when the received data is safely on disk."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        # Pausing may wait for a slow disk, which would block the event loop.
+        await loop.run_in_executor(None, _pause, self._exchange.transfer)
+
+    def __del__(self) -> None:
+        exchange = getattr(self, "_exchange", None)
+        if exchange is not None:
+            exchange.free()
+
+
+def _pause(transfer: int) -> None:
+    check(lib.wherry_transfer_pause(transfer))
+
+
+def partials(directory: Any) -> List[Partial]:
+    """Returns the partial files in a directory, including those of earlier runs.
+
+    Starts no download.
+    """
+    listing = made(lib.wherry_partial_list, path_text(_fspath(directory)))
+    return [Partial(row) for row in partial_rows(listing)]
+
+
+def partial_ratio(path: Any) -> float:
+    """Returns the fraction of a target file that has been downloaded: 0.0 to 1.0."""
+    return float(lib.wherry_partial_ratio(path_text(_fspath(path))))
+
+
+def discard_partial(path: Any) -> None:
+    """Deletes the partial file of a target. Raises BusyError while the download is running."""
+    check(lib.wherry_partial_discard(path_text(_fspath(path))))
+
+
+def _fspath(path: Any) -> str:
+    import os
+
+    given = os.fsdecode(path)
+    # Keep an empty path: abspath() would return the working directory.
+    return os.path.abspath(given) if given else ""

@@ -1,0 +1,456 @@
+# Wherry: responses whose body is streamed
+# SPDX-License-Identifier: Apache-2.0
+"""Streamed responses for both clients.
+
+The sender has to wait while received pieces are not read.
+"""
+
+from __future__ import annotations
+
+from .._core.calls import check
+from .._core.errors import StateError, WherryError, shown, warn_unclosed
+from .._core.exchange.events import Exchange
+from .._core.hints import missing
+from .._core.response.chunks import Chunks
+from .._core.response.response import Response
+from .._native import codes
+from .._native.library import lib
+from .._native.memory import bytes_at
+from .._waiting.channel import Channel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from typing import Any, AsyncIterator, Iterator, List, Mapping, Optional
+
+    from .._client.async_client import AsyncClient
+    from .._client.client import Client
+    from .._core.exchange.draft import Draft
+    from .._core.response.server_events import ServerEvent
+    from .._native.memory import Record
+
+
+#: Attributes that the status and headers do not determine. Some are known only at the end.
+LATE = (
+    "from_cache", "is_stale", "is_revalidated", "is_length_unverified", "unchanged", "informational",
+    "metrics", "saved_path", "_version", "_seconds", "_error",
+)  # fmt: skip
+
+
+class StreamedResponse(Response):
+    """A response whose body has not arrived yet. Iterate over it once, or `read` it completely."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        head = exchange.response
+        self.status_code = head.status_code
+        self.url = head.url
+        self.tag = head.tag
+        self._body = b""
+        self._head = head._head
+        self._hops = head._hops
+        self._asked = head._asked
+        self.context = head.context
+        self._accepted = head._accepted
+        self._accepted_range = head._accepted_range
+        self._exchange = exchange
+        self._is_read = False
+        self._is_taken = False
+        #: The stream that created this response. It closes the exchange when both are unreferenced.
+        self._opened: object = None
+        self._copy()
+
+    def _copy(self) -> None:
+        """Copies the attributes that are known after the headers, or at the end of the response."""
+        known = self._exchange.response.__dict__
+        self.__dict__.update({name: known[name] for name in LATE if name in known})
+
+    @property
+    def content(self) -> bytes:
+        """The body, after it was read completely."""
+        if not self._is_read:
+            raise StateError("the body was not read. Call read(), or await aread(), instead of iterating.", "wrong_state")
+        return self._body
+
+    def _take(self) -> None:
+        if self._is_taken:
+            raise StateError("the body was already streamed", "wrong_state")
+        self._is_taken = True
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no more of the body can arrive."""
+        return self._is_read or self._is_ended()
+
+    @property
+    def is_stream_consumed(self) -> bool:
+        """Whether the body was read, or is being read."""
+        return self._is_taken
+
+    def _is_ended(self) -> bool:
+        """Whether the complete body was read, or the stream was closed."""
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Raises the error that ended the stream early."""
+        self._copy()
+        self._exchange.result()
+
+
+class SyncStreamedResponse(StreamedResponse):
+    """The response of `Client.stream`."""
+
+    def __init__(self, exchange: Exchange, channel: Channel) -> None:
+        super().__init__(exchange)
+        self._channel = channel
+
+    def _is_ended(self) -> bool:
+        return self._exchange.done or not self._channel.queue
+
+    def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
+        """Raises StateError unless the body was read, because waiting would block the event loop."""
+        if not self._is_read:
+            raise StateError("the response belongs to a blocking Client. Use iter_bytes(), or AsyncClient.", "wrong_state")
+        return super().aiter_bytes(chunk_size)
+
+    def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
+        """Iterates over the body as it arrives, or in pieces of ``chunk_size`` bytes."""
+        if self._is_read:
+            yield from super().iter_bytes(chunk_size)
+            return
+        self._take()
+        pieces = Chunks(chunk_size)
+        exchange, channel = self._exchange, self._channel
+        while not exchange.done:
+            if not channel.queue:
+                raise StateError("the stream is closed", "closed")
+            record = channel.next()
+            try:
+                data = bytes_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
+                if not data:
+                    exchange.read(record)
+            finally:
+                lib.wherry_event_free(record[1])
+            yield from pieces.feed(data)
+        self._end()
+        yield from pieces.end()
+
+    def iter_events(self, max_bytes: int = 1 << 20) -> Iterator[ServerEvent]:
+        """Iterates over the server-sent events of the body as they arrive.
+
+        An incomplete event at the end of the body is dropped. Raises LimitError for an event that
+        is longer than ``max_bytes``.
+        """
+        from .._core.response.server_events import ServerEvents
+
+        parser = ServerEvents(max_bytes)
+        for piece in self.iter_bytes():
+            yield from parser.feed(piece)
+
+    def read(self) -> bytes:
+        """Reads and returns the complete body."""
+        if not self._is_read:
+            self._body = b"".join(self.iter_bytes())
+            self._is_read = True
+        return self._body
+
+    def close(self) -> None:
+        """Closes the stream and drops unread data. Can be called more than once."""
+        if isinstance(self._opened, Stream):
+            self._opened.__exit__()
+
+
+class Stream:
+    """The context manager that `Client.stream` returns."""
+
+    def __init__(
+        self, client: Client, method: str, url: str, options: Mapping[str, Any]
+    ) -> None:
+        self._client = client
+        self._request = (method, url, options)
+        self._channel: Optional[Channel] = None
+        self._exchange: Optional[Exchange] = None
+
+    def __enter__(self) -> SyncStreamedResponse:
+        client, (method, url, options) = self._client, self._request
+        if not client._extras and "auth" not in options and "hooks" not in options:
+            return self._open(method, url, options)
+        from .._core.exchange.hooks import layers
+
+        found = layers(client, options)
+        if found is None:
+            return self._open(method, url, options)
+        try:
+            return found.run(self._open, method, url, options, self._leave)  # type: ignore[return-value]
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _leave(self, response: Response) -> None:
+        """Reads and closes a stream that is not the last one of an auth flow."""
+        response.read()
+        self.__exit__()
+
+    def _open(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> SyncStreamedResponse:
+        client = self._client
+        draft = client._draft(method, url, options)
+        try:
+            self._exchange = exchange = streamed(draft)
+            self._channel = channel = Channel()
+            exchange.transfer = client._begin(
+                lib.wherry_client_send, draft.handle, channel.queue, 1
+            )
+            while not exchange.head and not exchange.done:
+                record = channel.next()
+                try:
+                    exchange.read(record)
+                finally:
+                    lib.wherry_event_free(record[1])
+            if exchange.done and exchange.error is not None:
+                raise exchange.error
+            response = SyncStreamedResponse(exchange, channel)
+            response._opened = self
+            return response
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, WherryError):
+                client._blamed(error, method, url, options)
+            raise
+        finally:
+            draft.free()
+
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, unopened(name, "with"))
+
+    def __exit__(self, *_: object) -> None:
+        if self._channel is not None:
+            self._channel.close()
+        if self._exchange is not None:
+            self._exchange.free()
+
+    def __del__(self) -> None:
+        if self._channel is None or not self._channel.queue:
+            return
+        if self._exchange is not None and not self._exchange.done:
+            warn_unclosed(self)
+        self.__exit__()
+
+    def __repr__(self) -> str:
+        return f"<Stream {self._request[0]} {shown(self._request[1])}>"
+
+
+def unopened(name: str, way: str) -> Optional[str]:
+    """Returns the hint for an attribute of a response that a stream does not have before it is opened."""
+    if name[:1] == "_" or not hasattr(Response, name) and name not in ("status_code", "url", "iter_events"):
+        return None
+    return f"open the stream with `{way} client.stream(...) as response`"
+
+
+def streamed(draft: Draft) -> Exchange:
+    """Makes the request a streamed one, and returns its exchange."""
+    check(lib.wherry_request_set_streamed(draft.handle, True))
+    draft.option(codes.OPTION_WANT_HEAD, 1)
+    return Exchange(draft)
+
+
+class AsyncStreamedResponse(StreamedResponse):
+    """The response of `AsyncClient.stream`."""
+
+    def __init__(self, exchange: Exchange, inbox: Inbox) -> None:
+        super().__init__(exchange)
+        self._inbox = inbox
+
+    def _is_ended(self) -> bool:
+        return self._inbox._is_closed or self._exchange.done and not self._inbox._records
+
+    async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
+        """Iterates over the body as it arrives, or in pieces of ``chunk_size`` bytes."""
+        if self._is_read:
+            for piece in super().iter_bytes(chunk_size):
+                yield piece
+            return
+        self._take()
+        pieces = Chunks(chunk_size)
+        while True:
+            data = await self._inbox.piece()
+            if data is None:
+                break
+            for piece in pieces.feed(data):
+                yield piece
+        self._end()
+        for piece in pieces.end():
+            yield piece
+
+    async def aiter_events(self, max_bytes: int = 1 << 20) -> AsyncIterator[ServerEvent]:
+        """Like `SyncStreamedResponse.iter_events`, as an asynchronous iterator."""
+        from .._core.response.server_events import ServerEvents
+
+        parser = ServerEvents(max_bytes)
+        async for piece in self.aiter_bytes():
+            for event in parser.feed(piece):
+                yield event
+
+    async def aread(self) -> bytes:
+        """Reads and returns the complete body."""
+        if not self._is_read:
+            self._body = b"".join([piece async for piece in self.aiter_bytes()])
+            self._is_read = True
+        return self._body
+
+    async def aclose(self) -> None:
+        """Closes the stream and drops unread data. Can be called more than once."""
+        if not self._inbox._is_closed:
+            self._inbox.close()
+
+    async def __aenter__(self) -> AsyncStreamedResponse:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class Inbox:
+    """The body events of one stream that are not read yet."""
+
+    def __init__(self, loop: AbstractEventLoop, exchange: Exchange) -> None:
+        self._loop = loop
+        self._exchange = exchange
+        self._records: List[Record] = []
+        self._waiter: Any = None
+        self._is_closed = False
+
+    def put(self, record: Record) -> bool:
+        """Reads an event. Returns True if the event was kept, and the inbox must free it."""
+        kept = record[4] == codes.EVENT_BODY and not self._is_closed
+        if kept:
+            self._records.append(record)
+        else:
+            self._exchange.read(record)
+        self.nudge()
+        return kept
+
+    def nudge(self) -> None:
+        """Wakes the waiting task."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _wait(self) -> None:
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    async def head(self) -> None:
+        """Waits for the status and the headers."""
+        exchange = self._exchange
+        while not exchange.head and not exchange.done:
+            await self._wait()
+        if exchange.done and not self._records and exchange.error is not None:
+            raise exchange.error
+
+    async def piece(self) -> Optional[bytes]:
+        """Returns the next piece, or None at the end."""
+        while not self._records:
+            if self._is_closed:
+                raise StateError("the stream is closed", "closed")
+            if self._exchange.done:
+                return None
+            await self._wait()
+        record = self._records.pop(0)
+        try:
+            return bytes_at(record[9], record[10])
+        finally:
+            lib.wherry_event_free(record[1])
+
+    def close(self) -> None:
+        """Frees unread events, and ends the transfer."""
+        self._is_closed = True
+        for record in self._records:
+            lib.wherry_event_free(record[1])
+        self._records.clear()
+        if not self._exchange.done:
+            lib.wherry_transfer_cancel(self._exchange.transfer)
+        self._exchange.free()
+        self.nudge()
+
+
+class AsyncStream:
+    """The context manager that `AsyncClient.stream` returns."""
+
+    def __init__(
+        self, client: AsyncClient, method: str, url: str, options: Mapping[str, Any]
+    ) -> None:
+        self._client = client
+        self._request = (method, url, options)
+        self._inbox: Optional[Inbox] = None
+
+    async def __aenter__(self) -> AsyncStreamedResponse:
+        client, (method, url, options) = self._client, self._request
+        if not client._extras and "auth" not in options and "hooks" not in options:
+            return await self._open(method, url, options)
+        from .._core.exchange.hooks import layers
+
+        found = layers(client, options)
+        if found is None:
+            return await self._open(method, url, options)
+        try:
+            return await found.arun(  # type: ignore[return-value]
+                self._open, method, url, options, self._leave
+            )
+        except BaseException:
+            await self.__aexit__()
+            raise
+
+    async def _leave(self, response: Response) -> None:
+        """Reads and closes a stream that is not the last one of an auth flow."""
+        await response.aread()
+        await self.__aexit__()
+
+    async def _open(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> AsyncStreamedResponse:
+        from asyncio import get_running_loop
+
+        client = self._client
+        loop = get_running_loop()
+        pump = client._pump(loop)
+        draft = client._draft(method, url, options)
+        try:
+            exchange = streamed(draft)
+            self._inbox = inbox = Inbox(loop, exchange)
+            pump.send(client, draft, exchange, inbox.put)
+        finally:
+            draft.free()
+        try:
+            await inbox.head()
+        except BaseException as error:
+            inbox.close()
+            if isinstance(error, WherryError):
+                client._blamed(error, method, url, options)
+            raise
+        response = AsyncStreamedResponse(exchange, inbox)
+        response._opened = self
+        return response
+
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, unopened(name, "async with"))
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._inbox is not None:
+            self._inbox.close()
+
+    def __del__(self) -> None:
+        if self._inbox is None or self._inbox._is_closed:
+            return
+        if not self._inbox._exchange.done:
+            warn_unclosed(self)
+        self._inbox.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncStream {self._request[0]} {shown(self._request[1])}>"

@@ -1,0 +1,130 @@
+# Wherry: readers of a client's events
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a queue that one client fills, for blocking and asyncio loops."""
+
+from __future__ import annotations
+
+from .._core.calls import last_error
+from .._native import codes
+from .._native.library import lib
+from .._native.memory import Records
+from .queue import Queue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Generic, Optional, Tuple, TypeVar
+
+    Told = TypeVar("Told")
+    Reader = TypeVar("Reader", bound="ClientReader[Any]")
+else:
+
+    class Generic:
+        """Replaces `typing.Generic`, whose import is slow."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
+
+    Told = None
+
+#: The longest wait in milliseconds, so that Ctrl-C takes effect.
+SLICE_MS = 100
+
+
+class ClientReader(Generic[Told]):
+    """Iterates over events of a client, with ``for`` and ``async for``.
+
+    The iteration ends when the client or the reader is closed.
+    """
+
+    def __init__(self) -> None:
+        self._queue = Queue()
+        self._records = Records(1)
+        #: Whether the iteration has ended.
+        self._ended = False
+
+    def _told(self, kind: int, record: Tuple[int, ...]) -> Optional[Told]:
+        """Converts an event to an item; None for the event that ends the iteration."""
+        raise NotImplementedError
+
+    def read(self, timeout: Optional[float] = None) -> Optional[Told]:
+        """Returns the next item; None after ``timeout`` seconds, or at the end."""
+        from time import perf_counter
+
+        deadline = None if timeout is None else perf_counter() + timeout
+        while True:
+            wait = SLICE_MS
+            if deadline is not None:
+                wait = max(0, min(SLICE_MS, int((deadline - perf_counter()) * 1000)))
+            record = self._take(wait)
+            if record is not None or self._ended:
+                return record
+            if deadline is not None and perf_counter() >= deadline:
+                return None
+
+    def _take(self, wait: int) -> Optional[Told]:
+        """Returns an item that arrives within ``wait`` milliseconds, or None."""
+        if self._ended:
+            return None
+        records = self._records
+        status = lib.wherry_queue_read(
+            self._queue.handle, records.address, 1, wait, records.count.address
+        )
+        if status == codes.E_TIMEOUT:
+            return None
+        if status:
+            if self._ended:
+                return None  # Closed by another thread.
+            raise last_error(status)
+        record = records.at()
+        try:
+            told = self._told(record[4], record)
+            self._ended = told is None
+            return told
+        finally:
+            lib.wherry_event_free(record[1])
+
+    def end(self) -> None:
+        """Ends the iteration after the items that already arrived."""
+        self._queue.wake()
+
+    def close(self) -> None:
+        """Closes the reader and ends every wait.
+
+        Any thread can call this method, more than once.
+        """
+        self._ended = True
+        self._queue.close()
+
+    def __iter__(self: Reader) -> Reader:
+        return self
+
+    def __next__(self) -> Told:
+        record = self.read()
+        if record is None:
+            raise StopIteration
+        return record
+
+    def __aiter__(self: Reader) -> Reader:
+        return self
+
+    async def __anext__(self) -> Told:
+        while True:
+            record = self._take(0)
+            if record is not None:
+                return record
+            if self._ended:
+                raise StopAsyncIteration
+            await self._queue.readable()
+
+    def __enter__(self: Reader) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_queue", None) is not None:
+            try:
+                self.close()
+            except (TypeError, AttributeError):
+                pass  # At interpreter exit, the library may be partly unloaded.
