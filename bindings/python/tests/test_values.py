@@ -18,7 +18,7 @@ from conftest import ROOT, run_python
 
 import wherry
 from wherry._client.cache import CacheEntry
-from wherry._core.errors import CLASSES
+from wherry._errors import CLASSES
 from wherry._core.forms import flat
 from wherry._core.options import milliseconds
 from wherry._core.progress import TransferInfo

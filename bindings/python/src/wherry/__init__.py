@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from ._core.cookies import Cookie, Cookies
     from ._core.credentials import Basic, BasicAuth, Bearer, DigestAuth
-    from ._core.errors import (
-        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError, FileError,
-        ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError,
-        NetworkError, StateError, TimeoutError, TLSError, WherryError,
-    )  # fmt: skip
     from ._core.headers import Headers
     from ._core.images import Compression, Image, ImageInfo
     from ._core.keywords import (
@@ -43,6 +38,11 @@ if TYPE_CHECKING:
     from ._core.response.response import Response
     from ._core.response.server_events import ServerEvent
     from ._core.response.statuses import codes
+    from ._errors import (
+        ArgumentError, BusyError, CacheMissError, CancelledError, DecodeError, FileError,
+        ForkedError, HTTPStatusError, ImageError, ImageResult, InternalError, LimitError,
+        NetworkError, StateError, TimeoutError, TLSError, WherryError,
+    )  # fmt: skip
     from ._models.async_pages import AsyncPages
     from ._models.endpoint import AsyncEndpoint, AsyncModel, Endpoint, Model, Timing
     from ._models.mapping import BaseItem, Mapping, Problem, at
@@ -75,9 +75,6 @@ _HOMES = {
     " upload",
     "_core.cookies": "Cookie Cookies",
     "_core.credentials": "Basic BasicAuth Bearer DigestAuth",
-    "_core.errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
-    " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError"
-    " StateError TimeoutError TLSError WherryError",
     "_core.headers": "Headers",
     "_core.images": "Compression Image ImageInfo",
     "_core.keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions"
@@ -91,6 +88,9 @@ _HOMES = {
     "_core.response.response": "Response",
     "_core.response.server_events": "ServerEvent",
     "_core.response.statuses": "codes",
+    "_errors": "ArgumentError BusyError CacheMissError CancelledError DecodeError FileError"
+    " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError"
+    " StateError TimeoutError TLSError WherryError",
     "_models.async_pages": "AsyncPages",
     "_models.endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
     "_models.mapping": "at BaseItem Mapping Problem",

@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 
 from .._core.calls import check, error_at, last_error
-from .._core.errors import CLASSES, WherryError
 from .._core.values import text
+from .._errors import CLASSES, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import Records, path_at, text_at

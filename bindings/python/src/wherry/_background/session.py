@@ -8,7 +8,6 @@ from time import perf_counter
 
 from .._core.calls import check, freed, made, rows
 from .._core.credentials import DigestAuth, credentials
-from .._core.errors import StateError, TimeoutError, WherryError, brief
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.draft import Draft
 from .._core.forms import pairs
@@ -17,6 +16,7 @@ from .._core.options import Timeout, Unset
 from .._core.settings import FIXED, NUMBERS, TEXTS
 from .._core.trust import apply as apply_trust
 from .._core.values import match, named, path_text, text
+from .._errors import StateError, TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.forking import Forkable
 from .._native.library import lib

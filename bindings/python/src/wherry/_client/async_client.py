@@ -11,11 +11,11 @@ import asyncio
 import weakref
 from time import perf_counter
 
-from .._core.errors import CancelledError, WherryError
 from .._core.exchange.draft import PLAIN, plain
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
 from .._core.values import text, url_text
+from .._errors import CancelledError, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._waiting.pump import Pump, pumps

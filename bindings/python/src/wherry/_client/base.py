@@ -9,9 +9,6 @@ import re
 
 from .._core.calls import check, copy_text, freed, last_error, made
 from .._core.credentials import is_flow
-from .._core.errors import (
-    ArgumentError, Keyword, StateError, WherryError, name_keyword, shown, warn_unclosed,
-)  # fmt: skip
 from .._core.exchange.decisions import refreshing
 from .._core.exchange.draft import Draft
 from .._core.forms import mapping, pairs, queried, word
@@ -22,6 +19,9 @@ from .._core.request.sent import COMPLETE, sendable
 from .._core.settings import FIXED, MAX_REDIRECTS
 from .._core.trust import apply
 from .._core.values import named, path_text, text, url_text
+from .._errors import (
+    ArgumentError, Keyword, StateError, WherryError, name_keyword, shown, warn_unclosed,
+)  # fmt: skip
 from .._native import codes
 from .._native.forking import Forkable, after_in_child, is_forked
 from .._native.library import lib

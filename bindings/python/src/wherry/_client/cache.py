@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from .._core.calls import check, copy_text, entry_rows, filled, made
-from .._core.errors import ArgumentError, brief, shown
 from .._core.response.native import copied
 from .._core.response.response import Response, received
 from .._core.values import cut_milliseconds, text
+from .._errors import ArgumentError, brief, shown
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import CACHE_USAGE, Cell

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from .._core.errors import TimeoutError, WherryError, brief
 from .._core.exchange.draft import PLAIN, plain
 from .._core.exchange.events import VERSION_FLAGS, Exchange, settle, version
 from .._core.response.response import Response, received
 from .._core.values import match, text, url_text
+from .._errors import TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import ANSWER, Scratch, bytes_at, scratch

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from .._core.calls import check
 from .._core.credentials import Basic, Bearer, DigestAuth, credentials, is_flow
-from .._core.errors import ArgumentError, name_keyword
 from .._core.exchange.draft import KEYWORDS, NONE_SAYS_SOMETHING, Draft
 from .._core.forms import LISTS, mapping, pairs, queried, word
 from .._core.headers import ClientHeaders, refuse_field
@@ -16,6 +15,7 @@ from .._core.query import ClientParams
 from .._core.response.response import known_encoding
 from .._core.settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 from .._core.values import named, several, text
+from .._errors import ArgumentError, name_keyword
 from .._native import codes
 from .._native.library import lib
 

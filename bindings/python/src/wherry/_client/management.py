@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from .._core.calls import check, made, progress_of, transfer_rows
-from .._core.errors import ArgumentError, brief, shown
 from .._core.progress import Progress, TransferInfo
 from .._core.values import match
+from .._errors import ArgumentError, brief, shown
 from .._native.library import lib
 from .._native.memory import Cell
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 
+from .._errors import CLASSES, ImageResult, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import (
     ENTRY_ROW, IMAGE_ROW, PARTIAL_ROW, PROGRESS, TRANSFER_ROW, Buffer, Cell, StructBuffer, path_at,
     text_at,
 )  # fmt: skip
-from .errors import CLASSES, ImageResult, WherryError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from .._errors import ArgumentError, brief
 from .._native.library import lib
 from .._native.memory import text_at
 from .calls import check, made, rows
-from .errors import ArgumentError, brief
 from .forms import LISTS, pairs, word
 from .values import path_text, text
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .errors import ArgumentError
+from .._errors import ArgumentError
 from .forms import _count
 from .options import Fixed
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .errors import ArgumentError, brief
+from .._errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 
-from .errors import brief
+from .._errors import brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

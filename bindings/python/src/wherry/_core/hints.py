@@ -111,7 +111,7 @@ def elsewhere(name: str, place: int) -> Optional[str]:
 
 def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
     """Returns the error for an unknown keyword."""
-    from .errors import brief
+    from .._errors import brief
 
     way = elsewhere(name, place) if isinstance(name, str) else None
     if way is None and isinstance(name, str):

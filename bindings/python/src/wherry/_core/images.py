@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 
+from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import IMAGE_INFO, Cell, bytes_at, memory_at
 from .calls import check, filled, freed, made
-from .errors import ArgumentError, brief
 from .options import Fixed, milliseconds
 from .values import choice, file_name_text, path_text, text
 

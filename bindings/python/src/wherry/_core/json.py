@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from .errors import DecodeError
+from .._errors import DecodeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from . import keyword_docs as tables
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
 
+    from .._errors import WherryError
     from .cookies import Cookies
     from .credentials import AuthLike
-    from .errors import WherryError
     from .images import Compression
     from .options import TimeoutLike, Unset
     from .progress import Progress

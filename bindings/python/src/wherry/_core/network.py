@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 
+from .._errors import ArgumentError, Keyword, brief
 from .._native import codes
 from .._native.library import lib
 from .calls import check
-from .errors import ArgumentError, Keyword, brief
 from .forms import mapping
 from .values import path_text, several, text
 

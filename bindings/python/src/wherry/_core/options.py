@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from .._errors import ArgumentError, brief
 from .._native import codes
-from .errors import ArgumentError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
+from .._errors import shown
 from .._native.codes import KINDS, STATES
-from .errors import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Tuple
 
-    from .errors import ImageResult
+    from .._errors import ImageResult
 
 
 class Progress:

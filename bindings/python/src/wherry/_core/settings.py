@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from .._errors import ArgumentError, brief
 from .._native import codes
-from .errors import ArgumentError, brief
 from .values import (
     array_style, body_coding, bool_style, coded_body, content_digest, http_version, member_style,
     milliseconds, segments, unreadable_images, whole,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 
+from .._errors import ArgumentError, brief, name_keyword, shown
 from .._native import codes
-from .errors import ArgumentError, brief, name_keyword, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

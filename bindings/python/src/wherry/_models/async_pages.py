@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping as Named, Optional
 
-from .._core.errors import CancelledError, StateError
+from .._errors import CancelledError, StateError
 from .._native.library import lib
 from .paging import BasePages, Item, busy, free_pager
 

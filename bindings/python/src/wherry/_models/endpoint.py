@@ -11,11 +11,11 @@ from typing import (
 )  # fmt: skip
 
 from .._core.calls import check, filled, last_error, made
-from .._core.errors import CancelledError, StateError, WherryError
 from .._core.exchange.events import Exchange
 from .._core.forms import json_bytes
 from .._core.request.auth_flow import refuse_flow
 from .._core.values import text
+from .._errors import CancelledError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import TIMING, Records

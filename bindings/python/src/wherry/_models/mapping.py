@@ -11,9 +11,9 @@ from typing import (
 )  # fmt: skip
 
 from .._core.calls import check, made
-from .._core.errors import DecodeError, brief
 from .._core.forms import json_bytes
 from .._core.values import text
+from .._errors import DecodeError, brief
 from .._native import codes
 from .._native.forking import clear_after_fork
 from .._native.library import lib

@@ -10,7 +10,7 @@ from typing import (
     TYPE_CHECKING, Any, Callable, Deque, Generic, List, Mapping as Named, Optional,
 )  # fmt: skip
 
-from .._core.errors import StateError, WherryError
+from .._errors import StateError, WherryError
 from .._native.library import lib
 from .._waiting.channel import Channel
 from .paging import BasePages, Item, busy, free_pager

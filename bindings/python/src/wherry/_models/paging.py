@@ -9,10 +9,10 @@ from typing import (
 )  # fmt: skip
 
 from .._core.calls import check, made
-from .._core.errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
 from .._core.exchange.events import Exchange
 from .._core.request.auth_flow import refuse_flow
 from .._core.values import named, text, whole
+from .._errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
 from .mapping import Mapping, printed

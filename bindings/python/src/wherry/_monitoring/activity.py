@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 
 from .._core.calls import check
-from .._core.errors import ArgumentError
+from .._errors import ArgumentError
 from .._native import codes
 from .._native.library import lib
 from .._waiting.reader import ClientReader

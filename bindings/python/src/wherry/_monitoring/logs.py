@@ -9,7 +9,7 @@ import threading
 import weakref
 
 from .._core.calls import check, filled
-from .._core.errors import ArgumentError, brief
+from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import LOG_RECORD, path_at, text_at

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from .._core.calls import check, copy_text, freed, last_error, made
-from .._core.errors import ArgumentError, StateError
 from .._core.values import milliseconds, text
+from .._errors import ArgumentError, StateError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import Records, text_at

@@ -10,13 +10,13 @@ from __future__ import annotations
 from time import perf_counter
 
 from .._core.calls import check, copy_text, made, partial_rows, progress_of
-from .._core.errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.events import Exchange
 from .._core.forms import refuse_pairs
 from .._core.progress import Partial, Progress
 from .._core.settings import DEFAULTS
 from .._core.values import milliseconds, named, path_text, segments, text, whole
+from .._errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
 from .._native import codes
 from .._native.library import lib
 from .._waiting.channel import Channel

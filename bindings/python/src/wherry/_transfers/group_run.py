@@ -8,10 +8,10 @@ import itertools
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
 from .._core.calls import error_at, last_error, made, progress_of
-from .._core.errors import CancelledError, StateError, WherryError
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.progress import Progress
+from .._errors import CancelledError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
 

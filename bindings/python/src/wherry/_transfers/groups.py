@@ -8,10 +8,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Union, cast
 
 from .._core.calls import check, made
-from .._core.errors import ArgumentError, CancelledError, StateError, WherryError
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
+from .._errors import ArgumentError, CancelledError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._waiting.channel import Channel

@@ -8,11 +8,11 @@ The sender has to wait while received pieces are not read.
 from __future__ import annotations
 
 from .._core.calls import check
-from .._core.errors import StateError, WherryError, shown, warn_unclosed
 from .._core.exchange.events import Exchange
 from .._core.hints import missing
 from .._core.response.chunks import Chunks
 from .._core.response.response import Response
+from .._errors import StateError, WherryError, shown, warn_unclosed
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import bytes_at

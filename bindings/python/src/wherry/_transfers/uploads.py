@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from .._core.errors import ArgumentError, Keyword, brief
 from .._core.forms import pairs
 from .._core.images import Compression, NativeImage, is_path, native_compression
 from .._core.values import named, text, unreadable_images, whole
+from .._errors import ArgumentError, Keyword, brief
 from .._native import codes
 from .._native.library import lib
 

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from .._core.calls import check, made
-from .._core.errors import ArgumentError, Keyword, NetworkError, shown
 from .._core.exchange.replies import Failure
 from .._core.forms import pairs
 from .._core.request.sent import SentRequest
 from .._core.response.native import parts_of
 from .._core.response.response import Response
 from .._core.values import milliseconds, named, text, whole
+from .._errors import ArgumentError, Keyword, NetworkError, shown
 from .._native.forking import Forkable
 from .._native.library import lib
 

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from .._core.calls import check, made
-from .._core.errors import ArgumentError, InternalError, brief, shown
 from .._core.request.sent import SentRequest
 from .._core.response.response import Response
 from .._core.values import text
+from .._errors import ArgumentError, InternalError, brief, shown
 from .._native.library import lib
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from _thread import RLock
 from time import perf_counter
 
 from .._core.calls import freed, last_error, made
-from .._core.errors import TimeoutError
+from .._errors import TimeoutError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import Records

@@ -11,9 +11,9 @@ from contextvars import copy_context
 from time import perf_counter
 
 from .._core.calls import check, last_error, made
-from .._core.errors import CancelledError, WherryError
 from .._core.exchange.events import VERSION_FLAGS, Exchange, settle, version
 from .._core.response.response import Response, received
+from .._errors import CancelledError, WherryError
 from .._native import codes
 from .._native.forking import clear_after_fork
 from .._native.library import lib

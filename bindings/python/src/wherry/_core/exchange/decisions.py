@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from ..._errors import brief, shown
 from ..._native import codes
 from ..._native.library import lib
 from ..calls import check, error_at, last_error
 from ..credentials import Bearer, login
-from ..errors import brief, shown
 from ..request.editable import Request, adapted, redirected
 from ..values import text
 

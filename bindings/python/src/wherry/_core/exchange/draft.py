@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
+from ..._errors import ArgumentError, brief, name_keyword
 from ..._native import codes
 from ..._native.forking import clear_after_fork
 from ..._native.library import lib
 from ..._native.memory import Cell, raw_text_at
 from ..calls import check, made
 from ..credentials import DigestAuth, credentials
-from ..errors import ArgumentError, brief, name_keyword
 from ..forms import flat, form_bytes, is_form, json_bytes, json_shape, pairs, refuse_pairs, word
 from ..headers import refuse_field
 from ..options import Timeout

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 from time import perf_counter
 
+from ..._errors import WherryError
 from ..._native import codes
 from ..._native.library import lib
 from ..._native.memory import METRICS, bytes_at, path_at, text_at
 from ..calls import error_at, failed_images, filled, image_results, last_error, made, progress_of
-from ..errors import WherryError
 from ..progress import Metrics, Progress
 from ..response.native import borrowed_response, informational, redirects
 from ..response.response import Response
@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional, Tuple
 
+    from ..._errors import ImageResult
     from ..._native.memory import Record
-    from ..errors import ImageResult
     from ..request.body import Source
     from .draft import Draft
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ..errors import brief
+from ..._errors import brief
 from ..request.auth_flow import Built, async_flow, flow_of, sync_flow
 from ..response.response import Response
 

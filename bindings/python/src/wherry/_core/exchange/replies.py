@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+from ..._errors import NetworkError, TimeoutError, TLSError
 from ..._native import codes
 from ..._native.library import lib
-from ..errors import NetworkError, TimeoutError, TLSError
 from ..response.response import Response
 from ..values import text
 

@@ -9,10 +9,10 @@ Each request of a flow is a complete send, with its own redirects, retries, and 
 
 from __future__ import annotations
 
+from ..._errors import ArgumentError
 from ..._native.library import lib
 from ..calls import copy_text
 from ..credentials import is_flow
-from ..errors import ArgumentError
 from ..forms import BODIES, pairs, queried
 from .sent import COMPLETE, SentRequest, sendable
 

@@ -7,11 +7,11 @@ The library requests data by WANT_BODY events.
 
 from __future__ import annotations
 
+from ..._errors import ArgumentError, StateError
 from ..._native import codes
 from ..._native.library import lib
 from ..._native.memory import Cell, address
 from ..calls import check, last_error
-from ..errors import ArgumentError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
+from ..._errors import StateError, shown
 from ..._native.library import lib
 from ..._native.memory import Cell, bytes_at, text_at
 from ..calls import check
-from ..errors import StateError, shown
 from ..forms import json_bytes, word
 from ..headers import ClientHeaders
 from ..query import add_query

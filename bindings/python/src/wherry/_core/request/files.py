@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 
-from ..errors import ArgumentError, brief
+from ..._errors import ArgumentError, brief
 from .body import CHUNK_NAME, Source, as_bytes
 
 TYPE_CHECKING = False

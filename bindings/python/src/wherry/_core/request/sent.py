@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ..errors import StateError, shown
+from ..._errors import StateError, shown
 from ..forms import BODIES, pairs
 from ..headers import EditableHeaders
 from ..options import UNSET, Unset

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ..errors import StateError, brief
+from ..._errors import StateError, brief
 from .chunks import Chunks, Lines, TextChunks, chunk_size_of
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..errors import StateError
+from ..._errors import StateError
 from ..request.sent import REDIRECTS
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ..errors import ArgumentError, HTTPStatusError, brief, shown
+from ..._errors import ArgumentError, HTTPStatusError, brief, shown
 from ..forms import json_bytes, pairs
 from ..headers import Headers, raw_field
 from ..request.arguments import Asked
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         Any, Callable, FrozenSet, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union,
     )  # fmt: skip
 
-    from ..errors import ImageResult, WherryError
+    from ..._errors import ImageResult, WherryError
     from ..images import Image
     from ..progress import Metrics
     from ..request.sent import SentRequest

@@ -7,10 +7,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
+from ..._errors import ArgumentError
 from ..._native.library import lib
 from ..._native.memory import Cell, bytes_at, text_at
 from ..calls import last_error, made
-from ..errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing import Iterator

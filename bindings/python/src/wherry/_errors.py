@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Type
 
-    from .request.sent import SentRequest
-    from .response.response import Response
+    from ._core.request.sent import SentRequest
+    from ._core.response.response import Response
 
 
 def warn_unclosed(thing: object) -> None:
