@@ -36,7 +36,7 @@ NEEDED = re.compile(
     r"^(libc|libm|libstdc\+\+|libgcc_s|libcurl|libjpeg|libpng16|libz|ld-linux-[\w-]+)\.so(\.|$)"
 )
 #: Layouts of the binding that omit some fields of a struct.
-PARTS = {"ANSWER": "RECORD"}
+PARTS = {"PLAIN_RECORD": "RECORD"}
 FUNCTION = "T"  # nm's letter; the library exports no data
 
 

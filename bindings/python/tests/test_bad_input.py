@@ -14,7 +14,7 @@ from conftest import Server, run_python
 from test_uploads import png
 
 import wherry
-from wherry._core.calls import last_error, made
+from wherry._core.calls import create, last_error
 from wherry._native import codes
 from wherry._native import library
 from wherry._native.library import lib
@@ -231,23 +231,23 @@ HANDLES = (
 def objects(mock: wherry.MockTransport) -> Iterator[Dict[str, int]]:
     """Creates an object of each kind; frees the rest at the end of the test."""
     mock.add(None, "*", text="x")
-    found: Dict[str, int] = {"config": made(lib.wherry_config_new)}
+    found: Dict[str, int] = {"config": create(lib.wherry_config_new)}
     assert lib.wherry_config_set_stub(found["config"], mock._handle) == codes.OK
-    found["client"] = made(lib.wherry_client_new, found["config"])
-    found["queue"] = made(lib.wherry_queue_new)
-    found["request"] = made(lib.wherry_request_new, b"GET", b"http://h/")
-    found["transfer"] = made(
+    found["client"] = create(lib.wherry_client_new, found["config"])
+    found["queue"] = create(lib.wherry_queue_new)
+    found["request"] = create(lib.wherry_request_new, b"GET", b"http://h/")
+    found["transfer"] = create(
         lib.wherry_client_send, found["client"], found["request"], found["queue"], 1
     )
-    found["event"] = made(lib.wherry_queue_next, found["queue"], -1)
-    found["response"] = made(
+    found["event"] = create(lib.wherry_queue_next, found["queue"], -1)
+    found["response"] = create(
         lib.wherry_response_copy, lib.wherry_event_response(found["event"])
     )
-    found["list"] = made(lib.wherry_client_list, found["client"], codes.MATCH_ALL, None)
-    found["image"] = made(lib.wherry_image_new_pixels, b"abc", 3, codes.PIXELS_RGB8, 1, 1, 0)
-    found["compression"] = made(lib.wherry_compression_new, 0.5)
-    found["json"] = made(lib.wherry_json_new)
-    found["stub"] = made(lib.wherry_stub_new)
+    found["list"] = create(lib.wherry_client_list, found["client"], codes.MATCH_ALL, None)
+    found["image"] = create(lib.wherry_image_new_pixels, b"abc", 3, codes.PIXELS_RGB8, 1, 1, 0)
+    found["compression"] = create(lib.wherry_compression_new, 0.5)
+    found["json"] = create(lib.wherry_json_new)
+    found["stub"] = create(lib.wherry_stub_new)
     assert sorted(found) == list(HANDLES)
     yield found
     for kind, handle in found.items():
@@ -309,7 +309,7 @@ def test_S11_every_function_rejects_null_freed_and_foreign_handles(
     for kind, handle in objects.items():
         assert getattr(lib, f"wherry_{kind}_free")(handle) == codes.OK
     for name, result, (kind, _, *rest) in known:
-        other = made(lib.wherry_json_new if kind != "json" else lib.wherry_config_new)
+        other = create(lib.wherry_json_new if kind != "json" else lib.wherry_config_new)
         for wrong in (0, objects[kind], other, 1 << 40):
             ctypes.memset(memory, 0, ctypes.sizeof(memory))
             memory[0] = 256  # The size that structs require.
@@ -415,7 +415,7 @@ def test_S11_numbers_that_the_header_does_not_define_are_refused(objects: Dict[s
         assert isinstance(last_error(status), wherry.ArgumentError)
     for form, count, width in ((99, 3, 1), (0, 3, 1), (codes.PIXELS_RGB8, 2, 1), (2, 3, -1)):
         with pytest.raises(wherry.WherryError) as caught:
-            made(lib.wherry_image_new_pixels, b"abc", count, form, width, 1, 0)
+            create(lib.wherry_image_new_pixels, b"abc", count, form, width, 1, 0)
         assert isinstance(caught.value, (wherry.ArgumentError, wherry.ImageError))
     unknown: List[Dict[str, Any]] = [{"format": "gif"}, {"metadata": "some"}, {"deadline": 0}]
     for wrong in unknown:

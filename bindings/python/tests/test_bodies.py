@@ -165,13 +165,13 @@ def test_R9_a_library_error_in_a_body_is_not_taken_for_its_end(
         server.url("/bytes/2000000", hold=1000000, gate=server.gate()), tmp_path / "file"
     ) as handle:
         with pytest.raises(wherry.StateError):
-            Source(iter([b"x"])).give(handle._exchange.transfer)
+            Source(iter([b"x"])).write(handle._exchange.transfer)
         with pytest.raises(wherry.StateError):
-            Source(iter([])).give(handle._exchange.transfer)
+            Source(iter([])).write(handle._exchange.transfer)
         handle.discard()
         with pytest.raises(wherry.CancelledError):
             handle.wait()
-        Source(iter([b"x"])).give(handle._exchange.transfer)
+        Source(iter([b"x"])).write(handle._exchange.transfer)
 
 
 def test_paths_may_be_bytes(server: Server, client: wherry.Client, tmp_path: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from conftest import Server, most_memory
 
 import wherry
-from wherry._core.calls import check, made
+from wherry._core.calls import check, create
 from wherry._native import codes
 from wherry._native.library import lib
 
@@ -310,14 +310,14 @@ def test_U8_rows_may_have_padding_and_BGR_order(form: int) -> None:
     with wherry.MockTransport() as mock:
         mock.add(None, "*")
         with wherry.Client(transport=mock) as client:
-            request = made(lib.wherry_request_new, b"POST", b"http://h/")
-            image = made(
+            request = create(lib.wherry_request_new, b"POST", b"http://h/")
+            image = create(
                 lib.wherry_image_new_pixels, padded, len(padded), form, width, height, stride
             )
-            shape = made(lib.wherry_compression_new, 1.0)
+            shape = create(lib.wherry_compression_new, 1.0)
             check(lib.wherry_compression_set_type(shape, b"png"))
             check(lib.wherry_request_add_image(request, b"a", image, shape))
-            response = made(lib.wherry_client_perform, client._handle, request)
+            response = create(lib.wherry_client_perform, client._handle, request)
             check(lib.wherry_response_free(response))
             check(lib.wherry_request_free(request))
             check(lib.wherry_image_free(image))

@@ -241,11 +241,11 @@ def test_a_plain_file_at_its_start_is_passed_as_a_path() -> None:
         made.write(b"0123456789")
         made.flush()
         with open(made.name, "rb") as file:
-            assert files.of_object(file) == made.name
+            assert files.body_of(file) == made.name
             file.seek(4)
-            rest = files.of_object(file)
+            rest = files.body_of(file)
         with open(made.name, encoding="ascii") as text:
-            assert isinstance(files.of_object(text), Source)
+            assert isinstance(files.body_of(text), Source)
 
     assert isinstance(rest, Source)
     assert rest.count == 6
@@ -253,9 +253,9 @@ def test_a_plain_file_at_its_start_is_passed_as_a_path() -> None:
 
 def test_bodies_in_memory_are_bytes() -> None:
     for body in (b"abc", bytearray(b"abc"), memoryview(b"abc"), "abc", io.BytesIO(b"abc")):
-        assert files.of_object(body) == b"abc"
+        assert files.body_of(body) == b"abc"
     with pytest.raises(TypeError):
-        files.of_object(7)
+        files.body_of(7)
 
 
 def test_files_are_named_as_in_requests() -> None:

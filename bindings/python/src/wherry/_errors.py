@@ -24,7 +24,7 @@ def warn_unclosed(thing: object) -> None:
     warnings.warn(f"unclosed {thing!r}", ResourceWarning, source=thing, stacklevel=3)
 
 
-def shown(url: str) -> str:
+def without_query(url: str) -> str:
     """Returns a URL for messages. The query may contain secrets and is replaced by `?...`."""
     head, mark, _ = url.partition("?")
     return head + "?..." if mark else url

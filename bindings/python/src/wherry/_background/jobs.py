@@ -103,7 +103,7 @@ class Job:
         lines = [f"   {name + ':':18}{value}\n" for name, value in rows if value is not None]
         return f"{{\n   {short}\n{''.join(lines)}}}"
 
-    def _heard(self, record: Record) -> Job:
+    def _updated(self, record: Record) -> Job:
         """Returns a copy that is updated from an event."""
         job = Job.__new__(Job)
         for name in Job.__slots__:
@@ -139,7 +139,7 @@ def job_id(which: Which) -> bytes:
     return text(which.id if isinstance(which, Job) else which)
 
 
-class News:
+class JobEvents:
     """A reader of job events with its own queue."""
 
     def __init__(self, session: BaseSession, which: Optional[Which]) -> None:
@@ -186,7 +186,7 @@ class News:
             if self.id is not None:
                 self.is_over = True
             return None
-        job = self._known[number] = known._heard(record)
+        job = self._known[number] = known._updated(record)
         if job.is_over and self.id is not None:
             self.is_over = True
         return job
@@ -196,7 +196,7 @@ class News:
         self.queue.close()
 
 
-def gone(which: Which) -> WherryError:
+def job_gone(which: Which) -> WherryError:
     """Returns the error for a job that no longer exists."""
     kind: Type[WherryError] = CLASSES[codes.E_ARGUMENT]
     number = job_id(which).decode()

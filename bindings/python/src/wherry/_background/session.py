@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from .._core.calls import check, freed, made, rows
+from .._core.calls import check, check_freed, create, rows
 from .._core.credentials import DigestAuth, credentials
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.draft import Draft
@@ -15,14 +15,14 @@ from .._core.network import apply_route
 from .._core.options import Timeout, Unset
 from .._core.settings import FIXED, NUMBERS, TEXTS
 from .._core.trust import apply as apply_trust
-from .._core.values import match, named, path_text, text
+from .._core.values import keyword_int, match, path_text, text
 from .._errors import StateError, TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.forking import Forkable
 from .._native.library import lib
 from .._native.memory import JOB_ROW, Cell, Records, text_at
 from .._waiting.channel import SLICE_MS
-from .jobs import Job, News, gone, job_id
+from .jobs import Job, JobEvents, job_gone, job_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class BaseSession(Forkable):
             "timeout": timeout, "verify": verify, "trust_env": trust_env, **settings,
         }  # fmt: skip
         others: Dict[str, Any] = dict(settings)
-        config = made(lib.wherry_config_new)
+        config = create(lib.wherry_config_new)
         try:
             for kind, place in (
                 (codes.TEXT_STATE_DIRECTORY, state_directory), (codes.TEXT_AGENT_PATH, agent),
@@ -102,9 +102,9 @@ class BaseSession(Forkable):
                 check(lib.wherry_config_set_text(config, codes.TEXT_BASE_URL, text(base_url)))
             apply_route(config, others)
             for name_ in ("proxy", "interface"):
-                word = others.pop(name_, None)
-                if word is not None:
-                    check(lib.wherry_config_set_text(config, FIXED[name_], text(word)))
+                setting = others.pop(name_, None)
+                if setting is not None:
+                    check(lib.wherry_config_set_text(config, FIXED[name_], text(setting)))
             apply_trust(config, verify, None, None, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
@@ -120,10 +120,11 @@ class BaseSession(Forkable):
             for name_, value in others.items():
                 if name_ in NUMBERS:
                     option, convert = NUMBERS[name_]
-                    check(lib.wherry_config_set_option(config, option, named(name_, convert, value)))
+                    number = keyword_int(name_, convert, value)
+                    check(lib.wherry_config_set_option(config, option, number))
                 elif name_ in TEXTS:
-                    said = None if value is None else text(str(value))
-                    check(lib.wherry_config_set_text(config, TEXTS[name_], said))
+                    value_text = None if value is None else text(str(value))
+                    check(lib.wherry_config_set_text(config, TEXTS[name_], value_text))
                 else:
                     raise TypeError(f"a background session has no setting {brief(name_)}")
             fields = list(pairs(headers or {}, "headers"))
@@ -133,16 +134,16 @@ class BaseSession(Forkable):
             if found is not None:
                 fields.append(("Authorization", found.field()))
             for field, value in fields:
-                said = text(str(value), "bad_header")
-                check(lib.wherry_config_set_header(config, text(field, "bad_header"), said))
-            self._handle = made(lib.wherry_session_new, config, text(name))
+                value_text = text(str(value), "bad_header")
+                check(lib.wherry_config_set_header(config, text(field, "bad_header"), value_text))
+            self._handle = create(lib.wherry_session_new, config, text(name))
         finally:
             lib.wherry_config_free(config)
         #: The name of the session.
         self.name = name
         self._survive_forks()
 
-    def _rebuild(self, noted: Any) -> None:
+    def _rebuild(self, saved: Any) -> None:
         BaseSession.__init__(self, **self._opening)
 
     def _live(self) -> int:
@@ -178,17 +179,17 @@ class BaseSession(Forkable):
             draft.free()
 
     def _list(self) -> List[Job]:
-        listing = made(lib.wherry_session_list, self._live())
+        listing = create(lib.wherry_session_list, self._live())
         return [Job(row) for row in rows(listing, lib.wherry_list_job, JOB_ROW)]
 
     def _job(self, which: Which) -> Optional[Job]:
         wanted = job_id(which).decode()
         return next((job for job in self._list() if job.id == wanted), None)
 
-    def _verb(self, function: Any, which: Which) -> None:
+    def _call(self, function: Any, which: Which) -> None:
         check(function(self._live(), job_id(which)))
 
-    def _verb_all(self, function: Any, which: Mapping[str, Match]) -> int:
+    def _call_matching(self, function: Any, which: Mapping[str, Match]) -> int:
         count = Cell()
         check(function(self._live(), *match(which), count.address))
         return count.take()
@@ -197,7 +198,7 @@ class BaseSession(Forkable):
         """Closes the session. Its jobs continue. You may call it more than once."""
         handle = self._take_handle()
         if handle:
-            freed(lib.wherry_session_free(handle))
+            check_freed(lib.wherry_session_free(handle))
 
     def __del__(self) -> None:
         try:
@@ -252,15 +253,15 @@ class BackgroundSession(BaseSession):
 
     def pause(self, which: Which) -> None:
         """Pauses a job until any program resumes it. The received data is safely on disk."""
-        self._verb(lib.wherry_session_pause, which)
+        self._call(lib.wherry_session_pause, which)
 
     def resume(self, which: Which) -> None:
         """Resumes a paused or interrupted job."""
-        self._verb(lib.wherry_session_resume, which)
+        self._call(lib.wherry_session_resume, which)
 
     def cancel(self, which: Which) -> None:
         """Cancels a job and deletes its partial file."""
-        self._verb(lib.wherry_session_cancel, which)
+        self._call(lib.wherry_session_cancel, which)
 
     def acknowledge(self, which: Which) -> None:
         """Acknowledges a finished job and removes it from the list.
@@ -268,7 +269,7 @@ class BackgroundSession(BaseSession):
         This succeeds for exactly one caller in all programs, so call it before you act on the result.
         All others get ArgumentError `not_found`.
         """
-        self._verb(lib.wherry_session_acknowledge, which)
+        self._call(lib.wherry_session_acknowledge, which)
 
     def pause_all(self, **which: Match) -> int:
         """Pauses all jobs, or those that match ``url=``, ``tag=`` or ``path=``.
@@ -276,28 +277,28 @@ class BackgroundSession(BaseSession):
         ``url=`` ignores the query and may be a list of URLs. If pausing one job fails, the other jobs
         are still paused. Returns the number of matching jobs that were not finished.
         """
-        return self._verb_all(lib.wherry_session_pause_all, which)
+        return self._call_matching(lib.wherry_session_pause_all, which)
 
     def resume_all(self, **which: Match) -> int:
         """Resumes jobs, selected as in `pause_all`.
 
         Returns the number of matching jobs that were not finished.
         """
-        return self._verb_all(lib.wherry_session_resume_all, which)
+        return self._call_matching(lib.wherry_session_resume_all, which)
 
     def cancel_all(self, **which: Match) -> int:
         """Cancels jobs, selected as in `pause_all`, and deletes their partial files.
 
         Returns the number of matching jobs that were not finished.
         """
-        return self._verb_all(lib.wherry_session_cancel_all, which)
+        return self._call_matching(lib.wherry_session_cancel_all, which)
 
     def acknowledge_all(self, **which: Match) -> int:
         """Acknowledges finished jobs, selected as in `pause_all`.
 
         Returns the number of jobs that this call acknowledged.
         """
-        return self._verb_all(lib.wherry_session_acknowledge_all, which)
+        return self._call_matching(lib.wherry_session_acknowledge_all, which)
 
     def follow(
         self, which: Optional[Which] = None, timeout: Optional[float] = None
@@ -309,24 +310,24 @@ class BackgroundSession(BaseSession):
         the jobs continue.
         """
         deadline = None if timeout is None else perf_counter() + timeout
-        news = News(self, which)
+        events = JobEvents(self, which)
         try:
-            while not news.is_over:
+            while not events.is_over:
                 wait = SLICE_MS
                 if deadline is not None:
                     wait = min(wait, int((deadline - perf_counter()) * 1000) + 1)
                     if wait <= 0:
                         raise TimeoutError("the wait timed out, but the job is still running", "timeout")
-                yield from news.read(wait)
+                yield from events.read(wait)
         finally:
-            news.close()
+            events.close()
 
     def wait(self, which: Which, timeout: Optional[float] = None) -> Job:
         """Waits until a job finishes and returns the finished job, without acknowledging it."""
         for job in self.follow(which, timeout):
             if job.is_over:
                 return job
-        raise gone(which)
+        raise job_gone(which)
 
     def __enter__(self: Session) -> Session:
         return self
@@ -358,64 +359,64 @@ class AsyncBackgroundSession(BaseSession):
 
     async def pause(self, which: Which) -> None:
         """See `BackgroundSession.pause`."""
-        await _aside(lambda: self._verb(lib.wherry_session_pause, which))
+        await _aside(lambda: self._call(lib.wherry_session_pause, which))
 
     async def resume(self, which: Which) -> None:
         """See `BackgroundSession.resume`."""
-        await _aside(lambda: self._verb(lib.wherry_session_resume, which))
+        await _aside(lambda: self._call(lib.wherry_session_resume, which))
 
     async def cancel(self, which: Which) -> None:
         """See `BackgroundSession.cancel`."""
-        await _aside(lambda: self._verb(lib.wherry_session_cancel, which))
+        await _aside(lambda: self._call(lib.wherry_session_cancel, which))
 
     async def acknowledge(self, which: Which) -> None:
         """See `BackgroundSession.acknowledge`."""
-        await _aside(lambda: self._verb(lib.wherry_session_acknowledge, which))
+        await _aside(lambda: self._call(lib.wherry_session_acknowledge, which))
 
     async def pause_all(self, **which: Match) -> int:
         """See `BackgroundSession.pause_all`."""
-        return await _aside(lambda: self._verb_all(lib.wherry_session_pause_all, which))
+        return await _aside(lambda: self._call_matching(lib.wherry_session_pause_all, which))
 
     async def resume_all(self, **which: Match) -> int:
         """See `BackgroundSession.resume_all`."""
-        return await _aside(lambda: self._verb_all(lib.wherry_session_resume_all, which))
+        return await _aside(lambda: self._call_matching(lib.wherry_session_resume_all, which))
 
     async def cancel_all(self, **which: Match) -> int:
         """See `BackgroundSession.cancel_all`."""
-        return await _aside(lambda: self._verb_all(lib.wherry_session_cancel_all, which))
+        return await _aside(lambda: self._call_matching(lib.wherry_session_cancel_all, which))
 
     async def acknowledge_all(self, **which: Match) -> int:
         """See `BackgroundSession.acknowledge_all`."""
-        return await _aside(lambda: self._verb_all(lib.wherry_session_acknowledge_all, which))
+        return await _aside(lambda: self._call_matching(lib.wherry_session_acknowledge_all, which))
 
     async def follow(self, which: Optional[Which] = None) -> AsyncIterator[Job]:
         """See `BackgroundSession.follow`. To set a timeout, use `asyncio.wait_for`."""
         import asyncio
 
         loop = asyncio.get_running_loop()
-        making = loop.run_in_executor(None, News, self, which)
+        making = loop.run_in_executor(None, JobEvents, self, which)
         try:
-            news = await asyncio.shield(making)
+            events = await asyncio.shield(making)
         except asyncio.CancelledError:
             # The thread continues: close the reader that it creates.
             making.add_done_callback(_drop)
             raise
         try:
-            while not news.is_over:
-                found = news.read(0)
+            while not events.is_over:
+                found = events.read(0)
                 for job in found:
                     yield job
-                if not found and not news.is_over:
-                    await news.queue.readable()
+                if not found and not events.is_over:
+                    await events.queue.readable()
         finally:
-            news.close()
+            events.close()
 
     async def wait(self, which: Which) -> Job:
         """See `BackgroundSession.wait`."""
         async for job in self.follow(which):
             if job.is_over:
                 return job
-        raise gone(which)
+        raise job_gone(which)
 
     async def __aenter__(self: Session) -> Session:
         return self
@@ -431,6 +432,6 @@ async def _aside(work: Callable[[], Value]) -> Value:
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
-def _drop(making: Future[News]) -> None:
+def _drop(making: Future[JobEvents]) -> None:
     if not making.cancelled() and making.exception() is None:
         making.result().close()

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from .cache import AsyncCache
 
     Self = TypeVar("Self", bound="AsyncClient")
-    Answer = Coroutine[Any, Any, Response]
+    ResponseCoroutine = Coroutine[Any, Any, Response]
 
 
 
-class AsyncClient(BaseClient["Answer"]):
+class AsyncClient(BaseClient["ResponseCoroutine"]):
     """An asyncio client. Use it in an ``async with`` statement, or call `aclose`.
 
     It has the same settings and keyword arguments as `Client`. Cancelling the task that awaits a
@@ -108,15 +108,15 @@ class AsyncClient(BaseClient["Answer"]):
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]
     ) -> Response:
         """Like `Client.upload`. The ``progress`` callback runs in the event loop."""
-        from .._transfers.uploads import prepare, several
+        from .._transfers.uploads import as_list, prepare
 
-        pictures = several(pictures)
+        pictures = as_list(pictures)
 
         async def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
             draft = prepare(self, url, pictures, {**options, "method": method})
             return await self._request(None, url, {}, draft)
 
-        return await self._layered(send, options.get("method", "POST"), url, options)
+        return await self._with_middleware(send, options.get("method", "POST"), url, options)
 
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
@@ -151,7 +151,7 @@ class AsyncClient(BaseClient["Answer"]):
         pump = self._unlinked()
         if pump is not None:
             # A callback also runs if the waiting task is cancelled.
-            freeing.add_done_callback(lambda _: pump.leave(self._mark))
+            freeing.add_done_callback(lambda _: pump.release_soon(self._mark))
         freeing.add_done_callback(lambda _: self._end_readers())
         await asyncio.shield(freeing)
         if self._router is not None:
@@ -197,18 +197,18 @@ class AsyncClient(BaseClient["Answer"]):
                 options or self._query or self._defaults or self._extras or not request
             ):
                 if self._extras or "auth" in options or "hooks" in options:
-                    return await self._layered(self._drafted, method, url, options)
+                    return await self._with_middleware(self._drafted, method, url, options)
                 draft = self._draft(method, url, options)
             if draft is None:
                 address: Optional[bytes] = text(url, "bad_url")
                 if self._own_cookies is not None:
-                    self._seed_cookies(url, options)
+                    self._add_own_cookies(url, options)
             elif draft.needs_events:
                 return await self._converse(draft)
             else:
                 request, address = draft.handle, None
         except WherryError as error:
-            self._blamed(error, method, url, options)
+            self._add_request(error, method, url, options)
             raise
         try:
             loop = asyncio.get_running_loop()
@@ -220,7 +220,7 @@ class AsyncClient(BaseClient["Answer"]):
             if status:
                 raise self._refusal(status)
         except WherryError as error:
-            self._blamed(error, method, url, options)
+            self._add_request(error, method, url, options)
             raise
         finally:
             if draft is not None:
@@ -236,13 +236,13 @@ class AsyncClient(BaseClient["Answer"]):
             lib.wherry_queue_cancel(pump.queue, key, None)
             raise
         except WherryError as error:
-            self._blamed(error, method, url, options)
+            self._add_request(error, method, url, options)
             raise
         if draft is None:
-            response._asked = self._plain_asked.get(method) or self._plain(method, url)
+            response._arguments = self._plain_arguments.get(method) or self._plain(method, url)
         return response
 
-    async def _layered(
+    async def _with_middleware(
         self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         """Sends a request with its auth flow and hooks, if any."""
@@ -296,4 +296,4 @@ class AsyncClient(BaseClient["Answer"]):
             super()._free()
         finally:
             if pump is not None:
-                pump.leave(self._mark)
+                pump.release_soon(self._mark)

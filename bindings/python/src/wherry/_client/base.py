@@ -7,27 +7,27 @@ from __future__ import annotations
 import os
 import re
 
-from .._core.calls import check, copy_text, freed, last_error, made
+from .._core.calls import check, check_freed, copy_text, create, last_error
 from .._core.credentials import is_flow
 from .._core.exchange.decisions import refreshing
 from .._core.exchange.draft import Draft
-from .._core.forms import mapping, pairs, queried, word
+from .._core.forms import as_text, mapping, pairs, query_pairs
 from .._core.network import apply_route
 from .._core.options import Timeout, Unset
-from .._core.request.arguments import Asked
-from .._core.request.sent import COMPLETE, sendable
+from .._core.request.arguments import RequestArguments
+from .._core.request.sent import COMPLETE, keywords_to_send
 from .._core.settings import FIXED, MAX_REDIRECTS
 from .._core.trust import apply
-from .._core.values import named, path_text, text, url_text
+from .._core.values import path_text, text, url_text
 from .._errors import (
-    ArgumentError, Keyword, StateError, WherryError, name_keyword, shown, warn_unclosed,
+    ArgumentError, Keyword, StateError, WherryError, name_keyword, warn_unclosed, without_query,
 )  # fmt: skip
 from .._native import codes
 from .._native.forking import Forkable, after_in_child, is_forked
 from .._native.library import lib
 from .live_settings import LiveSettings
-from .management import Managed
-from .monitoring import Observed
+from .management import TransferManagement
+from .monitoring import ClientMonitoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ URL_OPTIONS = (
 )  # fmt: skip
 
 #: The default timeouts of a client.
-USUAL = Timeout()
+DEFAULT_TIMEOUT = Timeout()
 
 if TYPE_CHECKING:
-    Answer = TypeVar("Answer")
+    ResponseT = TypeVar("ResponseT")
 else:
 
     class Generic:
@@ -70,7 +70,7 @@ else:
         def __class_getitem__(cls, _: object) -> type:
             return cls
 
-    Answer = None
+    ResponseT = None
 
 
 def _through_request(name: str) -> Any:
@@ -84,7 +84,7 @@ def _through_request(name: str) -> Any:
     return send
 
 
-class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
+class BaseClient(Forkable, TransferManagement, ClientMonitoring, LiveSettings, Generic[ResponseT]):
     """The connections, settings and running transfers of a client.
 
     See `Client` and `AsyncClient`.
@@ -113,7 +113,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         params: Union[Pairs, str, bytes, None] = None,
         parameters: Union[Mapping[str, Any], None] = None,
         auth: AuthLike = None,
-        timeout: Union[TimeoutLike, Unset] = USUAL,
+        timeout: Union[TimeoutLike, Unset] = DEFAULT_TIMEOUT,
         verify: Verify = True,
         cert: Cert = None,
         pins: Optional[Pins] = None,
@@ -173,10 +173,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         #: Cookies for every host, or None.
         self._own_cookies: Optional[OwnCookies] = None
         #: The request objects of responses to requests without keywords, by method.
-        self._plain_asked: Dict[Optional[str], Asked] = {}
+        self._plain_arguments: Dict[Optional[str], RequestArguments] = {}
         #: Whether settings may come from a configuration file.
         self._is_loaded = bool(config)
-        handle = made(lib.wherry_config_new)
+        handle = create(lib.wherry_config_new)
         try:
             if config:
                 with Keyword("config"):
@@ -196,12 +196,12 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
                 check(lib.wherry_config_set_option(handle, option, 1))
             if transport is not None or mounts:
-                from .._transports.router import attached
+                from .._transports.router import attach_transports
 
-                self._router = attached(self, handle)
+                self._router = attach_transports(self, handle)
                 self._extras = self._router is not None
             try:
-                self._handle = made(lib.wherry_client_new, handle)
+                self._handle = create(lib.wherry_client_new, handle)
             except ArgumentError as error:
                 if "client certificate" in error.message:
                     name_keyword("cert", error)
@@ -218,13 +218,13 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
                 del others["cookies"]
             else:
                 cookies = None
-            said = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
+            arguments = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
             if self._is_loaded:
                 # Settings that are not given here come from the file.
-                said = {name: value for name, value in said.items() if value}
-                if timeout is not USUAL:
-                    said["timeout"] = timeout
-            self._configure({**said, **others})
+                arguments = {name: value for name, value in arguments.items() if value}
+                if timeout is not DEFAULT_TIMEOUT:
+                    arguments["timeout"] = timeout
+            self._configure({**arguments, **others})
             with Keyword("headers"):
                 for name, value in pairs(headers or {}, "headers"):
                     self.headers.add(name, value)
@@ -233,10 +233,10 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
                 with Keyword("cookies"):
                     self.cookies.update(cookies)
             if event_hooks is not None or hooks is not None:
-                from .._core.exchange.hooks import hooks_of
+                from .._core.exchange.hooks import hooks_by_name
 
-                own, named = hooks_of(hooks), hooks_of(event_hooks)
-                self.event_hooks = {name: [*named[name], *own[name]] for name in named}
+                own, by_event = hooks_by_name(hooks), hooks_by_name(event_hooks)
+                self.event_hooks = {name: [*by_event[name], *own[name]] for name in by_event}
             self._settings["parameters"] = {}
             with Keyword("parameters"):
                 for name, value in pairs(parameters or {}, "parameters"):
@@ -257,30 +257,32 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         """The storage folder of this client. It is created when first read."""
         return copy_text(lib.wherry_client_copy_storage, self._live())
 
-    def _plain(self, method: Optional[str], url: str) -> Asked:
+    def _plain(self, method: Optional[str], url: str) -> RequestArguments:
         """Returns the request object of a request without keywords."""
-        asked = self._plain_asked.get(method)
-        if asked is None:
-            asked = self._asked(method, "", {})
-            self._plain_asked = {**self._plain_asked, method: asked}
-        return asked
+        arguments = self._plain_arguments.get(method)
+        if arguments is None:
+            arguments = self._arguments(method, "", {})
+            self._plain_arguments = {**self._plain_arguments, method: arguments}
+        return arguments
 
-    def _asked(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Asked:
-        return Asked(method, url, options, self.headers.multi_items(), self._settings)
+    def _arguments(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> RequestArguments:
+        return RequestArguments(method, url, options, self.headers.multi_items(), self._settings)
 
-    def _blamed(
+    def _add_request(
         self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> None:
         """Adds the request to an error, with the URL that the request would have had."""
         if error.response is not None and error.request is not None:
             return
         if error.request is None:
-            asked = self._asked(method, url, options)
+            arguments = self._arguments(method, url, options)
             try:
-                asked.note_options(options)
+                arguments.record_options(options)
             except Exception:
                 pass  # The body is the cause of the error.
-            error.request = asked.at(url)
+            error.request = arguments.at(url)
         if method is None:
             method = error.request.method
         with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
@@ -313,7 +315,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
         ``function`` takes the client as its first argument.
         """
         try:
-            return made(function, self._handle, *arguments)
+            return create(function, self._handle, *arguments)
         except WherryError:
             # Another thread may have closed the client in the meantime.
             self._live()
@@ -328,70 +330,70 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     def _request(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> Answer:
+    ) -> ResponseT:
         """Sends a request. `Client` blocks; `AsyncClient` returns a coroutine."""
         raise NotImplementedError
 
     def request(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> Answer:
+    ) -> ResponseT:
         """Sends a request. Method None means GET, or POST if there are parameters or a body.
 
         See `RequestOptions` for the keyword arguments: help(wherry.RequestOptions).
         """
         return self._request(method, url, options)
 
-    def get(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def get(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a GET request. See `RequestOptions` for the keyword arguments."""
         return self._request("GET", url, options)
 
-    def head(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def head(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a HEAD request. See `RequestOptions` for the keyword arguments."""
         return self._request("HEAD", url, options)
 
-    def post(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def post(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a POST request. See `RequestOptions` for the keyword arguments."""
         return self._request("POST", url, options)
 
-    def put(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def put(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a PUT request. See `RequestOptions` for the keyword arguments."""
         return self._request("PUT", url, options)
 
-    def patch(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def patch(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a PATCH request. See `RequestOptions` for the keyword arguments."""
         return self._request("PATCH", url, options)
 
-    def delete(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def delete(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a DELETE request. See `RequestOptions` for the keyword arguments."""
         return self._request("DELETE", url, options)
 
-    def options(self, url: str, **options: Unpack[RequestOptions]) -> Answer:
+    def options(self, url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends an OPTIONS request. See `RequestOptions` for the keyword arguments."""
         return self._request("OPTIONS", url, options)
 
-    def send(self, request: SentRequest, **options: Unpack[RequestOptions]) -> Answer:
+    def send(self, request: SentRequest, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends an existing request, such as `Response.next_request`.
 
         Keyword arguments override the values of the request. The client's credentials are added unless
         the request has its own, was sent without credentials, or follows a redirect to another origin. A
         streamed body is not kept: pass it again.
         """
-        keywords = sendable(self, request, options)
+        keywords = keywords_to_send(self, request, options)
         return self._request(request.method, request.url, keywords)
 
-    def _seed_cookies(self, url: str, options: Mapping[str, Any]) -> None:
+    def _add_own_cookies(self, url: str, options: Mapping[str, Any]) -> None:
         """Adds the program's cookies to the jar, for the hosts of the URL or its base URLs."""
         own = self._own_cookies
         if own is None or not own.values:
             return
         if "://" in url:
-            own.seed(self._live(), url)
+            own.add_to_jar(self._live(), url)
             return
         names = options.get("base") or ()
         for name in names.split(",") if isinstance(names, str) else names:
-            own.seed(self._live(), self.bases.get(name, ""))
+            own.add_to_jar(self._live(), self.bases.get(name, ""))
         if not names:
-            own.seed(self._live(), self.base_url)
+            own.add_to_jar(self._live(), self.base_url)
 
     def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
         self._live()
@@ -402,7 +404,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             query = []
             options = {name: value for name, value in options.items() if name != COMPLETE}
         if self._own_cookies is not None:
-            self._seed_cookies(url, options)
+            self._add_own_cookies(url, options)
         if self._defaults:
             options = {**self._defaults, **options}
         if "refresh_token" in options and self in refreshing.get():
@@ -416,18 +418,18 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
             options = {**options, "cookies": list(options["cookies"])}  # They are needed twice, too.
         own = options.get("params")
         if query and own is not None:
-            own = queried(own)  # They may be an iterator, and are needed twice.
+            own = query_pairs(own)  # They may be an iterator, and are needed twice.
             options = {**options, "params": own}
-            named = {name for name, _ in own}
-            query = [(name, value) for name, value in query if word(name) not in named]
+            names = {name for name, _ in own}
+            query = [(name, value) for name, value in query if as_text(name) not in names]
         if "follow_redirects" in options:
             options = self._redirects(options)
         if self._hooks is not None or "hooks" in options:
             options = self._with_hooks(options)
         if "auth" in options and is_flow(options["auth"]):
-            options = {**options, "auth": None}  # `Layers` handles the flow.
+            options = {**options, "auth": None}  # `Middleware` handles the flow.
         draft = Draft(method, url)
-        draft.asked = self._asked(method, url, options)
+        draft.arguments = self._arguments(method, url, options)
         if query:
             draft.apply({"params": query})
         if options:
@@ -459,11 +461,11 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
     def _before_fork(self) -> Any:
         return tuple(self.cookies._jar())  # `_state` has the cookies that were set without a domain.
 
-    def _rebuild(self, noted: Any) -> None:
+    def _rebuild(self, saved: Any) -> None:
         bridge, log_file = self.__dict__.pop("_bridge", None), self._log_file
         state = self._state()
         BaseClient.__init__(self, transport=self._transport, mounts=self._mounts, **state)
-        for cookie in noted:
+        for cookie in saved:
             self.cookies._restore(cookie)
         if log_file is not None:
             self.set_log_file(**log_file)
@@ -502,7 +504,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "open"
-        return f"<{type(self).__name__} {shown(self.base_url) or '(no base)'} {state}>"
+        return f"<{type(self).__name__} {without_query(self.base_url) or '(no base)'} {state}>"
 
     def __getstate__(self) -> Dict[str, Any]:
         if self._transport is not None or self._mounts:
@@ -526,7 +528,7 @@ class BaseClient(Forkable, Managed, Observed, LiveSettings, Generic[Answer]):
 
 def free_client(handle: int) -> None:
     """Frees a native client and cancels its transfers."""
-    freed(lib.wherry_client_free(handle))
+    check_freed(lib.wherry_client_free(handle))
 
 
 def restart() -> None:

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from .._core.calls import check, copy_text, entry_rows, filled, made
-from .._core.response.native import copied
+from .._core.calls import check, copy_text, create, entry_rows, read_struct
+from .._core.response.native import fill_from_native
 from .._core.response.response import Response, received
 from .._core.values import cut_milliseconds, text
-from .._errors import ArgumentError, brief, shown
+from .._errors import ArgumentError, brief, without_query
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import CACHE_USAGE, Cell
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: The names of the caches by number, and the default value of ``stores=``.
 STORE_NAMES = {number: name for name, number in codes.STORES.items()}
-ANSWERS = tuple(codes.STORES)
+BOTH_STORES = tuple(codes.STORES)
 
 
 class CacheEntry:
@@ -60,7 +60,7 @@ class CacheEntry:
         self.status_code: int = code
 
     def __repr__(self) -> str:
-        return f"<CacheEntry {self.method} {shown(self.url)} {self.status_code}>"
+        return f"<CacheEntry {self.method} {without_query(self.url)} {self.status_code}>"
 
 
 class CacheUsage:
@@ -84,7 +84,7 @@ class CacheUsage:
         return f"<CacheUsage {self.entries} entries, {self}>"
 
 
-class _Shelf:
+class BaseCache:
     """The common base of both caches. All methods block."""
 
     __slots__ = ("_client",)
@@ -92,7 +92,7 @@ class _Shelf:
     def __init__(self, client: BaseClient[Any]) -> None:
         self._client = client
 
-    def _asked(
+    def _with_draft(
         self, method: Optional[str], url: str, options: Any, use: Callable[[Draft], Result]
     ) -> Result:
         draft = self._client._draft(method, url, options)
@@ -102,8 +102,8 @@ class _Shelf:
             draft.free()
 
     def _read(self, draft: Draft) -> Response:
-        handle = made(lib.wherry_client_read_cache, self._client._live(), draft.handle)
-        return _response(handle, draft.answer())
+        handle = create(lib.wherry_client_read_cache, self._client._live(), draft.handle)
+        return _response(handle, draft.new_response())
 
     def _write(self, draft: Draft, content: bytes, kind: Optional[str], seconds: float) -> None:
         sent = None if kind is None else text(kind, "bad_header")
@@ -124,14 +124,14 @@ class _Shelf:
     def _entries(
         self, url: Optional[str], method: Optional[str], base: Optional[str], stores: Stores
     ) -> List[CacheEntry]:
-        choice = _choice(url, method, base)
+        choice = _selection(url, method, base)
         live = self._client._live()
-        listing = made(lib.wherry_client_list_cache, live, _stores(stores), *choice)
+        listing = create(lib.wherry_client_list_cache, live, _stores(stores), *choice)
         return [CacheEntry(row) for row in entry_rows(listing)]
 
     def _open(self, entry: CacheEntry) -> Response:
         live = self._client._live()
-        handle = made(lib.wherry_client_read_cache_entry, live, text(entry.id))
+        handle = create(lib.wherry_client_read_cache_entry, live, text(entry.id))
         return _response(handle, received(url=entry.url))
 
     def _delete(self, entry: CacheEntry) -> bool:
@@ -148,19 +148,19 @@ class _Shelf:
         stores: Stores,
         partials: bool,
     ) -> int:
-        meant = _stores(stores) | (codes.STORE_PARTIALS if partials else 0)
-        choice = _choice(url, method, base)
+        bits = _stores(stores) | (codes.STORE_PARTIALS if partials else 0)
+        choice = _selection(url, method, base)
         count = Cell()
         live = self._client._live()
-        check(lib.wherry_client_clear_cache(live, meant, *choice, count.address))
+        check(lib.wherry_client_clear_cache(live, bits, *choice, count.address))
         return count.take()
 
     def _usage(self) -> CacheUsage:
         live = self._client._live()
-        return CacheUsage(filled(CACHE_USAGE, lib.wherry_client_cache_usage, live))
+        return CacheUsage(read_struct(CACHE_USAGE, lib.wherry_client_cache_usage, live))
 
 
-class Cache(_Shelf):
+class Cache(BaseCache):
     """The cache of a `Client`: ``client.cache``. No method sends a request."""
 
     __slots__ = ()
@@ -175,7 +175,7 @@ class Cache(_Shelf):
         It is read from the timed cache, or from the HTTP cache with a ``cache_policy=`` of that cache.
         A client with ``cache=True`` also reads the HTTP cache if the timed cache has no entry.
         """
-        return self._asked(method, url, options, self._read)
+        return self._with_draft(method, url, options, self._read)
 
     def write(
         self,
@@ -190,7 +190,7 @@ class Cache(_Shelf):
 
         The entry expires after ``seconds``.
         """
-        self._asked(
+        self._with_draft(
             method, url, options, lambda d: self._write(d, answer, content_type, seconds)
         )
 
@@ -203,7 +203,7 @@ class Cache(_Shelf):
 
         Returns whether there was an entry.
         """
-        return self._asked(method, url, options, self._remove)
+        return self._with_draft(method, url, options, self._remove)
 
     def entries(
         self,
@@ -211,7 +211,7 @@ class Cache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
-        stores: Stores = ANSWERS,
+        stores: Stores = BOTH_STORES,
     ) -> List[CacheEntry]:
         """Lists usable entries: all of them, or those for a URL, or for a URL and a method.
 
@@ -240,7 +240,7 @@ class Cache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
-        stores: Stores = ANSWERS,
+        stores: Stores = BOTH_STORES,
         partials: bool = False,
     ) -> int:
         """Deletes entries, selected as in `entries`, and returns their number.
@@ -254,7 +254,7 @@ class Cache(_Shelf):
         return self._usage()
 
 
-class AsyncCache(_Shelf):
+class AsyncCache(BaseCache):
     """The cache of an `AsyncClient`. Disk access runs on another thread."""
 
     __slots__ = ()
@@ -263,7 +263,7 @@ class AsyncCache(_Shelf):
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Response:
         """See `Cache.read`."""
-        return await _aside(lambda: self._asked(method, url, options, self._read))
+        return await _aside(lambda: self._with_draft(method, url, options, self._read))
 
     async def write(
         self,
@@ -279,13 +279,13 @@ class AsyncCache(_Shelf):
         def store(draft: Draft) -> None:
             self._write(draft, answer, content_type, seconds)
 
-        await _aside(lambda: self._asked(method, url, options, store))
+        await _aside(lambda: self._with_draft(method, url, options, store))
 
     async def remove(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> bool:
         """See `Cache.remove`."""
-        return await _aside(lambda: self._asked(method, url, options, self._remove))
+        return await _aside(lambda: self._with_draft(method, url, options, self._remove))
 
     async def entries(
         self,
@@ -293,7 +293,7 @@ class AsyncCache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
-        stores: Stores = ANSWERS,
+        stores: Stores = BOTH_STORES,
     ) -> List[CacheEntry]:
         """See `Cache.entries`."""
         return await _aside(lambda: self._entries(url, method, base, stores))
@@ -312,7 +312,7 @@ class AsyncCache(_Shelf):
         *,
         method: Optional[str] = None,
         base: Optional[str] = None,
-        stores: Stores = ANSWERS,
+        stores: Stores = BOTH_STORES,
         partials: bool = False,
     ) -> int:
         """See `Cache.clear`."""
@@ -330,7 +330,7 @@ async def _aside(function: Callable[[], Result]) -> Result:
     return await asyncio.get_running_loop().run_in_executor(None, function)
 
 
-def _choice(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:
+def _selection(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:
     """Returns URL, method and base in the order of the library: base, URL, method."""
     url, method, base = (None if word is None else text(word) for word in words)
     return base, url, method
@@ -350,6 +350,6 @@ def _stores(names: Stores) -> int:
 def _response(handle: int, response: Response) -> Response:
     """Fills a response from a native response, and frees the native response."""
     try:
-        return copied(response, handle)
+        return fill_from_native(response, handle)
     finally:
         lib.wherry_response_free(handle)

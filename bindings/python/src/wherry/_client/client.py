@@ -7,13 +7,13 @@ from __future__ import annotations
 from time import perf_counter
 
 from .._core.exchange.draft import PLAIN, plain
-from .._core.exchange.events import VERSION_FLAGS, Exchange, settle, version
+from .._core.exchange.events import VERSION_FLAGS, Exchange, finish_response, version
 from .._core.response.response import Response, received
 from .._core.values import match, text, url_text
 from .._errors import TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import ANSWER, Scratch, bytes_at, scratch
+from .._native.memory import PLAIN_RECORD, Scratch, bytes_at, scratch
 from .._waiting.channel import SLICE_MS, Channel
 from .base import BaseClient
 
@@ -57,18 +57,19 @@ class Client(BaseClient["Response"]):
                 request = PLAIN.get(method) or plain(method)
                 if request:
                     if self._own_cookies is not None:
-                        self._seed_cookies(url, options)
+                        self._add_own_cookies(url, options)
                     response = self._perform(request, text(url, "bad_url"), url)
-                    response._asked = self._plain_asked.get(method) or self._plain(method, url)
+                    known = self._plain_arguments.get(method)
+                    response._arguments = known or self._plain(method, url)
                     return response
             if self._extras or "auth" in options or "hooks" in options:
-                return self._layered(self._drafted, method, url, options)
+                return self._with_middleware(self._drafted, method, url, options)
             return self._sent(self._draft(method, url, options))
         except WherryError as error:
-            self._blamed(error, method, url, options)
+            self._add_request(error, method, url, options)
             raise
 
-    def _layered(
+    def _with_middleware(
         self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         """Sends a request with its auth flow and hooks, if any."""
@@ -155,14 +156,14 @@ class Client(BaseClient["Response"]):
         The keyword arguments are those of `UploadOptions`: ``name``, ``quality``, ``compression``,
         ``fields``, ``progress``, ``method``, and those of every request.
         """
-        from .._transfers.uploads import prepare, several
+        from .._transfers.uploads import as_list, prepare
 
-        pictures = several(pictures)
+        pictures = as_list(pictures)
 
         def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
             return self._sent(prepare(self, url, pictures, {**options, "method": method}))
 
-        return self._layered(send, options.get("method", "POST"), url, options)
+        return self._with_middleware(send, options.get("method", "POST"), url, options)
 
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
@@ -241,7 +242,7 @@ class Client(BaseClient["Response"]):
             place = Scratch()
         record_address = place.record_address
         running = 0
-        answer: Any = ()
+        record: Any = ()
         started = perf_counter()
         try:
             status = lib.wherry_client_perform_for(
@@ -254,7 +255,7 @@ class Client(BaseClient["Response"]):
             if running:
                 lib.wherry_transfer_free(running)
             if not status:
-                answer = ANSWER.unpack_from(place.record.view)
+                record = PLAIN_RECORD.unpack_from(place.record.view)
         except BaseException:  # Ctrl-C: free the transfer and its event.
             running = running or place.transfer.take()
             if running:
@@ -267,18 +268,18 @@ class Client(BaseClient["Response"]):
         if status:
             scratch.append(place)
             raise self._refusal(status)
-        event, _, _, status, code, flags, body, size, head, length = answer
+        event, _, _, status, code, flags, body, size, headers, length = record
         try:
             if draft is not None:
-                response = draft.answer()
-                settle(response, place.record.at(), draft)
+                response = draft.new_response()
+                finish_response(response, place.record.at(), draft)
             elif status or flags & ~VERSION_FLAGS or self._url_depends or not (
                 url == self._clean_url or self._is_clean(url)
             ):
                 response = received(url=url)
-                settle(response, place.record.at(), None)
-            else:  # The same as `settle`, for a plain success.
-                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
+                finish_response(response, place.record.at(), None)
+            else:  # The same as `finish_response`, for a plain success.
+                response = received(code, bytes_at(headers, length), bytes_at(body, size), url)
                 if flags:
                     response._version = version(flags)
             response._seconds = perf_counter() - started

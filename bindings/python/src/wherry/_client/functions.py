@@ -34,10 +34,10 @@ def client() -> Client:
     """Returns the client that the module-level functions share. It is created on first use."""
     found = _shared.get("client")
     if found is None:
-        mine = _Shared(cookies="isolated")
-        found = _shared.setdefault("client", mine)
-        if found is not mine:
-            mine.close()  # Another thread created one first.
+        created = _Shared(cookies="isolated")
+        found = _shared.setdefault("client", created)
+        if found is not created:
+            created.close()  # Another thread created one first.
     return found
 
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from .._core.calls import check
 from .._core.credentials import Basic, Bearer, DigestAuth, credentials, is_flow
-from .._core.exchange.draft import KEYWORDS, NONE_SAYS_SOMETHING, Draft
-from .._core.forms import LISTS, mapping, pairs, queried, word
+from .._core.exchange.draft import KEYWORDS, NONE_IS_A_VALUE, Draft
+from .._core.forms import LISTS, as_text, mapping, pairs, query_pairs
 from .._core.headers import ClientHeaders, refuse_field
 from .._core.hints import SETTING, client_hint, missing, refuse, unknown
 from .._core.options import Timeout, Unset
 from .._core.query import ClientParams
-from .._core.response.response import known_encoding
+from .._core.response.response import checked_encoding
 from .._core.settings import DEFAULTS, FIXED, NUMBERS, TEXTS
-from .._core.values import named, several, text
+from .._core.values import as_names, keyword_int, text
 from .._errors import ArgumentError, name_keyword
 from .._native import codes
 from .._native.library import lib
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .._core.exchange.hooks import Hooks
     from .._core.keywords import Changes, Pairs
     from .._core.options import TimeoutLike
-    from .._core.request.arguments import Asked
+    from .._core.request.arguments import RequestArguments
 
 
 #: The settings that can be changed.
@@ -46,7 +46,7 @@ class LiveSettings:
         _query: List[Tuple[str, Any]]
         _fields: Dict[str, Tuple[str, List[str]]]
         _own_cookies: Optional[OwnCookies]
-        _plain_asked: Dict[Optional[str], Asked]
+        _plain_arguments: Dict[Optional[str], RequestArguments]
         _url_depends: bool
         _is_loaded: bool
         _hooks: Optional[Hooks]
@@ -86,13 +86,14 @@ class LiveSettings:
             except (TypeError, ArgumentError) as error:
                 name_keyword(name, error)
                 raise
-        self._plain_asked = {}
+        self._plain_arguments = {}
 
     def _apply_setting(self, name: str, value: Any) -> None:
         if name in NUMBERS:
             option, convert = NUMBERS[name]
-            if value is not None or name in NONE_SAYS_SOMETHING:
-                check(lib.wherry_client_set_option(self._live(), option, named(name, convert, value)))
+            if value is not None or name in NONE_IS_A_VALUE:
+                number = keyword_int(name, convert, value)
+                check(lib.wherry_client_set_option(self._live(), option, number))
         elif name in TEXTS:
             sent = text(value) if value else None
             check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
@@ -102,7 +103,7 @@ class LiveSettings:
         elif name == "bases":
             value = self._set_bases(mapping(value or {}, "bases"))
         elif name == "secret_names":
-            for secret in several(value or ()):
+            for secret in as_names(value or ()):
                 self.add_secret_name(secret)
             return
         elif name == "timeout":
@@ -126,7 +127,7 @@ class LiveSettings:
         elif name in DEFAULTS:
             self._set_default(name, value)
         else:
-            self._default_encoding = None if value is None else known_encoding(value)
+            self._default_encoding = None if value is None else checked_encoding(value)
             self._extras = self._extras or value is not None
         self._settings[name] = value
 
@@ -208,9 +209,9 @@ class LiveSettings:
         from .._core.cookies import checked
 
         jar = self.cookies
-        kept = checked(values or ())
+        cookies = checked(values or ())
         jar.clear()
-        jar.update(kept)
+        jar.update(cookies)
 
     @property
     def headers(self) -> ClientHeaders:
@@ -222,11 +223,11 @@ class LiveSettings:
 
     @headers.setter
     def headers(self, values: Any) -> None:
-        given = pairs(values or {}, "headers")
-        for name, value in given:
+        items = pairs(values or {}, "headers")
+        for name, value in items:
             refuse_field(name, value)
         self.headers.clear()
-        for name, value in given:
+        for name, value in items:
             self.headers.add(name, value)
 
     @property
@@ -241,11 +242,11 @@ class LiveSettings:
     @params.setter
     def params(self, values: Union[Pairs, str, bytes, None]) -> None:
         if isinstance(values, (str, bytes)):
-            self._set_query(queried(values))
+            self._set_query(query_pairs(values))
             return
-        given = pairs(values or {}, "params")
+        items = pairs(values or {}, "params")
         # Iterators are needed for every request.
-        self._set_query([(name, list(of) if isinstance(of, LISTS) else of) for name, of in given])
+        self._set_query([(name, list(of) if isinstance(of, LISTS) else of) for name, of in items])
 
     @property
     def event_hooks(self) -> Hooks:
@@ -253,18 +254,18 @@ class LiveSettings:
 
         The lists can be edited. Assignment replaces all hooks.
         """
-        from .._core.exchange.hooks import hooks_of
+        from .._core.exchange.hooks import hooks_by_name
 
         if self._hooks is None:
-            self._hooks = hooks_of(None)
+            self._hooks = hooks_by_name(None)
             self._extras = True
         return self._hooks
 
     @event_hooks.setter
     def event_hooks(self, hooks: Optional[Mapping[str, Any]]) -> None:
-        from .._core.exchange.hooks import hooks_of
+        from .._core.exchange.hooks import hooks_by_name
 
-        self._hooks = hooks_of(hooks)
+        self._hooks = hooks_by_name(hooks)
         self._extras = True
 
     @property
@@ -281,9 +282,9 @@ class LiveSettings:
         rest = {name: value for name, value in options.items() if name != "hooks"}
         before = [] if self._hooks is None or options.get("hooks") is False else self._hooks["request"]
         if before:
-            from .._core.exchange.hooks import hooked
+            from .._core.exchange.hooks import adapt_with_hooks
 
-            rest["adapt"] = hooked(before, rest.get("adapt"), self._is_async)
+            rest["adapt"] = adapt_with_hooks(before, rest.get("adapt"), self._is_async)
         return rest
 
     def _set_query(self, values: List[Tuple[str, Any]]) -> None:
@@ -301,25 +302,25 @@ class LiveSettings:
 
         A parameter of the request itself takes precedence.
         """
-        sent = None if value is None else text(word(value), "bad_parameters")
+        sent = None if value is None else text(as_text(value), "bad_parameters")
         check(
             lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent)
         )
-        kept = {k: v for k, v in self._settings.get("parameters", {}).items() if k != name}
+        parameters = {k: v for k, v in self._settings.get("parameters", {}).items() if k != name}
         if value is not None:
-            kept[name] = value
-        self._settings["parameters"] = kept
-        self._url_depends = self._is_loaded or bool(kept or self.base_url)
+            parameters[name] = value
+        self._settings["parameters"] = parameters
+        self._url_depends = self._is_loaded or bool(parameters or self.base_url)
 
     def _set_header(self, name: str, value: Optional[str]) -> None:
         sent = None if value is None else text(value, "bad_header")
         check(lib.wherry_client_set_header(self._live(), text(name, "bad_header"), sent))
-        self._plain_asked = {}
+        self._plain_arguments = {}
 
     def _add_header(self, name: str, value: str) -> None:
         sent = text(name, "bad_header"), text(value, "bad_header")
         check(lib.wherry_client_add_header(self._live(), *sent))
-        self._plain_asked = {}
+        self._plain_arguments = {}
 
     if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
 

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from .._core.calls import check, made, progress_of, transfer_rows
+from .._core.calls import check, create, read_progress, transfer_rows
 from .._core.progress import Progress, TransferInfo
 from .._core.values import match
-from .._errors import ArgumentError, brief, shown
+from .._errors import ArgumentError, brief, without_query
 from .._native.library import lib
 from .._native.memory import Cell
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._core.keywords import Which
 
 
-class Managed:
+class TransferManagement:
     """See `BaseClient`."""
 
     def _live(self) -> int:
@@ -34,7 +34,7 @@ class Managed:
         try:
             name = lib.wherry_request_identifier(draft.handle, self._live())
             if name is None:
-                raise ArgumentError(f"{brief(shown(url))} has no identifier", "bad_url")
+                raise ArgumentError(f"{brief(without_query(url))} has no identifier", "bad_url")
             return str(name.decode())
         finally:
             draft.free()
@@ -44,7 +44,7 @@ class Managed:
 
         The keywords are ``url=``, ``tag=``, ``identifier=``, and ``path=``. ``url=`` may be a list.
         """
-        listing = made(lib.wherry_client_list, self._live(), *match(which))
+        listing = create(lib.wherry_client_list, self._live(), *match(which))
         return [TransferInfo(row) for row in transfer_rows(listing)]
 
     def count(self, **which: Which) -> int:
@@ -56,15 +56,15 @@ class Managed:
 
         Downloads keep their partial files.
         """
-        return self._verb(lib.wherry_client_cancel, which)
+        return self._call_matching(lib.wherry_client_cancel, which)
 
     def pause(self, **which: Which) -> int:
         """Pauses matching transfers, and returns their number."""
-        return self._verb(lib.wherry_client_pause, which)
+        return self._call_matching(lib.wherry_client_pause, which)
 
     def resume(self, **which: Which) -> int:
         """Resumes matching paused transfers, and returns their number."""
-        return self._verb(lib.wherry_client_resume, which)
+        return self._call_matching(lib.wherry_client_resume, which)
 
     def discard(self, **which: Which) -> int:
         """Cancels matching transfers, and returns their number.
@@ -73,14 +73,14 @@ class Managed:
 
         Partial files of earlier runs are deleted too.
         """
-        return self._verb(lib.wherry_client_discard, which)
+        return self._call_matching(lib.wherry_client_discard, which)
 
     def progress(self, **which: Which) -> Progress:
         """Returns the combined progress of matching transfers."""
         found = match(which)
-        return Progress(progress_of(lib.wherry_client_progress, self._live(), *found))
+        return Progress(read_progress(lib.wherry_client_progress, self._live(), *found))
 
-    def _verb(self, function: Any, which: Mapping[str, Which]) -> int:
+    def _call_matching(self, function: Any, which: Mapping[str, Which]) -> int:
         count = Cell()
         check(function(self._live(), *match(which), count.address))
         return count.take()

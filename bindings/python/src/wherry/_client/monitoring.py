@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from .._core.calls import check, copy_text, filled
+from .._core.calls import check, copy_text, read_struct
 from .._core.values import path_text, text
 from .._native.library import lib
 from .._native.memory import COUNTERS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .._monitoring.logs import Counters, LogBridge, LogReader
 
 
-class Observed:
+class ClientMonitoring:
     """See `BaseClient`."""
 
     #: The current reader of the log.
@@ -114,8 +114,8 @@ class Observed:
         """Returns the client's counters since its creation, for all hosts or for one host on any port."""
         from .._monitoring.logs import Counters
 
-        named = None if host is None else text(host)
-        return Counters(filled(COUNTERS, lib.wherry_client_counters, self._live(), named))
+        host_text = None if host is None else text(host)
+        return Counters(read_struct(COUNTERS, lib.wherry_client_counters, self._live(), host_text))
 
     def build_request(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
@@ -126,13 +126,13 @@ class Observed:
         streamed. It keeps the other keywords, such as ``timeout=``, for `send`.
         """
         from .._core.hints import KEYWORD, unknown
-        from .._core.request.auth_flow import Built
+        from .._core.request.auth_flow import FlowRequest
         from .._core.exchange.draft import KEYWORDS
 
         for name in options:
             if name not in KEYWORDS and name not in ("follow_redirects", "hooks"):
                 raise unknown("a request has no keyword", name, KEYWORD, KEYWORDS)
-        return Built(self, method, url, options).for_send(options)  # type: ignore[arg-type]
+        return FlowRequest(self, method, url, options).for_send(options)  # type: ignore[arg-type]
 
     def curl_command(
         self,

@@ -28,7 +28,7 @@ def check(status: int) -> None:
         raise last_error(status)
 
 
-def freed(status: int) -> None:
+def check_freed(status: int) -> None:
     """Like `check`, for functions that free something.
 
     Ignores E_FORKED: a child may drop its parent's objects.
@@ -37,7 +37,7 @@ def freed(status: int) -> None:
         raise last_error(status)
 
 
-def made(function: Any, *arguments: Any) -> int:
+def create(function: Any, *arguments: Any) -> int:
     """Calls a function whose last parameter is an out-parameter, and returns its value."""
     try:
         cell = _cells.pop()
@@ -75,7 +75,7 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
         message = message.replace("wherry_library_restart", "wherry.restart()")
     retry = lib.wherry_error_retry_after_ms(handle)
     partial = lib.wherry_error_partial_path(handle)
-    below = lib.wherry_error_underlying(handle) if depth < 4 else None
+    underlying = lib.wherry_error_underlying(handle) if depth < 4 else None
     os_code = lib.wherry_error_os_code(handle)
     error = kind(
         message,
@@ -86,7 +86,7 @@ def error_at(handle: int, depth: int = 0) -> WherryError:
         retryable=lib.wherry_error_is_retryable(handle),
         retry_after=None if retry < 0 else retry / 1000,
         partial_path=None if partial is None else os.fsdecode(partial),
-        underlying=error_at(below, depth + 1) if below else None,
+        underlying=error_at(underlying, depth + 1) if underlying else None,
     )
     if os_code and isinstance(error, OSError):
         error.errno = os_code
@@ -136,11 +136,11 @@ def entry_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 def failed_images(handle: int) -> Tuple[ImageResult, ...]:
     """Returns the images that failed, from a native error."""
-    return image_results(made(lib.wherry_error_list_failed_images, handle))
+    return image_results(create(lib.wherry_error_list_failed_images, handle))
 
 
 def image_results(
-    listing: int, answer: Optional[Callable[[int], Any]] = None
+    listing: int, convert_response: Optional[Callable[[int], Any]] = None
 ) -> Tuple[ImageResult, ...]:
     """Reads a native list of images and frees it.
 
@@ -149,31 +149,31 @@ def image_results(
     found: List[ImageResult] = []
     for row in rows(listing, lib.wherry_list_image, IMAGE_ROW):
         name, reason, message, original, encoded, index, status, width, height, quality = row[:10]
-        lent = lib.wherry_list_response(listing, len(found)) if answer else None
+        borrowed = lib.wherry_list_response(listing, len(found)) if convert_response else None
         found.append(
             ImageResult(
                 index, path_at(name) or "", status, text_at(reason) or "", text_at(message) or "",
                 None if original < 0 else original, None if encoded < 0 else encoded,
                 width, height, quality or None, None if row[11] < 0 else row[11],
-                answer(lent) if answer and lent else None,
+                convert_response(borrowed) if convert_response and borrowed else None,
             )
         )  # fmt: skip
     return tuple(found)
 
 
-def filled(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, ...]:
+def read_struct(layout: struct.Struct, function: Any, *arguments: Any) -> Tuple[int, ...]:
     """Calls a function that fills a struct. Returns the fields after the size."""
     buffer = StructBuffer(layout)
     check(function(*arguments, buffer.prepared()))
     return buffer.fields()
 
 
-def progress_of(function: Any, *arguments: Any) -> Tuple[int, ...]:
+def read_progress(function: Any, *arguments: Any) -> Tuple[int, ...]:
     """Calls a progress getter.
 
     Returns done, expected, resumed at, wire, speed, remaining, generation, decoded, count and ended.
     """
-    values = filled(PROGRESS, function, *arguments)
+    values = read_struct(PROGRESS, function, *arguments)
     return (*values[:7], values[8], values[7], values[9])
 
 

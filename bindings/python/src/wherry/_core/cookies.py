@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from .._errors import ArgumentError, brief
 from .._native.library import lib
 from .._native.memory import text_at
-from .calls import check, made, rows
-from .forms import LISTS, pairs, word
+from .calls import check, create, rows
+from .forms import LISTS, as_text, pairs
 from .values import path_text, text
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ class Cookies:
         return iter(found)
 
     def _jar(self) -> List[Cookie]:
-        listing = made(lib.wherry_client_list_cookies, self._live())
+        listing = create(lib.wherry_client_list_cookies, self._live())
         found = []
         for name, value, domain, path, expires, host, secure, http in rows(
             listing, lib.wherry_list_cookie, ROW
@@ -311,7 +311,7 @@ def _text(value: Any) -> str:
     """Converts the name or value of a cookie to text."""
     try:
         if not isinstance(value, LISTS):
-            return word(value)
+            return as_text(value)
     except TypeError:
         pass
     raise TypeError(
@@ -348,14 +348,14 @@ def is_plain_map(cookies: Any) -> bool:
 class OwnCookies:
     """The cookies that a program sets by name only. They are sent to all hosts."""
 
-    __slots__ = ("values", "_changes", "_seeded")
+    __slots__ = ("values", "_changes", "_added")
 
     def __init__(self) -> None:
         self.values: Dict[str, str] = {}
         #: The names in the order of their last change.
         self._changes: List[str] = []
         #: By origin, how many of the changes its jar already has.
-        self._seeded: Dict[str, int] = {}
+        self._added: Dict[str, int] = {}
 
     def set(self, name: str, value: str) -> None:
         """Sends the cookie with later requests."""
@@ -370,9 +370,9 @@ class OwnCookies:
         """Omits all of these cookies from later requests."""
         self.values = {}
         self._changes = []
-        self._seeded = {}
+        self._added = {}
 
-    def seed(self, client: int, url: str) -> None:
+    def add_to_jar(self, client: int, url: str) -> None:
         """Adds each cookie to the jar for the host of a URL, once.
 
         Cookies that the server sets or deletes later take precedence.
@@ -385,7 +385,7 @@ class OwnCookies:
             return  # The request will raise the error for its URL.
         origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         changes = self._changes
-        done = self._seeded.get(origin, 0)
+        done = self._added.get(origin, 0)
         if not parts.netloc or done == len(changes):
             return
         for name in dict.fromkeys(changes[done:]):
@@ -393,7 +393,7 @@ class OwnCookies:
                 field = f"{name}={self.values[name]}; Path=/"
                 if lib.wherry_client_set_cookie(client, text(origin, "bad_url"), text(field)):
                     return
-        self._seeded = {**self._seeded, origin: len(changes)}
+        self._added = {**self._added, origin: len(changes)}
 
 
 def refuse(name: Any, value: Any) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from .._errors import ArgumentError
-from .forms import _count
+from .forms import count_text
 from .options import Fixed
 
 TYPE_CHECKING = False
@@ -29,13 +29,13 @@ class Basic(Fixed):
     """
 
     __slots__ = ("username", "password")
-    _way = "Create another one, such as client.auth = Basic(user, password)."
+    _advice = "Create another one, such as client.auth = Basic(user, password)."
 
     username: Union[str, bytes]
     password: Union[str, bytes]
 
     def __init__(self, username: Union[str, bytes], password: Union[str, bytes]) -> None:
-        self._fix(username=username, password=password)
+        self._set(username=username, password=password)
         self.field()  # Raises an error for values that cannot be sent.
 
     def field(self) -> str:
@@ -72,14 +72,14 @@ class DigestAuth(Fixed):
     """
 
     __slots__ = ("username", "password", "basic")
-    _way = "Create another one, such as client.auth = DigestAuth(user, password)."
+    _advice = "Create another one, such as client.auth = DigestAuth(user, password)."
 
     username: str
     password: str
     basic: bool
 
     def __init__(self, username: str, password: str, *, basic: bool = False) -> None:
-        self._fix(username=username, password=password, basic=basic)
+        self._set(username=username, password=password, basic=basic)
 
     def __repr__(self) -> str:
         return f"DigestAuth({self.username!r}, ...)"
@@ -89,12 +89,12 @@ class Bearer(Fixed):
     """A token for ``Authorization: Bearer``."""
 
     __slots__ = ("token",)
-    _way = "Create another one, such as client.auth = Bearer(token)."
+    _advice = "Create another one, such as client.auth = Bearer(token)."
 
     token: str
 
     def __init__(self, token: str) -> None:
-        self._fix(token=token)
+        self._set(token=token)
         self.field()  # Raises an error for values that cannot be sent.
 
     def field(self) -> str:
@@ -143,13 +143,13 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
     if isinstance(auth, type):
         kind = f"the class {auth.__name__}. Create an object of it"
     else:  # The message omits the value, which may contain a password.
-        kind = f"a tuple of {_count(auth)}" if isinstance(auth, tuple) else type(auth).__name__
+        kind = f"a tuple of {count_text(auth)}" if isinstance(auth, tuple) else type(auth).__name__
     raise TypeError(
         f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}"
     )
 
 
-def login(auth: Any) -> Union[None, Basic, DigestAuth]:
+def callback_credentials(auth: Any) -> Union[None, Basic, DigestAuth]:
     """Converts the result of an ``on_credentials=`` callback to credentials."""
     found = credentials(auth)
     if isinstance(found, Bearer):

@@ -18,17 +18,17 @@ BODIES = ("json", "data", "content", "files")
 
 def refuse_pairs(options: Mapping[str, Any]) -> None:
     """Raises ArgumentError if keywords of one request exclude each other."""
-    told = [name for name in BODIES if options.get(name) is not None]
-    if len(told) < 2 or set(told) == {"data", "files"}:
-        if len(told) == 2 and options["files"] and not is_form(options["data"]):
+    names = [name for name in BODIES if options.get(name) is not None]
+    if len(names) < 2 or set(names) == {"data", "files"}:
+        if len(names) == 2 and options["files"] and not is_form(options["data"]):
             raise ArgumentError(
                 "data= with files= must be a form: a mapping or pairs of names and values, not "
                 f"{type(options['data']).__name__}. Send a text as one of the fields.", "bad_argument",
             )  # fmt: skip
         if not (options.get("overwrite") and options.get("rename")):
             return
-        told = ["overwrite", "rename"]
-    words = " and ".join(f"{name}=" for name in told)
+        names = ["overwrite", "rename"]
+    words = " and ".join(f"{name}=" for name in names)
     raise ArgumentError(f"{words} cannot be combined", "bad_argument")
 
 
@@ -43,16 +43,16 @@ def pairs(values: Any, argument: str) -> List[Tuple[Any, Any]]:
     """Returns the items of a mapping or of an iterable of pairs. An error names the argument."""
     if hasattr(values, "keys"):
         return [(name, values[name]) for name in values.keys()]
-    if isinstance(values, NO_PAIRS) or not hasattr(values, "__iter__"):
+    if isinstance(values, NOT_PAIRS) or not hasattr(values, "__iter__"):
         raise TypeError(f"{argument}= takes a mapping or pairs, not {type(values).__name__}")
     found = []
     for place, pair in enumerate(values):
         # A text of two characters, a set, and a mapping can be unpacked too, but are never a pair.
-        if isinstance(pair, NO_PAIRS) or hasattr(pair, "keys") or not hasattr(pair, "__iter__"):
-            raise _no_pair(argument, place, f"is {_kind(pair)}")
+        if isinstance(pair, NOT_PAIRS) or hasattr(pair, "keys") or not hasattr(pair, "__iter__"):
+            raise _not_a_pair(argument, place, f"is {_type_text(pair)}")
         pair = tuple(pair)
         if len(pair) != 2:
-            raise _no_pair(argument, place, f"has {_count(pair)}")
+            raise _not_a_pair(argument, place, f"has {count_text(pair)}")
         found.append(pair)
     return found
 
@@ -65,20 +65,20 @@ def mapping(values: Any, argument: str) -> Any:
 
 
 #: Iterables that are neither pairs nor a sequence of pairs.
-NO_PAIRS = (str, bytes, bytearray, memoryview, set, frozenset)
+NOT_PAIRS = (str, bytes, bytearray, memoryview, set, frozenset)
 
 
-def _no_pair(argument: str, place: int, found: str) -> ArgumentError:
+def _not_a_pair(argument: str, place: int, found: str) -> ArgumentError:
     """Returns the error for an item that is no pair: a ValueError, as in requests."""
     return ArgumentError(f"{argument}= takes a mapping or pairs, but item {place} {found}", "bad_argument")
 
 
-def _kind(value: Any) -> str:
+def _type_text(value: Any) -> str:
     """Describes a value without its content, which may be secret."""
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
-def _count(values: Tuple[Any, ...]) -> str:
+def count_text(values: Tuple[Any, ...]) -> str:
     return "1 value" if len(values) == 1 else f"{len(values)} values"
 
 
@@ -89,9 +89,10 @@ def flat(values: Any, argument: str = "data") -> Iterator[Tuple[Word, Word]]:
     false. Bytes that are not UTF-8 stay bytes.
     """
     for name, value in pairs(values, argument):
-        several = value if isinstance(value, LISTS) else (value,)
-        for one in several:
-            yield raw_word(name), one if isinstance(one, Written) else raw_word(one)
+        values_of_name = value if isinstance(value, LISTS) else (value,)
+        for one in values_of_name:
+            is_encoded = isinstance(one, EncodedPair)
+            yield as_text_or_bytes(name), one if is_encoded else as_text_or_bytes(one)
 
 
 def form_bytes(fields: Iterable[Tuple[Word, Word]]) -> bytes:
@@ -102,16 +103,16 @@ def form_bytes(fields: Iterable[Tuple[Word, Word]]) -> bytes:
     return "&".join(f"{name}={value}" for name, value in encoded).encode()
 
 
-class Written(str):
+class EncodedPair(str):
     """A "name=value" pair of a query, which is sent as written."""
 
     __slots__ = ()
 
 
-def queried(values: Any) -> List[Tuple[str, str]]:
+def query_pairs(values: Any) -> List[Tuple[str, str]]:
     """Converts ``params=`` to pairs, like `flat`.
 
-    ``params=`` may also be the text of a query; each value is then `Written`.
+    ``params=`` may also be the text of a query; each value is then `EncodedPair`.
     """
     if not isinstance(values, (str, bytes)):
         return [_quoted(name, value) for name, value in flat(values, "params")]
@@ -123,28 +124,28 @@ def queried(values: Any) -> List[Tuple[str, str]]:
         except UnicodeDecodeError:
             values = quote_from_bytes(values, safe="!$%&'()*+,/:;=?@[]^`{|}~")
     pieces = values.split("&") if values else []
-    return [(unquote_plus(piece.partition("=")[0]), Written(piece)) for piece in pieces]
+    return [(unquote_plus(piece.partition("=")[0]), EncodedPair(piece)) for piece in pieces]
 
 
 def _quoted(name: Word, value: Word) -> Tuple[str, str]:
     """Returns a pair of a query.
 
-    If it contains bytes that are not UTF-8, the value is `Written`.
+    If it contains bytes that are not UTF-8, the value is `EncodedPair`.
     """
     if isinstance(name, str) and isinstance(value, str):
         return name, value
-    return word(name), Written(form_bytes([(name, value)]).decode())
+    return as_text(name), EncodedPair(form_bytes([(name, value)]).decode())
 
 
-def raw_word(value: Any) -> Word:
-    """Converts a value like `word`, but bytes that contain NUL or are not UTF-8 stay bytes."""
+def as_text_or_bytes(value: Any) -> Word:
+    """Converts a value like `as_text`, but bytes that contain NUL or are not UTF-8 stay bytes."""
     if isinstance(value, (bytes, bytearray)):
         raw = bytes(value)
         try:
             return raw if b"\0" in raw else raw.decode()
         except UnicodeDecodeError:
             return raw
-    return word(value)
+    return as_text(value)
 
 
 #: The types whose items are the values of a repeated name.
@@ -156,7 +157,7 @@ LISTS: Any = (
 FUNCTIONS: Any = (type, type(len), type(lambda: 0), type([].append), type(LISTS.__iter__))
 
 
-def word(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Converts a value to its text in a query or form."""
     if isinstance(value, str):
         return value
@@ -198,13 +199,13 @@ def json_shape(value: Any) -> Optional[bytes]:
     words = {str: "string", int: "integer", float: "number", bool: "bool", list: "array",
              dict: "object", object: "any"}  # fmt: skip
 
-    def told(value: Any) -> Any:
+    def names(value: Any) -> Any:
         if isinstance(value, type) and value in words:
             return words[value]
         if isinstance(value, (list, tuple)):
-            return [told(element) for element in value]
+            return [names(element) for element in value]
         if isinstance(value, dict):
-            return {name: told(shape) for name, shape in value.items()}
+            return {name: names(shape) for name, shape in value.items()}
         if isinstance(value, str):
             return value
         raise TypeError(
@@ -212,4 +213,4 @@ def json_shape(value: Any) -> Optional[bytes]:
             f" lists of one shape and dictionaries, not {brief(value)}"
         )
 
-    return None if value is None else json_bytes(told(value))
+    return None if value is None else json_bytes(names(value))

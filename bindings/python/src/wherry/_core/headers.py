@@ -129,8 +129,8 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
     def __repr__(self) -> str:
         items = [(n, "[secure]" if n.lower() in SECRET else v) for n, v in self._items]
-        shown = dict(items) if len(self._index) == len(items) else items
-        return f"Headers({shown!r})"
+        fields = dict(items) if len(self._index) == len(items) else items
+        return f"Headers({fields!r})"
 
     def __reduce__(self) -> Tuple[type, Tuple[List[Tuple[str, str]]]]:
         return Headers, (self._items,)

@@ -83,8 +83,8 @@ RESPONSES = {
 
 def missing(owner: object, name: str, hint: Optional[str]) -> AttributeError:
     """Returns the error for an attribute that does not exist."""
-    told = f"'{type(owner).__name__}' object has no attribute '{name}'"
-    error: Any = AttributeError(f"{told}: {hint}" if hint else told)
+    message = f"'{type(owner).__name__}' object has no attribute '{name}'"
+    error: Any = AttributeError(f"{message}: {hint}" if hint else message)
     error.name, error.obj = name, owner  # For the suggestions of the interpreter.
     return error  # type: ignore[no-any-return]
 
@@ -95,31 +95,31 @@ def client_hint(name: str, is_async: bool) -> Optional[str]:
 
     if name[:1] == "_":
         return None
-    way = (ASYNC if is_async else BLOCKING).get(name) or elsewhere(name, ATTRIBUTE)
-    if way is None and (name in NUMBERS or name in TEXTS or name in DEFAULTS):
+    hint = (ASYNC if is_async else BLOCKING).get(name) or elsewhere(name, ATTRIBUTE)
+    if hint is None and (name in NUMBERS or name in TEXTS or name in DEFAULTS):
         return f"use client.configure({name}=...)"
-    if way is None and name in FIXED:
+    if hint is None and name in FIXED:
         return _NEW.format(name)
-    return way
+    return hint
 
 
 def elsewhere(name: str, place: int) -> Optional[str]:
     """Returns the hint for a name, or None if there is none."""
-    way = ELSEWHERE.get(name)
-    return (way if isinstance(way, str) or way is None else way[place]) or None
+    hint = ELSEWHERE.get(name)
+    return (hint if isinstance(hint, str) or hint is None else hint[place]) or None
 
 
 def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
     """Returns the error for an unknown keyword."""
     from .._errors import brief
 
-    way = elsewhere(name, place) if isinstance(name, str) else None
-    if way is None and isinstance(name, str):
+    hint = elsewhere(name, place) if isinstance(name, str) else None
+    if hint is None and isinstance(name, str):
         from difflib import get_close_matches
 
         near = get_close_matches(name, list(known), 1)
-        way = f"did you mean {near[0]}=?" if near else None
-    return TypeError(f"{what} {brief(name)}" + (f": {way}" if way else ""))
+        hint = f"did you mean {near[0]}=?" if near else None
+    return TypeError(f"{what} {brief(name)}" + (f": {hint}" if hint else ""))
 
 
 def refuse(owner: Any, name: str, value: Any) -> None:
@@ -138,13 +138,15 @@ def refuse(owner: Any, name: str, value: Any) -> None:
             return
         hint = elsewhere(name, ATTRIBUTE) or f"override {name} in a subclass"
         raise AttributeError(f"Could not set client.{name}: it is a method; {hint}")
-    way = client_hint(name, owner._is_async)
-    if way is None:
+    hint = client_hint(name, owner._is_async)
+    if hint is None:
         if kind.__module__.partition(".")[0] != "wherry":
             return
         from difflib import get_close_matches
 
         known = [each for each in dir(kind) if each[0] != "_"]
         near = get_close_matches(name, known, 1)
-        way = f"did you mean client.{near[0]}?" if near else "store it in a variable or in a subclass"
-    raise AttributeError(f"Could not set client.{name}: a client has no such attribute; {way}")
+        hint = "store it in a variable or in a subclass"
+        if near:
+            hint = f"did you mean client.{near[0]}?"
+    raise AttributeError(f"Could not set client.{name}: a client has no such attribute; {hint}")

@@ -13,7 +13,7 @@ from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import IMAGE_INFO, Cell, bytes_at, memory_at
-from .calls import check, filled, freed, made
+from .calls import check, check_freed, create, read_struct
 from .options import Fixed, milliseconds
 from .values import choice, file_name_text, path_text, text
 
@@ -42,7 +42,7 @@ class Compression(Fixed):
     """
 
     __slots__ = ("quality", "type", "options")
-    _way = "Create another one, such as Compression(0.5, max_width=1600)."
+    _advice = "Create another one, such as Compression(0.5, max_width=1600)."
 
     quality: float
     type: Optional[str]
@@ -91,7 +91,7 @@ class Compression(Fixed):
         options = tuple((option, int(value)) for option, value in numbers if value is not None)
         if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):
             raise TypeError(f"quality= takes a number from 0 to 1, not {brief(quality)}")
-        self._fix(quality=float(quality), type=type, options=options)
+        self._set(quality=float(quality), type=type, options=options)
 
 
 _MODES = {"L": 1, "RGB": 3, "RGBA": 4}
@@ -169,7 +169,7 @@ class Image:
     @property
     def info(self) -> ImageInfo:
         """Information from the header of the image. The image is not decoded."""
-        return ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
+        return ImageInfo(read_struct(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
 
     def compress(
         self, compression: Union[Compression, float, None] = None, **options: Any
@@ -187,7 +187,7 @@ class Image:
             raise TypeError("compress() takes a Compression or keywords, not both")
         settings = native_compression(compression)
         try:
-            handle = made(lib.wherry_image_compress, self._native.handle, settings)
+            handle = create(lib.wherry_image_compress, self._native.handle, settings)
         finally:
             lib.wherry_compression_free(settings)
         image = Image.__new__(Image)
@@ -212,7 +212,7 @@ class Image:
         settings = native_compression(Compression(**options))
         try:
             wanted = codes.PIXELS_NONE if order is None else _ORDERS[order]
-            handle = made(lib.wherry_image_decode, self._native.handle, wanted, settings)
+            handle = create(lib.wherry_image_decode, self._native.handle, wanted, settings)
         finally:
             lib.wherry_compression_free(settings)
         try:
@@ -233,19 +233,19 @@ class Image:
             file.write(self.content)
 
     def __repr__(self) -> str:
-        return f"<Image {self._native.told}>"
+        return f"<Image {self._native.description}>"
 
 
 class NativeImage:
     """A native image object, and the Python memory that it reads."""
 
-    __slots__ = ("handle", "told", "name", "_lent")
+    __slots__ = ("handle", "description", "name", "_view")
 
-    def __init__(self, handle: int, lent: Optional[memoryview], told: str = "bytes") -> None:
+    def __init__(self, handle: int, view: Optional[memoryview], description: str = "bytes") -> None:
         self.handle = handle
-        self.told = told
+        self.description = description
         self.name: Optional[str] = None
-        self._lent = lent
+        self._view = view
 
     def name_for_uploads(self, name: Optional[str]) -> None:
         """Sets the file name. None derives a name from the time and the index."""
@@ -267,9 +267,10 @@ class NativeImage:
     def __del__(self) -> None:
         handle, self.handle = self.handle, 0
         if handle and lib is not None:
-            freed(lib.wherry_image_free(handle))  # Waits until its pixels are no longer in use.
-        if self._lent is not None:
-            self._lent.release()
+            # Waits until its pixels are no longer in use.
+            check_freed(lib.wherry_image_free(handle))
+        if self._view is not None:
+            self._view.release()
 
     @classmethod
     def of(cls, picture: Any) -> NativeImage:
@@ -278,7 +279,7 @@ class NativeImage:
             return picture._native
         if is_path(picture):
             path = path_text(os.path.abspath(os.fsdecode(picture)))
-            return cls(made(lib.wherry_image_new_file, path), None, os.fsdecode(picture))
+            return cls(create(lib.wherry_image_new_file, path), None, os.fsdecode(picture))
         if isinstance(picture, (bytes, bytearray)):
             return cls.encoded(bytes(picture))
         if hasattr(picture, "tobytes") and hasattr(picture, "mode") and hasattr(picture, "size"):
@@ -294,8 +295,8 @@ class NativeImage:
     @classmethod
     def encoded(cls, data: bytes) -> NativeImage:
         """Creates a native image from an encoded file in memory."""
-        told = f"{len(data)} bytes"
-        return cls(made(lib.wherry_image_new_bytes, data, len(data)), None, told)
+        description = f"{len(data)} bytes"
+        return cls(create(lib.wherry_image_new_bytes, data, len(data)), None, description)
 
     @classmethod
     def pixels(cls, view: memoryview) -> NativeImage:
@@ -320,7 +321,7 @@ class NativeImage:
             view = memoryview(view.tobytes())  # Copy arrays with reversed or interleaved rows.
             steps = (row,)
         return cls(
-            made(
+            create(
                 lib.wherry_image_new_pixels_lent, memory_at(view),
                 steps[0] * (height - 1) + row if height else 0, _CHANNELS[channels], width, height,
                 steps[0],
@@ -337,7 +338,7 @@ def is_path(picture: Any) -> bool:
 
 def native_compression(settings: Compression) -> int:
     """Creates a native object with the settings."""
-    handle = made(lib.wherry_compression_new, settings.quality)
+    handle = create(lib.wherry_compression_new, settings.quality)
     try:
         for option, value in settings.options:
             check(lib.wherry_compression_set_option(handle, option, value))
@@ -351,7 +352,7 @@ def native_compression(settings: Compression) -> int:
 
 def _array(handle: int) -> memoryview:
     """Returns a copy of the raw pixels of a native image."""
-    info = ImageInfo(filled(IMAGE_INFO, lib.wherry_image_inspect, handle))
+    info = ImageInfo(read_struct(IMAGE_INFO, lib.wherry_image_inspect, handle))
     stride = Cell()
     place = lib.wherry_image_pixels(handle, None, stride.address)
     channels = stride.take() // info.width  # Decoded rows have no padding.

@@ -42,7 +42,7 @@ retry_unsafe_methods | False | True retries POST and PATCH too; the server may c
 max_retry_after | 60 | Maximum Retry-After in seconds. A longer one fails a download with `retry_later`
 """
 
-QUESTIONS = """\
+DECISIONS = """\
 adapt | none | Called with the final Request before each attempt, to edit or sign it. An exception cancels the request
 on_credentials | none | Called with a 401 response and its realm. Returns (user, password), or None
 on_retry | none | Called with the error and the number of earlier failed attempts. Returns None (max_retries decides), False, True, or seconds to wait
@@ -237,7 +237,7 @@ type | none | A dataclass for the items
 on_event | none | Called with a word, a page, and an error or None, as in docs/paging.md"""
 
 
-def tell(kind: Any, *tables: str) -> None:
+def document(kind: Any, *tables: str) -> None:
     """Appends the keywords to the docstring of a class, for `help`."""
     rows = [row.split(" | ") for table in tables for row in table.splitlines()]
     told = [f"``{name}`` (default {default}): {meaning}" for name, default, meaning in rows]

@@ -122,7 +122,7 @@ class CacheKey(TypedDict, total=False):
     #: The version of cache entries. An entry of another version is deleted and counts as a miss.
     cache_version: int
 
-class QuestionOptions(CommonOptions, total=False):
+class DecisionOptions(CommonOptions, total=False):
     """The callbacks of requests and uploads, and related keywords.
 
     With an AsyncClient, each callback may be a coroutine function. An exception raised by a
@@ -179,7 +179,7 @@ class QuestionOptions(CommonOptions, total=False):
     #: statuses below 400).
     accept_status_range: Union[range, Tuple[int, int], None]
 
-class StreamOptions(QuestionOptions, total=False):
+class StreamOptions(DecisionOptions, total=False):
     """The keywords of requests with a body."""
 
     #: Parameters in the usual place for the method: the query for GET, HEAD, and DELETE, otherwise
@@ -286,7 +286,7 @@ class PageOptions(RequestOptions, total=False):
     on_event: Optional[Callable[[str, Optional[int], Any], object]]
 
 
-class UploadOptions(QuestionOptions, total=False):
+class UploadOptions(DecisionOptions, total=False):
     """The keywords of an image upload."""
 
     #: Prefix of the part names name0, name1, ... (default: "image").
@@ -496,14 +496,16 @@ class Changes(LiveSettings, total=False):
     follow_redirects: bool
 
 
-tables.tell(CommonOptions, tables.COMMON)
-tables.tell(CacheKey, tables.KEY)
-_ASKED = (tables.QUESTIONS, tables.COMMON)
-tables.tell(StreamOptions, tables.BODY, *_ASKED)
-tables.tell(RequestOptions, tables.BODY, tables.COLLECTED, tables.KEY, *_ASKED)
-tables.tell(PageOptions, tables.PAGES, tables.BODY, tables.COLLECTED, tables.KEY, *_ASKED)
-tables.tell(UploadOptions, tables.UPLOAD, *_ASKED)
-tables.tell(DownloadOptions, tables.DOWNLOAD, tables.COMMON)
-tables.tell(LiveSettings, tables.LIVE)
-tables.tell(Settings, tables.FIXED, tables.LIVE)
-tables.tell(Changes, tables.CHANGES, tables.LIVE)
+tables.document(CommonOptions, tables.COMMON)
+tables.document(CacheKey, tables.KEY)
+_EVERY_REQUEST = (tables.DECISIONS, tables.COMMON)
+tables.document(StreamOptions, tables.BODY, *_EVERY_REQUEST)
+tables.document(RequestOptions, tables.BODY, tables.COLLECTED, tables.KEY, *_EVERY_REQUEST)
+tables.document(
+    PageOptions, tables.PAGES, tables.BODY, tables.COLLECTED, tables.KEY, *_EVERY_REQUEST
+)
+tables.document(UploadOptions, tables.UPLOAD, *_EVERY_REQUEST)
+tables.document(DownloadOptions, tables.DOWNLOAD, tables.COMMON)
+tables.document(LiveSettings, tables.LIVE)
+tables.document(Settings, tables.FIXED, tables.LIVE)
+tables.document(Changes, tables.CHANGES, tables.LIVE)

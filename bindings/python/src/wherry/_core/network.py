@@ -11,45 +11,45 @@ from .._native import codes
 from .._native.library import lib
 from .calls import check
 from .forms import mapping
-from .values import path_text, several, text
+from .values import as_names, path_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterator, Tuple
 
 
-def _proxy_auth(given: Any) -> bytes:
-    is_pair = isinstance(given, (tuple, list)) and len(given) == 2
-    if not is_pair or not all(isinstance(each, str) for each in given):
+def _proxy_auth(value: Any) -> bytes:
+    is_pair = isinstance(value, (tuple, list)) and len(value) == 2
+    if not is_pair or not all(isinstance(each, str) for each in value):
         # The message omits the value, which may contain a password.
-        raise TypeError(f"proxy_auth= takes (user, password), each a str, not {type(given).__name__}")
-    user, password = given
+        raise TypeError(f"proxy_auth= takes (user, password), each a str, not {type(value).__name__}")
+    user, password = value
     if ":" in user:
         raise ArgumentError("the user name of a proxy must not contain a colon", "bad_value")
     return text(f"{user}:{password}")
 
 
-def _no_proxy(given: Any) -> bytes:
-    return text(",".join(several(given)))
+def _no_proxy(value: Any) -> bytes:
+    return text(",".join(as_names(value)))
 
 
-def _resolve(given: Any) -> bytes:
+def _resolve(value: Any) -> bytes:
     words = []
-    for place, addresses in mapping(given, "resolve").items():
-        words.append(f"{place}:{','.join(several(addresses))}")
+    for place, addresses in mapping(value, "resolve").items():
+        words.append(f"{place}:{','.join(as_names(addresses))}")
     return text(" ".join(words))
 
 
-def _unix_socket(given: Any) -> bytes:
-    return path_text(os.path.abspath(os.fspath(given)))
+def _unix_socket(value: Any) -> bytes:
+    return path_text(os.path.abspath(os.fspath(value)))
 
 
-def _netrc(given: Any) -> bytes:
-    if given is True:
+def _netrc(value: Any) -> bytes:
+    if value is True:
         return b"~/.netrc"
-    if given is False:
+    if value is False:
         return b""
-    path = os.fspath(given)
+    path = os.fspath(value)
     return path_text(path if path[:2] in ("~/", b"~/") else os.path.abspath(path))
 
 
@@ -62,8 +62,8 @@ SCHEMES = {
 }
 
 
-def _proxies(given: Any) -> Iterator[Tuple[int, bytes]]:
-    for scheme, url in given.items():
+def _proxies(value: Any) -> Iterator[Tuple[int, bytes]]:
+    for scheme, url in value.items():
         if not isinstance(scheme, str):
             raise TypeError(f"proxies= takes schemes such as \"http\" as keys, not {brief(scheme)}")
         if url is not None and not isinstance(url, (str, bytes)):
@@ -102,15 +102,15 @@ def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
             check(lib.wherry_config_set_text(config, codes.TEXT_NO_PROXY, b""))
     if settings.get("proxy") is not None and any(name in proxies for name in ("all", "all://")):
         raise TypeError('pass proxy= or proxies={"all": ...}, not both')
-    taken = {
+    applied = {
         name: settings.pop(name) for name in list(settings) if name in ROUTES or name == "proxies"
     }
     with Keyword("proxies"):
         for option, value in _proxies(proxies):
             check(lib.wherry_config_set_text(config, option, value))
-    for name, value in taken.items():
+    for name, value in applied.items():
         if value is not None and name != "proxies":
             option, convert = ROUTES[name]
             with Keyword(name):
                 check(lib.wherry_config_set_text(config, option, convert(value)))
-    return taken
+    return applied

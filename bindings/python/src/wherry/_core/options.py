@@ -38,9 +38,9 @@ class Fixed:
 
     __slots__ = ()
     #: The advice in the error message: how to use another value.
-    _way = "Create another one."
+    _advice = "Create another one."
 
-    def _fix(self, **values: Any) -> None:
+    def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -48,7 +48,7 @@ class Fixed:
 
         def __setattr__(self, name: str, value: Any) -> None:
             kind = type(self).__name__
-            raise AttributeError(f"Could not set {name}: a {kind} cannot be changed. {self._way}")
+            raise AttributeError(f"Could not set {name}: a {kind} cannot be changed. {self._advice}")
 
         def __delattr__(self, name: str) -> None:
             self.__setattr__(name, None)
@@ -70,9 +70,9 @@ class Fixed:
 
 def _fixed(kind: Any, values: Dict[str, Any]) -> Any:
     """Recreates a pickled value."""
-    made = kind.__new__(kind)
-    Fixed._fix(made, **values)
-    return made
+    value = kind.__new__(kind)
+    Fixed._set(value, **values)
+    return value
 
 
 class Timeout(Fixed):
@@ -94,7 +94,7 @@ class Timeout(Fixed):
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")
-    _way = "Create another one, such as client.timeout = Timeout(idle=5)."
+    _advice = "Create another one, such as client.timeout = Timeout(idle=5)."
 
     idle: Seconds
     connect: Seconds
@@ -112,7 +112,7 @@ class Timeout(Fixed):
     ) -> None:
         waits = {"idle": idle, "connect": connect, "first_byte": first_byte}
         limits = {name: timeout if isinstance(each, Unset) else each for name, each in waits.items()}
-        self._fix(**limits, total=total)
+        self._set(**limits, total=total)
         for _ in self.options():  # Raises an error for limits that are none.
             pass
 
@@ -140,9 +140,9 @@ class Timeout(Fixed):
                 yield option, 0 if seconds is None else milliseconds(seconds)
 
     def __repr__(self) -> str:
-        said = [(n, getattr(self, n)) for n in self.__slots__]
-        told = ", ".join(f"{n}={v}" for n, v in said if not isinstance(v, Unset))
-        return f"Timeout({told})"
+        limits = [(n, getattr(self, n)) for n in self.__slots__]
+        text = ", ".join(f"{n}={v}" for n, v in limits if not isinstance(v, Unset))
+        return f"Timeout({text})"
 
 
 #: What ``timeout=`` accepts.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .._errors import shown
+from .._errors import without_query
 from .._native.codes import KINDS, STATES
 
 TYPE_CHECKING = False
@@ -83,7 +83,8 @@ class TransferInfo:
         self.state: str = STATES.get(state, "none")
 
     def __repr__(self) -> str:
-        return f"<TransferInfo {self.id} {self.kind} {self.state} {self.method} {shown(self.url)}>"
+        url = without_query(self.url)
+        return f"<TransferInfo {self.id} {self.kind} {self.state} {self.method} {url}>"
 
 
 class Partial:

@@ -8,7 +8,7 @@ from collections.abc import MutableMapping
 
 from .._native.library import lib
 from .calls import check
-from .forms import Written, queried
+from .forms import EncodedPair, query_pairs
 from .values import text
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ def add_query(handle: int, values: Any) -> None:
             check(lib.wherry_request_add_query_text(handle, sent))
             written.clear()
 
-    for name, value in queried(values):
-        if isinstance(value, Written):
+    for name, value in query_pairs(values):
+        if isinstance(value, EncodedPair):
             written.append(value)
             continue
         flush()
@@ -57,7 +57,7 @@ class ClientParams(MutableMapping):  # type: ignore[type-arg]
 
         found: Dict[str, List[Any]] = {}
         for name, value in self._get():
-            if isinstance(value, Written):
+            if isinstance(value, EncodedPair):
                 value = unquote_plus(value.partition("=")[2])
             found.setdefault(name, []).append(value)
         return found

@@ -11,7 +11,7 @@ from .._native import codes
 from .._native.library import lib
 from .calls import check
 from .forms import mapping
-from .values import named, path_text, several, text, whole
+from .values import as_names, keyword_int, path_text, text, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ def apply(
     others: Dict[str, Any],
 ) -> Dict[str, Any]:
     """Applies the trust settings to a configuration, removes them from `others`, and returns them."""
-    taken: Dict[str, Any] = {}
+    applied: Dict[str, Any] = {}
     for name in [name for name in others if name in SWITCHES or name in _SPECIAL]:
-        taken[name] = value = others.pop(name)
+        applied[name] = value = others.pop(name)
         if value is None:
             continue
         if name in SWITCHES:
-            check(lib.wherry_config_set_option(config, SWITCHES[name], named(name, whole, value)))
+            number = keyword_int(name, whole, value)
+            check(lib.wherry_config_set_option(config, SWITCHES[name], number))
         else:
             with Keyword(name):
                 _SPECIAL[name](config, value)
@@ -55,9 +56,9 @@ def apply(
     with Keyword("cert"):
         _set_certificates(config, cert, base_url)
     with Keyword("pins"):
-        for host, kept in mapping(pins or {}, "pins").items():
-            _pin(config, host, kept)
-    return taken
+        for host, pins_of_host in mapping(pins or {}, "pins").items():
+            _pin(config, host, pins_of_host)
+    return applied
 
 
 def _set_certificates(config: int, cert: Cert, base_url: str) -> None:
@@ -96,12 +97,12 @@ def _certificates(
         return
     if hasattr(cert, "items"):
         for origin, one in cert.items():
-            yield origin, _three(one)
+            yield origin, _certificate(one)
     else:
-        yield home, _three(cert)
+        yield home, _certificate(cert)
 
 
-def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
+def _certificate(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
     if isinstance(cert, (str, os.PathLike)):
         return cert, None, None
     if isinstance(cert, tuple) and 2 <= len(cert) <= 3:
@@ -114,9 +115,9 @@ def _three(cert: Any) -> Tuple[Any, Optional[Any], Optional[str]]:
     )
 
 
-def _pin(config: int, host: str, given: Any) -> None:
-    single = isinstance(given, (str, bytes, bytearray, os.PathLike)) or not hasattr(given, "__iter__")
-    pins: List[Any] = [given] if single else list(given)
+def _pin(config: int, host: str, value: Any) -> None:
+    single = isinstance(value, (str, bytes, bytearray, os.PathLike)) or not hasattr(value, "__iter__")
+    pins: List[Any] = [value] if single else list(value)
     if not pins:
         raise ArgumentError(f"{brief(host)} has no pins. Add one, or omit the host.", "bad_pin")
     for pin in pins:
@@ -141,7 +142,7 @@ def _pin_expiry(config: int, times: Mapping[str, float]) -> None:
 
 def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
     bits = 0
-    for word in several(kinds):
+    for word in as_names(kinds):
         if word not in ADDRESSES:
             raise ArgumentError(
                 f"deny_addresses= must be one or more of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from .._errors import ArgumentError, brief, name_keyword, shown
+from .._errors import ArgumentError, brief, name_keyword, without_query
 from .._native import codes
 
 TYPE_CHECKING = False
@@ -24,14 +24,14 @@ def text(value: Text, reason: str = "bad_argument") -> bytes:
         try:
             value = value.encode()
         except UnicodeEncodeError as error:
-            raise ArgumentError(f"{_told(value, reason)} is not Unicode text: {error}", reason) from None
+            raise ArgumentError(f"{_describe(value, reason)} is not Unicode text: {error}", reason) from None
     elif not isinstance(value, bytes):
         kind = type(value).__name__
         if reason == "bad_url" and value is not None:
             raise TypeError(f"url must be str or bytes, not {kind}. Convert a URL object with str().")
         raise TypeError(f"{'url must be' if reason == 'bad_url' else 'expected'} str or bytes, not {kind}")
     if b"\0" in value:
-        raise ArgumentError(f"{_told(value, reason)} contains a NUL", reason)
+        raise ArgumentError(f"{_describe(value, reason)} contains a NUL", reason)
     return value
 
 
@@ -45,13 +45,13 @@ def file_name_text(name: Text, reason: str = "bad_header") -> bytes:
     return text(name, reason)
 
 
-def _told(value: Text, reason: str) -> str:
+def _describe(value: Text, reason: str) -> str:
     """Describes an invalid text for an error message, without values that may be secret."""
     if reason in ("bad_header", "bad_parameters"):
         return "a header field" if reason == "bad_header" else "a parameter"
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    return repr(shown(value))
+    return repr(without_query(value))
 
 
 def url_text(url: bytes) -> str:
@@ -82,7 +82,7 @@ def whole(value: Any) -> int:
     return max(-(1 << 63), min((1 << 63) - 1, number))  # The library names the range of the option.
 
 
-def named(name: str, function: Callable[[Any], int], value: Any) -> int:
+def keyword_int(name: str, function: Callable[[Any], int], value: Any) -> int:
     """Converts a keyword's value with `function`."""
     try:
         return function(value)
@@ -101,7 +101,7 @@ def path_text(path: Union[str, bytes]) -> bytes:
     return raw
 
 
-def several(names: Any) -> Sequence[str]:
+def as_names(names: Any) -> Sequence[str]:
     """Returns the names of a keyword that accepts one name or several."""
     found = [names] if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
     if isinstance(names, bytes) or not all(isinstance(name, str) for name in found):
@@ -199,30 +199,30 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
 
 def array_style(value: str) -> int:
     """Returns the number of an array style."""
-    return _style("array_style", value, ("brackets", "repeat", "index"))
+    return _word_number("array_style", value, ("brackets", "repeat", "index"))
 
 
 def member_style(value: str) -> int:
     """Returns the number of a member style."""
-    return _style("member_style", value, ("brackets", "dots"))
+    return _word_number("member_style", value, ("brackets", "dots"))
 
 
 def bool_style(value: str) -> int:
     """Returns the number of a bool style."""
-    return _style("bool_style", value, ("digits", "words"))
+    return _word_number("bool_style", value, ("digits", "words"))
 
 
 def body_coding(value: str) -> int:
     """Returns the number of a content coding for bodies."""
-    return _style("body_coding", value, ("identity", "gzip", "deflate"))
+    return _word_number("body_coding", value, ("identity", "gzip", "deflate"))
 
 
 def coded_body(value: str) -> int:
     """Returns the number of a ``coded_body=`` word."""
-    return _style("coded_body", value, ("skip", "replace", "error"))
+    return _word_number("coded_body", value, ("skip", "replace", "error"))
 
 
-def _style(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
+def _word_number(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
     if value not in styles:
         raise ArgumentError(f"{keyword}= must be one of {', '.join(styles)}, not {brief(value)}", "bad_value")
     return styles.index(value)

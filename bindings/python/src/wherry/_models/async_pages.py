@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping as Named, Optional
+from typing import TYPE_CHECKING, Any, Callable, Deque, List, Mapping as MappingType, Optional
 
 from .._errors import CancelledError, StateError
 from .._native.library import lib
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._client.async_client import AsyncClient
     from .._native.memory import Record
     from .._waiting.pump import Pump, Sink
-    from .paging import Way
+    from .paging import PageLoad
 
 
 class AsyncPages(BasePages[Item]):
@@ -29,14 +29,14 @@ class AsyncPages(BasePages[Item]):
     """
 
     def __init__(
-        self, client: AsyncClient, method: Optional[str], url: str, options: Named[str, Any]
+        self, client: AsyncClient, method: Optional[str], url: str, options: MappingType[str, Any]
     ) -> None:
         super().__init__(client, method, url, options)
         self._pump: Optional[Pump] = None
         self._key = 0
         #: The lock for loading, and a future for the end of the page that is being loaded.
-        self._turn: Optional[asyncio.Lock] = None
-        self._over: Optional[asyncio.Future[None]] = None
+        self._lock: Optional[asyncio.Lock] = None
+        self._ended_page: Optional[asyncio.Future[None]] = None
         self._finalizer = weakref.finalize(self, _free_draft, self._draft)
         self._free_pager: Any = None
 
@@ -59,44 +59,44 @@ class AsyncPages(BasePages[Item]):
     async def pages(self) -> AsyncIterator[List[Item]]:
         """Like `Pages.pages`."""
         ready: Deque[List[Item]] = deque()
-        moved = asyncio.Condition()
-        asked = loaded = 0
+        changed = asyncio.Condition()
+        requested = loaded = 0
         is_over = False
 
         async def work() -> None:
             nonlocal loaded, is_over
             try:
                 while True:
-                    async with moved:
-                        await moved.wait_for(lambda: loaded - asked < self._paging.prefetch)
+                    async with changed:
+                        await changed.wait_for(lambda: loaded - requested < self._paging.prefetch)
                     new: List[List[Item]] = []
-                    if not await self._ahead(new.append):
+                    if not await self._load_ahead(new.append):
                         return
                     if not new:
                         continue  # Another call has cancelled this page.
-                    async with moved:
+                    async with changed:
                         ready.extend(new)
                         loaded += 1
-                        moved.notify_all()
+                        changed.notify_all()
             finally:
                 is_over = True
-                async with moved:
-                    moved.notify_all()
+                async with changed:
+                    changed.notify_all()
 
-        asked = 1
+        requested = 1
         task = asyncio.ensure_future(work())
         try:
             while True:
-                async with moved:
-                    await moved.wait_for(lambda: bool(ready) or is_over)
+                async with changed:
+                    await changed.wait_for(lambda: bool(ready) or is_over)
                     page = ready.popleft() if ready else None
                 if page is None:
                     await task
                     return
                 yield page
-                async with moved:
-                    asked += 1
-                    moved.notify_all()
+                async with changed:
+                    requested += 1
+                    changed.notify_all()
         finally:
             task.cancel()
             # Its error has been raised already, or the caller has stopped iterating.
@@ -127,88 +127,88 @@ class AsyncPages(BasePages[Item]):
 
     async def _run(self, function: Any, *arguments: Any) -> bool:
         """Loads a page for a method call. Returns False at the end of the list."""
-        turn = self._ready()
-        way = self._way
-        if way is not None:
+        lock = self._ready()
+        load = self._loading
+        if load is not None:
             # The waiter may be cancelled although its task has not run yet.
-            if way.take is None and not way.waiter.cancelled():
+            if load.take is None and not load.waiter.cancelled():
                 raise busy()
-            way.give_up()
-        async with turn:
-            return await self._load(None, function, *arguments)
+            load.cancel_page()
+        async with lock:
+            return await self._load_page(None, function, *arguments)
 
-    async def _ahead(self, take: Callable[[List[Any]], object]) -> bool:
+    async def _load_ahead(self, take: Callable[[List[Any]], object]) -> bool:
         """Loads the next page for an iteration. Returns False at the end of the list."""
         async with self._ready():
-            return await self._load(take, lib.wherry_pager_load_next)
+            return await self._load_page(take, lib.wherry_pager_load_next)
 
     def _ready(self) -> asyncio.Lock:
         """Creates the native list in the running loop if needed. Returns the lock for loading."""
         pump = self._client._pump(asyncio.get_running_loop())
         if not self._draft.handle:
             raise StateError("these pages are closed", "closed")
-        if self._turn is None:
+        if self._lock is None:
             self._key = pump.key()
             self._pager = self._paging.pager(
                 self._client, self._draft.handle, pump.queue, self._key
             )
             self._free_pager = weakref.finalize(self, free_pager, self._pager)
             self._pump = pump
-            self._turn = asyncio.Lock()
+            self._lock = asyncio.Lock()
         elif pump is not self._pump:
             raise StateError("these pages belong to another event loop", "wrong_state")
-        return self._turn
+        return self._lock
 
-    async def _load(
+    async def _load_page(
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
     ) -> bool:
-        if self._over is not None:
+        if self._ended_page is not None:
             # Otherwise the end of an abandoned load would be mistaken for the end of this one.
-            await asyncio.shield(self._over)
+            await asyncio.shield(self._ended_page)
         if not self._pager:
             raise StateError("these pages are closed", "closed")
         started = self._open(take, function, *arguments)
-        way = self._way
-        if not started or way is None:
+        load = self._loading
+        if not started or load is None:
             return started is not None
         try:
-            await way.waiter
+            await load.waiter
         except asyncio.CancelledError:
             error = CancelledError("the waiting task was cancelled", "cancelled")
-            way.exchange.fail(error)
-            self._ended(way.wanted, way.refresh, error)
+            load.exchange.fail(error)
+            self._ended(load.wanted, load.refresh, error)
             raise
         try:
-            self._settle(way)
+            self._settle(load)
         except CancelledError:
-            if way.take is None or not way.is_given_up:
+            if load.take is None or not load.is_cancelled:
                 raise
         return True
 
-    def _expect(self, way: Way) -> None:
+    def _expect(self, load: PageLoad) -> None:
         pump = self._client._pump(asyncio.get_running_loop())
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def end(record: Record) -> bool:
-            if way.read(record):
-                way.exchange.free()
+            if load.read(record):
+                load.exchange.free()
                 # The page may be in the list although its task was cancelled.
-                self._made = self._way = self._over = None
+                self._items = self._loading = self._ended_page = None
                 over.set_result(None)
             return False
 
-        read: Sink = pump.reading(way.exchange, self._draft, end)
+        read: Sink = pump.wrap_sink(load.exchange, self._draft, end)
 
         def sink(record: Record) -> bool:
-            if way.is_of(record):
+            if load.is_of(record):
                 return read(record)
             # The end of another load removed this sink.
-            pump.sinks[self._key] = sink, way.exchange
+            pump.sinks[self._key] = sink, load.exchange
             return False
 
-        self._over = over
-        way.waiter = asyncio.shield(over)
-        pump.sinks[self._key] = sink, way.exchange
+        self._ended_page = over
+        load.waiter = asyncio.shield(over)
+        pump.sinks[self._key] = sink, load.exchange
 
 
 def _free_draft(draft: Any) -> None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import threading
 import weakref
 from typing import (
-    TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping as Named, Optional, Tuple, Type, TypeVar,
+    TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping as MappingType, Optional, Tuple, Type, TypeVar,
 )  # fmt: skip
 
-from .._core.calls import check, filled, last_error, made
+from .._core.calls import check, create, last_error, read_struct
 from .._core.exchange.events import Exchange
 from .._core.forms import json_bytes
 from .._core.request.auth_flow import refuse_flow
@@ -20,7 +20,7 @@ from .._native import codes
 from .._native.library import lib
 from .._native.memory import TIMING, Records
 from .._waiting.channel import SLICE_MS
-from .mapping import Mapping, printed
+from .mapping import Mapping, to_python
 
 if TYPE_CHECKING:
     from .._client.async_client import AsyncClient
@@ -95,13 +95,13 @@ class BaseEndpoint:
     @property
     def timing(self) -> Timing:
         """The timing of the last finished access. Raises StateError before the first access."""
-        return Timing(filled(TIMING, lib.wherry_endpoint_timing, self._native()))
+        return Timing(read_struct(TIMING, lib.wherry_endpoint_timing, self._native()))
 
     def json(self) -> Any:
         """Parses the last response as JSON. The duration is added to `Timing.parse`."""
-        handle = made(lib.wherry_endpoint_json, self._native())
+        handle = create(lib.wherry_endpoint_json, self._native())
         try:
-            return printed(handle)
+            return to_python(handle)
         finally:
             lib.wherry_json_free(handle)
 
@@ -115,16 +115,16 @@ class BaseEndpoint:
             raise StateError("the endpoint was not accessed yet. Call access() first.", "wrong_state")
         return self._handle
 
-    def _access(self, parameters: Optional[Named[str, Any]]) -> int:
+    def _access(self, parameters: Optional[MappingType[str, Any]]) -> int:
         """Starts an access and returns its transfer."""
         if parameters is None:
-            return made(lib.wherry_endpoint_access, self._handle, None)
+            return create(lib.wherry_endpoint_access, self._handle, None)
         content = json_bytes(dict(parameters))
-        given = made(lib.wherry_json_parse, content, len(content))
+        native_parameters = create(lib.wherry_json_parse, content, len(content))
         try:
-            return made(lib.wherry_endpoint_access, self._handle, given)
+            return create(lib.wherry_endpoint_access, self._handle, native_parameters)
         finally:
-            lib.wherry_json_free(given)
+            lib.wherry_json_free(native_parameters)
 
     def _result(self, exchange: Exchange) -> Response:
         response = exchange.result()
@@ -146,13 +146,13 @@ class Endpoint(BaseEndpoint):
         super().__init__(client, server, path, method, **options)
         self._lock = threading.Lock()
         self._running: Dict[int, Exchange] = {}
-        self._queue = made(lib.wherry_queue_new)
-        self._handle = made(
+        self._queue = create(lib.wherry_queue_new)
+        self._handle = create(
             lib.wherry_endpoint_new, client._live(), self._draft.handle, self._queue, 1
         )
         self._finalizer = weakref.finalize(self, _free, self._handle, self._queue, self._draft)
 
-    def access(self, parameters: Optional[Named[str, Any]] = None, **named: Any) -> Response:
+    def access(self, parameters: Optional[MappingType[str, Any]] = None, **named: Any) -> Response:
         """Sends a request with these parameters and returns the response."""
         return self._wait({**(parameters or {}), **named})
 
@@ -171,7 +171,7 @@ class Endpoint(BaseEndpoint):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _wait(self, parameters: Optional[Named[str, Any]]) -> Response:
+    def _wait(self, parameters: Optional[MappingType[str, Any]]) -> Response:
         if not self._handle:
             raise StateError("this endpoint is closed", "closed")
         exchange = Exchange(self._draft)
@@ -227,7 +227,7 @@ class AsyncEndpoint(BaseEndpoint):
         self._finalizer: Any = None
 
     async def access(
-        self, parameters: Optional[Named[str, Any]] = None, **named: Any
+        self, parameters: Optional[MappingType[str, Any]] = None, **named: Any
     ) -> Response:
         """Like `Endpoint.access`."""
         return await self._wait({**(parameters or {}), **named})
@@ -249,7 +249,7 @@ class AsyncEndpoint(BaseEndpoint):
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
-    async def _wait(self, parameters: Optional[Named[str, Any]]) -> Response:
+    async def _wait(self, parameters: Optional[MappingType[str, Any]]) -> Response:
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -260,7 +260,7 @@ class AsyncEndpoint(BaseEndpoint):
             if self._finalizer is not None:
                 self._finalizer()
             self._key = pump.key()
-            self._handle = made(
+            self._handle = create(
                 lib.wherry_endpoint_new, self._client._live(), self._draft.handle, pump.queue,
                 self._key,
             )  # fmt: skip
@@ -276,7 +276,7 @@ class AsyncEndpoint(BaseEndpoint):
                 end.set_result(None)
             return False
 
-        self._running[number] = exchange, pump.reading(exchange, self._draft, sink)
+        self._running[number] = exchange, pump.wrap_sink(exchange, self._draft, sink)
         pump.sinks[self._key] = self._sink, exchange
         try:
             await end
@@ -323,7 +323,7 @@ class Model(Generic[Value]):
         :param read: A function that converts the response to the value, in place of ``type`` and ``at``.
         :param did_read: A function that is called with each new value before `load` returns.
         """
-        self._reads = read
+        self._read_function = read
         self.endpoint = endpoint
         self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
         self._at = at
@@ -333,17 +333,17 @@ class Model(Generic[Value]):
         #: The last loaded value; None before the first load. A failed load does not change it.
         self.value: Optional[Value] = None
 
-    def load(self, parameters: Optional[Named[str, Any]] = None) -> Value:
+    def load(self, parameters: Optional[MappingType[str, Any]] = None) -> Value:
         """Loads and returns the value, or waits for a load that is already running.
 
         Without parameters, the previous parameters are used.
         """
         with self._lock:
             load = self._load
-            mine = load is None
+            is_first = load is None
             if load is None:
                 load = self._load = _Load()
-        if mine:
+        if is_first:
             try:
                 response = (
                     self.endpoint.refresh() if parameters is None
@@ -367,7 +367,7 @@ class Model(Generic[Value]):
         return value
 
     def _read(self, response: Response) -> Value:
-        found = self._reads(response) if self._reads else read(response, self._mapping, self._at)
+        found = self._read_function(response) if self._read_function else read(response, self._mapping, self._at)
         if self._did_read is not None:
             self._did_read(found)
         value: Value = found
@@ -382,7 +382,7 @@ class AsyncModel(Generic[Value]):
         read: Optional[Callable[[Response], Value]] = None,
         did_read: Optional[Callable[[Value], object]] = None,
     ) -> None:  # fmt: skip
-        self._reads = read
+        self._read_function = read
         self.endpoint = endpoint
         self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
         self._at = at
@@ -391,7 +391,7 @@ class AsyncModel(Generic[Value]):
         #: The last loaded value; None before the first load. A failed load does not change it.
         self.value: Optional[Value] = None
 
-    async def load(self, parameters: Optional[Named[str, Any]] = None) -> Value:
+    async def load(self, parameters: Optional[MappingType[str, Any]] = None) -> Value:
         """Like `Model.load`. Cancelling a waiting task does not cancel the load for other tasks."""
         import asyncio
 
@@ -400,12 +400,12 @@ class AsyncModel(Generic[Value]):
         found: Value = await asyncio.shield(self._load)
         return found
 
-    async def _run(self, parameters: Optional[Named[str, Any]]) -> Value:
+    async def _run(self, parameters: Optional[MappingType[str, Any]]) -> Value:
         response = await (
             self.endpoint.refresh() if parameters is None else self.endpoint.access(parameters)
         )
         value: Value = (
-            self._reads(response) if self._reads else read(response, self._mapping, self._at)
+            self._read_function(response) if self._read_function else read(response, self._mapping, self._at)
         )
         if self._did_read is not None:
             self._did_read(value)
@@ -428,11 +428,11 @@ def read(response: Response, mapping: Optional[Mapping[Any]], path: str) -> Any:
         if mapping is not None:
             return mapping.read(response.content or b"null", path)
         content = response.content or b"null"
-        handle = made(lib.wherry_json_parse, content, len(content))
+        handle = create(lib.wherry_json_parse, content, len(content))
         try:
-            found = made(lib.wherry_json_copy, handle, text(path))
+            found = create(lib.wherry_json_copy, handle, text(path))
             try:
-                return printed(found)
+                return to_python(found)
             finally:
                 lib.wherry_json_free(found)
         finally:

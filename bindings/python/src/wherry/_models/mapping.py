@@ -10,7 +10,7 @@ from typing import (
     TYPE_CHECKING, Any, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union, get_type_hints,
 )  # fmt: skip
 
-from .._core.calls import check, made
+from .._core.calls import check, create
 from .._core.forms import json_bytes
 from .._core.values import text
 from .._errors import DecodeError, brief
@@ -19,7 +19,7 @@ from .._native.forking import clear_after_fork
 from .._native.library import lib
 
 if TYPE_CHECKING:
-    from typing import Mapping as Named
+    from typing import Mapping as MappingType
 
 Item = TypeVar("Item")
 
@@ -33,7 +33,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-def at(path: str) -> Named[str, str]:
+def at(path: str) -> MappingType[str, str]:
     """Returns metadata with the JSON path of a field: ``field(metadata=wherry.at("address/city"))``."""
     return {PATH: path}
 
@@ -93,7 +93,7 @@ class Kind:
         if depth:
             return [self.value(one, depth - 1) for one in found]
         if self.item is not None:
-            return self.item._made(found, None)
+            return self.item._new_item(found, None)
         return float(found) if self.is_float else found
 
 
@@ -116,7 +116,7 @@ class Mapping(Generic[Item]):
         if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
             raise TypeError(f"a mapping needs a dataclass, not {brief(kind)}")
         self._type: Any = kind
-        self._handle = made(lib.wherry_mapping_new)
+        self._handle = create(lib.wherry_mapping_new)
         self._fields: Dict[str, Kind] = {}
         hints = get_type_hints(kind)
         for field in dataclasses.fields(kind):
@@ -165,14 +165,14 @@ class Mapping(Generic[Item]):
         return [self.read(value) for value in values]
 
     def _read(self, value: Any, path: str, before: Optional[Item], strict: bool) -> Item:
-        place = text(path)
+        path_bytes = text(path)
 
         def work(handle: int) -> Tuple[Dict[str, Any], Any]:
-            record = made(lib.wherry_json_new)
+            record = create(lib.wherry_json_new)
             try:
-                check(lib.wherry_mapping_apply(self._handle, handle, place, record))
-                problems = self._problems(handle, place) if strict else None
-                return printed(record), problems
+                check(lib.wherry_mapping_apply(self._handle, handle, path_bytes, record))
+                problems = self._problems(handle, path_bytes) if strict else None
+                return to_python(record), problems
             finally:
                 lib.wherry_json_free(record)
 
@@ -180,38 +180,38 @@ class Mapping(Generic[Item]):
         if problems:
             raise self._refusal(problems)
         try:
-            made_item: Item = self._made(record, before)
-            return made_item
+            item: Item = self._new_item(record, before)
+            return item
         except TypeError:
             # A field without a default is missing, in this dataclass or a nested one.
-            found = self._with_json(value, lambda handle: self._problems(handle, place))
+            found = self._with_json(value, lambda handle: self._problems(handle, path_bytes))
             if not found:
                 raise
             raise self._refusal(found) from None
 
     def _refusal(self, problems: List[Dict[str, str]]) -> DecodeError:
-        told = ", ".join(f"{one['path']}: {one['kind']}" for one in problems[:5])
+        problem_texts = ", ".join(f"{one['path']}: {one['kind']}" for one in problems[:5])
         more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
         return DecodeError(
-            f"the JSON lacks valid fields of {self._type.__name__}: {told}{more}", "bad_json_body"
+            f"the JSON lacks valid fields of {self._type.__name__}: {problem_texts}{more}", "bad_json_body"
         )
 
-    def _made(self, record: Dict[str, Any], before: Optional[Item]) -> Any:
+    def _new_item(self, record: Dict[str, Any], before: Optional[Item]) -> Any:
         values = {name: self._fields[name].value(found, self._fields[name].lists)
                   for name, found in record.items()}  # fmt: skip
         return self._type(**values) if before is None else dataclasses.replace(before, **values)  # type: ignore[type-var]
 
-    def _problems(self, handle: int, place: bytes) -> Any:
-        problems = made(lib.wherry_mapping_check, self._handle, handle, place)
+    def _problems(self, handle: int, path_bytes: bytes) -> Any:
+        problems = create(lib.wherry_mapping_check, self._handle, handle, path_bytes)
         try:
-            return printed(problems)
+            return to_python(problems)
         finally:
             lib.wherry_json_free(problems)
 
     @staticmethod
     def _with_json(value: Any, work: Any) -> Any:
         content = bytes(value) if isinstance(value, (bytes, bytearray)) else json_bytes(value)
-        handle = made(lib.wherry_json_parse, content, len(content))
+        handle = create(lib.wherry_json_parse, content, len(content))
         try:
             return work(handle)
         finally:
@@ -241,7 +241,7 @@ class BaseItem:
     accessory_image: Optional[str] = None
 
 
-def printed(handle: int) -> Any:
+def to_python(handle: int) -> Any:
     """Converts a native JSON value to Python objects."""
     found = lib.wherry_json_print(handle, False, None)
     if found is None:

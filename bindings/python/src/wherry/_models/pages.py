@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from typing import (
-    TYPE_CHECKING, Any, Callable, Deque, Generic, List, Mapping as Named, Optional,
+    TYPE_CHECKING, Any, Callable, Deque, Generic, List, Mapping as MappingType, Optional,
 )  # fmt: skip
 
 from .._errors import StateError, WherryError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .._client.client import Client
     from .._core.exchange.events import Exchange
-    from .paging import Way
+    from .paging import PageLoad
 
 
 class Pages(BasePages[Item]):
@@ -32,14 +32,14 @@ class Pages(BasePages[Item]):
     """
 
     def __init__(
-        self, client: Client, method: Optional[str], url: str, options: Named[str, Any]
+        self, client: Client, method: Optional[str], url: str, options: MappingType[str, Any]
     ) -> None:
         super().__init__(client, method, url, options)
         self._channel = Channel()
         self._is_reading = False
         #: The running exchange, to be freed with the list.
-        self._held: List[Exchange] = []
-        self._finalizer = weakref.finalize(self, _let_go, self._draft, self._channel, self._held)
+        self._exchanges: List[Exchange] = []
+        self._finalizer = weakref.finalize(self, _free, self._draft, self._channel, self._exchanges)
         try:
             self._pager = self._paging.pager(client, self._draft.handle, self._channel.queue, 1)
         except BaseException:
@@ -70,36 +70,36 @@ class Pages(BasePages[Item]):
 
         ``prefetch=`` sets how many pages are loaded ahead.
         """
-        walk: _Walk[Item] = _Walk(self)
+        prefetcher: _Prefetcher[Item] = _Prefetcher(self)
         try:
             while True:
-                page = walk.next()
+                page = prefetcher.next()
                 if page is None:
                     return
                 yield page
         finally:
-            walk.leave()
+            prefetcher.stop()
 
     def __iter__(self) -> Iterator[Item]:
         """Iterates over the items of the following pages."""
-        walk: _Walk[Item] = _Walk(self)
+        prefetcher: _Prefetcher[Item] = _Prefetcher(self)
         try:
             while True:
-                page = walk.next()
+                page = prefetcher.next()
                 if page is None:
                     return
                 for item in page:
                     yield item
-                    walk.look()
+                    prefetcher.poll()
         finally:
-            walk.leave()
+            prefetcher.stop()
 
     def close(self) -> None:
         """Cancels the page that is loading, and drops the items. Can be called more than once."""
         pager, self._pager = self._pager, 0
         if pager:
             self._free_pager()
-        self._way = None
+        self._loading = None
         self._finalizer()
 
     def __enter__(self) -> Pages[Item]:
@@ -112,11 +112,11 @@ class Pages(BasePages[Item]):
         try:
             if self._start(None, function, *arguments) is None:
                 return False
-            self._look(block=True)
+            self._read_events(block=True)
         except WherryError:
             raise
         except BaseException:  # Ctrl-C: cancel the page together with the call.
-            self._give_up()
+            self._cancel_page()
             raise
         return True
 
@@ -131,47 +131,47 @@ class Pages(BasePages[Item]):
             raise StateError("these pages are closed", "closed")
         if self._is_reading:
             raise busy()
-        self._give_up()
+        self._cancel_page()
         return self._open(take, function, *arguments)
 
-    def _expect(self, way: Way) -> None:
-        self._held[:] = [way.exchange]
+    def _expect(self, load: PageLoad) -> None:
+        self._exchanges[:] = [load.exchange]
 
-    def _look(self, block: bool) -> bool:
+    def _read_events(self, block: bool) -> bool:
         """Reads events, and returns whether no page is loading any more.
 
         Raises the error of the page.
         """
-        way = self._way
-        if way is None:
+        load = self._loading
+        if load is None:
             return True
-        while not way.exchange.done:
+        while not load.exchange.done:
             if not block and not lib.wherry_queue_count(self._channel.queue):
                 return False
             record = self._channel.next()
             try:
                 self._is_reading = True
-                way.read(record)
+                load.read(record)
             finally:
                 self._is_reading = False
                 lib.wherry_event_free(record[1])
-        self._way = None
-        self._settle(way)
+        self._loading = None
+        self._settle(load)
         return True
 
-    def _give_up(self) -> None:
+    def _cancel_page(self) -> None:
         """Cancels the loading page and reads its last event, so that the next page does not receive it."""
-        way = self._way
-        if way is None or not self._pager:
+        load = self._loading
+        if load is None or not self._pager:
             return
-        way.give_up()
+        load.cancel_page()
         try:
-            self._look(block=True)
+            self._read_events(block=True)
         except WherryError:
             pass  # The page was cancelled, or it failed and can be loaded later.
 
 
-class _Walk(Generic[Item]):
+class _Prefetcher(Generic[Item]):
     """Loads pages ahead of the reader."""
 
     def __init__(self, pages: Pages[Item]) -> None:
@@ -184,49 +184,49 @@ class _Walk(Generic[Item]):
     def next(self) -> Optional[List[Item]]:
         """Returns the next page, or None after the last one."""
         if not self._ready:
-            self._work(1, block=True)
+            self._load(1, block=True)
         if not self._ready:
             if self._error is not None:
                 error, self._error = self._error, None
                 raise error
             return None
         page = self._ready.popleft()
-        self.look()
+        self.poll()
         return page
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Reads the events that have arrived, and starts to load wanted pages, without blocking."""
-        self._work(self._pages._paging.prefetch, block=False)
+        self._load(self._pages._paging.prefetch, block=False)
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         """Cancels the page that is loading ahead, because the iteration has ended."""
-        way = self._pages._way
-        if way is not None and way.take is self._take:
-            self._pages._give_up()
+        load = self._pages._loading
+        if load is not None and load.take is self._take:
+            self._pages._cancel_page()
 
-    def _work(self, wanted: int, block: bool) -> None:
+    def _load(self, wanted: int, block: bool) -> None:
         pages = self._pages
         try:
             while pages._pager and not self._is_over:
-                if pages._way is None:
+                if pages._loading is None:
                     if len(self._ready) >= wanted:
                         return
                     if pages._start(self._take, lib.wherry_pager_load_next) is None:
                         self._is_over = True
                         return
-                if not pages._look(block and not self._ready):
+                if not pages._read_events(block and not self._ready):
                     return
         except WherryError as error:
             self._is_over = True
             self._error = error
         except BaseException:
             self._is_over = True
-            pages._give_up()
+            pages._cancel_page()
             raise
 
 
-def _let_go(draft: Any, channel: Channel, held: List[Exchange]) -> None:
+def _free(draft: Any, channel: Channel, exchanges: List[Exchange]) -> None:
     draft.free()
-    for exchange in held:
+    for exchange in exchanges:
         exchange.free()
     channel.close()

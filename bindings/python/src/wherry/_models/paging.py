@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 from typing import (
-    TYPE_CHECKING, Any, Callable, Generic, List, Mapping as Named, Optional, TypeVar,
+    TYPE_CHECKING, Any, Callable, Generic, List, Mapping as MappingType, Optional, TypeVar,
 )  # fmt: skip
 
-from .._core.calls import check, made
+from .._core.calls import check, create
 from .._core.exchange.events import Exchange
 from .._core.request.auth_flow import refuse_flow
-from .._core.values import named, text, whole
+from .._core.values import keyword_int, text, whole
 from .._errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
-from .mapping import Mapping, printed
+from .mapping import Mapping, to_python
 
 if TYPE_CHECKING:
     from .._client.base import BaseClient
@@ -39,20 +39,20 @@ class Paging:
         "key", "newest_wins", "kept_pages", "prefetch", "type", "on_event",
     )  # fmt: skip
 
-    def __init__(self, options: Named[str, Any]) -> None:
+    def __init__(self, options: MappingType[str, Any]) -> None:
         self.items: str = options.get("items", "")
         self.parameter: str = options.get("parameter", "nextPage")
-        self.first_page: int = named("first_page", whole, options.get("first_page", 0))
+        self.first_page: int = keyword_int("first_page", whole, options.get("first_page", 0))
         size = options.get("size")
-        self.size: Optional[int] = None if size is None else named("size", whole, size)
+        self.size: Optional[int] = None if size is None else keyword_int("size", whole, size)
         self.size_parameter: Optional[str] = options.get("size_parameter")
         self.by_items: bool = options.get("by_items", False)
         self.end: str = options.get("end", "short_page")
         self.end_path: Optional[str] = options.get("end_path")
         self.key: Optional[str] = options.get("key")
         self.newest_wins: bool = options.get("newest_wins", False)
-        self.kept_pages: int = named("kept_pages", whole, options.get("kept_pages", 0))
-        self.prefetch: int = max(0, named("prefetch", whole, options.get("prefetch", 1)))
+        self.kept_pages: int = keyword_int("kept_pages", whole, options.get("kept_pages", 0))
+        self.prefetch: int = max(0, keyword_int("prefetch", whole, options.get("prefetch", 1)))
         self.on_event: Optional[Callable[..., object]] = options.get("on_event")
         kind = options.get("type")
         self.mapping: Optional[Mapping[Any]] = None if kind is None else Mapping.of(kind)
@@ -61,15 +61,15 @@ class Paging:
 
     def pager(self, client: BaseClient[Any], request: int, queue: int, key: int) -> int:
         """Creates a native pager."""
-        pager = made(
+        pager = create(
             lib.wherry_pager_new, client._live(), request, text(self.items), queue, key
         )
         try:
             name = text(self.parameter)
             check(lib.wherry_pager_set_parameter(pager, name, self.first_page))
             if self.size is not None or self.size_parameter is not None or self.by_items:
-                named = None if self.size_parameter is None else text(self.size_parameter)
-                check(lib.wherry_pager_set_size(pager, self.size or 0, named, self.by_items))
+                parameter = None if self.size_parameter is None else text(self.size_parameter)
+                check(lib.wherry_pager_set_size(pager, self.size or 0, parameter, self.by_items))
             path = None if self.end_path is None else text(self.end_path)
             check(lib.wherry_pager_set_end(pager, ENDS[self.end], path))
             key_path = None if self.key is None else text(self.key)
@@ -81,12 +81,12 @@ class Paging:
         return pager
 
 
-class Way:
+class PageLoad:
     """A page that is loading: its number, its position in the list, and its transfer."""
 
     __slots__ = (
         "exchange", "number", "wanted", "refresh", "first", "appends", "is_last", "take",
-        "is_given_up", "waiter",
+        "is_cancelled", "waiter",
     )  # fmt: skip
 
     def __init__(
@@ -108,7 +108,7 @@ class Way:
         #: The function that receives the new items for an iteration; None for a call that waits.
         self.take = take
         #: Whether another call cancelled this page instead of waiting for it.
-        self.is_given_up = False
+        self.is_cancelled = False
         #: The future that an asyncio task awaits. Cancelling the task cancels the future.
         self.waiter: Any = None
 
@@ -123,9 +123,9 @@ class Way:
         """Reads an event if it belongs to this page, and returns whether the page is done."""
         return self.exchange.read(record) if self.is_of(record) else self.exchange.done
 
-    def give_up(self) -> None:
+    def cancel_page(self) -> None:
         """Cancels the page. The caller must still read its last event."""
-        self.is_given_up = True
+        self.is_cancelled = True
         if self.exchange.transfer:
             lib.wherry_transfer_cancel(self.exchange.transfer)
 
@@ -136,7 +136,7 @@ class BasePages(Generic[Item]):
     _pager = 0
 
     def __init__(
-        self, client: Any, method: Optional[str], url: str, options: Named[str, Any]
+        self, client: Any, method: Optional[str], url: str, options: MappingType[str, Any]
     ) -> None:
         rest = {name: value for name, value in options.items() if name not in Paging.NAMES}
         self._client = client
@@ -144,9 +144,9 @@ class BasePages(Generic[Item]):
         refuse_flow(client, rest, "a list of pages")
         self._draft = client._draft(method, url, rest)
         #: The page that is loading, until its last event is read.
-        self._way: Optional[Way] = None
+        self._loading: Optional[PageLoad] = None
         #: The items as Python objects, converted from the native items on first use.
-        self._made: Optional[List[Item]] = None
+        self._items: Optional[List[Item]] = None
         #: Whether the page loaded last is the last one in the list.
         self._is_at_end = True
 
@@ -155,9 +155,9 @@ class BasePages(Generic[Item]):
     @property
     def items(self) -> List[Item]:
         """The items of all pages in the list, in page order."""
-        if self._made is None:
-            self._made = self._from(0)
-        return list(self._made)
+        if self._items is None:
+            self._items = self._from(0)
+        return list(self._items)
 
     @property
     def page(self) -> Optional[int]:
@@ -196,9 +196,9 @@ class BasePages(Generic[Item]):
         count = len(self)
         if first >= count:
             return []
-        handle = made(lib.wherry_pager_copy_items, self._pager, first, count - first)
+        handle = create(lib.wherry_pager_copy_items, self._pager, first, count - first)
         try:
-            found: List[Any] = printed(handle)
+            found: List[Any] = to_python(handle)
         finally:
             lib.wherry_json_free(handle)
         mapping = self._paging.mapping
@@ -206,18 +206,18 @@ class BasePages(Generic[Item]):
 
     # Loading
 
-    def _tell(self, event: str, page: Optional[int], error: Optional[WherryError] = None) -> None:
+    def _report(self, event: str, page: Optional[int], error: Optional[WherryError] = None) -> None:
         if self._paging.on_event is not None:
             self._paging.on_event(event, page, error)
 
     def _begin(self, function: Any, *arguments: Any) -> int:
         """Starts to load a page. Returns the transfer, 0 for a kept page, or -1 at the end."""
         try:
-            return made(function, self._pager, *arguments)
+            return create(function, self._pager, *arguments)
         except StateError as error:
             if error.reason != "last_page":
                 raise
-            self._tell("last_page", self.page)
+            self._report("last_page", self.page)
             return -1
 
     def _wanted(self, function: Any, *arguments: Any) -> int:
@@ -229,18 +229,18 @@ class BasePages(Generic[Item]):
             return first
         return page + 1 if function is lib.wherry_pager_load_next else max(first, page - 1)
 
-    def _read(self, way: Way) -> List[Any]:
+    def _read(self, load: PageLoad) -> List[Any]:
         """Returns the new items of a page.
 
         If an item cannot be read, the page is removed from the list.
         """
         paging = self._paging
         try:
-            if way.appends or paging.mapping is None:
-                self._made = None
-                return self._from(way.first) if way.take is not None or paging.mapping else []
-            self._made = self._from(0)
-            return self._made[way.first :]
+            if load.appends or paging.mapping is None:
+                self._items = None
+                return self._from(load.first) if load.take is not None or paging.mapping else []
+            self._items = self._from(0)
+            return self._items[load.first :]
         except DecodeError:
             check(lib.wherry_pager_take_back(self._pager))
             raise
@@ -248,10 +248,10 @@ class BasePages(Generic[Item]):
     def _ended(self, wanted: int, refresh: bool, error: Optional[WherryError] = None) -> None:
         """Reports the end of a page: loaded, or failed with an error."""
         if error is None:
-            self._tell("refreshed" if refresh else "loaded", wanted)
+            self._report("refreshed" if refresh else "loaded", wanted)
         else:
-            self._tell("failed", wanted, error)
-        self._tell("finished", wanted)
+            self._report("failed", wanted, error)
+        self._report("finished", wanted)
 
     def _open(
         self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
@@ -270,42 +270,44 @@ class BasePages(Generic[Item]):
         is_last = refresh or follows
         if transfer:
             appends = follows and not self._paging.newest_wins
-            self._way = Way(self._draft, transfer, wanted, refresh, first, appends, is_last, take)
-            self._expect(self._way)
-        self._tell("will_load", wanted)
+            self._loading = PageLoad(
+                self._draft, transfer, wanted, refresh, first, appends, is_last, take
+            )
+            self._expect(self._loading)
+        self._report("will_load", wanted)
         if transfer:
             return True
         self._is_at_end = is_last
-        self._made = None
+        self._items = None
         self._ended(wanted, False)
         if take is not None:
             take(self._from(first))
         return False
 
-    def _expect(self, way: Way) -> None:
+    def _expect(self, load: PageLoad) -> None:
         """Called before the first event of a page."""
 
-    def _settle(self, way: Way) -> None:
+    def _settle(self, load: PageLoad) -> None:
         """Finishes a page. Raises the error that prevented it from loading."""
-        way.exchange.free()
+        load.exchange.free()
         try:
-            way.exchange.result()
-            error = way.exchange.response._error
+            load.exchange.result()
+            error = load.exchange.response._error
             if error is not None:
-                error.response = way.exchange.response
+                error.response = load.exchange.response
                 raise error
-            found = self._read(way)
+            found = self._read(load)
         except WherryError as error:
-            self._ended(way.wanted, way.refresh, error)
+            self._ended(load.wanted, load.refresh, error)
             raise
-        self._is_at_end = way.is_last
-        self._ended(way.wanted, way.refresh)
-        if way.take is not None:
-            way.take(found)
+        self._is_at_end = load.is_last
+        self._ended(load.wanted, load.refresh)
+        if load.take is not None:
+            load.take(found)
 
     def _is_refresh(self, function: Any) -> bool:
         if function is lib.wherry_pager_load_previous and not self.has_previous:
-            self._tell("first_page", self.page)
+            self._report("first_page", self.page)
             return True
         return function is lib.wherry_pager_refresh
 

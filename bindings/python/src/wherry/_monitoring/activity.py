@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional, Tuple
 
-    from .._client.monitoring import Observed
+    from .._client.monitoring import ClientMonitoring
 
 
 class ActivityReader(ClientReader[int]):
@@ -26,7 +26,7 @@ class ActivityReader(ClientReader[int]):
     when it should hide the indicator. Also works with ``async for``. Ends when the client is closed.
     """
 
-    def __init__(self, client: Observed, show_after: float, hide_after: float) -> None:
+    def __init__(self, client: ClientMonitoring, show_after: float, hide_after: float) -> None:
         super().__init__()
         try:
             check(
@@ -40,7 +40,7 @@ class ActivityReader(ClientReader[int]):
         client._end_activity()
         client._activity = weakref.ref(self)
 
-    def _told(self, kind: int, record: Tuple[int, ...]) -> Optional[int]:
+    def _item(self, kind: int, record: Tuple[int, ...]) -> Optional[int]:
         return record[6] if kind == codes.EVENT_ACTIVITY else None
 
 

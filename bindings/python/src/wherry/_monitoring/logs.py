@@ -8,7 +8,7 @@ import atexit
 import threading
 import weakref
 
-from .._core.calls import check, filled
+from .._core.calls import check, read_struct
 from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import logging
     from typing import Dict, Optional, Tuple
 
-    from .._client.monitoring import Observed
+    from .._client.monitoring import ClientMonitoring
 
 #: The `logging` level of each Wherry level.
 _LEVELS = {codes.LOG_ERROR: 40, codes.LOG_WARNING: 30, codes.LOG_INFO: 20, codes.LOG_DEBUG: 10}
@@ -88,7 +88,7 @@ class LogReader(ClientReader[LogRecord]):
     record with the event "lost" contains their number.
     """
 
-    def __init__(self, client: Observed, level: int) -> None:
+    def __init__(self, client: ClientMonitoring, level: int) -> None:
         super().__init__()
         try:
             check(lib.wherry_client_set_log(client._live(), level, self._queue.handle, None))
@@ -98,24 +98,24 @@ class LogReader(ClientReader[LogRecord]):
         client._end_log()
         client._log = weakref.ref(self)
 
-    def _told(self, kind: int, record: Tuple[int, ...]) -> Optional[LogRecord]:
+    def _item(self, kind: int, record: Tuple[int, ...]) -> Optional[LogRecord]:
         if kind != codes.EVENT_LOG:
             return None
-        return LogRecord(filled(LOG_RECORD, lib.wherry_event_log, record[1]))
+        return LogRecord(read_struct(LOG_RECORD, lib.wherry_event_log, record[1]))
 
 
 class LogBridge:
     """Forwards the records of a client to `logging` on a separate thread, until `close` is called."""
 
     def __init__(
-        self, client: Observed, logger: logging.Logger, level: Optional[str]
+        self, client: ClientMonitoring, logger: logging.Logger, level: Optional[str]
     ) -> None:
         self._level = level_of(level) if level is not None else _level_for(logger)
         self._logger = logger
         self.is_closed = False
         self._begin(client)
 
-    def _begin(self, client: Observed) -> None:
+    def _begin(self, client: ClientMonitoring) -> None:
         """Starts to read the log of a client. Called again in a forked child."""
         self._reader = LogReader(client, self._level)
         self._thread = threading.Thread(target=self._run, name="wherry-log", daemon=True)
@@ -186,5 +186,5 @@ class Counters:
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
-        return f"<Counters {said}>"
+        values = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
+        return f"<Counters {values}>"

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .._core.calls import check, copy_text, freed, last_error, made
+from .._core.calls import check, check_freed, copy_text, create, last_error
 from .._core.values import milliseconds, text
 from .._errors import ArgumentError, StateError
 from .._native import codes
@@ -125,11 +125,11 @@ class _Listener:
         end = None if timeout is None else monotonic() + timeout
         while True:
             left = SLICE if end is None else max(0, min(SLICE, int((end - monotonic()) * 1000)))
-            news = self._read(left)
-            for change in news:
-                self._tell(change)
-            if news or not self._queue.handle or (end is not None and monotonic() >= end):
-                return news
+            new_changes = self._read(left)
+            for change in new_changes:
+                self._call_back(change)
+            if new_changes or not self._queue.handle or (end is not None and monotonic() >= end):
+                return new_changes
 
     def _begin(self) -> None:
         """Starts the monitor if necessary."""
@@ -141,10 +141,10 @@ class _Listener:
         """
         self._begin()
         while True:
-            news = self._poll(timeout)
-            if not news:
+            new_changes = self._poll(timeout)
+            if not new_changes:
                 return
-            yield from news
+            yield from new_changes
 
     def __aiter__(self: Self) -> Self:
         """Iterates over changes until the monitor is closed: ``async for change in reachability``.
@@ -162,10 +162,10 @@ class _Listener:
                     raise StopAsyncIteration
                 await self._queue.readable()
         change = self._waiting.pop(0)
-        self._tell(change)
+        self._call_back(change)
         return change
 
-    def _tell(self, change: ReachabilityChange) -> None:
+    def _call_back(self, change: ReachabilityChange) -> None:
         if self.callback is not None:
             self.callback(change)
 
@@ -176,7 +176,7 @@ class _Listener:
         """
         handle, self._handle = self._handle, 0
         if handle and lib is not None:
-            freed(lib.wherry_reachability_free(handle))
+            check_freed(lib.wherry_reachability_free(handle))
         self._queue.close()
         for dependent in list(self._dependents):
             dependent.close()
@@ -221,17 +221,17 @@ class Reachability(_Listener):
         if reported:
             if target is not None:
                 raise ArgumentError("reported= cannot be combined with a target", "bad_argument")
-            self._handle = made(lib.wherry_reachability_new_reported)
+            self._handle = create(lib.wherry_reachability_new_reported)
             return
         name = None if target is None else text(target, "bad_value")
-        self._handle = made(lib.wherry_reachability_new, name)
-        for option, value, usual in (
+        self._handle = create(lib.wherry_reachability_new, name)
+        for option, value, default in (
             (codes.REACH_RAW, int(raw), 0),
             (codes.REACH_INITIAL_SYNC, int(initial_sync), 0),
             (codes.REACH_PROBE_INTERVAL_MS, milliseconds(probe_interval), 30_000),
             (codes.REACH_PROBE_TIMEOUT_MS, milliseconds(probe_timeout), 5000),
         ):
-            if value != usual:
+            if value != default:
                 check(lib.wherry_reachability_set_option(self._handle, option, value))
         if probe is not None:
             check(lib.wherry_reachability_set_probe(self._handle, text(probe, "bad_url")))
@@ -243,7 +243,7 @@ class Reachability(_Listener):
         _Listener.__init__(monitor)
         monitor.target = monitor.callback = None
         monitor._is_started = False
-        monitor._handle = made(lib.wherry_client_open_reachability, client._live())
+        monitor._handle = create(lib.wherry_client_open_reachability, client._live())
         return monitor
 
     def _live(self) -> int:
@@ -312,8 +312,8 @@ class Reachability(_Listener):
         end = None if timeout is None else monotonic() + timeout
         # Keep the monitor running between slices, so that each one starts with the last known
         # status.
-        held = not self._is_started
-        if held:
+        starts = not self._is_started
+        if starts:
             check(lib.wherry_reachability_start(self._live(), 0, 0))
         try:
             while True:
@@ -326,7 +326,7 @@ class Reachability(_Listener):
                 if end is not None and monotonic() >= end:
                     return False
         finally:
-            if held:
+            if starts:
                 check(lib.wherry_reachability_stop(self._live()))
 
     async def wait_until_reachable_async(self, timeout: Optional[float] = None) -> bool:
@@ -381,7 +381,7 @@ class ReachabilityObserver(_Listener):
     def __init__(self, callback: Optional[Callable[[ReachabilityChange], Any]] = None) -> None:
         super().__init__()
         self.callback = callback
-        self._handle = made(lib.wherry_reachability_observe, self._queue.handle, 0)
+        self._handle = create(lib.wherry_reachability_observe, self._queue.handle, 0)
 
     def __enter__(self) -> ReachabilityObserver:
         return self
@@ -407,13 +407,13 @@ def reach_text(status: int, language: str = "en", interface: Optional[str] = Non
 
 def set_reach_text(status: int, language: str, words: Optional[str]) -> None:
     """Overrides the text of a status in this process; None restores the default."""
-    said = None if words is None else text(words)
-    check(lib.wherry_reach_set_text(status, text(language), said))
+    kind_text = None if words is None else text(words)
+    check(lib.wherry_reach_set_text(status, text(language), kind_text))
 
 
 def set_interface(pattern: str, kind: Optional[str]) -> None:
     """Sets the kind of interfaces by name: ``set_interface("usb*", "wwan")``; None restores the
     default.
     """
-    said = None if kind is None else text(kind, "bad_value")
-    check(lib.wherry_reach_set_interface(text(pattern, "bad_value"), said))
+    kind_text = None if kind is None else text(kind, "bad_value")
+    check(lib.wherry_reach_set_interface(text(pattern, "bad_value"), kind_text))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _lock = RLock()
 _process = 0
 _restart: Callable[[], int] = lambda: codes.OK
-_living: weakref.WeakSet[Forkable] = weakref.WeakSet()
+_objects: weakref.WeakSet[Forkable] = weakref.WeakSet()
 #: The functions that clear caches of native objects.
 _caches: List[Callable[[], object]] = []
 
@@ -39,7 +39,7 @@ class _Handle:
     """
 
     def __get__(self, owner: Optional[Forkable], _: Any) -> int:
-        return 0 if owner is None else owner._wake()
+        return 0 if owner is None else owner._revive()
 
 
 class Forkable:
@@ -55,30 +55,30 @@ class Forkable:
 
     def _survive_forks(self) -> None:
         """Registers this object to be rebuilt in forked children."""
-        _living.add(self)
+        _objects.add(self)
 
     def _before_fork(self) -> Any:
         """Returns the state of the native object that `_rebuild` needs. Called in the parent."""
         return ()
 
-    def _rebuild(self, noted: Any) -> None:
+    def _rebuild(self, saved: Any) -> None:
         """Creates the native object again, in the child. If it raises, the next use tries again."""
         raise NotImplementedError
 
     def _forget_parent(self) -> None:
         """Drops references to the parent's threads and queues. Called in the child."""
 
-    def _wake(self) -> int:
+    def _revive(self) -> int:
         with _lock:
             known: Dict[str, Any] = self.__dict__
-            noted = known.get("_dormant")
-            if noted is None:
+            saved = known.get("_dormant")
+            if saved is None:
                 return int(known.get("_handle", 0))
             before = dict(known)
             known["_dormant"] = None
             known["_handle"] = 0
             try:
-                self._rebuild(noted)
+                self._rebuild(saved)
             except BaseException:
                 known.clear()
                 known.update(before)
@@ -123,7 +123,7 @@ def is_forked() -> bool:
 
 
 def _before() -> None:
-    for each in list(_living):
+    for each in list(_objects):
         if each._has_handle:
             each.__dict__["_at_fork"] = each._before_fork()
 
@@ -137,7 +137,7 @@ def after_in_child() -> None:
         return  # Every later call raises the error.
     for clear in _caches:
         clear()
-    for each in list(_living):
+    for each in list(_objects):
         known = each.__dict__
         if known.get("_handle"):
             del known["_handle"]

@@ -99,9 +99,9 @@ def _type(text: str) -> Any:
 
 def candidates() -> Iterator[str]:
     """Yields the possible paths of the library, best first."""
-    named = os.environ.get("WHERRY_LIBRARY")
-    if named:
-        yield named
+    path = os.environ.get("WHERRY_LIBRARY")
+    if path:
+        yield path
         return
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     yield os.path.join(package, "_lib", "libwherry.so.0")

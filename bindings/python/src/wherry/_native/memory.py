@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Record = Tuple[
         int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int
     ]
-    Answer = Tuple[int, int, int, int, int, int, int, int, int, int]
+    PlainRecord = Tuple[int, int, int, int, int, int, int, int, int, int]
 
 #: wherry_record, field by field, in the header's order.
 RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
 #: The fields of a record that a plain response needs: event, user data, kind, status, http code,
 #: flags, body, body size, headers, header size.
-ANSWER = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
+PLAIN_RECORD = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
 #: wherry_progress.
 PROGRESS = struct.Struct("=Q6q2iq2i")
 #: wherry_metrics.
@@ -84,7 +84,7 @@ class StructBuffer(Buffer):
         self._layout = layout
 
     def prepared(self) -> int:
-        """Sets the size field and returns the address, which the library needs to fill the struct."""
+        """Sets the size field, and returns the address for the library."""
         struct.pack_into("=Q", self._memory, 0, self._layout.size)
         return self.address
 
@@ -111,9 +111,9 @@ class Records:
         """Returns one record."""
         return RECORD.unpack_from(self.view, index * RECORD.size)
 
-    def answers(self, count: int) -> Iterator[Answer]:
-        """Iterates over the first ``count`` records in the `ANSWER` layout."""
-        return ANSWER.iter_unpack(self.view[: count * RECORD.size])
+    def plain_records(self, count: int) -> Iterator[PlainRecord]:
+        """Iterates over the first ``count`` records in the `PLAIN_RECORD` layout."""
+        return PLAIN_RECORD.iter_unpack(self.view[: count * RECORD.size])
 
     def keep(self, index: int) -> None:
         """Keeps the event of a record: releasing the records does not free it."""

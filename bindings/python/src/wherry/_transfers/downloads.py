@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from .._core.calls import check, copy_text, made, partial_rows, progress_of
+from .._core.calls import check, copy_text, create, partial_rows, read_progress
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.events import Exchange
 from .._core.forms import refuse_pairs
 from .._core.progress import Partial, Progress
 from .._core.settings import DEFAULTS
-from .._core.values import milliseconds, named, path_text, segments, text, whole
+from .._core.values import keyword_int, milliseconds, path_text, segments, text, whole
 from .._errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
 from .._native import codes
 from .._native.library import lib
@@ -63,10 +63,10 @@ def prepare(
                 digests.append((codes.DIGESTS[name], text(rest[name])))
         rest.pop(name, None)
     progress = rest.pop("progress", None)
-    whose = rest.pop("partial_of", "same_path")
-    if not isinstance(whose, str) or whose not in codes.PARTIALS:
+    owner = rest.pop("partial_of", "same_path")
+    if not isinstance(owner, str) or owner not in codes.PARTIALS:
         raise ArgumentError(
-            f"partial_of= must be one of {', '.join(codes.PARTIALS)}, not {brief(whose)}", "bad_value"
+            f"partial_of= must be one of {', '.join(codes.PARTIALS)}, not {brief(owner)}", "bad_value"
         )
     mirrors = rest.pop("mirrors", None) or ()
     if isinstance(mirrors, (str, bytes)):
@@ -75,23 +75,24 @@ def prepare(
         raise TypeError(f"mirrors= takes a list of URLs, not {brief(mirrors)}")
     count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
     time = rest.pop("server_time", None)
+    keeps_time = None if time is None else keyword_int("server_time", whole, time)
     flags += (
-        (codes.OPTION_KEEP_SERVER_TIME, None if time is None else named("server_time", whole, time)),
-        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[whose]),
+        (codes.OPTION_KEEP_SERVER_TIME, keeps_time),
+        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[owner]),
         (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
         (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
     )
     if (path is None) == (directory is None):
         raise ArgumentError("a download needs either a path or a directory", "bad_argument")
-    said: List[Tuple[int, Optional[bytes]]] = [*digests]
-    told = rest.pop("digest", None)
-    if told is not None:
-        if not isinstance(told, str) or told not in codes.DIGESTS:
+    wanted_digests: List[Tuple[int, Optional[bytes]]] = [*digests]
+    digest_name = rest.pop("digest", None)
+    if digest_name is not None:
+        if not isinstance(digest_name, str) or digest_name not in codes.DIGESTS:
             raise ArgumentError(
-                f"digest= must be one of {', '.join(codes.DIGESTS)}, not {brief(told)}", "bad_value"
+                f"digest= must be one of {', '.join(codes.DIGESTS)}, not {brief(digest_name)}", "bad_value"
             )
-        said.append((codes.DIGESTS[told], None))
-    if len(said) > 1:
+        wanted_digests.append((codes.DIGESTS[digest_name], None))
+    if len(wanted_digests) > 1:
         raise ArgumentError("a download takes only one digest", "bad_argument")
     # The client's default request options do not apply to downloads.
     rest = {**dict.fromkeys(DEFAULTS), **rest}
@@ -103,7 +104,7 @@ def prepare(
         for option, flag in flags:
             if flag is not None:
                 draft.option(option, flag)
-        for kind, value in said:
+        for kind, value in wanted_digests:
             check(lib.wherry_request_set_digest(draft.handle, kind, value))
         with Keyword("mirrors"):
             for mirror in mirrors:
@@ -150,7 +151,7 @@ class BaseDownload:
     def progress(self) -> Progress:
         """The current progress."""
         return Progress(
-            progress_of(lib.wherry_transfer_progress, self._exchange.transfer)
+            read_progress(lib.wherry_transfer_progress, self._exchange.transfer)
         )
 
     @property
@@ -231,7 +232,7 @@ class BaseDownload:
         """
         return copy_text(lib.wherry_transfer_copy_description, self._exchange.transfer, full)
 
-    def _began(self, transfer: int) -> None:
+    def _start(self, transfer: int) -> None:
         self._exchange.transfer = transfer
         self._id = lib.wherry_transfer_id(transfer)
 
@@ -250,7 +251,7 @@ class Download(BaseDownload):
         super().__init__(draft)
         self._channel = Channel()
         try:
-            self._began(
+            self._start(
                 client._begin(
                     lib.wherry_client_download, draft.handle, target, self._channel.queue, 1
                 )
@@ -287,9 +288,9 @@ class Download(BaseDownload):
                 self._channel.run(exchange, perf_counter() + END_SECONDS)
             except WherryError:
                 pass  # The download ends on its own.
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._channel.close()
         self._exchange.free()
 
@@ -305,7 +306,7 @@ class Download(BaseDownload):
             return
         if not self._exchange.done:
             warn_unclosed(self)
-        self._let_go()
+        self._release()
 
 
 class AsyncDownload(BaseDownload):
@@ -318,7 +319,7 @@ class AsyncDownload(BaseDownload):
         loop = asyncio.get_running_loop()
         self._end: asyncio.Future[None] = loop.create_future()
         pump = client._pump(loop)
-        self._began(pump.download(client, draft, target, self._exchange, self._read))
+        self._start(pump.download(client, draft, target, self._exchange, self._read))
 
     def _read(self, record: Any) -> bool:
         if self._exchange.read(record) and not self._end.done():
@@ -368,7 +369,7 @@ def partials(directory: Any) -> List[Partial]:
 
     Starts no download.
     """
-    listing = made(lib.wherry_partial_list, path_text(_fspath(directory)))
+    listing = create(lib.wherry_partial_list, path_text(_fspath(directory)))
     return [Partial(row) for row in partial_rows(listing)]
 
 
@@ -385,6 +386,6 @@ def discard_partial(path: Any) -> None:
 def _fspath(path: Any) -> str:
     import os
 
-    given = os.fsdecode(path)
+    name = os.fsdecode(path)
     # Keep an empty path: abspath() would return the working directory.
-    return os.path.abspath(given) if given else ""
+    return os.path.abspath(name) if name else ""

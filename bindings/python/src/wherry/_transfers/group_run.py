@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
-from .._core.calls import error_at, last_error, made, progress_of
+from .._core.calls import create, error_at, last_error, read_progress
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.progress import Progress
@@ -45,15 +45,15 @@ class Run:
         #: The chains and their positions, by event key.
         self._chains: Dict[int, Tuple[BaseChain, Tuple[int, ...]]] = {}
         #: Called with the event key of each new member.
-        self.on_entered: Callable[[int], object] = lambda key: None
+        self.on_member_added: Callable[[int], object] = lambda key: None
         #: The exceptions raised by functions of nested chains, by event key.
-        self._thrown: Dict[int, BaseException] = {}
+        self._function_errors: Dict[int, BaseException] = {}
         #: Runs the coroutine of a chain's function: (event, coroutine, on_success, on_error).
         self.start: Optional[Callable[..., None]] = None
         if group._is_chain:
             self._chains[self.key] = cast("BaseChain", group), ()
 
-    def entered(self, member: Union[Draft, BaseGroup], path: Tuple[int, ...]) -> int:
+    def add_member(self, member: Union[Draft, BaseGroup], path: Tuple[int, ...]) -> int:
         """Assigns an event key to a member and returns the key."""
         key = self.keys[path] = next(_keys)
         if isinstance(member, Draft):
@@ -63,7 +63,7 @@ class Run:
             if chain._steps or any(chain is known for known, _ in self._chains.values()):
                 raise StateError("the chain was already started. Create another chain.", "already_started")
             self._chains[key] = chain, path
-        self.on_entered(key)
+        self.on_member_added(key)
         return key
 
     def decide(self, record: Record) -> bool:
@@ -75,8 +75,8 @@ class Run:
         chain, path = found
         sent = chain._steps
 
-        def answered(_: Any) -> None:
-            self._answer(event, chain, path)
+        def on_success(_: Any) -> None:
+            self._send_next(event, chain, path)
 
         def failed(error: BaseException) -> None:
             lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
@@ -84,21 +84,21 @@ class Run:
             if key == self.key:
                 self.fail(error)
             else:
-                self._thrown[key] = error
+                self._function_errors[key] = error
 
         try:
-            previous = None if sent == 0 else self._brought(chain, path, sent - 1)
+            previous = None if sent == 0 else self._step_result(chain, path, sent - 1)
             following = chain._next(previous, self.start is not None)
             if following is None or self.start is None:
-                answered(None)
+                on_success(None)
                 return False
-            self.start(event, following, answered, failed)
+            self.start(event, following, on_success, failed)
             return True
         except Exception as error:
             failed(error)
             return False
 
-    def _answer(self, event: int, chain: BaseChain, path: Tuple[int, ...]) -> None:
+    def _send_next(self, event: int, chain: BaseChain, path: Tuple[int, ...]) -> None:
         """Sends the next step of the chain, or ends the chain if there is none."""
         index = chain._steps
         if index >= len(chain._members):
@@ -106,7 +106,7 @@ class Run:
         else:
             chain._steps = index + 1
             member = chain._members[index]
-            number = self.entered(member, path + (index,))
+            number = self.add_member(member, path + (index,))
             if isinstance(member, Draft):
                 status = lib.wherry_event_answer_next(event, member.handle, number)
             else:
@@ -121,12 +121,12 @@ class Run:
             if index < len(chain._members) and not self._is_cancelled:
                 self.fail(error)
 
-    def _brought(self, chain: BaseChain, path: Tuple[int, ...], index: int) -> Any:
+    def _step_result(self, chain: BaseChain, path: Tuple[int, ...], index: int) -> Any:
         """Returns the result of a step."""
         member, place = chain._members[index], path + (index,)
         if isinstance(member, Draft):
             return self.exchanges[self.keys[place]].result()
-        raised = self._raised(member, place)
+        raised = self._callback_error(member, place)
         if raised is not None:
             raise raised[1]
         return self._results(member, place)
@@ -141,25 +141,26 @@ class Run:
             if exchange.done:
                 exchange.free()
                 # The library does not know about an exception raised after the member succeeded.
-                if exchange.raised is not None and not record[5] and self._raised(self.group, ()):
-                    self.cancel()
+                if exchange.raised is not None and not record[5]:
+                    if self._callback_error(self.group, ()):
+                        self.cancel()
             return
         if kind == codes.EVENT_DECISION:
             self.decide(record)
         elif kind == codes.EVENT_PROGRESS and key == self.key:
-            self._tell(record)
+            self._report_progress(record)
         elif kind == codes.EVENT_DONE:
             error = error_at(lib.wherry_event_error(record[1])) if record[5] else None
             self._ends[key] = error
             if key == self.key:
                 self._finish(record, error)
 
-    def _tell(self, record: Record) -> None:
+    def _report_progress(self, record: Record) -> None:
         function = self.group._progress
         if function is None or self.error is not None:
             return
         try:
-            function(Progress(progress_of(lib.wherry_event_progress, record[1])))
+            function(Progress(read_progress(lib.wherry_event_progress, record[1])))
         except Exception as error:
             self.fail(error)
 
@@ -168,14 +169,14 @@ class Run:
         self.failed = None if record[6] < 0 else record[6]
         self.from_cache = bool(record[8] & codes.RECORD_FROM_CACHE)
         if self.error is None:
-            raised = self._raised(self.group, ())
+            raised = self._callback_error(self.group, ())
             if raised is not None:
                 self.failed, self.error = raised
             elif error is not None:
-                self.error = self._answered(error)
+                self.error = self._with_response(error)
         self.free()
 
-    def _raised(
+    def _callback_error(
         self, group: BaseGroup, path: Tuple[int, ...]
     ) -> Optional[Tuple[int, BaseException]]:
         """Returns the exception of a callback that ends this group, with the index of the member.
@@ -189,12 +190,12 @@ class Run:
             key = self.keys.get(place, 0)
             if not key:
                 break  # A step that was not sent.
-            error = self._raised_by(member, place, key)
+            error = self._member_error(member, place, key)
             if error is not None:
                 return index, error
         return None
 
-    def _raised_by(
+    def _member_error(
         self, member: Union[Draft, BaseGroup], place: Tuple[int, ...], key: int
     ) -> Optional[BaseException]:
         """Returns the exception of a member's callbacks, or None.
@@ -203,13 +204,13 @@ class Run:
         """
         if isinstance(member, Draft):
             return self.exchanges[key].raised
-        thrown = self._thrown.get(key)
-        if thrown is not None:
-            return thrown
-        raised = self._raised(member, place)
+        error = self._function_errors.get(key)
+        if error is not None:
+            return error
+        raised = self._callback_error(member, place)
         return None if raised is None else raised[1]
 
-    def _answered(self, error: WherryError) -> WherryError:
+    def _with_response(self, error: WherryError) -> WherryError:
         """Adds the response of the failed member to an error of the library."""
         if self.failed is not None:
             member = self.exchanges.get(self.keys.get((self.failed,), 0))
@@ -242,7 +243,7 @@ class Run:
             if not key:
                 break  # A step that was not sent.
             if not isinstance(member, Draft):
-                end = self._raised_by(member, path + (index,), key)
+                end = self._member_error(member, path + (index,), key)
                 end = self._ends.get(key) if end is None else end
                 found.append(self._results(member, path + (index,)) if end is None else end)
                 continue
@@ -268,4 +269,4 @@ class Run:
 def open_member(exchange: Exchange, record: Record) -> None:
     """Opens the transfer handle of a member at its first event."""
     if record[4] != codes.EVENT_DONE and not exchange.transfer:
-        exchange.transfer = made(lib.wherry_event_open_transfer, record[1])
+        exchange.transfer = create(lib.wherry_event_open_transfer, record[1])

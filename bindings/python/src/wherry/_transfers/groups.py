@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Union, cast
 
-from .._core.calls import check, made
+from .._core.calls import check, create
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
@@ -63,7 +63,7 @@ class BaseGroup:
         refuse_hooks(options, "a member of a group")
         draft = self._client._draft(*first_step(self._client, method, url, options))
         self._drafts.append(draft)
-        return self._joined(draft)
+        return self._append(draft)
 
     def get(self, url: str, **options: Unpack[RequestOptions]) -> int:
         """Adds a GET request and returns its index."""
@@ -90,7 +90,7 @@ class BaseGroup:
         self._check()
         if group._holds(self):
             raise ArgumentError("a group cannot be a member of itself", "bad_argument")
-        return self._joined(group)
+        return self._append(group)
 
     def _holds(self, group: BaseGroup) -> bool:
         members = (one for one in self._members if isinstance(one, BaseGroup))
@@ -109,17 +109,17 @@ class BaseGroup:
         if self._run is not None:
             raise StateError("the group was already started. Create another group.", "already_started")
 
-    def _joined(self, member: Union[Draft, BaseGroup]) -> int:
+    def _append(self, member: Union[Draft, BaseGroup]) -> int:
         self._members.append(member)
         return len(self._members) - 1
 
     def _native(self, run: Run, path: Tuple[int, ...] = ()) -> int:
         """Creates a native group with all members and assigns their event keys."""
-        handle = made(lib.wherry_group_new, self._policy)
+        handle = create(lib.wherry_group_new, self._policy)
         try:
             # The steps of a chain are added while it runs.
             for index, member in enumerate([] if self._is_chain else self._members):
-                key = run.entered(member, path + (index,))
+                key = run.add_member(member, path + (index,))
                 if isinstance(member, Draft):
                     check(lib.wherry_group_add(handle, member.handle, key))
                     continue
@@ -216,7 +216,7 @@ class AsyncGroup(BaseGroup):
                 end.set_result(None)
             return False
 
-        def gone(record: Record) -> bool:
+        def read_or_end(record: Record) -> bool:
             if record[1]:
                 return read(record)
             run.done = True  # The queue was closed before the run ended.
@@ -224,28 +224,28 @@ class AsyncGroup(BaseGroup):
                 end.set_result(None)
             return False
 
-        keeper = _Keeper(run)
+        keeper = _GroupExchange(run)
         running: Set[asyncio.Future[Any]] = set()
 
-        def enter(key: int) -> None:
+        def add_sink(key: int) -> None:
             exchange = run.exchanges.get(key)
             if exchange is None:
-                pump.sinks[key] = gone, keeper
+                pump.sinks[key] = read_or_end, keeper
             else:
-                sink = pump.reading(exchange, exchange._draft, read)
-                pump.sinks[key] = _opening(exchange, sink), exchange
+                sink = pump.wrap_sink(exchange, exchange._draft, read)
+                pump.sinks[key] = _opens_transfer(exchange, sink), exchange
 
         def start(
-            event: int, following: Any, answered: Callable[[Any], None],
+            event: int, following: Any, on_success: Callable[[Any], None],
             failed: Callable[[BaseException], None],
         ) -> None:  # fmt: skip
             task = asyncio.ensure_future(following)
             running.add(task)
 
-            def over(task: asyncio.Future[Any]) -> None:
+            def on_done(task: asyncio.Future[Any]) -> None:
                 running.discard(task)
                 try:
-                    answered(task.result())
+                    on_success(task.result())
                 except asyncio.CancelledError:
                     lib.wherry_event_answer_refuse(event, b"the function of a chain was cancelled")
                 except BaseException as error:
@@ -253,11 +253,11 @@ class AsyncGroup(BaseGroup):
                 finally:
                     lib.wherry_event_free(event)
 
-            task.add_done_callback(over)
+            task.add_done_callback(on_done)
 
-        run.on_entered, run.start = enter, start
+        run.on_member_added, run.start = add_sink, start
         for key in (*run.keys.values(), run.key):
-            enter(key)
+            add_sink(key)
         try:
             await end
         except asyncio.CancelledError:
@@ -271,7 +271,7 @@ class AsyncGroup(BaseGroup):
         return self._result(run)
 
 
-class _Keeper(Exchange):
+class _GroupExchange(Exchange):
     """Represents the whole group in the pump, so that closing the pump ends the group."""
 
     __slots__ = ("_run",)
@@ -286,7 +286,7 @@ class _Keeper(Exchange):
         self._run.fail(error)
 
 
-def _opening(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Record], bool]:
+def _opens_transfer(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Record], bool]:
     def read(record: Record) -> bool:
         if not record[1]:  # The queue was closed before the transfer ended.
             exchange.done = True

@@ -12,7 +12,7 @@ from .._core.exchange.events import Exchange
 from .._core.hints import missing
 from .._core.response.chunks import Chunks
 from .._core.response.response import Response
-from .._errors import StateError, WherryError, shown, warn_unclosed
+from .._errors import StateError, WherryError, warn_unclosed, without_query
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import bytes_at
@@ -46,20 +46,20 @@ class StreamedResponse(Response):
         self.url = head.url
         self.tag = head.tag
         self._body = b""
-        self._head = head._head
+        self._raw_headers = head._raw_headers
         self._hops = head._hops
-        self._asked = head._asked
+        self._arguments = head._arguments
         self.context = head.context
         self._accepted = head._accepted
         self._accepted_range = head._accepted_range
         self._exchange = exchange
         self._is_read = False
-        self._is_taken = False
+        self._is_consumed = False
         #: The stream that created this response. It closes the exchange when both are unreferenced.
-        self._opened: object = None
-        self._copy()
+        self._stream: object = None
+        self._copy_late()
 
-    def _copy(self) -> None:
+    def _copy_late(self) -> None:
         """Copies the attributes that are known after the headers, or at the end of the response."""
         known = self._exchange.response.__dict__
         self.__dict__.update({name: known[name] for name in LATE if name in known})
@@ -71,10 +71,10 @@ class StreamedResponse(Response):
             raise StateError("the body was not read. Call read(), or await aread(), instead of iterating.", "wrong_state")
         return self._body
 
-    def _take(self) -> None:
-        if self._is_taken:
+    def _consume(self) -> None:
+        if self._is_consumed:
             raise StateError("the body was already streamed", "wrong_state")
-        self._is_taken = True
+        self._is_consumed = True
 
     @property
     def is_closed(self) -> bool:
@@ -84,7 +84,7 @@ class StreamedResponse(Response):
     @property
     def is_stream_consumed(self) -> bool:
         """Whether the body was read, or is being read."""
-        return self._is_taken
+        return self._is_consumed
 
     def _is_ended(self) -> bool:
         """Whether the complete body was read, or the stream was closed."""
@@ -92,7 +92,7 @@ class StreamedResponse(Response):
 
     def _end(self) -> None:
         """Raises the error that ended the stream early."""
-        self._copy()
+        self._copy_late()
         self._exchange.result()
 
 
@@ -117,7 +117,7 @@ class SyncStreamedResponse(StreamedResponse):
         if self._is_read:
             yield from super().iter_bytes(chunk_size)
             return
-        self._take()
+        self._consume()
         pieces = Chunks(chunk_size)
         exchange, channel = self._exchange, self._channel
         while not exchange.done:
@@ -155,8 +155,8 @@ class SyncStreamedResponse(StreamedResponse):
 
     def close(self) -> None:
         """Closes the stream and drops unread data. Can be called more than once."""
-        if isinstance(self._opened, Stream):
-            self._opened.__exit__()
+        if isinstance(self._stream, Stream):
+            self._stream.__exit__()
 
 
 class Stream:
@@ -180,12 +180,12 @@ class Stream:
         if found is None:
             return self._open(method, url, options)
         try:
-            return found.run(self._open, method, url, options, self._leave)  # type: ignore[return-value]
+            return found.run(self._open, method, url, options, self._discard)  # type: ignore[return-value]
         except BaseException:
             self.__exit__()
             raise
 
-    def _leave(self, response: Response) -> None:
+    def _discard(self, response: Response) -> None:
         """Reads and closes a stream that is not the last one of an auth flow."""
         response.read()
         self.__exit__()
@@ -196,12 +196,12 @@ class Stream:
         client = self._client
         draft = client._draft(method, url, options)
         try:
-            self._exchange = exchange = streamed(draft)
+            self._exchange = exchange = streamed_exchange(draft)
             self._channel = channel = Channel()
             exchange.transfer = client._begin(
                 lib.wherry_client_send, draft.handle, channel.queue, 1
             )
-            while not exchange.head and not exchange.done:
+            while not exchange.has_headers and not exchange.done:
                 record = channel.next()
                 try:
                     exchange.read(record)
@@ -210,12 +210,12 @@ class Stream:
             if exchange.done and exchange.error is not None:
                 raise exchange.error
             response = SyncStreamedResponse(exchange, channel)
-            response._opened = self
+            response._stream = self
             return response
         except BaseException as error:
             self.__exit__()
             if isinstance(error, WherryError):
-                client._blamed(error, method, url, options)
+                client._add_request(error, method, url, options)
             raise
         finally:
             draft.free()
@@ -223,7 +223,7 @@ class Stream:
     if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
 
         def __getattr__(self, name: str) -> Any:
-            raise missing(self, name, unopened(name, "with"))
+            raise missing(self, name, open_hint(name, "with"))
 
     def __exit__(self, *_: object) -> None:
         if self._channel is not None:
@@ -239,17 +239,17 @@ class Stream:
         self.__exit__()
 
     def __repr__(self) -> str:
-        return f"<Stream {self._request[0]} {shown(self._request[1])}>"
+        return f"<Stream {self._request[0]} {without_query(self._request[1])}>"
 
 
-def unopened(name: str, way: str) -> Optional[str]:
+def open_hint(name: str, way: str) -> Optional[str]:
     """Returns the hint for an attribute of a response that a stream does not have before it is opened."""
     if name[:1] == "_" or not hasattr(Response, name) and name not in ("status_code", "url", "iter_events"):
         return None
     return f"open the stream with `{way} client.stream(...) as response`"
 
 
-def streamed(draft: Draft) -> Exchange:
+def streamed_exchange(draft: Draft) -> Exchange:
     """Makes the request a streamed one, and returns its exchange."""
     check(lib.wherry_request_set_streamed(draft.handle, True))
     draft.option(codes.OPTION_WANT_HEAD, 1)
@@ -272,7 +272,7 @@ class AsyncStreamedResponse(StreamedResponse):
             for piece in super().iter_bytes(chunk_size):
                 yield piece
             return
-        self._take()
+        self._consume()
         pieces = Chunks(chunk_size)
         while True:
             data = await self._inbox.piece()
@@ -324,13 +324,13 @@ class Inbox:
 
     def put(self, record: Record) -> bool:
         """Reads an event. Returns True if the event was kept, and the inbox must free it."""
-        kept = record[4] == codes.EVENT_BODY and not self._is_closed
-        if kept:
+        is_kept = record[4] == codes.EVENT_BODY and not self._is_closed
+        if is_kept:
             self._records.append(record)
         else:
             self._exchange.read(record)
         self.nudge()
-        return kept
+        return is_kept
 
     def nudge(self) -> None:
         """Wakes the waiting task."""
@@ -347,7 +347,7 @@ class Inbox:
     async def head(self) -> None:
         """Waits for the status and the headers."""
         exchange = self._exchange
-        while not exchange.head and not exchange.done:
+        while not exchange.has_headers and not exchange.done:
             await self._wait()
         if exchange.done and not self._records and exchange.error is not None:
             raise exchange.error
@@ -399,13 +399,13 @@ class AsyncStream:
             return await self._open(method, url, options)
         try:
             return await found.arun(  # type: ignore[return-value]
-                self._open, method, url, options, self._leave
+                self._open, method, url, options, self._discard
             )
         except BaseException:
             await self.__aexit__()
             raise
 
-    async def _leave(self, response: Response) -> None:
+    async def _discard(self, response: Response) -> None:
         """Reads and closes a stream that is not the last one of an auth flow."""
         await response.aread()
         await self.__aexit__()
@@ -420,7 +420,7 @@ class AsyncStream:
         pump = client._pump(loop)
         draft = client._draft(method, url, options)
         try:
-            exchange = streamed(draft)
+            exchange = streamed_exchange(draft)
             self._inbox = inbox = Inbox(loop, exchange)
             pump.send(client, draft, exchange, inbox.put)
         finally:
@@ -430,16 +430,16 @@ class AsyncStream:
         except BaseException as error:
             inbox.close()
             if isinstance(error, WherryError):
-                client._blamed(error, method, url, options)
+                client._add_request(error, method, url, options)
             raise
         response = AsyncStreamedResponse(exchange, inbox)
-        response._opened = self
+        response._stream = self
         return response
 
     if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
 
         def __getattr__(self, name: str) -> Any:
-            raise missing(self, name, unopened(name, "async with"))
+            raise missing(self, name, open_hint(name, "async with"))
 
     async def __aexit__(self, *_: object) -> None:
         if self._inbox is not None:
@@ -453,4 +453,4 @@ class AsyncStream:
         self._inbox.close()
 
     def __repr__(self) -> str:
-        return f"<AsyncStream {self._request[0]} {shown(self._request[1])}>"
+        return f"<AsyncStream {self._request[0]} {without_query(self._request[1])}>"

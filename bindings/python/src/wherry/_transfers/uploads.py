@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._core.forms import pairs
 from .._core.images import Compression, NativeImage, is_path, native_compression
-from .._core.values import named, text, unreadable_images, whole
+from .._core.values import keyword_int, text, unreadable_images, whole
 from .._errors import ArgumentError, Keyword, brief
 from .._native import codes
 from .._native.library import lib
@@ -46,9 +46,9 @@ def prepare(
     if not isinstance(settings, Compression):
         raise TypeError(f"compression= takes a Compression, not {brief(settings)}")
     draft = client._draft(rest.pop("method", "POST"), url, rest)
-    draft.note("", None)
+    draft.record_body("", None)
     try:
-        draft.separate(named("separate", whole, separate))
+        draft.separate(keyword_int("separate", whole, separate))
         for option, value in numbers:
             if value is not None:
                 draft.option(option, int(value))
@@ -69,7 +69,7 @@ def _add(
     part_headers: Any,
 ) -> None:
     """Adds the images and the form fields to a request."""
-    items = several(pictures)
+    items = as_list(pictures)
     if not items:
         raise ArgumentError("an upload needs at least one image", "no_images")
     _add_fields(draft, fields)
@@ -104,11 +104,11 @@ def _add_fields(draft: Draft, fields: Optional[Mapping[str, Any]]) -> None:
         draft.parameters(plain)
 
 
-def several(pictures: Any) -> List[Any]:
+def as_list(pictures: Any) -> List[Any]:
     """Returns a list of images from one or several. A pair (name, image) counts as one image."""
     if isinstance(pictures, (list, set, frozenset)) or hasattr(pictures, "__next__"):
         return list(pictures)
     if isinstance(pictures, tuple):
-        named = len(pictures) == 2 and isinstance(pictures[0], str) and not is_path(pictures[1])
-        return [pictures] if named else list(pictures)
+        is_named = len(pictures) == 2 and isinstance(pictures[0], str) and not is_path(pictures[1])
+        return [pictures] if is_named else list(pictures)
     return [pictures]

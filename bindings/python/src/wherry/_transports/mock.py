@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from .._core.calls import check, made
+from .._core.calls import check, create
 from .._core.exchange.replies import Failure
 from .._core.forms import pairs
 from .._core.request.sent import SentRequest
-from .._core.response.native import parts_of
+from .._core.response.native import request_parts
 from .._core.response.response import Response
-from .._core.values import milliseconds, named, text, whole
-from .._errors import ArgumentError, Keyword, NetworkError, shown
+from .._core.values import keyword_int, milliseconds, text, whole
+from .._errors import ArgumentError, Keyword, NetworkError, without_query
 from .._native.forking import Forkable
 from .._native.library import lib
 
@@ -54,19 +54,19 @@ class MockTransport(Forkable):
         if handler is not None and not callable(handler):
             raise TypeError(f"MockTransport takes a function, not {type(handler).__name__}")
         self._handler = handler
-        self._handle = made(lib.wherry_stub_new)
+        self._handle = create(lib.wherry_stub_new)
         #: The native rules, which a forked child adds again.
         self._native_rules: List[Tuple[Any, Tuple[Any, ...]]] = []
         #: The rules that Python matches: with a function, or in ``mounts=``.
         self._rules: List[_Rule] = []
         #: The requests that Python matched; the library records the others.
-        self._seen: List[MockRequest] = []
+        self._matched: List[MockRequest] = []
         if handler is not None:
             self._rule(lib.wherry_stub_add_decision, None, b"*", -1)
         self._survive_forks()
 
-    def _rebuild(self, noted: Any) -> None:
-        self._handle = made(lib.wherry_stub_new)
+    def _rebuild(self, saved: Any) -> None:
+        self._handle = create(lib.wherry_stub_new)
         for function, arguments in self._native_rules:
             check(function(self._handle, *arguments))
 
@@ -93,20 +93,20 @@ class MockTransport(Forkable):
         ``delay`` is in seconds, and `advance` can move its clock. It requires a MockTransport
         without a function.
         """
-        given = [(name, str(value)) for name, value in pairs(headers or {}, "headers")]
+        own_fields = [(name, str(value)) for name, value in pairs(headers or {}, "headers")]
         response = Response(
-            status, headers=given, content=content or None, text=text, html=html, json=json
+            status, headers=own_fields, content=content or None, text=text, html=html, json=json
         )
-        times = named("times", whole, times)
+        times = keyword_int("times", whole, times)
         rule = _Rule(method, url, times, response, "", delay is not None)
         fields = [
             field for field in response.headers.multi_items()
-            if field[0] != "Content-Length" or field in given
+            if field[0] != "Content-Length" or field in own_fields
         ]  # fmt: skip
         head = "".join(f"{name}: {value}\n" for name, value in fields)
         self._add(
-            rule, lib.wherry_stub_add_answer, _word(method, "method"), _word(url), times, response.status_code,
-            _word(head) if head else None, response.content, len(response.content),
+            rule, lib.wherry_stub_add_answer, _encoded(method, "method"), _encoded(url), times,
+            response.status_code, _encoded(head) if head else None, response.content, len(response.content),
         )  # fmt: skip
         self._delay(delay)
 
@@ -125,11 +125,13 @@ class MockTransport(Forkable):
         ``reason`` is a reason from docs/errors.md. ``after_bytes`` and ``delay`` require a
         MockTransport without a function.
         """
-        times, after_bytes = named("times", whole, times), named("after_bytes", whole, after_bytes)
+        times = keyword_int("times", whole, times)
+        after_bytes = keyword_int("after_bytes", whole, after_bytes)
         rule = _Rule(method, url, times, None, reason, delay is not None or after_bytes > 0)
         self._add(
-            rule, lib.wherry_stub_add_failure, _word(method, "method"), _word(url), times, _word(reason, "reason"), after_bytes
-        )
+            rule, lib.wherry_stub_add_failure, _encoded(method, "method"), _encoded(url), times,
+            _encoded(reason, "reason"), after_bytes,
+        )  # fmt: skip
         self._delay(delay)
 
     def advance(self, seconds: float) -> None:
@@ -143,24 +145,24 @@ class MockTransport(Forkable):
     def requests(self) -> List[MockRequest]:
         """The received requests, in order."""
         count = lib.wherry_stub_request_count(self._handle)
-        return [*(self._request(index) for index in range(count)), *self._seen]
+        return [*(self._request(index) for index in range(count)), *self._matched]
 
     def handle_request(self, request: SentRequest) -> Any:
         """Responds to a request by the rules and the function."""
-        self._seen.append(
+        self._matched.append(
             MockRequest(request.method, request.url, request.headers.multi_items(), request.content)
         )
         for rule in self._rules:
-            if rule.takes(request):
+            if rule.matches(request):
                 if rule.is_timed:
-                    raise timed()
+                    raise timed_rule_error()
                 if rule.response is None:
-                    message = f"The MockTransport fails {request.method} {shown(request.url)}"
+                    message = f"The MockTransport fails {request.method} {without_query(request.url)}"
                     raise Failure(message, rule.reason)
                 return rule.response
         if self._handler is None:
             raise NetworkError(
-                f"No rule of the MockTransport matches {request.method} {shown(request.url)}", "connect"
+                f"No rule of the MockTransport matches {request.method} {without_query(request.url)}", "connect"
             )
         return self._handler(request)
 
@@ -187,7 +189,7 @@ class MockTransport(Forkable):
         if self._handler is None:
             self._rule(function, *arguments)
         elif rule.is_timed:
-            raise timed()
+            raise timed_rule_error()
         self._rules.append(rule)
 
     def _delay(self, seconds: Optional[float]) -> None:
@@ -196,9 +198,9 @@ class MockTransport(Forkable):
                 self._rule(lib.wherry_stub_set_delay_ms, milliseconds(seconds))
 
     def _request(self, index: int) -> MockRequest:
-        echo = made(lib.wherry_stub_copy_request, self._handle, index)
+        echo = create(lib.wherry_stub_copy_request, self._handle, index)
         try:
-            return MockRequest(*parts_of(echo))
+            return MockRequest(*request_parts(echo))
         finally:
             lib.wherry_response_free(echo)
 
@@ -220,7 +222,7 @@ class _Rule:
         #: Whether the rule needs the clock, or the byte count, of the library.
         self.is_timed = is_timed
 
-    def takes(self, request: SentRequest) -> bool:
+    def matches(self, request: SentRequest) -> bool:
         """Returns whether the rule matches the request. A match counts against ``times``."""
         import re
 
@@ -246,7 +248,7 @@ def _parts(url: str) -> List[str]:
     return [scheme.lower() + mark, host.lower(), "/" + path]
 
 
-def timed() -> ArgumentError:
+def timed_rule_error() -> ArgumentError:
     """Returns the error for a rule that Python cannot apply."""
     return ArgumentError(
         "delay= and after_bytes= need a MockTransport without a function, as transport= of a client. "
@@ -254,6 +256,6 @@ def timed() -> ArgumentError:
     )  # fmt: skip
 
 
-def _word(value: Optional[str], name: str = "url") -> Optional[bytes]:
+def _encoded(value: Optional[str], name: str = "url") -> Optional[bytes]:
     with Keyword(name):
         return None if value is None else text(value)

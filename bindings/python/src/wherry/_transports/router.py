@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from .._core.calls import check, made
+from .._core.calls import check, create
 from .._core.request.sent import SentRequest
 from .._core.response.response import Response
 from .._core.values import text
-from .._errors import ArgumentError, InternalError, brief, shown
+from .._errors import ArgumentError, InternalError, brief, without_query
 from .._native.library import lib
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ class Router:
 
     def attach(self, config: int) -> None:
         """Makes the library request responses for the URLs of the transports."""
-        stub = made(lib.wherry_stub_new)
+        stub = create(lib.wherry_stub_new)
         try:
             for pattern, transport in self._mounts:
                 add = lib.wherry_stub_add_network if transport is None else lib.wherry_stub_add_decision
@@ -127,8 +127,9 @@ class Router:
                 transport = mounted
                 break
         if transport is None:  # The library and `Pattern` parsed the URL differently.
-            raise InternalError(f"No transport is mounted for {shown(request.url)}. Add one to mounts=.", "internal")
-        return responded(transport, request, self._is_async)
+            url = without_query(request.url)
+            raise InternalError(f"No transport is mounted for {url}. Add one to mounts=.", "internal")
+        return respond(transport, request, self._is_async)
 
     def enter(self) -> None:
         """Enters the transports of a blocking client that is used in a ``with`` statement."""
@@ -184,7 +185,7 @@ class MockRouter:
 
     def respond(self, request: SentRequest) -> Any:
         """Like `Router.respond`."""
-        return responded(self._transport, request, self._is_async)
+        return respond(self._transport, request, self._is_async)
 
     def enter(self) -> None:
         """Does nothing: the program closes a mock itself, after it has checked the requests."""
@@ -199,7 +200,7 @@ class MockRouter:
         """Does nothing, like `enter`."""
 
 
-def attached(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, None]:
+def attach_transports(client: BaseClient[Any], config: int) -> Union[Router, MockRouter, None]:
     """Attaches a client's transports to its configuration. Returns None if no router is needed."""
     from .mock import MockTransport
 
@@ -232,7 +233,7 @@ def refuse_transport(transport: Transport, is_async: bool) -> None:
     raise TypeError(f"transport= takes an object with handle_request(request), not {kind}")
 
 
-def responded(transport: Transport, request: SentRequest, is_async: bool) -> Any:
+def respond(transport: Transport, request: SentRequest, is_async: bool) -> Any:
     """Returns the response of a transport, or a coroutine for it."""
     if is_async and hasattr(transport, "handle_async_request"):
         return _complete(transport.handle_async_request(request))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from _thread import RLock
 from time import perf_counter
 
-from .._core.calls import freed, last_error, made
+from .._core.calls import check_freed, create, last_error
 from .._errors import TimeoutError
 from .._native import codes
 from .._native.library import lib
@@ -30,7 +30,7 @@ class Channel:
     __slots__ = ("queue", "_records", "_turn")
 
     def __init__(self) -> None:
-        self.queue = made(lib.wherry_queue_new)
+        self.queue = create(lib.wherry_queue_new)
         self._records = Records(1)
         #: The lock that the reading thread holds.
         self._turn = RLock()
@@ -47,7 +47,7 @@ class Channel:
             if deadline is not None:
                 wait = min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1)
                 if wait <= 0:
-                    raise wait_is_over()
+                    raise wait_timed_out()
             status = read(queue, records.address, 1, wait, count)
             if status == codes.OK:
                 return records.at()
@@ -63,7 +63,7 @@ class Channel:
         while not exchange.done:
             left = -1.0 if deadline is None else max(0.0, deadline - perf_counter())
             if not turn.acquire(timeout=left):
-                raise wait_is_over()
+                raise wait_timed_out()
             try:
                 if exchange.done:
                     return
@@ -79,9 +79,9 @@ class Channel:
         """Frees the queue and cancels its transfers."""
         queue, self.queue = self.queue, 0
         if queue:
-            freed(lib.wherry_queue_free(queue))
+            check_freed(lib.wherry_queue_free(queue))
 
 
-def wait_is_over() -> TimeoutError:
+def wait_timed_out() -> TimeoutError:
     """Returns the error for a wait that has timed out."""
     return TimeoutError("the wait timed out, but the transfer is still running", "timeout")

@@ -10,8 +10,8 @@ import weakref
 from contextvars import copy_context
 from time import perf_counter
 
-from .._core.calls import check, last_error, made
-from .._core.exchange.events import VERSION_FLAGS, Exchange, settle, version
+from .._core.calls import check, create, last_error
+from .._core.exchange.events import VERSION_FLAGS, Exchange, finish_response, version
 from .._core.response.response import Response, received
 from .._errors import CancelledError, WherryError
 from .._native import codes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Set, Tuple
 
     from .._client.async_client import AsyncClient
-    from .._core.exchange.decisions import Question
+    from .._core.exchange.decisions import Decision
     from .._core.exchange.draft import Draft
     from .._native.memory import Record
 
@@ -50,7 +50,7 @@ class Pump:
         self.waiting: Dict[int, Waiting] = {}
         self.sinks: Sinks = {}
         self.key = itertools.count(1).__next__
-        self.queue = made(lib.wherry_queue_new)
+        self.queue = create(lib.wherry_queue_new)
         self._fd = lib.wherry_queue_fd(self.queue)
         self._records = Records(BATCH)
         self._finalizer = weakref.finalize(loop, _free_queue, self.queue)
@@ -82,21 +82,21 @@ class Pump:
         index = -1
         try:
             self._is_reading = True
-            for _, key, kind, status, code, flags, body, size, head, length in records.answers(
-                count
-            ):
+            for (
+                _, key, kind, status, code, flags, body, size, headers, length,
+            ) in records.plain_records(count):  # fmt: skip
                 index += 1
                 if kind != codes.EVENT_DONE or key not in waiting:
-                    self._hand_on(records, index, key, kind)
+                    self._dispatch(records, index, key, kind)
                     continue
                 future, url, started, is_plain, draft = waiting.pop(key)
                 if future.done():
                     continue
                 if status or flags & ~VERSION_FLAGS or not is_plain:
-                    self._settle(future, records.at(index), url, now - started, draft)
+                    self._set_result(future, records.at(index), url, now - started, draft)
                     continue
-                # The same as `settle`, for a plain success.
-                response = received(code, bytes_at(head, length), bytes_at(body, size), url)
+                # The same as `finish_response`, for a plain success.
+                response = received(code, bytes_at(headers, length), bytes_at(body, size), url)
                 response._seconds = now - started
                 if flags:
                     response._version = version(flags)
@@ -107,7 +107,7 @@ class Pump:
         check(status)
         return True
 
-    def _hand_on(self, records: Records, index: int, key: int, kind: int) -> None:
+    def _dispatch(self, records: Records, index: int, key: int, kind: int) -> None:
         """Passes an event to its sink, if there is one."""
         found = self.sinks.get(key)
         if kind == codes.EVENT_DONE:
@@ -117,17 +117,17 @@ class Pump:
             records.keep(index)
 
     @staticmethod
-    def _settle(
+    def _set_result(
         future: asyncio.Future[Response],
         record: Record,
         url: str,
         seconds: float,
         draft: Optional[Draft],
     ) -> None:
-        response = received(url=url) if draft is None else draft.answer()
+        response = received(url=url) if draft is None else draft.new_response()
         response._seconds = seconds
         try:
-            settle(response, record, draft)
+            finish_response(response, record, draft)
         except Exception as error:
             future.set_exception(error)
         else:
@@ -139,7 +139,7 @@ class Pump:
         exchange.transfer = client._begin(
             lib.wherry_client_send, draft.handle, self.queue, key
         )
-        self.sinks[key] = self.reading(exchange, draft, sink), exchange
+        self.sinks[key] = self.wrap_sink(exchange, draft, sink), exchange
 
     def download(
         self, client: AsyncClient, draft: Draft, target: bytes, exchange: Exchange, sink: Sink
@@ -149,20 +149,20 @@ class Pump:
         transfer = client._begin(
             lib.wherry_client_download, draft.handle, target, self.queue, key
         )
-        self.sinks[key] = self.reading(exchange, draft, sink), exchange
+        self.sinks[key] = self.wrap_sink(exchange, draft, sink), exchange
         return transfer
 
-    def reading(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
+    def wrap_sink(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
         """Wraps a sink to await the request's asynchronous callbacks and body."""
         if draft.functions:
-            sink = answering(exchange, sink, self._tasks)
+            sink = with_async_callbacks(exchange, sink, self._tasks)
         source = draft.source
         if source is None or not source.asynchronous:
             return sink
 
         async def feed() -> None:
             try:
-                await source.give_async(exchange.transfer)
+                await source.write_async(exchange.transfer)
             except Exception as error:
                 exchange.fail(error)
 
@@ -182,7 +182,7 @@ class Pump:
 
         return read
 
-    def leave(self, client: object) -> None:
+    def release_soon(self, client: object) -> None:
         """Calls `release` in the event loop.
 
         For other threads, and for the garbage collector, which may run in the middle of a `read`.
@@ -228,13 +228,13 @@ class Pump:
         sinks, self.sinks = self.sinks, {}
         for future, *_ in waiting.values():
             if not future.done():
-                future.set_exception(_closed(problem))
+                future.set_exception(_closed_error(problem))
         for sink, exchange in sinks.values():
-            exchange.fail(_closed(problem))
+            exchange.fail(_closed_error(problem))
             sink(ENDED)
 
 
-def _closed(problem: Optional[WherryError]) -> CancelledError:
+def _closed_error(problem: Optional[WherryError]) -> CancelledError:
     return CancelledError("the client was closed", "cancelled", underlying=problem)
 
 
@@ -247,7 +247,7 @@ pumps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pump] = weakref.Weak
 clear_after_fork(pumps.clear)
 
 
-def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
+def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
     """Returns a sink that makes decisions, and passes other events to `sink`.
 
     The sink awaits the results of coroutine functions. `tasks` keeps their tasks alive.
@@ -258,16 +258,16 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
     # The event loop calls readers in another context. Callbacks run in the context of the request.
     context = copy_context()
 
-    def answered(task: asyncio.Future[Any], question: Question, event: int) -> None:
+    def finish(task: asyncio.Future[Any], decision: Decision, event: int) -> None:
         running.discard(task)
         tasks.discard(task)
         try:
-            question.give(task.result())
+            decision.answer(task.result())
         except asyncio.CancelledError:
-            question.refuse()  # No effect after the end of the transfer, which cancels the task.
+            decision.refuse()  # No effect after the end of the transfer, which cancels the task.
         except BaseException as error:
-            if not question.failed(error):
-                question.refuse()
+            if not decision.report(error):
+                decision.refuse()
                 exchange.fail(error)
         finally:
             lib.wherry_event_free(event)
@@ -276,23 +276,23 @@ def answering(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
         if record[4] == codes.EVENT_DONE:
             for task in running:
                 task.cancel()
-        question = exchange.question(record) if record[4] == codes.EVENT_DECISION else None
-        if question is None:
+        decision = exchange.decision(record) if record[4] == codes.EVENT_DECISION else None
+        if decision is None:
             return sink(record)
         try:
-            answer = context.run(question.ask, asyncio.ensure_future)
-            if not isinstance(answer, asyncio.Future):
-                question.give(answer)
+            result = context.run(decision.call, asyncio.ensure_future)
+            if not isinstance(result, asyncio.Future):
+                decision.answer(result)
                 return False
         except Exception as error:
-            if not question.failed(error):
-                question.refuse()
+            if not decision.report(error):
+                decision.refuse()
                 exchange.fail(error)
             return False
-        asked, event = question, record[1]
-        running.add(answer)
-        tasks.add(answer)
-        answer.add_done_callback(lambda task: answered(task, asked, event))
+        awaited, event = decision, record[1]
+        running.add(result)
+        tasks.add(result)
+        result.add_done_callback(lambda task: finish(task, awaited, event))
         return True
 
     return read

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import threading
 
-from .._core.calls import freed, made
+from .._core.calls import check_freed, create
 from .._native.library import lib
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ class Queue:
 
     def __init__(self) -> None:
         #: The native handle; 0 after closing.
-        self.handle = made(lib.wherry_queue_new)
+        self.handle = create(lib.wherry_queue_new)
         self._lock = threading.Lock()
         self._waits: Set[Tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = set()
 
@@ -71,7 +71,7 @@ class Queue:
             except RuntimeError:
                 pass  # The event loop is closed, so no task waits in it.
         if handle and lib is not None:
-            freed(lib.wherry_queue_free(handle))
+            check_freed(lib.wherry_queue_free(handle))
 
 
 def _set(ready: asyncio.Future[None]) -> None:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Generic, Optional, Tuple, TypeVar
 
-    Told = TypeVar("Told")
+    Item = TypeVar("Item")
     Reader = TypeVar("Reader", bound="ClientReader[Any]")
 else:
 
@@ -24,13 +24,13 @@ else:
         def __class_getitem__(cls, _: object) -> type:
             return cls
 
-    Told = None
+    Item = None
 
 #: The longest wait in milliseconds, so that Ctrl-C takes effect.
 SLICE_MS = 100
 
 
-class ClientReader(Generic[Told]):
+class ClientReader(Generic[Item]):
     """Iterates over events of a client, with ``for`` and ``async for``.
 
     The iteration ends when the client or the reader is closed.
@@ -42,11 +42,11 @@ class ClientReader(Generic[Told]):
         #: Whether the iteration has ended.
         self._ended = False
 
-    def _told(self, kind: int, record: Tuple[int, ...]) -> Optional[Told]:
+    def _item(self, kind: int, record: Tuple[int, ...]) -> Optional[Item]:
         """Converts an event to an item; None for the event that ends the iteration."""
         raise NotImplementedError
 
-    def read(self, timeout: Optional[float] = None) -> Optional[Told]:
+    def read(self, timeout: Optional[float] = None) -> Optional[Item]:
         """Returns the next item; None after ``timeout`` seconds, or at the end."""
         from time import perf_counter
 
@@ -61,7 +61,7 @@ class ClientReader(Generic[Told]):
             if deadline is not None and perf_counter() >= deadline:
                 return None
 
-    def _take(self, wait: int) -> Optional[Told]:
+    def _take(self, wait: int) -> Optional[Item]:
         """Returns an item that arrives within ``wait`` milliseconds, or None."""
         if self._ended:
             return None
@@ -77,9 +77,9 @@ class ClientReader(Generic[Told]):
             raise last_error(status)
         record = records.at()
         try:
-            told = self._told(record[4], record)
-            self._ended = told is None
-            return told
+            item = self._item(record[4], record)
+            self._ended = item is None
+            return item
         finally:
             lib.wherry_event_free(record[1])
 
@@ -98,7 +98,7 @@ class ClientReader(Generic[Told]):
     def __iter__(self: Reader) -> Reader:
         return self
 
-    def __next__(self) -> Told:
+    def __next__(self) -> Item:
         record = self.read()
         if record is None:
             raise StopIteration
@@ -107,7 +107,7 @@ class ClientReader(Generic[Told]):
     def __aiter__(self: Reader) -> Reader:
         return self
 
-    async def __anext__(self) -> Told:
+    async def __anext__(self) -> Item:
         while True:
             record = self._take(0)
             if record is not None:

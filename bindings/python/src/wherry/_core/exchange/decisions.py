@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-from ..._errors import brief, shown
+from ..._errors import brief, without_query
 from ..._native import codes
 from ..._native.library import lib
 from ..calls import check, error_at, last_error
-from ..credentials import Bearer, login
+from ..credentials import Bearer, callback_credentials
 from ..request.editable import Request, adapted, redirected
 from ..values import text
 
@@ -42,7 +42,7 @@ KEYWORDS: Dict[int, str] = {
 refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", default=())
 
 
-class Question:
+class Decision:
     """One decision of a transfer. The caller owns the event."""
 
     __slots__ = ("_draft", "_kind", "_event", "_retries", "_request", "_url")
@@ -64,7 +64,7 @@ class Question:
         return KEYWORDS[self._kind]
 
     @property
-    def is_idle(self) -> bool:
+    def is_success(self) -> bool:
         """Whether the decision concerns a response that is not a failure.
 
         Such a response has a status below 400, and the request sets no range of accepted statuses.
@@ -75,16 +75,16 @@ class Question:
         code = lib.wherry_response_http_code(lib.wherry_event_response(self._event))
         return bool(reason == b"http_status" and code < 400)
 
-    def ask(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
+    def call(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
         """Calls the callback and returns its result. An awaitable result is passed to `start`."""
-        from ..response.native import copied, request_of
+        from ..response.native import fill_from_native, request_from_native
 
         draft, function = self._draft, self._draft.functions[self._kind]
-        lent = lib.wherry_event_response(self._event)
+        borrowed = lib.wherry_event_response(self._event)
         if self._kind == codes.DECISION_RESPOND:
-            found = function(request_of(lent))
+            found = function(request_from_native(borrowed))
             return start(found) if start is not None and hasattr(found, "__await__") else found
-        response = copied(draft.answer(), lent) if lent else None
+        response = fill_from_native(draft.new_response(), borrowed) if borrowed else None
         arguments: Tuple[Any, ...] = (response,)
         if self._kind == codes.DECISION_CREDENTIALS:
             realm = lib.wherry_event_text(self._event) or b""
@@ -97,51 +97,51 @@ class Question:
                 error.http_status = error.http_status or response.status_code
             arguments = error, self._retries
         elif self._kind in (codes.DECISION_ADAPT, codes.DECISION_REDIRECT):
-            self._request = Request._lent(lib.wherry_event_request(self._event), draft.context)
+            self._request = Request._borrowed(lib.wherry_event_request(self._event), draft.context)
             self._url = self._request.url
             follows = self._kind == codes.DECISION_REDIRECT
             arguments = (response, self._request) if follows else (self._request,)
-        asks = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
-        before = refreshing.set((*refreshing.get(), *asks))
+        token_clients = (draft.client,) if self._kind == codes.DECISION_TOKEN else ()
+        before = refreshing.set((*refreshing.get(), *token_clients))
         try:
             found = function(*arguments)
             return start(found) if start is not None and hasattr(found, "__await__") else found
         finally:
             refreshing.reset(before)
 
-    def give(self, answer: Any) -> None:
+    def answer(self, result: Any) -> None:
         """Passes the result of the callback to the library.
 
         Raises an error for an invalid result. A result after the timeout is ignored.
         """
-        if hasattr(answer, "__await__"):
-            if hasattr(answer, "close"):
-                answer.close()
-            url = shown(self._draft.url)
+        if hasattr(result, "__await__"):
+            if hasattr(result, "close"):
+                result.close()
+            url = without_query(self._draft.url)
             raise TypeError(f"{self.keyword}= is a coroutine function, so {url} needs an AsyncClient")
         if self._request is not None:
-            decided = adapted if self._kind == codes.DECISION_ADAPT else redirected
-            if self._draft.asked is not None and answer is not False:
-                self._draft.asked.adapted(self._url, self._request)
-            status = decided(self._event, answer, self._request)
+            answer_function = adapted if self._kind == codes.DECISION_ADAPT else redirected
+            if self._draft.arguments is not None and result is not False:
+                self._draft.arguments.adapted(self._url, self._request)
+            status = answer_function(self._event, result, self._request)
             self._request._end()
         else:
-            status = ANSWERS[self._kind](self._event, answer)
+            status = ANSWER_FUNCTIONS[self._kind](self._event, result)
         if status:
             error = last_error(status)
             if error.reason != "decision_expired":
                 raise error
-        elif self._kind == codes.DECISION_TOKEN and answer is not None:
-            self._draft.client._has_token(_token(answer))
+        elif self._kind == codes.DECISION_TOKEN and result is not None:
+            self._draft.client._has_token(_token(result))
 
-    def failed(self, error: BaseException) -> bool:
+    def report(self, error: BaseException) -> bool:
         """Reports a failed attempt, which may be retried, if a transport raised the error."""
         if self._kind != codes.DECISION_RESPOND:
             return False
         from .replies import Failure
-        from .replies import give_failure
+        from .replies import report_failure
 
-        if not give_failure(self._event, error):
+        if not report_failure(self._event, error):
             return False
         self._draft.failed = None if isinstance(error, Failure) else error
         return True
@@ -155,18 +155,18 @@ class Question:
 
 def decide(exchange: Exchange, record: Record) -> None:
     """Makes a decision for a blocking client."""
-    question = exchange.question(record)
-    if question is None:
+    decision = exchange.decision(record)
+    if decision is None:
         return
     try:
-        question.give(question.ask())
+        decision.answer(decision.call())
     except BaseException as error:
-        if not question.failed(error):
-            question.refuse()
+        if not decision.report(error):
+            decision.refuse()
             raise
 
 
-def _head(event: int, answer: Any) -> int:
+def _answer_headers(event: int, result: Any) -> int:
     """Passes the result of ``on_head=``: None and True continue, False ends the request.
 
     A path saves the body to that file.
@@ -174,25 +174,25 @@ def _head(event: int, answer: Any) -> int:
     from ..values import path_text  # Avoids an import cycle.
 
     status: int
-    if answer is None or isinstance(answer, bool):
-        status = lib.wherry_event_answer_head(event, answer is not False)
+    if result is None or isinstance(result, bool):
+        status = lib.wherry_event_answer_head(event, result is not False)
         return status
-    if not isinstance(answer, (str, bytes)) and not hasattr(answer, "__fspath__"):
-        kind = type(answer).__name__
+    if not isinstance(result, (str, bytes)) and not hasattr(result, "__fspath__"):
+        kind = type(result).__name__
         raise TypeError(f"on_head= must return None, True, False or a path, not {kind}")
-    status = lib.wherry_event_answer_save(event, path_text(answer))
+    status = lib.wherry_event_answer_save(event, path_text(result))
     return status
 
 
-def _credentials(event: int, answer: Any) -> int:
-    found = login(answer)
+def _answer_credentials(event: int, result: Any) -> int:
+    found = callback_credentials(result)
     user = None if found is None else text(found.username)
     password = None if found is None else text(found.password)
     status: int = lib.wherry_event_answer_credentials(event, user, password)
     return status
 
 
-def _storing(event: int, answer: Any) -> int:
+def _answer_store(event: int, result: Any) -> int:
     """Passes the result of ``store=``: whether to store the response, or the headers to omit.
 
     The HTTP cache does not store a response without a header that reuse requires: Age,
@@ -200,63 +200,63 @@ def _storing(event: int, answer: Any) -> int:
     Last-Modified, Location, and Vary.
     """
     names = None
-    if not isinstance(answer, bool):
-        if not isinstance(answer, (list, tuple, set, frozenset)) or not all(
-            isinstance(name, str) for name in answer
+    if not isinstance(result, bool):
+        if not isinstance(result, (list, tuple, set, frozenset)) or not all(
+            isinstance(name, str) for name in result
         ):
-            kind = type(answer).__name__
+            kind = type(result).__name__
             raise TypeError(f"store= must return True, False or a list of header names, not {kind}")
-        names = text(", ".join(answer), "bad_header")
-    status: int = lib.wherry_event_answer_store(event, answer is not False, names)
+        names = text(", ".join(result), "bad_header")
+    status: int = lib.wherry_event_answer_store(event, result is not False, names)
     return status
 
 
-def _retry(event: int, answer: Any) -> int:
+def _answer_retry(event: int, result: Any) -> int:
     """Passes the result of ``on_retry=``: None follows the rules, and False gives up.
 
     True and a number of seconds retry.
     """
-    if answer is None:
+    if result is None:
         return codes.OK  # Freeing the event without a result has the same effect.
     delay = -1
-    if not isinstance(answer, bool):
-        if not isinstance(answer, (int, float)):
-            kind = type(answer).__name__
+    if not isinstance(result, bool):
+        if not isinstance(result, (int, float)):
+            kind = type(result).__name__
             raise TypeError(f"on_retry= must return None, True, False or seconds, not {kind}")
-        if not 0 <= answer < 1e12:
-            raise ValueError(f"on_retry= must return 0 or more and below 1e12 seconds, not {brief(answer)}")
-        delay = round(answer * 1000)
-    status: int = lib.wherry_event_answer_retry(event, answer is not False, delay)
+        if not 0 <= result < 1e12:
+            raise ValueError(f"on_retry= must return 0 or more and below 1e12 seconds, not {brief(result)}")
+        delay = round(result * 1000)
+    status: int = lib.wherry_event_answer_retry(event, result is not False, delay)
     return status
 
 
-def _refresh(event: int, answer: Any) -> int:
-    token = None if answer is None else text(_token(answer), "bad_header")
+def _answer_token(event: int, result: Any) -> int:
+    token = None if result is None else text(_token(result), "bad_header")
     status: int = lib.wherry_event_answer_token(event, token)
     return status
 
 
-def _respond(event: int, answer: Any) -> int:
-    from .replies import give_response
+def _answer_response(event: int, result: Any) -> int:
+    from .replies import send_response
 
-    return give_response(event, answer)
+    return send_response(event, result)
 
 
-def _token(answer: Any) -> str:
-    token = answer.token if isinstance(answer, Bearer) else answer
+def _token(result: Any) -> str:
+    token = result.token if isinstance(result, Bearer) else result
     if not isinstance(token, str):
-        kind = type(answer).__name__
+        kind = type(result).__name__
         raise TypeError(f"refresh_token= must return a token or None, not {kind}")
     return token
 
 
-ANSWERS: Dict[int, Callable[[int, Any], int]] = {
-    codes.DECISION_CREDENTIALS: _credentials,
-    codes.DECISION_RETRY: _retry,
-    codes.DECISION_HEAD: _head,
-    codes.DECISION_STORE: _storing,
-    codes.DECISION_TOKEN: _refresh,
-    codes.DECISION_RESPOND: _respond,
+ANSWER_FUNCTIONS: Dict[int, Callable[[int, Any], int]] = {
+    codes.DECISION_CREDENTIALS: _answer_credentials,
+    codes.DECISION_RETRY: _answer_retry,
+    codes.DECISION_HEAD: _answer_headers,
+    codes.DECISION_STORE: _answer_store,
+    codes.DECISION_TOKEN: _answer_token,
+    codes.DECISION_RESPOND: _answer_response,
 }
 
 
@@ -273,5 +273,5 @@ def set_function(draft: Draft, kind: int, function: Any) -> None:
         found = type(function).__name__
         raise TypeError(f"{KEYWORDS[kind]}= takes a function, not {found}")
     draft.functions[kind] = function
-    asked = sum(each for each in draft.functions if each != codes.DECISION_RESPOND)
-    check(lib.wherry_request_set_decisions(draft.handle, asked))
+    kinds = sum(each for each in draft.functions if each != codes.DECISION_RESPOND)
+    check(lib.wherry_request_set_decisions(draft.handle, kinds))

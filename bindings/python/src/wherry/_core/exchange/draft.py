@@ -9,19 +9,19 @@ from ..._native import codes
 from ..._native.forking import clear_after_fork
 from ..._native.library import lib
 from ..._native.memory import Cell, raw_text_at
-from ..calls import check, made
+from ..calls import check, create
 from ..credentials import DigestAuth, credentials
-from ..forms import flat, form_bytes, is_form, json_bytes, json_shape, pairs, refuse_pairs, word
+from ..forms import as_text, flat, form_bytes, is_form, json_bytes, json_shape, pairs, refuse_pairs
 from ..headers import refuse_field
 from ..options import Timeout
 from ..query import add_query
-from ..request.body import Source, joined
-from ..request.files import Path, of_object, parts
+from ..request.body import Source, join_sources
+from ..request.files import Path, body_of, parts
 from ..response.response import Response, received
 from ..values import (
-    CACHE_POLICIES, NotWhole, array_style, body_coding, bool_style, coded_body, content_digest,
-    cut_milliseconds, file_name_text, http_version, member_style, milliseconds, path_text, several,
-    status_range, text, whole,
+    CACHE_POLICIES, NotWhole, array_style, as_names, body_coding, bool_style, coded_body,
+    content_digest, cut_milliseconds, file_name_text, http_version, member_style, milliseconds,
+    path_text, status_range, text, whole,
 )  # fmt: skip
 from .decisions import set_function
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..images import NativeImage
     from ..progress import Progress
-    from ..request.arguments import Asked
+    from ..request.arguments import RequestArguments
 
 
 class Draft:
@@ -42,7 +42,7 @@ class Draft:
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
         "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
-        "_cache_seconds", "_cache_policy", "asked", "has_files", "failed",
+        "_cache_seconds", "_cache_policy", "arguments", "has_files", "failed",
         "uses_jar",
     )  # fmt: skip
 
@@ -54,7 +54,7 @@ class Draft:
             name = text(method.upper(), "bad_method")
         self.url = url
         #: The arguments behind `Response.request`.
-        self.asked: Optional[Asked] = None
+        self.arguments: Optional[RequestArguments] = None
         self.source: Optional[Source] = None
         self.progress: Optional[Callable[[Progress], object]] = None
         self.tag: Optional[str] = None
@@ -78,7 +78,7 @@ class Draft:
         self.failed: Optional[BaseException] = None
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
-        self.handle = made(lib.wherry_request_new, name, text(url, "bad_url"))
+        self.handle = create(lib.wherry_request_new, name, text(url, "bad_url"))
 
     def apply(self, options: Mapping[str, Any]) -> Draft:
         """Applies the keywords. Frees the request if a keyword is invalid."""
@@ -99,7 +99,7 @@ class Draft:
                     from ..hints import KEYWORD, unknown
 
                     raise unknown("a request has no keyword", name, KEYWORD, KEYWORDS)
-                if value is not None or name in NONE_SAYS_SOMETHING:
+                if value is not None or name in NONE_IS_A_VALUE:
                     try:
                         function(self, value)
                     except (TypeError, ArgumentError) as error:
@@ -127,10 +127,10 @@ class Draft:
             or bool(self.functions)
         )  # fmt: skip
 
-    def answer(self) -> Response:
+    def new_response(self) -> Response:
         """Creates the response, which is empty except for the values that the caller gave."""
         response = received(url=self.url, tag=self.tag)
-        response._asked = self.asked
+        response._arguments = self.arguments
         if self.context is not None:
             response.context = self.context
         if self.accepted:
@@ -144,16 +144,16 @@ class Draft:
     def params(self, values: Any) -> None:
         add_query(self.handle, values)
 
-    def note(self, kind: str, content: Any) -> None:
+    def record_body(self, kind: str, content: Any) -> None:
         """Records the body for `Response.request`."""
-        if self.asked is not None:
-            self.asked.note(kind, content)
+        if self.arguments is not None:
+            self.arguments.record_body(kind, content)
 
     def parameters(self, values: Any) -> None:
         known = dict(pairs(values, "parameters"))
         body = json_bytes(known)
-        if self.asked is not None:
-            self.asked.note_parameters(known)
+        if self.arguments is not None:
+            self.arguments.record_parameters(known)
         check(lib.wherry_request_set_parameters_json(self.handle, body, len(body)))
 
     def headers(self, values: Any) -> None:
@@ -221,7 +221,7 @@ class Draft:
     def json(self, value: Any) -> None:
         body = json_bytes(value)
         check(lib.wherry_request_set_json(self.handle, body, len(body)))
-        self.note("application/json", body)
+        self.record_body("application/json", body)
 
     def data(self, value: Any) -> None:
         if is_form(value):
@@ -231,7 +231,7 @@ class Draft:
 
     def fields(self, values: Any) -> None:
         fields = list(flat(values, "data"))
-        self.note("application/x-www-form-urlencoded", fields)
+        self.record_body("application/x-www-form-urlencoded", fields)
         has_bytes = any(isinstance(each, bytes) for pair in fields for each in pair)
         if has_bytes and not self.has_files:
             # The library accepts only text, so other bytes are encoded here.
@@ -250,11 +250,11 @@ class Draft:
             )
 
     def content(self, value: Any, keyword: str = "content") -> None:
-        body = of_object(value)
-        self.note("", body if isinstance(body, bytes) else None)
+        body = body_of(value)
+        self.record_body("", body if isinstance(body, bytes) else None)
         if isinstance(body, Source):
             self.source = body
-            body.what = f"a chunk of {keyword}="
+            body.chunk_name = f"a chunk of {keyword}="
             check(lib.wherry_request_set_body_stream(self.handle, body.count, None))
             if body.restart is not None:
                 self.option(codes.OPTION_REWINDABLE_BODY, 1)
@@ -264,7 +264,7 @@ class Draft:
             check(lib.wherry_request_set_body_file(self.handle, path_text(body), None))
 
     def files(self, values: Any) -> None:
-        self.note("", None)
+        self.record_body("", None)
         self.set_progress(self.progress)  # Otherwise, parts would report progress by default.
         sources: List[Source] = []
         for field, name, content, kind, headers in parts(values):
@@ -273,7 +273,7 @@ class Draft:
             if isinstance(content, Source):
                 sources.append(content)
         if sources:
-            self.source = joined(sources)
+            self.source = join_sources(sources)
 
     def part_headers(self, values: Any) -> None:
         """Sets headers of the part that was added last."""
@@ -318,7 +318,7 @@ class Draft:
         self.option(codes.OPTION_SEPARATE_IMAGES, whole(count))
 
     def set_base(self, value: Union[str, Sequence[str]]) -> None:
-        check(lib.wherry_request_set_base(self.handle, text(",".join(several(value)))))
+        check(lib.wherry_request_set_base(self.handle, text(",".join(as_names(value)))))
 
     def set_tag(self, value: str) -> None:
         self.tag = value
@@ -335,9 +335,9 @@ class Draft:
         self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)
 
     def accept_status(self, values: Iterable[int]) -> None:
-        several = hasattr(values, "__iter__") and not isinstance(values, (str, bytes))
-        self.accepted = frozenset(values) if several else frozenset()
-        if not several or not all(isinstance(value, int) for value in self.accepted):
+        is_iterable = hasattr(values, "__iter__") and not isinstance(values, (str, bytes))
+        self.accepted = frozenset(values) if is_iterable else frozenset()
+        if not is_iterable or not all(isinstance(value, int) for value in self.accepted):
             raise TypeError(f"accept_status= takes statuses such as (404, 410), not {brief(values)}")
         for value in self.accepted:
             check(lib.wherry_request_accept_status(self.handle, value))
@@ -385,11 +385,11 @@ class Draft:
         check(lib.wherry_request_set_cache(self.handle, policy, duration))
 
     def cache_ignore(self, names: Union[str, Iterable[str]]) -> None:
-        for name in several(names):
+        for name in as_names(names):
             check(lib.wherry_request_add_cache_ignored(self.handle, text(name)))
 
     def cache_headers(self, names: Union[str, Iterable[str]]) -> None:
-        for name in several(names):
+        for name in as_names(names):
             check(lib.wherry_request_add_cache_header(self.handle, text(name, "bad_header")))
 
     def cache_partition(self, value: str) -> None:
@@ -409,7 +409,7 @@ class Draft:
         self.wants_metrics = bool(value)
 
 
-def _asks(kind: int) -> Callable[[Draft, Any], None]:
+def _callback(kind: int) -> Callable[[Draft, Any], None]:
     return lambda draft, function: set_function(draft, kind, function)
 
 
@@ -433,18 +433,18 @@ def plain(method: Optional[str]) -> int:
     name = METHODS.get(method)
     if name is None:
         return 0
-    request = made(lib.wherry_request_new, name, b"/")
-    kept = PLAIN.setdefault(method, request)
-    if kept is not request:
+    request = create(lib.wherry_request_new, name, b"/")
+    shared = PLAIN.setdefault(method, request)
+    if shared is not request:
         lib.wherry_request_free(request)  # Another thread was faster.
-    return kept
+    return shared
 
 
 #: WHERRY_OPTION_COOKIES: the Cookie header of the request is sent together with the jar's cookies.
 MERGED = 2
 
 #: Keywords for which None is a value: no timeout, any version, no credentials.
-NONE_SAYS_SOMETHING = frozenset(("timeout", "http_version", "auth"))
+NONE_IS_A_VALUE = frozenset(("timeout", "http_version", "auth"))
 
 KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "params": Draft.params,
@@ -465,16 +465,16 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache": Draft.cache,
     "cache_policy": Draft.cache_policy,
     "on_cached": Draft.set_on_cached,
-    "store": _asks(codes.DECISION_STORE),
-    "adapt": _asks(codes.DECISION_ADAPT),
-    "on_head": _asks(codes.DECISION_HEAD),
-    "on_redirect": _asks(codes.DECISION_REDIRECT),
+    "store": _callback(codes.DECISION_STORE),
+    "adapt": _callback(codes.DECISION_ADAPT),
+    "on_head": _callback(codes.DECISION_HEAD),
+    "on_redirect": _callback(codes.DECISION_REDIRECT),
     "overwrite": lambda draft, value: draft.target_exists(1, value),
     "rename": lambda draft, value: draft.target_exists(2, value),
     "make_directories": _number(codes.OPTION_MAKE_DIRECTORIES),
-    "on_credentials": _asks(codes.DECISION_CREDENTIALS),
-    "on_retry": _asks(codes.DECISION_RETRY),
-    "refresh_token": _asks(codes.DECISION_TOKEN),
+    "on_credentials": _callback(codes.DECISION_CREDENTIALS),
+    "on_retry": _callback(codes.DECISION_RETRY),
+    "refresh_token": _callback(codes.DECISION_TOKEN),
     "decision_timeout": _number(codes.OPTION_DECISION_TIMEOUT_MS, milliseconds),
     "stale_if_error": Draft.stale_if_error,
     "cache_ignore": Draft.cache_ignore,

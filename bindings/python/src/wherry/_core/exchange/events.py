@@ -11,11 +11,13 @@ from ..._errors import WherryError
 from ..._native import codes
 from ..._native.library import lib
 from ..._native.memory import METRICS, bytes_at, path_at, text_at
-from ..calls import error_at, failed_images, filled, image_results, last_error, made, progress_of
+from ..calls import (
+    create, error_at, failed_images, image_results, last_error, read_progress, read_struct,
+)  # fmt: skip
 from ..progress import Metrics, Progress
-from ..response.native import borrowed_response, informational, redirects
+from ..response.native import informational, redirects, response_from_native
 from ..response.response import Response
-from .decisions import Question, decide
+from .decisions import Decision, decide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def version(flags: int) -> int:
     return 20 if flags & codes.RECORD_HTTP_2 else 10
 
 
-def head_of(response: Response, record: Record) -> None:
+def fill_headers(response: Response, record: Record) -> None:
     """Fills in the status, headers and URL from a HEAD or DONE record."""
     event, flags = record[1], record[8]
     response.status_code = record[7]
@@ -43,19 +45,19 @@ def head_of(response: Response, record: Record) -> None:
         response._version = version(flags)
     count = record[12]
     if count:
-        response._head = bytes_at(record[11], count)
-    lent = lib.wherry_event_response(event)
-    found = lib.wherry_response_url(lent)
+        response._raw_headers = bytes_at(record[11], count)
+    borrowed = lib.wherry_event_response(event)
+    found = lib.wherry_response_url(borrowed)
     if response._fragment is None:
         response._fragment = response.url.partition("#")[2]
     if found is not None:
         response.url = found.decode("utf-8", "replace")
     if flags & codes.RECORD_REDIRECTED:
-        response.history = redirects(lent)
-    if response._fragment or any(b"#" in hop._head for hop in response._hops):
+        response.history = redirects(borrowed)
+    if response._fragment or any(b"#" in hop._raw_headers for hop in response._hops):
         keep_fragments(response, response._fragment)
     if flags & codes.RECORD_INFORMATIONAL:
-        response.informational = informational(lent)
+        response.informational = informational(borrowed)
     if flags & codes.RECORD_FROM_CACHE:
         response.from_cache = True
         response.is_stale = flags & codes.RECORD_STALE != 0
@@ -79,27 +81,28 @@ def keep_fragments(response: Response, fragment: str) -> None:
         response.url = f"{response.url.partition('#')[0]}#{fragment}"
 
 
-def filled_in(response: Response, record: Record, draft: Optional[Draft]) -> None:
+def fill_response(response: Response, record: Record, draft: Optional[Draft]) -> None:
     """Fills in the response from a DONE record."""
-    head_of(response, record)
+    fill_headers(response, record)
     if record[10]:
         response._body = bytes_at(record[9], record[10])
     if draft is not None and draft.wants_metrics:
-        lent = lib.wherry_event_response(record[1])
+        borrowed = lib.wherry_event_response(record[1])
         response.metrics = Metrics(
-            filled(METRICS, lib.wherry_response_metrics, lent),
-            lib.wherry_response_remote_address(lent), lib.wherry_response_suggested_name(lent),
+            read_struct(METRICS, lib.wherry_response_metrics, borrowed),
+            lib.wherry_response_remote_address(borrowed),
+            lib.wherry_response_suggested_name(borrowed),
         )  # fmt: skip
 
 
-def settle(response: Response, record: Record, draft: Optional[Draft]) -> None:
+def finish_response(response: Response, record: Record, draft: Optional[Draft]) -> None:
     """Fills in the response from its DONE record, or raises the error of the transfer.
 
     An error status alone does not raise an error: the caller checks the status, as in requests.
     """
     status = record[5]
     if status == 0 or (status == codes.E_HTTP and text_at(record[15]) == "http_status"):
-        filled_in(response, record, draft)
+        fill_response(response, record, draft)
         if status:
             error = lib.wherry_event_error(record[1])
             response._error = error_at(error)
@@ -121,15 +124,15 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
     error = error_at(handle) if handle else last_error(record[5])
     if draft is not None:
         error.context = draft.context
-        if draft.asked is not None:
-            error.request = draft.asked.at(draft.url)
+        if draft.arguments is not None:
+            error.request = draft.arguments.at(draft.url)
         if draft.pictures and handle:
             error.failed_images = failed_images(handle)
             error.images = images_of(event)
     if record[7]:
-        filled_in(response, record, draft)
+        fill_response(response, record, draft)
         error.response = response
-        if response._asked is not None:
+        if response._arguments is not None:
             error.request = response.request
         error.http_status = error.http_status or record[7]
     return error
@@ -137,9 +140,10 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
 
 def images_of(event: int) -> Tuple[ImageResult, ...]:
     """Returns the current results of the images of the transfer that an event belongs to."""
-    transfer = made(lib.wherry_event_open_transfer, event)
+    transfer = create(lib.wherry_event_open_transfer, event)
     try:
-        return image_results(made(lib.wherry_transfer_list_images, transfer), borrowed_response)
+        listing = create(lib.wherry_transfer_list_images, transfer)
+        return image_results(listing, response_from_native)
     finally:
         lib.wherry_transfer_free(transfer)
 
@@ -154,15 +158,15 @@ class Exchange:
     """A transfer with events to handle: progress, callbacks, streamed bodies, downloads."""
 
     __slots__ = (
-        "response", "transfer", "done", "error", "raised", "path", "digests", "head", "on_progress",
-        "_source", "_draft", "_is_download", "_started", "_retries",
+        "response", "transfer", "done", "error", "raised", "path", "digests", "has_headers",
+        "on_progress", "_source", "_draft", "_is_download", "_started", "_retries",
     )  # fmt: skip
 
     def __init__(self, draft: Draft, is_download: bool = False) -> None:
-        self.response = draft.answer()
+        self.response = draft.new_response()
         self.transfer = 0
         self.done = False
-        self.head = False
+        self.has_headers = False
         self.error: Optional[BaseException] = None
         #: The error, if a callback or the caller raised it instead of the transfer.
         self.raised: Optional[BaseException] = None
@@ -191,12 +195,12 @@ class Exchange:
             elif kind == codes.EVENT_WANT_BODY:
                 self.want_body()
             elif kind == codes.EVENT_CACHED:
-                self._stored(record)
+                self._pass_cached(record)
             elif kind == codes.EVENT_DECISION:
                 decide(self, record)
             elif kind == codes.EVENT_HEAD:
-                head_of(self.response, record)
-                self.head = True
+                fill_headers(self.response, record)
+                self.has_headers = True
             elif kind == codes.EVENT_DONE:
                 self._finish(record)
         except Exception as error:
@@ -206,25 +210,25 @@ class Exchange:
     def want_body(self) -> None:
         """Writes body data for a WANT_BODY event."""
         if self._source is not None and self.error is None:
-            self._source.give(self.transfer)
+            self._source.write(self.transfer)
 
-    def _stored(self, record: Record) -> None:
+    def _pass_cached(self, record: Record) -> None:
         if self._draft.on_cached is not None and self.error is None:
-            response = self._draft.answer()
-            filled_in(response, record, None)
+            response = self._draft.new_response()
+            fill_response(response, record, None)
             self._draft.on_cached(response)
 
-    def question(self, record: Record) -> Optional[Question]:
+    def decision(self, record: Record) -> Optional[Decision]:
         """Returns the question of a DECISION event, or None without a callback for it."""
         if self.error is not None or record[6] not in self._draft.functions:
             return None
-        question = Question(self._draft, record, self._retries)
+        decision = Decision(self._draft, record, self._retries)
         self._retries += record[6] == codes.DECISION_RETRY
-        return None if question.is_idle else question
+        return None if decision.is_success else decision
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:
-            progress = Progress(progress_of(lib.wherry_event_progress, record[1]))
+            progress = Progress(read_progress(lib.wherry_event_progress, record[1]))
             if self._draft.is_separate:
                 progress.images = images_of(record[1])
             self.on_progress(progress)
@@ -249,7 +253,7 @@ class Exchange:
             self.path = None if found is None else os.fsdecode(found)
             self.digests = digests(record[1])
         try:
-            settle(self.response, record, self._draft)
+            finish_response(self.response, record, self._draft)
         except Exception as error:
             self.error = self._raised_by_transport(error)
 

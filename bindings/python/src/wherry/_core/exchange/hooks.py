@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ..._errors import brief
-from ..request.auth_flow import Built, async_flow, flow_of, sync_flow
+from ..request.auth_flow import FlowRequest, async_flow, flow_of, sync_flow
 from ..response.response import Response
 
 TYPE_CHECKING = False
@@ -20,27 +20,28 @@ if TYPE_CHECKING:
     AsyncSend = Callable[[Optional[str], str, Mapping[str, Any]], Awaitable[Response]]
 
 
-def hooks_of(given: Any, names: Any = ("request", "response")) -> Hooks:
+def hooks_by_name(hooks: Any, names: Any = ("request", "response")) -> Hooks:
     """Returns the hooks by name, each as a list of functions."""
-    if given is None:
-        given = {}
-    if not hasattr(given, "items"):
-        raise TypeError(f"hooks= takes a dictionary of functions, not {type(given).__name__}")
+    if hooks is None:
+        hooks = {}
+    if not hasattr(hooks, "items"):
+        raise TypeError(f"hooks= takes a dictionary of functions, not {type(hooks).__name__}")
     found: Hooks = {name: [] for name in names}
-    for name, functions in given.items():
+    for name, functions in hooks.items():
         if name not in found:
             raise TypeError(f"unknown hook {brief(name)}: use {' or '.join(names)}")
-        several = [functions] if callable(functions) or not hasattr(functions, "__iter__") else list(functions)
+        is_one = callable(functions) or not hasattr(functions, "__iter__")
+        listed = [functions] if is_one else list(functions)
         if functions is None:
-            several = []
-        for function in several:
+            listed = []
+        for function in listed:
             if not callable(function):
                 raise TypeError(f"hooks= takes functions for {brief(name)}, not {type(function).__name__}")
-        found[name] = several
+        found[name] = listed
     return found
 
 
-def functions_of(hooks: Any) -> List[Callable[..., Any]]:
+def hook_functions(hooks: Any) -> List[Callable[..., Any]]:
     """Returns hooks as a list: a program may have assigned one function to ``client.hooks[name]``."""
     functions = [hooks] if callable(hooks) else list(hooks or ())
     for function in functions:
@@ -49,11 +50,11 @@ def functions_of(hooks: Any) -> List[Callable[..., Any]]:
     return functions
 
 
-def hooked(
+def adapt_with_hooks(
     hooks: List[Callable[..., Any]], adapt: Optional[Callable[..., Any]], is_async: bool
 ) -> Callable[..., Any]:
     """Returns an ``adapt=`` function that calls the given one, and then the request hooks."""
-    functions = functions_of(hooks)
+    functions = hook_functions(hooks)
 
     def run(request: Request) -> Any:
         if adapt is not None:
@@ -92,21 +93,21 @@ def coroutine_error(found: Any) -> TypeError:
     return TypeError("a hook is a coroutine function, which needs an AsyncClient")
 
 
-def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Layers]:
+def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Middleware]:
     """Returns the auth flow and the response hooks of a request; None if it needs neither."""
     flow = flow_of(client, options)
     own = options.get("hooks")
     functions: List[Callable[..., Any]] = []
     if own is not False:
-        functions = hooks_of(own, ("response",))["response"] if own else []
+        functions = hooks_by_name(own, ("response",))["response"] if own else []
         if not functions and client._hooks is not None:
-            functions = functions_of(client._hooks["response"])
+            functions = hook_functions(client._hooks["response"])
     if flow is None and not functions and client._default_encoding is None:
         return None
-    return Layers(client, flow, functions)
+    return Middleware(client, flow, functions)
 
 
-class Layers:
+class Middleware:
     """The auth flow and the response hooks of one request."""
 
     __slots__ = ("_client", "_flow", "_hooks")
@@ -210,6 +211,6 @@ class Layers:
     def _reads(self) -> bool:
         return bool(getattr(self._flow, "requires_response_body", False))
 
-    def _built(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Built:
+    def _built(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> FlowRequest:
         needs_body = bool(getattr(self._flow, "requires_request_body", False))
-        return Built(self._client, method, url, options, needs_body)
+        return FlowRequest(self._client, method, url, options, needs_body)

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 FAILURES = (NetworkError, TimeoutError, TLSError)
 
 
-def give_response(event: int, response: Any) -> int:
+def send_response(event: int, response: Any) -> int:
     """Passes the response of a transport to the library."""
     if not isinstance(response, Response):
         raise TypeError(f"transport= must return a Response, not {type(response).__name__}")
     body = decoded(response.content, response.headers.get("content-encoding", ""))
-    head = "".join(
+    headers = "".join(
         f"{name}: {value}\n" for name, value in response.headers.multi_items()
         if name.lower() not in ("transfer-encoding", "connection")
         and not (body and name.lower() == "content-length")
     )  # fmt: skip
-    sent = text(head, "bad_header")
+    sent = text(headers, "bad_header")
     status: int = lib.wherry_event_answer_response(event, response.status_code, sent, body, len(body))
     return status
 
@@ -56,7 +56,7 @@ def decoded(body: bytes, coding: str) -> bytes:
     return body
 
 
-def give_failure(event: int, error: BaseException) -> bool:
+def report_failure(event: int, error: BaseException) -> bool:
     """Reports a failed attempt to the library. Returns False for other errors."""
     if not isinstance(error, FAILURES) or not error.reason:
         return False

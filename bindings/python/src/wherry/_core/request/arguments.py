@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ..credentials import Basic, Bearer, DigestAuth, credentials, is_flow
-from ..forms import flat, form_bytes, is_form, json_bytes, pairs, word
+from ..forms import as_text, flat, form_bytes, is_form, json_bytes, pairs
 from .sent import SAFE, SentRequest
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .sent import Field
 
 
-class Asked:
+class RequestArguments:
     """The arguments of a request, which are converted to a `SentRequest` on demand.
 
     Values that the caller may change later are copied or encoded when the request is made. `Draft`
@@ -24,8 +24,8 @@ class Asked:
     """
 
     __slots__ = (
-        "_method", "url", "_given", "_fields", "_auth", "_has_own_auth", "_parameters", "content",
-        "kind", "is_streamed", "_first", "_adapted", "_shown",
+        "_method", "url", "_own_headers", "_client_headers", "_auth", "_has_own_auth",
+        "_parameters", "content", "kind", "is_streamed", "_first", "_adapted", "_first_url",
     )  # fmt: skip
 
     def __init__(
@@ -35,17 +35,18 @@ class Asked:
         self._method = method
         #: The URL as given.
         self.url = url
-        given = options.get("headers")
+        headers = options.get("headers")
         #: The headers of the request itself. A value of None removes the client's header.
-        self._given: List[Tuple[Any, Any]] = pairs(given, "headers") if given else []
+        self._own_headers: List[Tuple[Any, Any]] = pairs(headers, "headers") if headers else []
         cookies = options.get("cookies")
-        has_own = any(word(name).lower() == "cookie" for name, _ in self._given)
+        has_own = any(as_text(name).lower() == "cookie" for name, _ in self._own_headers)
         if cookies and not isinstance(cookies, bool) and not has_own:
             from ..cookies import cookie_pairs
 
             sent = "; ".join(f"{name}={value}" for name, value in cookie_pairs(cookies, url))
-            self._given = [*self._given, ("Cookie", sent)] if sent else self._given
-        self._fields = fields
+            if sent:
+                self._own_headers = [*self._own_headers, ("Cookie", sent)]
+        self._client_headers = fields
         self._has_own_auth = "auth" in options
         self._auth = options.get("auth", settings.get("auth"))
         self._parameters = settings.get("parameters")
@@ -61,40 +62,40 @@ class Asked:
         self._adapted: Dict[str, SentRequest] = {}
         #: The URL of the first request as ``adapt=`` received it: absolute, with the complete
         #: query.
-        self._shown = ""
+        self._first_url = ""
 
     @classmethod
-    def of(cls, request: SentRequest) -> Asked:
+    def of(cls, request: SentRequest) -> RequestArguments:
         """Creates the arguments for a request that a program made."""
-        asked = cls(request.method, request.url, {}, [], {})
-        asked._first = request
-        return asked
+        arguments = cls(request.method, request.url, {}, [], {})
+        arguments._first = request
+        return arguments
 
-    def note(self, kind: str, content: Union[bytes, List[Tuple[Any, Any]], None]) -> None:
+    def record_body(self, kind: str, content: Union[bytes, List[Tuple[Any, Any]], None]) -> None:
         """Records the body; None for a streamed body."""
         self.kind, self.content, self.is_streamed = kind, content, content is None
 
-    def note_options(self, options: Mapping[str, Any]) -> None:
+    def record_options(self, options: Mapping[str, Any]) -> None:
         """Records the body of a request that could not be created."""
         data = options.get("content")
         data = options.get("data") if data is None else data
         if options.get("files"):
-            self.note("", None)
+            self.record_body("", None)
         elif options.get("json") is not None:
-            self.note("application/json", json_bytes(options["json"]))
+            self.record_body("application/json", json_bytes(options["json"]))
         elif data is not None and is_form(data):
-            self.note("application/x-www-form-urlencoded", list(flat(data, "data")))
+            self.record_body("application/x-www-form-urlencoded", list(flat(data, "data")))
         elif data is not None:
             text = data.encode() if isinstance(data, str) else data
-            self.note("", bytes(text) if isinstance(text, (bytes, bytearray)) else None)
+            self.record_body("", bytes(text) if isinstance(text, (bytes, bytearray)) else None)
         elif options.get("parameters"):
-            self.note_parameters(dict(pairs(options["parameters"], "parameters")))
+            self.record_parameters(dict(pairs(options["parameters"], "parameters")))
 
-    def note_parameters(self, parameters: Dict[str, Any]) -> None:
+    def record_parameters(self, parameters: Dict[str, Any]) -> None:
         """Records parameters, which are the body unless the method sends them in the query."""
         if self._method not in ("GET", "HEAD", "DELETE") and self.kind is None and parameters:
-            known = {name: word(value) for name, value in (self._parameters or {}).items()}
-            self.note("application/json", json_bytes({**known, **parameters}))
+            known = {name: as_text(value) for name, value in (self._parameters or {}).items()}
+            self.record_body("application/json", json_bytes({**known, **parameters}))
 
     def at(self, url: str) -> SentRequest:
         """Returns the first request, with the URL that it was sent to."""
@@ -119,14 +120,14 @@ class Asked:
         `url` is the URL before the edits.
         """
         if not self._adapted:
-            self._shown = url
-        key = "" if url == self._shown else url
+            self._first_url = url
+        key = "" if url == self._first_url else url
         before = self._plain(url) if not key else self._adapted[""].at(url)
         own = request._all_fields()
-        named = {name.lower() for name, _ in own}
+        names = {name.lower() for name, _ in own}
         if key and request.method != before.method:
-            named |= {"content-type", "content-encoding"}  # The body is dropped.
-        fields = [field for field in before.headers.multi_items() if field[0].lower() not in named]
+            names |= {"content-type", "content-encoding"}  # The body is dropped.
+        fields = [field for field in before.headers.multi_items() if field[0].lower() not in names]
         fields += [(name, value) for name, value in own if value is not None]
         method, content = request.method, request.content
         after = SentRequest(method, request.url, fields, before.content if content is None else content)
@@ -150,18 +151,19 @@ class Asked:
         return first.at(url)
 
     def _headers(self) -> List[Field]:
-        own = self._given
-        named: Set[str] = {word(name).lower() for name, _ in own}
-        fields = [field for field in self._fields if field[0].lower() not in named]
-        fields += [(word(name), word(value)) for name, value in own if value is not None]
-        given = set(named)
-        named |= {name.lower() for name, _ in fields}
-        if self.kind and "content-type" not in named:
+        own = self._own_headers
+        names: Set[str] = {as_text(name).lower() for name, _ in own}
+        fields = [field for field in self._client_headers if field[0].lower() not in names]
+        fields += [(as_text(name), as_text(value)) for name, value in own if value is not None]
+        own_names = set(names)
+        names |= {name.lower() for name, _ in fields}
+        if self.kind and "content-type" not in names:
             fields.append(("Content-Type", self.kind))
         auth = None if is_flow(self._auth) else credentials(self._auth)
         if self._has_own_auth and not isinstance(auth, (Basic, Bearer)):
-            fields = [f for f in fields if f[0].lower() != "authorization" or "authorization" in given]
-        elif isinstance(auth, (Basic, Bearer)) and "authorization" not in named:
+            if "authorization" not in own_names:
+                fields = [field for field in fields if field[0].lower() != "authorization"]
+        elif isinstance(auth, (Basic, Bearer)) and "authorization" not in names:
             fields.append(("Authorization", auth.field()))
         return fields
 
@@ -169,14 +171,14 @@ class Asked:
         state = {name: getattr(self.at(self.url), name) for name in SentRequest.__slots__}
         state["headers"] = state["headers"].multi_items()
         after = {url: one for url, one in self._adapted.items() if url}
-        return _again, (self.url, state, after)
+        return _restore, (self.url, state, after)
 
 
-def _again(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> Asked:
-    asked = Asked(state["method"], url, {}, [], {})
-    asked._first = SentRequest._like(
+def _restore(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> RequestArguments:
+    arguments = RequestArguments(state["method"], url, {}, [], {})
+    arguments._first = SentRequest._like(
         state["method"], url, state["headers"], state["content"],
         {name: state[name] for name in SentRequest.__slots__[4:]},
     )  # fmt: skip
-    asked._adapted = after
-    return asked
+    arguments._adapted = after
+    return arguments

@@ -13,8 +13,8 @@ from ..._errors import ArgumentError
 from ..._native.library import lib
 from ..calls import copy_text
 from ..credentials import is_flow
-from ..forms import BODIES, pairs, queried
-from .sent import COMPLETE, SentRequest, sendable
+from ..forms import BODIES, pairs, query_pairs
+from .sent import COMPLETE, SentRequest, keywords_to_send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def async_flow(auth: Any, request: SentRequest) -> AsyncFlow:
     return make(request)  # type: ignore[no-any-return]
 
 
-class Built:
+class FlowRequest:
     """The request of a flow, and the keywords to send it with."""
 
     __slots__ = ("request", "_client", "_rest", "_body")
@@ -142,40 +142,44 @@ class Built:
         if known.get("headers") is not None:
             known["headers"] = pairs(known["headers"], "headers")
         if known.get("params") is not None:
-            known["params"] = queried(known["params"])
+            known["params"] = query_pairs(known["params"])
         if known.get("files"):
             known["files"] = _resolved(known["files"])
         elif needs_body:
             _read_body(known)
         self._body = {name: known[name] for name in BODIES if known.get(name) is not None}
         #: The request, including the client's headers and parameters.
-        self.request = self._asked(method, url, known)
+        self.request = self._first_request(method, url, known)
         if needs_body and self.request._is_streamed:
             raise ArgumentError(
                 "Could not authenticate the request: the flow needs the body, which is a form with files. "
                 "Encode the form, and pass it as content=.", "bad_argument",
             )  # fmt: skip
-        taken = {
+        applied = {
             *BODIES, COMPLETE, "headers", "params", "parameters", "base", "ignore_base", "default_parameters",
         }  # fmt: skip
         if not isinstance(known.get("cookies"), bool):
-            taken.add("cookies")
-        self._rest = {name: value for name, value in known.items() if name not in taken}
+            applied.add("cookies")
+        self._rest = {name: value for name, value in known.items() if name not in applied}
 
-    def _asked(self, method: Optional[str], url: str, known: Mapping[str, Any]) -> SentRequest:
+    def _first_request(
+        self, method: Optional[str], url: str, known: Mapping[str, Any]
+    ) -> SentRequest:
         client = self._client
-        shape = {name: value for name, value in known.items() if name in ASKED or name in BODIES}
+        shape = {
+            name: value for name, value in known.items() if name in SHAPE_KEYWORDS or name in BODIES
+        }
         files = shape.pop("files", None)
         draft = client._draft(method, url, shape)
         try:
             if files:
-                draft.note("", None)
+                draft.record_body("", None)
                 method = method or "POST"
-            if method is None and draft.asked is not None and draft.asked.kind is not None:
+            if method is None and draft.arguments is not None and draft.arguments.kind is not None:
                 method = "POST"
             absolute = copy_text(lib.wherry_client_copy_url, client._live(), draft.handle)
-            assert draft.asked is not None
-            request = draft.asked.at(absolute)
+            assert draft.arguments is not None
+            request = draft.arguments.at(absolute)
         finally:
             draft.free()
         if method is not None:
@@ -184,10 +188,10 @@ class Built:
 
     def for_send(self, options: Mapping[str, Any]) -> SentRequest:
         """Returns the request with the other keywords, for `Client.send`."""
-        kept = {name: value for name, value in self._rest.items() if name != "auth"}
+        others = {name: value for name, value in self._rest.items() if name != "auth"}
         if options.get("hooks") is not None:
-            kept["hooks"] = options["hooks"]
-        self.request._options = kept
+            others["hooks"] = options["hooks"]
+        self.request._options = others
         return self.request
 
     def keywords(self, request: SentRequest) -> Dict[str, Any]:
@@ -202,11 +206,11 @@ class Built:
             rest = {**rest, **self._body}
         else:
             request._is_streamed = False
-        return {**sendable(self._client, request, rest), "auth": None}
+        return {**keywords_to_send(self._client, request, rest), "auth": None}
 
 
 #: The keywords that affect the URL and headers of a request.
-ASKED = frozenset(
+SHAPE_KEYWORDS = frozenset(
     ("params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
      "default_parameters", "headers", "cookies", "auth", COMPLETE)
 )  # fmt: skip
@@ -223,13 +227,13 @@ def _resolved(files: Any) -> Any:
 def _read_body(options: Dict[str, Any]) -> None:
     """Reads a streamed body into memory."""
     from .body import Source, as_bytes
-    from .files import of_object
+    from .files import body_of
     from ..forms import is_form
 
     name = next((name for name in ("content", "data") if options.get(name) is not None), None)
     if name is None or name == "data" and is_form(options[name]):
         return
-    body = of_object(options[name])
+    body = body_of(options[name])
     if isinstance(body, str):
         with open(body, "rb") as file:
             body = file.read()
@@ -253,7 +257,7 @@ def first_step(
     auth = flow_of(client, options)
     if auth is None:
         return method, url, options
-    built = Built(client, method, url, options, getattr(auth, "requires_request_body", False))
+    built = FlowRequest(client, method, url, options, getattr(auth, "requires_request_body", False))
     flow = sync_flow(auth, built.request)
     try:
         request = next(flow)

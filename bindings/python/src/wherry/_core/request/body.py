@@ -31,7 +31,8 @@ class Source:
     """One streamed body. It is passed on as the library has room for more bytes."""
 
     __slots__ = (
-        "count", "asynchronous", "restart", "what", "_pieces", "_piece", "_at", "_read", "_taken",
+        "count", "asynchronous", "restart", "chunk_name", "_pieces", "_piece", "_at", "_read",
+        "_written",
     )  # fmt: skip
 
     def __init__(
@@ -46,15 +47,15 @@ class Source:
         self.count = count
         self.asynchronous = hasattr(pieces, "__anext__")
         #: The name of a chunk in errors.
-        self.what = CHUNK_NAME
+        self.chunk_name = CHUNK_NAME
         self._pieces: Any = pieces
         self._piece = b""
         self._at = 0
         #: The number of bytes read from the iterator.
         self._read = 0
-        self._taken = Cell()
+        self._written = Cell()
 
-    def give(self, transfer: int) -> None:
+    def write(self, transfer: int) -> None:
         """Writes data for one WANT_BODY event. Exceptions of the iterator propagate."""
         if self.asynchronous:
             raise StateError("Could not send the body: its chunks are asynchronous. Use AsyncClient.", "wrong_state")
@@ -66,8 +67,8 @@ class Source:
         except StopIteration:
             pass
 
-    async def give_async(self, transfer: int) -> None:
-        """Like `give`, for an asynchronous iterator."""
+    async def write_async(self, transfer: int) -> None:
+        """Like `write`, for an asynchronous iterator."""
         feed = self._feed(transfer)
         try:
             next(feed)
@@ -85,24 +86,24 @@ class Source:
 
         The caller sends each chunk in, and `END` at the end.
         """
-        self._begins_again(transfer)
+        self._rewind(transfer)
         while self._send(transfer):
             piece = yield
-            data = b"" if piece is END else as_bytes(piece, self.what)
+            data = b"" if piece is END else as_bytes(piece, self.chunk_name)
             self._count(data)
             # Read one chunk ahead: the body is complete only if nothing follows its last byte.
             while data and self._read == self.count:
                 piece = yield
                 if piece is END:
                     break
-                self._count(as_bytes(piece, self.what))
+                self._count(as_bytes(piece, self.chunk_name))
             if piece is not END or data:
                 self._piece, self._at = data, 0
                 continue
             if self._read < self.count:
                 raise wrong_size(self.count, self._read)
-            _goes_on(transfer, lib.wherry_transfer_finish(transfer))
-            if not self._begins_again(transfer):
+            _is_running(transfer, lib.wherry_transfer_finish(transfer))
+            if not self._rewind(transfer):
                 return
 
     def _count(self, data: bytes) -> None:
@@ -111,13 +112,13 @@ class Source:
         if 0 <= self.count < self._read:
             raise wrong_size(self.count, self._read)
 
-    def _begins_again(self, transfer: int) -> bool:
+    def _rewind(self, transfer: int) -> bool:
         """Restarts the iterator if the server needs the body again. Returns whether it did."""
         if self.restart is None or not lib.wherry_transfer_wants_rewind(transfer):
             return False
         self._pieces = self.restart()
         self._piece, self._at, self._read = b"", 0, 0
-        return _goes_on(transfer, lib.wherry_transfer_rewind(transfer))
+        return _is_running(transfer, lib.wherry_transfer_rewind(transfer))
 
     def _send(self, transfer: int) -> bool:
         """Sends the current chunk.
@@ -128,13 +129,13 @@ class Source:
         base = address(self._piece)
         while self._at < size:
             status = lib.wherry_transfer_write(
-                transfer, base + self._at, size - self._at, self._taken.address
+                transfer, base + self._at, size - self._at, self._written.address
             )
-            if status == codes.E_BUSY and self._begins_again(transfer):
+            if status == codes.E_BUSY and self._rewind(transfer):
                 return True
-            if status == codes.E_BUSY or not _goes_on(transfer, status):
+            if status == codes.E_BUSY or not _is_running(transfer, status):
                 return False  # The transfer is full or has ended; the next event tells which.
-            self._at += self._taken.take()
+            self._at += self._written.take()
         return True
 
 
@@ -147,7 +148,7 @@ def wrong_size(announced: int, read: int) -> ArgumentError:
     )  # fmt: skip
 
 
-def _goes_on(transfer: int, status: int) -> bool:
+def _is_running(transfer: int, status: int) -> bool:
     """Whether the transfer is still running, from the status of a call. Raises other errors."""
     if status == codes.E_STATE:
         error = last_error(status)
@@ -158,17 +159,17 @@ def _goes_on(transfer: int, status: int) -> bool:
     return True
 
 
-def joined(sources: Sequence[Source]) -> Source:
+def join_sources(sources: Sequence[Source]) -> Source:
     """Concatenates sources. Each must have exactly its announced size."""
     count = sum(source.count for source in sources)
     if any(source.asynchronous for source in sources):
-        return Source(_one_by_one_async(sources), count)
-    return Source(_one_by_one(sources), count)
+        return Source(_joined_async(sources), count)
+    return Source(_joined(sources), count)
 
 
-def _one_by_one(sources: Sequence[Source]) -> Iterator[bytes]:
+def _joined(sources: Sequence[Source]) -> Iterator[bytes]:
     for source in sources:
-        feed = _exactly(source)
+        feed = _checked_size(source)
         try:
             next(feed)
             while True:
@@ -179,9 +180,9 @@ def _one_by_one(sources: Sequence[Source]) -> Iterator[bytes]:
             yield end.value
 
 
-async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
+async def _joined_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
     for source in sources:
-        feed = _exactly(source)
+        feed = _checked_size(source)
         last = b""
         try:
             next(feed)
@@ -201,7 +202,7 @@ async def _one_by_one_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
         yield last
 
 
-def _exactly(source: Source) -> Generator[bytes, Piece, bytes]:
+def _checked_size(source: Source) -> Generator[bytes, Piece, bytes]:
     """Checks the size of a part while it is sent.
 
     The caller sends each chunk in, and `END` at the end. Yields the bytes to send. The last chunk is
@@ -225,10 +226,10 @@ def _exactly(source: Source) -> Generator[bytes, Piece, bytes]:
             source._count(as_bytes(piece))
 
 
-def as_bytes(piece: Any, what: str = CHUNK_NAME) -> bytes:
+def as_bytes(piece: Any, chunk_name: str = CHUNK_NAME) -> bytes:
     """Converts one chunk of a body to bytes."""
     if isinstance(piece, str):
         return piece.encode()
     if not isinstance(piece, (bytes, bytearray, memoryview)):
-        raise TypeError(f"{what} must be bytes or str, not {type(piece).__name__}")
+        raise TypeError(f"{chunk_name} must be bytes or str, not {type(piece).__name__}")
     return bytes(piece)

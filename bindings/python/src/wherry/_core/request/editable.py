@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from ..._errors import StateError, shown
+from ..._errors import StateError, without_query
 from ..._native.library import lib
 from ..._native.memory import Cell, bytes_at, text_at
 from ..calls import check
-from ..forms import json_bytes, word
+from ..forms import as_text, json_bytes
 from ..headers import ClientHeaders
 from ..query import add_query
 from ..values import text
@@ -72,7 +72,7 @@ class Request:
         )
 
     @classmethod
-    def _lent(cls, handle: int, context: Any) -> Request:
+    def _borrowed(cls, handle: int, context: Any) -> Request:
         """The request that belongs to an event, usable until `_end`."""
         request = cls.__new__(cls)
         request._handle = handle
@@ -142,7 +142,7 @@ class Request:
             sent = text(name, "bad_parameters")
             check(lib.wherry_request_set_parameter(self._live(), sent, None))
             return
-        body = json_bytes({word(name): value})
+        body = json_bytes({as_text(name): value})
         check(lib.wherry_request_set_parameters_json(self._live(), body, len(body)))
 
     @property
@@ -198,7 +198,7 @@ class Request:
     def __repr__(self) -> str:
         if not self._handle:
             return "<Request, sent>"
-        return f"<Request {self.method} {shown(self.url)}>"
+        return f"<Request {self.method} {without_query(self.url)}>"
 
 
 def adapted(event: int, found: Any, request: Request) -> int:

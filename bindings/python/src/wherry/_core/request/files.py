@@ -25,7 +25,7 @@ SMALL = 1 << 20
 UNMEASURED = (OSError, AttributeError, ValueError, TypeError, EOFError, NotImplementedError)
 
 
-def of_object(data: Any) -> Union[bytes, str, Source]:
+def body_of(data: Any) -> Union[bytes, str, Source]:
     """Converts a body to bytes, the path of a regular file, or a source that is streamed."""
     if isinstance(data, bytes):
         return data
@@ -38,7 +38,7 @@ def of_object(data: Any) -> Union[bytes, str, Source]:
     if _is_async_file(data):
         return Source(_read_async(data))
     if hasattr(data, "read"):
-        return bytes(data.read()) if hasattr(data, "getbuffer") else of_file(data)
+        return bytes(data.read()) if hasattr(data, "getbuffer") else file_body(data)
     try:
         return bytes(memoryview(data))  # Try this before iterating: the items of an array are numbers.
     except TypeError:
@@ -77,7 +77,7 @@ async def _read_async(file: Any) -> AsyncIterator[Piece]:
         yield piece
 
 
-def of_file(file: Any) -> Union[str, Source]:
+def file_body(file: Any) -> Union[str, Source]:
     """Returns the path of a regular binary file at its start, or a source for other files."""
     path, start, size = plain(file)
     if path is not None and start == 0:
@@ -222,10 +222,10 @@ def parts(files: Any) -> Iterator[Tuple[Union[str, bytes], Optional[str], Any, O
             kind = item[2] if len(item) > 2 else None
             headers = item[3] if len(item) == 4 else None
             if headers:
-                given = pairs(headers, "part headers in files")
-                named = [field for field in given if str(field[0]).lower() == "content-type"]
-                kind = named[-1][1] if named else kind
-                headers = [field for field in given if field not in named]
+                fields = pairs(headers, "part headers in files")
+                types = [field for field in fields if str(field[0]).lower() == "content-type"]
+                kind = types[-1][1] if types else kind
+                headers = [field for field in fields if field not in types]
         elif not isinstance(item, (bytes, bytearray, str)):
             found = getattr(item, "name", None) if not isinstance(item, os.PathLike) else item
             if isinstance(found, (str, bytes, os.PathLike)):

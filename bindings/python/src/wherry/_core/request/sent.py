@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ..._errors import StateError, shown
+from ..._errors import StateError, without_query
 from ..forms import BODIES, pairs
 from ..headers import EditableHeaders
 from ..options import UNSET, Unset
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Statuses that redirect if the response has a Location header.
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
-#: The headers that are kept on a redirect to another origin.
+#: The headers that are fields on a redirect to another origin.
 SAFE = frozenset(
     ("accept", "accept-language", "accept-encoding", "user-agent", "content-type", "content-encoding",
      "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -85,20 +85,21 @@ class SentRequest:
 
     def redirected(self, status: int, url: str) -> SentRequest:
         """Returns the request that follows a redirect with this status to this URL."""
-        method, lost = self.method, set(self._left_out)
+        method, removed = self.method, set(self._left_out)
         if method == "POST" and status in (301, 302) or method != "HEAD" and status == 303:
             method = "GET"
         auth = self._auth
         if origin(url) != origin(self.url):
-            lost |= {"authorization", "cookie"}
-            lost |= {name.lower() for name in self.headers} - SAFE
+            removed |= {"authorization", "cookie"}
+            removed |= {name.lower() for name in self.headers} - SAFE
             auth = None
         if method != self.method:
-            lost |= {"content-type", "content-encoding"}
-        kept = [field for field in self.headers.multi_items() if field[0].lower() not in lost]
+            removed |= {"content-type", "content-encoding"}
+        fields = [field for field in self.headers.multi_items() if field[0].lower() not in removed]
         has_body = method == self.method
-        return self._like(method, url, kept, self.content if has_body else None, {
-            "_is_streamed": self._is_streamed and has_body, "_auth": auth, "_left_out": tuple(sorted(lost)),
+        return self._like(method, url, fields, self.content if has_body else None, {
+            "_is_streamed": self._is_streamed and has_body, "_auth": auth,
+            "_left_out": tuple(sorted(removed)),
             "_options": self._options,
         })  # fmt: skip
 
@@ -117,7 +118,7 @@ class SentRequest:
         return made
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.method} {shown(self.url)}>"
+        return f"<{type(self).__name__} {self.method} {without_query(self.url)}>"
 
 
 def origin(url: str) -> Tuple[str, str]:
@@ -132,7 +133,7 @@ def origin(url: str) -> Tuple[str, str]:
 COMPLETE = "_complete"
 
 
-def sendable(
+def keywords_to_send(
     client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """Returns the keywords that send a request unchanged. `options` take precedence over its own."""
@@ -141,22 +142,22 @@ def sendable(
             f"send() takes a wherry.SentRequest, such as client.build_request(method, url), not {type(request).__name__}"
         )
     fields: List[Tuple[str, Optional[str]]] = list(request.headers.multi_items())
-    named = {name.lower() for name, _ in fields}
+    names = {name.lower() for name, _ in fields}
     # A redirect or an auth flow removed these headers, so the client must not add its own.
     fields += [
-        (name, None) for name in request._left_out if name not in named and name in client.headers
+        (name, None) for name in request._left_out if name not in names and name in client.headers
     ]
-    given: Dict[str, Any] = {"headers": fields, "default_parameters": False}
-    if "authorization" in named:
-        given["auth"] = None
+    keywords: Dict[str, Any] = {"headers": fields, "default_parameters": False}
+    if "authorization" in names:
+        keywords["auth"] = None
     elif not isinstance(request._auth, Unset):
-        given["auth"] = request._auth
+        keywords["auth"] = request._auth
     if not any(options.get(name) is not None for name in BODIES):
         if request._is_streamed:
             raise StateError(
-                f"Could not send the {request.method} request to {shown(request.url)}: its body was "
+                f"Could not send the {request.method} request to {without_query(request.url)}: its body was "
                 "streamed and is not kept. Pass the body again, as content= or files=.", "wrong_state",
             )  # fmt: skip
         if request.content is not None:
-            given["content"] = request.content
-    return {COMPLETE: True, **given, **request._options, **options}
+            keywords["content"] = request.content
+    return {COMPLETE: True, **keywords, **request._options, **options}

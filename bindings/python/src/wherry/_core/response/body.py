@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, AsyncIterator, Iterator, Optional, Union
 
 
-class Reading:
+class ResponseBody:
     """See `Response`."""
 
     if TYPE_CHECKING:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
 
     from ..headers import Headers
-    from ..request.arguments import Asked
+    from ..request.arguments import RequestArguments
     from ..request.sent import SentRequest
     from .response import Response
 
-    Self = TypeVar("Self", bound="Habits")
+    Self = TypeVar("Self", bound="ResponseCompatibility")
 
 #: The HTTP versions by the library's numbers.
 VERSIONS = {10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2"}
@@ -98,13 +98,13 @@ def parsed_links(field: str) -> Dict[str, Dict[str, str]]:
     return found
 
 
-class Habits:
+class ResponseCompatibility:
     """See `Response`."""
 
     status_code: int
     url: str
     _version: int = 11
-    _asked: Optional[Asked] = None
+    _arguments: Optional[RequestArguments] = None
     _hops: Tuple[Response, ...] = ()
     #: The earlier responses of the auth flow.
     _before: Tuple[Response, ...] = ()
@@ -136,8 +136,8 @@ class Habits:
         Earlier responses of an auth flow come first.
         """
         for place, hop in enumerate(self._hops):
-            if hop._asked is None:
-                hop._asked, hop._hops = self._asked, self._hops[:place]
+            if hop._arguments is None:
+                hop._arguments, hop._hops = self._arguments, self._hops[:place]
                 hop._before = self._before
         return [*self._before, *self._hops]
 
@@ -152,20 +152,20 @@ class Habits:
         It has the values that the program passed. Raises StateError if the response has no request, for
         example if a program created the response itself.
         """
-        asked, hops = self._asked, self._hops
-        if asked is None:
+        arguments, hops = self._arguments, self._hops
+        if arguments is None:
             raise StateError("this response has no request: it was not received", "wrong_state")
         urls = [hop.url for hop in hops] + [self.url]
-        request = asked.at(urls[0])
+        request = arguments.at(urls[0])
         for hop, url in zip(hops, urls[1:]):
-            request = asked.follows(request, hop.status_code, url)
+            request = arguments.follows(request, hop.status_code, url)
         return request
 
     @request.setter
     def request(self, request: SentRequest) -> None:
-        from ..request.arguments import Asked
+        from ..request.arguments import RequestArguments
 
-        self._asked, self._hops = Asked.of(request), ()
+        self._arguments, self._hops = RequestArguments.of(request), ()
         self.url = self.url or request.url
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, List, Tuple
 
 
-def copied(response: Response, handle: int) -> Response:
+def fill_from_native(response: Response, handle: int) -> Response:
     """Copies all data from a native response, which is borrowed or owned by the caller."""
     response.status_code = lib.wherry_response_http_code(handle)
     response.from_cache = lib.wherry_response_is_from_cache(handle)
@@ -33,32 +33,32 @@ def copied(response: Response, handle: int) -> Response:
     fields: List[bytes] = []
     while lib.wherry_response_header_at(handle, len(fields), name.address, value.address):
         fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
-    response._head = b"".join(fields)
+    response._raw_headers = b"".join(fields)
     response.history = redirects(handle)
     response.informational = informational(handle)
     return response
 
 
-def informational(lent: int) -> Tuple[Response, ...]:
+def informational(borrowed: int) -> Tuple[Response, ...]:
     """Returns the informational responses (1xx) that preceded a native response."""
     found: List[Response] = []
     code, fields = Cell(), Cell()
     read = lib.wherry_response_informational_at
-    while read(lent, len(found), code.address, fields.address):
-        head = text_at(fields.take()) or ""
-        found.append(received(code.take() & 0xFFFFFFFF, head.encode()))
+    while read(borrowed, len(found), code.address, fields.address):
+        headers = text_at(fields.take()) or ""
+        found.append(received(code.take() & 0xFFFFFFFF, headers.encode()))
     return tuple(found)
 
 
-def redirects(lent: int) -> Any:
+def redirects(borrowed: int) -> Any:
     """Returns the redirect responses of a native response."""
     found: List[Response] = []
     code, url = Cell(), Cell()
     name, value = Cell(), Cell()
-    while lib.wherry_response_redirect_at(lent, len(found), code.address, url.address):
+    while lib.wherry_response_redirect_at(borrowed, len(found), code.address, url.address):
         fields: List[bytes] = []
         while lib.wherry_response_redirect_header_at(
-            lent, len(found), len(fields), name.address, value.address
+            borrowed, len(found), len(fields), name.address, value.address
         ):
             fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
         status, place = code.take() & 0xFFFFFFFF, text_at(url.take()) or ""
@@ -66,37 +66,37 @@ def redirects(lent: int) -> Any:
     return tuple(found)
 
 
-def borrowed_response(lent: int) -> Response:
+def response_from_native(borrowed: int) -> Response:
     """Returns a copy of a borrowed native response."""
     count = Cell()
-    body = lib.wherry_response_body(lent, count.address)
-    head: List[str] = []
+    body = lib.wherry_response_body(borrowed, count.address)
+    headers: List[str] = []
     name, value = Cell(), Cell()
-    while lib.wherry_response_header_at(lent, len(head), name.address, value.address):
-        head.append(f"{text_at(name.take())}: {text_at(value.take())}\n")
-    found = lib.wherry_response_url(lent) or b""
+    while lib.wherry_response_header_at(borrowed, len(headers), name.address, value.address):
+        headers.append(f"{text_at(name.take())}: {text_at(value.take())}\n")
+    found = lib.wherry_response_url(borrowed) or b""
     return received(
-        lib.wherry_response_http_code(lent), "".join(head).encode(),
+        lib.wherry_response_http_code(borrowed), "".join(headers).encode(),
         bytes_at(body, count.take()) if body else b"", found.decode("utf-8", "replace"),
     )  # fmt: skip
 
 
-def request_of(lent: int) -> SentRequest:
+def request_from_native(borrowed: int) -> SentRequest:
     """Returns the request of an event, or of a stub."""
-    method, url, fields, content = parts_of(lent)
+    method, url, fields, content = request_parts(borrowed)
     return SentRequest(method, url, fields, content)
 
 
-def parts_of(lent: int) -> Tuple[str, str, List[Tuple[str, str]], bytes]:
+def request_parts(borrowed: int) -> Tuple[str, str, List[Tuple[str, str]], bytes]:
     """Returns the method, URL, headers, and body of such a request."""
     fields: List[Tuple[str, str]] = []
     name, value = Cell(), Cell()
-    while lib.wherry_response_header_at(lent, len(fields), name.address, value.address):
+    while lib.wherry_response_header_at(borrowed, len(fields), name.address, value.address):
         fields.append((text_at(name.take()) or "", text_at(value.take()) or ""))
     count = Cell()
-    body = lib.wherry_response_body(lent, count.address)
+    body = lib.wherry_response_body(borrowed, count.address)
     content = bytes_at(body, count.take()) if body else b""
-    url = (lib.wherry_response_url(lent) or b"").decode("utf-8", "replace")
+    url = (lib.wherry_response_url(borrowed) or b"").decode("utf-8", "replace")
     method = [value for name, value in fields if name == ":method"]
     rest = [field for field in fields if not field[0].startswith(":")]
     return (method[0] if method else "GET"), url, rest, content

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from ..._errors import ArgumentError, HTTPStatusError, brief, shown
+from ..._errors import ArgumentError, HTTPStatusError, brief, without_query
 from ..forms import json_bytes, pairs
 from ..headers import Headers, raw_field
-from ..request.arguments import Asked
-from ..values import named as checked_number, whole
-from .body import Reading
-from .compatibility import Habits
+from ..request.arguments import RequestArguments
+from ..values import keyword_int, whole
+from .body import ResponseBody
+from .compatibility import ResponseCompatibility
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
-class Response(Reading, Habits):
+class Response(ResponseBody, ResponseCompatibility):
     """A response with its complete, decoded body. Attributes:
 
     ``status_code``   the HTTP status
@@ -112,53 +112,53 @@ class Response(Reading, Habits):
         ``headers`` contains them.
         """
         fields = _fields(headers)
-        body, kind, pieces = made_body(content, text, html, json, stream)
-        named = {name.lower() for name, _ in fields}
-        if kind and "content-type" not in named:
+        body, kind, pieces = new_body(content, text, html, json, stream)
+        names = {name.lower() for name, _ in fields}
+        if kind and "content-type" not in names:
             fields.append(("Content-Type", kind))
-        if body is not None and not named & {"content-length", "transfer-encoding"}:
+        if body is not None and not names & {"content-length", "transfer-encoding"}:
             fields.append(("Content-Length", str(len(body))))
         if request is not None and not hasattr(request, "url"):
             raise TypeError(f"request= takes a SentRequest, not {type(request).__name__}")
         #: The HTTP status.
-        self.status_code = checked_number("status_code", whole, status_code)
+        self.status_code = keyword_int("status_code", whole, status_code)
         self.url = url if url or request is None else request.url
         #: The name of the request's group, as given with ``tag=``.
         self.tag = tag
         self._body = body or b""
-        self._head = b""
+        self._raw_headers = b""
         self._headers = Headers(fields)
         if pieces is not None:
             self._pieces = pieces
         if request is not None:
-            self._asked = Asked.of(request)
+            self._arguments = RequestArguments.of(request)
         if default_encoding is not None:
-            self._default_encoding = known_encoding(default_encoding)
+            self._default_encoding = checked_encoding(default_encoding)
 
     @property
     def headers(self) -> Headers:
         """The response headers."""
         if self._headers is None:
-            self._headers = Headers.parse(self._head)
+            self._headers = Headers.parse(self._raw_headers)
         return self._headers
 
     @property
     def encoding(self) -> str:
         """The charset of `text`: the one set, that of Content-Type, or ``default_encoding``."""
         if self._encoding is None:
-            self._encoding = charset(self.headers.get("content-type", "")) or self._usual_encoding()
+            self._encoding = charset(self.headers.get("content-type", "")) or self._find_encoding()
         return self._encoding
 
     @encoding.setter
     def encoding(self, name: Optional[str]) -> None:
         # None: as if no charset had been set.
-        self._encoding = None if name is None else known_charset(name)
+        self._encoding = None if name is None else checked_charset(name)
 
-    def _usual_encoding(self) -> str:
-        usual = self._default_encoding
-        if not callable(usual):
-            return str(usual)
-        return usual(self.content) or "utf-8" if self.is_closed else "utf-8"
+    def _find_encoding(self) -> str:
+        default = self._default_encoding
+        if not callable(default):
+            return str(default)
+        return default(self.content) or "utf-8" if self.is_closed else "utf-8"
 
     @property
     def charset_encoding(self) -> Optional[str]:
@@ -194,7 +194,7 @@ class Response(Reading, Habits):
             raise JSONDecodeError(
                 f"the body is not JSON: {error}", "bad_json_body", response=self,
                 http_status=self.status_code, context=self.context,
-                request=None if self._asked is None else self.request,
+                request=None if self._arguments is None else self.request,
             ).locate(error, self.text) from error  # fmt: skip
 
     def image(self, name: Optional[str] = None) -> Image:
@@ -217,13 +217,13 @@ class Response(Reading, Habits):
 
         Raises the error of the last function if all fail.
         """
-        ways = (way, *others)
-        for each in ways[:-1]:
+        functions = (way, *others)
+        for each in functions[:-1]:
             try:
                 return each(self)
             except Exception:
                 continue
-        return ways[-1](self)
+        return functions[-1](self)
 
     @property
     def is_success(self) -> bool:
@@ -254,13 +254,15 @@ class Response(Reading, Habits):
         if self.ok:
             return self
         cause = self._error
-        message = f"{self.status_code} {self.reason_phrase}".strip() + (f" for {shown(self.url)}" if self.url else "")
+        message = f"{self.status_code} {self.reason_phrase}".strip()
+        if self.url:
+            message += f" for {without_query(self.url)}"
         raise HTTPStatusError(
             message,
             cause.reason if cause is not None and cause.reason else "http_status",
             http_status=self.status_code,
             response=self,
-            request=None if self._asked is None else self.request,
+            request=None if self._arguments is None else self.request,
             failed_images=self.failed_images,
             images=self.images,
             retryable=cause is not None and cause.retryable,
@@ -283,7 +285,7 @@ def received(
     response.url = url
     response.tag = tag
     response._body = body
-    response._head = head
+    response._raw_headers = head
     return response
 
 
@@ -303,18 +305,18 @@ def _fields(headers: Any) -> List[Tuple[str, str]]:
     return fields
 
 
-def made_body(
+def new_body(
     content: Any, text: Optional[str], html: Optional[str], json: Any, stream: Any
 ) -> Tuple[Optional[bytes], str, Any]:
     """Returns the body of a response that a program creates: bytes, content type, and pieces."""
-    given = {"content": content, "text": text, "html": html, "json": json, "stream": stream}
-    said = [name for name, value in given.items() if value is not None]
-    if len(said) > 1:
-        words = " and ".join(f"{name}=" for name in said)
+    values = {"content": content, "text": text, "html": html, "json": json, "stream": stream}
+    names = [name for name, value in values.items() if value is not None]
+    if len(names) > 1:
+        words = " and ".join(f"{name}=" for name in names)
         raise ArgumentError(f"{words} cannot be combined", "bad_argument")
     for name in ("text", "html"):
-        if given[name] is not None and not isinstance(given[name], str):
-            raise TypeError(f"{name}= takes str, not {type(given[name]).__name__}. Use content= for bytes.")
+        if values[name] is not None and not isinstance(values[name], str):
+            raise TypeError(f"{name}= takes str, not {type(values[name]).__name__}. Use content= for bytes.")
     if text is not None:
         return text.encode(), "text/plain; charset=utf-8", None
     if html is not None:
@@ -369,7 +371,7 @@ def charset(content_type: str) -> Optional[str]:
     return None
 
 
-def known_charset(name: Any) -> str:
+def checked_charset(name: Any) -> str:
     """Checks the name of a charset that a program sets."""
     if not isinstance(name, str):
         raise TypeError(f"encoding takes the name of a charset or None, not {brief(name)}")
@@ -383,7 +385,7 @@ def known_charset(name: Any) -> str:
     raise ArgumentError(f"encoding is not a known charset: {brief(name)}", "bad_value")
 
 
-def known_encoding(encoding: Any) -> Any:
+def checked_encoding(encoding: Any) -> Any:
     """Checks that ``default_encoding=`` is a charset that Python supports, or a function."""
     import codecs
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 from ..._errors import ArgumentError
 from ..._native.library import lib
 from ..._native.memory import Cell, bytes_at, text_at
-from ..calls import last_error, made
+from ..calls import create, last_error
 
 if TYPE_CHECKING:
     from typing import Iterator
@@ -30,7 +30,7 @@ class ServerEvents:
     def __init__(self, limit: int) -> None:
         if limit < 1:
             raise ArgumentError(f"max_bytes= must be at least 1, not {limit}", "bad_value")
-        self._parser = made(lib.wherry_sse_new, limit)
+        self._parser = create(lib.wherry_sse_new, limit)
         self._count = Cell()
         weakref.finalize(self, lib.wherry_sse_free, self._parser)
 
