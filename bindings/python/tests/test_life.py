@@ -24,7 +24,7 @@ from test_uploads import png
 import wherry
 from wherry._native import library
 from wherry._native.library import lib
-from wherry._waiting.channel import SLICE_MS
+from wherry._waiting.blocking import SLICE_MS
 
 #: How often a loop runs: in full with WHERRY_LOOPS=full, otherwise a tenth.
 FULL = os.environ.get("WHERRY_LOOPS") == "full"

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from .._errors import CLASSES, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import Records, path_at, text_at
+from .._waiting.blocking import read_events
 from .._waiting.queue import Queue
 
 TYPE_CHECKING = False
@@ -163,13 +164,9 @@ class JobEvents:
     def read(self, milliseconds: int) -> List[Job]:
         """Returns the updated jobs. Waits up to ``milliseconds`` for the first event."""
         records = self._records
-        status = lib.wherry_queue_read(
-            self.queue.handle, records.address, BATCH, milliseconds, records.count.address
-        )
-        if status == codes.E_TIMEOUT:
+        count = read_events(self.queue.handle, records, milliseconds)
+        if not count:
             return []
-        check(status)
-        count = records.count.take()
         try:
             found = [self._job(records.at(index)) for index in range(count)]
         finally:

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 from .._core.calls import check, check_freed, create, rows
 from .._core.credentials import DigestAuth, credentials
 from .._core.exchange.decisions import refuse_functions
@@ -21,7 +19,7 @@ from .._native import codes
 from .._native.forking import Forkable
 from .._native.library import lib
 from .._native.memory import JOB_ROW, Cell, Records, text_at
-from .._waiting.channel import SLICE_MS
+from .._waiting.blocking import deadline_after, slice_until
 from .jobs import Job, JobEvents, job_gone, job_id
 
 TYPE_CHECKING = False
@@ -309,15 +307,13 @@ class BackgroundSession(BaseSession):
         progress, but never the end of a job. Raises TimeoutError ``timeout`` seconds after the start;
         the jobs continue.
         """
-        deadline = None if timeout is None else perf_counter() + timeout
+        deadline = deadline_after(timeout)
         events = JobEvents(self, which)
         try:
             while not events.is_over:
-                wait = SLICE_MS
-                if deadline is not None:
-                    wait = min(wait, int((deadline - perf_counter()) * 1000) + 1)
-                    if wait <= 0:
-                        raise TimeoutError("the wait timed out, but the job is still running", "timeout")
+                wait = slice_until(deadline)
+                if not wait:
+                    raise TimeoutError("the wait timed out, but the job is still running", "timeout")
                 yield from events.read(wait)
         finally:
             events.close()

@@ -11,7 +11,6 @@ import asyncio
 import weakref
 from time import perf_counter
 
-from .._core.exchange.draft import PLAIN, plain
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
 from .._core.values import text, url_text
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._core.exchange.draft import Draft
-    from .._core.exchange.hooks import AsyncSend
+    from .._core.exchange.hooks import Send
     from .._core.keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from .._core.progress import Progress
     from .._models.async_pages import AsyncPages
@@ -189,16 +188,16 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         options: Mapping[str, Any],
         draft: Optional[Draft] = None,
     ) -> Response:
-        request = PLAIN.get(method) or plain(method)
         if isinstance(url, bytes):
             url = url_text(url)
         try:
-            if draft is None and (
-                options or self._query or self._defaults or self._extras or not request
-            ):
-                if self._extras or "auth" in options or "hooks" in options:
-                    return await self._with_middleware(self._drafted, method, url, options)
-                draft = self._draft(method, url, options)
+            request = 0
+            if draft is None:
+                request = self._plain_request(method, options)
+                if not request:
+                    if self._needs_middleware(options):
+                        return await self._with_middleware(self._drafted, method, url, options)
+                    draft = self._draft(method, url, options)
             if draft is None:
                 address: Optional[bytes] = text(url, "bad_url")
                 if self._own_cookies is not None:
@@ -239,19 +238,17 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
             self._add_request(error, method, url, options)
             raise
         if draft is None:
-            response._arguments = self._plain_arguments.get(method) or self._plain(method, url)
+            known = self._plain_arguments.get(method)
+            response._arguments = known or self._new_plain_arguments(method)
         return response
 
     async def _with_middleware(
-        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any]
+        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         """Sends a request with its auth flow and hooks, if any."""
-        from .._core.exchange.hooks import layers
+        from .._waiting.running import run_async
 
-        found = layers(self, options)
-        if found is None:
-            return await send(method, url, options)
-        return await found.arun(send, method, url, options)
+        return await run_async(self._middleware(send, method, url, options))
 
     async def _drafted(
         self, method: Optional[str], url: str, options: Mapping[str, Any]

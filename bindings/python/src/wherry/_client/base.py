@@ -10,7 +10,7 @@ import re
 from .._core.calls import check, check_freed, copy_text, create, last_error
 from .._core.credentials import is_flow
 from .._core.exchange.decisions import refreshing
-from .._core.exchange.draft import Draft
+from .._core.exchange.draft import PLAIN, Draft, plain
 from .._core.forms import as_text, mapping, pairs, query_pairs
 from .._core.network import apply_route
 from .._core.options import Timeout, Unset
@@ -31,16 +31,17 @@ from .monitoring import ClientMonitoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+    from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
     from typing_extensions import Unpack
 
     from .._core.cookies import OwnCookies
     from .._core.credentials import AuthLike
-    from .._core.exchange.hooks import Hooks
+    from .._core.exchange.hooks import Hooks, Send, Steps
     from .._core.keywords import Cert, Pairs, Pins, RequestOptions, Settings, Verify
     from .._core.options import TimeoutLike
     from .._core.request.sent import SentRequest
+    from .._core.response.response import Response
     from .._monitoring.reachability import Reachability
     from .._transports.router import MockRouter, Router
 
@@ -257,8 +258,8 @@ class BaseClient(Forkable, TransferManagement, ClientMonitoring, LiveSettings, G
         """The storage folder of this client. It is created when first read."""
         return copy_text(lib.wherry_client_copy_storage, self._live())
 
-    def _plain(self, method: Optional[str], url: str) -> RequestArguments:
-        """Returns the request object of a request without keywords."""
+    def _new_plain_arguments(self, method: Optional[str]) -> RequestArguments:
+        """Returns the arguments of requests without keywords, which share them."""
         arguments = self._plain_arguments.get(method)
         if arguments is None:
             arguments = self._arguments(method, "", {})
@@ -296,6 +297,29 @@ class BaseClient(Forkable, TransferManagement, ClientMonitoring, LiveSettings, G
             pass  # The URL is the cause of the error.
         finally:
             draft.free()
+
+    def _plain_request(self, method: Optional[str], options: Mapping[str, Any]) -> int:
+        """Returns the native request of a call without keywords. 0 if the call needs a `Draft`."""
+        if options or self._query or self._defaults or self._extras:
+            return 0
+        return PLAIN.get(method) or plain(method)
+
+    def _needs_middleware(self, options: Mapping[str, Any]) -> bool:
+        """Whether a request may have an auth flow or hooks."""
+        return self._extras or "auth" in options or "hooks" in options
+
+    def _middleware(
+        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
+        discard: Optional[Callable[[Any], Any]] = None,
+    ) -> Steps:  # fmt: skip
+        """Sends a request with its auth flow and hooks, if any. See `Middleware.steps`."""
+        from .._core.exchange.hooks import middleware_of
+
+        found = middleware_of(self, options)
+        if found is None:
+            response: Response = yield send(method, url, options)
+            return response
+        return (yield from found.steps(send, method, url, options, discard))
 
     def _is_clean(self, url: str) -> bool:
         """Whether the library sends the URL unchanged."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from .._core.exchange.draft import PLAIN, plain
 from .._core.exchange.events import VERSION_FLAGS, Exchange, finish_response, version
 from .._core.response.response import Response, received
 from .._core.values import match, text, url_text
@@ -14,7 +13,7 @@ from .._errors import TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import PLAIN_RECORD, Scratch, bytes_at, scratch
-from .._waiting.channel import SLICE_MS, Channel
+from .._waiting.blocking import SLICE_MS, Channel, deadline_after, slice_until
 from .base import BaseClient
 
 TYPE_CHECKING = False
@@ -53,16 +52,15 @@ class Client(BaseClient["Response"]):
         if isinstance(url, bytes):
             url = url_text(url)
         try:
-            if not options and not self._query and not self._defaults and not self._extras:
-                request = PLAIN.get(method) or plain(method)
-                if request:
-                    if self._own_cookies is not None:
-                        self._add_own_cookies(url, options)
-                    response = self._perform(request, text(url, "bad_url"), url)
-                    known = self._plain_arguments.get(method)
-                    response._arguments = known or self._plain(method, url)
-                    return response
-            if self._extras or "auth" in options or "hooks" in options:
+            request = self._plain_request(method, options)
+            if request:
+                if self._own_cookies is not None:
+                    self._add_own_cookies(url, options)
+                response = self._perform(request, text(url, "bad_url"), url)
+                known = self._plain_arguments.get(method)
+                response._arguments = known or self._new_plain_arguments(method)
+                return response
+            if self._needs_middleware(options):
                 return self._with_middleware(self._drafted, method, url, options)
             return self._sent(self._draft(method, url, options))
         except WherryError as error:
@@ -73,10 +71,9 @@ class Client(BaseClient["Response"]):
         self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         """Sends a request with its auth flow and hooks, if any."""
-        from .._core.exchange.hooks import layers
+        from .._waiting.running import run
 
-        found = layers(self, options)
-        return send(method, url, options) if found is None else found.run(send, method, url, options)
+        return run(self._middleware(send, method, url, options))
 
     def _drafted(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
         return self._sent(self._draft(method, url, options))
@@ -306,17 +303,15 @@ class Client(BaseClient["Response"]):
     def _sliced(self, function: Any, timeout: Optional[float], *arguments: Any) -> None:
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
             raise TypeError(f"timeout= takes a number of seconds or None, not {brief(timeout)}")
-        deadline = None if timeout is None else perf_counter() + timeout
+        deadline = deadline_after(timeout)
         while True:
-            wait = SLICE_MS
-            if deadline is not None:
-                wait = max(0, min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1))
+            wait = slice_until(deadline)
             status = function(*arguments, wait)
             if status != codes.E_TIMEOUT:
                 if status:
                     raise self._refusal(status)
                 return
-            if deadline is not None and perf_counter() >= deadline:
+            if not wait:
                 raise TimeoutError("the wait timed out before all transfers finished", "timeout")
 
 

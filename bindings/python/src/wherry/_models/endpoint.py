@@ -10,7 +10,7 @@ from typing import (
     TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping as MappingType, Optional, Tuple, Type, TypeVar,
 )  # fmt: skip
 
-from .._core.calls import check, create, last_error, read_struct
+from .._core.calls import check, create, read_struct
 from .._core.exchange.events import Exchange
 from .._core.forms import json_bytes
 from .._core.request.auth_flow import refuse_flow
@@ -19,7 +19,7 @@ from .._errors import CancelledError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import TIMING, Records
-from .._waiting.channel import SLICE_MS
+from .._waiting.blocking import SLICE_MS, read_events
 from .mapping import Mapping, to_python
 
 if TYPE_CHECKING:
@@ -195,13 +195,8 @@ class Endpoint(BaseEndpoint):
         """Reads events until this access ends, including events of other threads' accesses."""
         records = Records(1)
         while not exchange.done:
-            status = lib.wherry_queue_read(
-                self._queue, records.address, 1, SLICE_MS, records.count.address
-            )
-            if status == codes.E_TIMEOUT:
+            if not read_events(self._queue, records, SLICE_MS):
                 continue
-            if status:
-                raise last_error(status)
             record = records.at()
             try:
                 with self._lock:

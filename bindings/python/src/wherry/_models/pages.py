@@ -12,7 +12,7 @@ from typing import (
 
 from .._errors import StateError, WherryError
 from .._native.library import lib
-from .._waiting.channel import Channel
+from .._waiting.blocking import Channel
 from .paging import BasePages, Item, busy, free_pager
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from .._core.calls import check, check_freed, copy_text, create, last_error
 from .._core.values import milliseconds, text
-from .._errors import ArgumentError, StateError
+from .._errors import ArgumentError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import Records, text_at
+from .._waiting.blocking import deadline_after, read_events, slice_until
 from .._waiting.queue import Queue
 
 TYPE_CHECKING = False
@@ -26,9 +27,6 @@ UNKNOWN = codes.REACH_UNKNOWN
 NOT_REACHABLE = codes.REACH_NONE
 REACHABLE_VIA_WWAN = codes.REACH_WWAN
 REACHABLE_VIA_WIFI = codes.REACH_WIFI
-
-#: Milliseconds between two checks for signals during a blocking wait.
-SLICE = 100
 
 
 class ReachabilityChange:
@@ -87,14 +85,14 @@ class _Listener:
         records, queue = self._records, self._queue.handle
         if not queue:
             return []
-        status = lib.wherry_queue_read(
-            queue, records.address, records.capacity, wait, records.count.address
-        )
-        if status:
-            if status != codes.E_TIMEOUT and self._queue.handle:
-                raise last_error(status)
+        try:
+            count = read_events(queue, records, wait)
+        except WherryError:
+            if self._queue.handle:
+                raise
+            return []  # Closed by another thread.
+        if not count:
             return []
-        count = records.count.take()
         try:
             found = [records.at(index) for index in range(count)]
             return [
@@ -120,15 +118,13 @@ class _Listener:
         return self._poll(timeout)
 
     def _poll(self, timeout: Optional[float]) -> List[ReachabilityChange]:
-        from time import monotonic
-
-        end = None if timeout is None else monotonic() + timeout
+        deadline = deadline_after(timeout)
         while True:
-            left = SLICE if end is None else max(0, min(SLICE, int((end - monotonic()) * 1000)))
-            new_changes = self._read(left)
+            wait = slice_until(deadline)
+            new_changes = self._read(wait)
             for change in new_changes:
                 self._call_back(change)
-            if new_changes or not self._queue.handle or (end is not None and monotonic() >= end):
+            if new_changes or not self._queue.handle or not wait:
                 return new_changes
 
     def _begin(self) -> None:
@@ -307,9 +303,7 @@ class Reachability(_Listener):
 
         The monitor does not have to be started.
         """
-        from time import monotonic
-
-        end = None if timeout is None else monotonic() + timeout
+        deadline = deadline_after(timeout)
         # Keep the monitor running between slices, so that each one starts with the last known
         # status.
         starts = not self._is_started
@@ -317,13 +311,13 @@ class Reachability(_Listener):
             check(lib.wherry_reachability_start(self._live(), 0, 0))
         try:
             while True:
-                left = SLICE if end is None else max(0, min(SLICE, int((end - monotonic()) * 1000)))
-                status = lib.wherry_reachability_wait(self._live(), left)
+                wait = slice_until(deadline)
+                status = lib.wherry_reachability_wait(self._live(), wait)
                 if not status:
                     return True
                 if status != codes.E_TIMEOUT:
                     raise last_error(status)
-                if end is not None and monotonic() >= end:
+                if not wait:
                     return False
         finally:
             if starts:

@@ -7,8 +7,6 @@ Also functions for partial files.
 
 from __future__ import annotations
 
-from time import perf_counter
-
 from .._core.calls import check, copy_text, create, partial_rows, read_progress
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.events import Exchange
@@ -19,7 +17,7 @@ from .._core.values import keyword_int, milliseconds, path_text, segments, text,
 from .._errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
 from .._native import codes
 from .._native.library import lib
-from .._waiting.channel import Channel
+from .._waiting.blocking import Channel, deadline_after
 
 #: Maximum time to wait for a cancelled download to end, in seconds. The disk may be slow.
 END_SECONDS = 10
@@ -43,7 +41,6 @@ def prepare(
     client: Union[BaseClient[Any], BaseSession], url: str, path: Target, options: Mapping[str, Any]
 ) -> Tuple[Draft, bytes]:
     """Creates the native request of a download. Returns the draft and the target path."""
-    import os
 
     rest = dict(options)
     refuse_functions(rest, "a download")
@@ -266,8 +263,7 @@ class Download(BaseDownload):
         Calls the ``progress=`` callback while it waits. Raises TimeoutError with the reason "timeout"
         after ``timeout`` seconds (default: no timeout). The download then continues.
         """
-        deadline = None if timeout is None else perf_counter() + timeout
-        self._channel.run(self._exchange, deadline)
+        self._channel.run(self._exchange, deadline_after(timeout))
         return self._path()
 
     def pause(self) -> None:
@@ -285,7 +281,7 @@ class Download(BaseDownload):
             exchange.on_progress = None
             try:
                 self.cancel()
-                self._channel.run(exchange, perf_counter() + END_SECONDS)
+                self._channel.run(exchange, deadline_after(END_SECONDS))
             except WherryError:
                 pass  # The download ends on its own.
         self._release()

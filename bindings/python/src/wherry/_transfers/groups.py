@@ -14,7 +14,7 @@ from .._core.response.response import Response
 from .._errors import ArgumentError, CancelledError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
-from .._waiting.channel import Channel
+from .._waiting.blocking import Channel
 from .group_run import Run, open_member
 
 if TYPE_CHECKING:
@@ -184,11 +184,7 @@ class Group(BaseGroup):
             run = self._begin(channel.queue)
             try:
                 while not run.done:
-                    record = channel.next()
-                    try:
-                        run.read(record)
-                    finally:
-                        lib.wherry_event_free(record[1])
+                    channel.pass_next(run.read)
             finally:
                 run.free()
         finally:

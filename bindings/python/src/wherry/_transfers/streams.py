@@ -16,7 +16,7 @@ from .._errors import StateError, WherryError, warn_unclosed, without_query
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import bytes_at
-from .._waiting.channel import Channel
+from .._waiting.blocking import Channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, AsyncIterator, Iterator, List, Mapping, Optional
 
     from .._client.async_client import AsyncClient
+    from .._client.base import BaseClient
     from .._client.client import Client
     from .._core.exchange.draft import Draft
     from .._core.response.server_events import ServerEvent
@@ -123,16 +124,16 @@ class SyncStreamedResponse(StreamedResponse):
         while not exchange.done:
             if not channel.queue:
                 raise StateError("the stream is closed", "closed")
-            record = channel.next()
-            try:
-                data = bytes_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
-                if not data:
-                    exchange.read(record)
-            finally:
-                lib.wherry_event_free(record[1])
-            yield from pieces.feed(data)
+            yield from pieces.feed(channel.pass_next(self._read_body))
         self._end()
         yield from pieces.end()
+
+    def _read_body(self, record: Record) -> bytes:
+        """Handles an event, and returns the data of a body event."""
+        data = bytes_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
+        if not data:
+            self._exchange.read(record)
+        return data
 
     def iter_events(self, max_bytes: int = 1 << 20) -> Iterator[ServerEvent]:
         """Iterates over the server-sent events of the body as they arrive.
@@ -159,28 +160,50 @@ class SyncStreamedResponse(StreamedResponse):
             self._stream.__exit__()
 
 
-class Stream:
+class BaseStream:
+    """The common base of `Stream` and `AsyncStream`."""
+
+    #: The statement that opens the stream.
+    _statement = "with"
+
+    def __init__(
+        self, client: BaseClient[Any], method: str, url: str, options: Mapping[str, Any]
+    ) -> None:
+        self._client: Any = client
+        self._request = (method, url, options)
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether the request has neither an auth flow nor hooks."""
+        return not self._client._needs_middleware(self._request[2])
+
+    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, open_hint(name, self._statement))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._request[0]} {without_query(self._request[1])}>"
+
+
+class Stream(BaseStream):
     """The context manager that `Client.stream` returns."""
 
     def __init__(
         self, client: Client, method: str, url: str, options: Mapping[str, Any]
     ) -> None:
-        self._client = client
-        self._request = (method, url, options)
+        super().__init__(client, method, url, options)
         self._channel: Optional[Channel] = None
         self._exchange: Optional[Exchange] = None
 
     def __enter__(self) -> SyncStreamedResponse:
-        client, (method, url, options) = self._client, self._request
-        if not client._extras and "auth" not in options and "hooks" not in options:
-            return self._open(method, url, options)
-        from .._core.exchange.hooks import layers
+        if self._is_direct:
+            return self._open(*self._request)
+        from .._waiting.running import run
 
-        found = layers(client, options)
-        if found is None:
-            return self._open(method, url, options)
+        steps = self._client._middleware(self._open, *self._request, self._discard)
         try:
-            return found.run(self._open, method, url, options, self._discard)  # type: ignore[return-value]
+            return run(steps)  # type: ignore[no-any-return]
         except BaseException:
             self.__exit__()
             raise
@@ -202,11 +225,7 @@ class Stream:
                 lib.wherry_client_send, draft.handle, channel.queue, 1
             )
             while not exchange.has_headers and not exchange.done:
-                record = channel.next()
-                try:
-                    exchange.read(record)
-                finally:
-                    lib.wherry_event_free(record[1])
+                channel.pass_next(exchange.read)
             if exchange.done and exchange.error is not None:
                 raise exchange.error
             response = SyncStreamedResponse(exchange, channel)
@@ -220,11 +239,6 @@ class Stream:
         finally:
             draft.free()
 
-    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
-
-        def __getattr__(self, name: str) -> Any:
-            raise missing(self, name, open_hint(name, "with"))
-
     def __exit__(self, *_: object) -> None:
         if self._channel is not None:
             self._channel.close()
@@ -237,9 +251,6 @@ class Stream:
         if self._exchange is not None and not self._exchange.done:
             warn_unclosed(self)
         self.__exit__()
-
-    def __repr__(self) -> str:
-        return f"<Stream {self._request[0]} {without_query(self._request[1])}>"
 
 
 def open_hint(name: str, way: str) -> Optional[str]:
@@ -368,6 +379,8 @@ class Inbox:
 
     def close(self) -> None:
         """Frees unread events, and ends the transfer."""
+        if self._is_closed:
+            return
         self._is_closed = True
         for record in self._records:
             lib.wherry_event_free(record[1])
@@ -378,29 +391,25 @@ class Inbox:
         self.nudge()
 
 
-class AsyncStream:
+class AsyncStream(BaseStream):
     """The context manager that `AsyncClient.stream` returns."""
+
+    _statement = "async with"
 
     def __init__(
         self, client: AsyncClient, method: str, url: str, options: Mapping[str, Any]
     ) -> None:
-        self._client = client
-        self._request = (method, url, options)
+        super().__init__(client, method, url, options)
         self._inbox: Optional[Inbox] = None
 
     async def __aenter__(self) -> AsyncStreamedResponse:
-        client, (method, url, options) = self._client, self._request
-        if not client._extras and "auth" not in options and "hooks" not in options:
-            return await self._open(method, url, options)
-        from .._core.exchange.hooks import layers
+        if self._is_direct:
+            return await self._open(*self._request)
+        from .._waiting.running import run_async
 
-        found = layers(client, options)
-        if found is None:
-            return await self._open(method, url, options)
+        steps = self._client._middleware(self._open, *self._request, self._discard)
         try:
-            return await found.arun(  # type: ignore[return-value]
-                self._open, method, url, options, self._discard
-            )
+            return await run_async(steps)
         except BaseException:
             await self.__aexit__()
             raise
@@ -436,11 +445,6 @@ class AsyncStream:
         response._stream = self
         return response
 
-    if not TYPE_CHECKING:  # Otherwise, type checkers would accept any name.
-
-        def __getattr__(self, name: str) -> Any:
-            raise missing(self, name, open_hint(name, "async with"))
-
     async def __aexit__(self, *_: object) -> None:
         if self._inbox is not None:
             self._inbox.close()
@@ -451,6 +455,3 @@ class AsyncStream:
         if not self._inbox._exchange.done:
             warn_unclosed(self)
         self._inbox.close()
-
-    def __repr__(self) -> str:
-        return f"<AsyncStream {self._request[0]} {without_query(self._request[1])}>"

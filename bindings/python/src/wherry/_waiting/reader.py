@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from .._core.calls import last_error
-from .._native import codes
+from .._errors import WherryError
 from .._native.library import lib
 from .._native.memory import Records
+from .blocking import deadline_after, read_events, slice_until
 from .queue import Queue
 
 TYPE_CHECKING = False
@@ -25,9 +25,6 @@ else:
             return cls
 
     Item = None
-
-#: The longest wait in milliseconds, so that Ctrl-C takes effect.
-SLICE_MS = 100
 
 
 class ClientReader(Generic[Item]):
@@ -48,33 +45,25 @@ class ClientReader(Generic[Item]):
 
     def read(self, timeout: Optional[float] = None) -> Optional[Item]:
         """Returns the next item; None after ``timeout`` seconds, or at the end."""
-        from time import perf_counter
-
-        deadline = None if timeout is None else perf_counter() + timeout
+        deadline = deadline_after(timeout)
         while True:
-            wait = SLICE_MS
-            if deadline is not None:
-                wait = max(0, min(SLICE_MS, int((deadline - perf_counter()) * 1000)))
-            record = self._take(wait)
-            if record is not None or self._ended:
-                return record
-            if deadline is not None and perf_counter() >= deadline:
-                return None
+            wait = slice_until(deadline)
+            item = self._take(wait)
+            if item is not None or self._ended or not wait:
+                return item
 
     def _take(self, wait: int) -> Optional[Item]:
         """Returns an item that arrives within ``wait`` milliseconds, or None."""
         if self._ended:
             return None
         records = self._records
-        status = lib.wherry_queue_read(
-            self._queue.handle, records.address, 1, wait, records.count.address
-        )
-        if status == codes.E_TIMEOUT:
-            return None
-        if status:
+        try:
+            if not read_events(self._queue.handle, records, wait):
+                return None
+        except WherryError:
             if self._ended:
                 return None  # Closed by another thread.
-            raise last_error(status)
+            raise
         record = records.at()
         try:
             item = self._item(record[4], record)

@@ -11,7 +11,7 @@ from ..._native.library import lib
 from ..._native.memory import Cell, raw_text_at
 from ..calls import check, create
 from ..credentials import DigestAuth, credentials
-from ..forms import as_text, flat, form_bytes, is_form, json_bytes, json_shape, pairs, refuse_pairs
+from ..forms import flat, form_bytes, is_form, json_bytes, json_shape, pairs, refuse_pairs
 from ..headers import refuse_field
 from ..options import Timeout
 from ..query import add_query

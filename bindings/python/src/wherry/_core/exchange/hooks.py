@@ -5,19 +5,20 @@
 from __future__ import annotations
 
 from ..._errors import brief
-from ..request.auth_flow import FlowRequest, async_flow, flow_of, sync_flow
+from ..request.auth_flow import FLOW_END, AsyncFlowRun, FlowRequest, FlowRun, flow_of
 from ..response.response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional
+    from typing import Any, Callable, Dict, Generator, List, Mapping, Optional
 
     from ..._client.base import BaseClient
     from ..request.editable import Request
 
     Hooks = Dict[str, List[Callable[..., Any]]]
-    Send = Callable[[Optional[str], str, Mapping[str, Any]], Response]
-    AsyncSend = Callable[[Optional[str], str, Mapping[str, Any]], Awaitable[Response]]
+    #: Sends a request: (method, url, keywords). Returns the response, or an awaitable of it.
+    Send = Callable[[Optional[str], str, Mapping[str, Any]], Any]
+    Steps = Generator[Any, Any, Response]
 
 
 def hooks_by_name(hooks: Any, names: Any = ("request", "response")) -> Hooks:
@@ -93,7 +94,7 @@ def coroutine_error(found: Any) -> TypeError:
     return TypeError("a hook is a coroutine function, which needs an AsyncClient")
 
 
-def layers(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Middleware]:
+def middleware_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Middleware]:
     """Returns the auth flow and the response hooks of a request; None if it needs neither."""
     flow = flow_of(client, options)
     own = options.get("hooks")
@@ -119,98 +120,51 @@ class Middleware:
         self._flow = flow
         self._hooks = hooks
 
-    def run(
+    def steps(
         self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
-        leave: Optional[Callable[[Response], object]] = None,
-    ) -> Response:  # fmt: skip
+        discard: Optional[Callable[[Response], Any]] = None,
+    ) -> Steps:  # fmt: skip
         """Runs the auth flow and the response hooks, and returns the last response.
 
-        `send` sends one request. `leave` ends every stream except the last one.
+        A generator, as described in `wherry._waiting.running`. `send` sends one request. `discard`
+        ends every stream except the last one.
         """
-        response = self._encoded(self._authenticated(send, method, url, options, leave))
+        response: Response = yield from self._authenticated(send, method, url, options, discard)
+        if self._client._default_encoding is not None:
+            response._default_encoding = self._client._default_encoding
         for hook in self._hooks:
-            found = hook(response)
+            found = yield hook(response)
             if hasattr(found, "__await__"):
                 raise coroutine_error(found)
             response = found if isinstance(found, Response) else response
         return response
 
-    def _encoded(self, response: Response) -> Response:
-        if self._client._default_encoding is not None:
-            response._default_encoding = self._client._default_encoding
-        return response
-
     def _authenticated(
         self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
-        leave: Optional[Callable[[Response], object]],
-    ) -> Response:  # fmt: skip
+        discard: Optional[Callable[[Response], Any]],
+    ) -> Steps:  # fmt: skip
         if self._flow is None:
-            return send(method, url, options)
-        built = self._built(method, url, options)
-        flow = sync_flow(self._flow, built.request)
-        before: List[Response] = []
-        try:
-            request = next(flow)
-            while True:
-                keywords = built.keywords(request)
-                response = send(request.method, request.url, keywords)
-                response._before = tuple(before)
-                if self._reads:
-                    response.read()
-                try:
-                    request = flow.send(response)
-                except StopIteration:
-                    return response
-                if leave is not None:
-                    leave(response)
-                before = [*before, *response._hops, response]
-        finally:
-            flow.close()
-
-    async def arun(
-        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any],
-        leave: Optional[Callable[[Response], Awaitable[object]]] = None,
-    ) -> Response:  # fmt: skip
-        """Like `run`, for an `AsyncClient`."""
-        response = self._encoded(await self._aauthenticated(send, method, url, options, leave))
-        for hook in self._hooks:
-            found = hook(response)
-            if hasattr(found, "__await__"):
-                found = await found
-            response = found if isinstance(found, Response) else response
-        return response
-
-    async def _aauthenticated(
-        self, send: AsyncSend, method: Optional[str], url: str, options: Mapping[str, Any],
-        leave: Optional[Callable[[Response], Awaitable[object]]],
-    ) -> Response:  # fmt: skip
-        if self._flow is None:
-            return await send(method, url, options)
-        built = self._built(method, url, options)
-        flow = async_flow(self._flow, built.request)
-        before: List[Response] = []
-        try:
-            request = await flow.__anext__()
-            while True:
-                keywords = built.keywords(request)
-                response = await send(request.method, request.url, keywords)
-                response._before = tuple(before)
-                if self._reads:
-                    await response.aread()
-                try:
-                    request = await flow.asend(response)
-                except StopAsyncIteration:
-                    return response
-                if leave is not None:
-                    await leave(response)
-                before = [*before, *response._hops, response]
-        finally:
-            await flow.aclose()
-
-    @property
-    def _reads(self) -> bool:
-        return bool(getattr(self._flow, "requires_response_body", False))
-
-    def _built(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> FlowRequest:
+            response: Response = yield send(method, url, options)
+            return response
         needs_body = bool(getattr(self._flow, "requires_request_body", False))
-        return FlowRequest(self._client, method, url, options, needs_body)
+        reads = bool(getattr(self._flow, "requires_response_body", False))
+        is_async = self._client._is_async
+        built = FlowRequest(self._client, method, url, options, needs_body)
+        flow = (AsyncFlowRun if is_async else FlowRun)(self._flow, built.request)
+        before: List[Response] = []
+        try:
+            request = yield flow.next(None)
+            while True:
+                keywords = built.keywords(request)
+                response = yield send(request.method, request.url, keywords)
+                response._before = tuple(before)
+                if reads:
+                    yield response.aread() if is_async else response.read()
+                request = yield flow.next(response)
+                if request is FLOW_END:
+                    return response
+                if discard is not None:
+                    yield discard(response)
+                before = [*before, *response._hops, response]
+        finally:
+            yield flow.close()

@@ -110,20 +110,53 @@ def flow_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Any:
     return FunctionAuth(auth)
 
 
-def sync_flow(auth: Any, request: SentRequest) -> Flow:
-    """Starts a flow for a blocking client and returns its generator."""
-    make = getattr(auth, "sync_auth_flow", None) or getattr(auth, "auth_flow", None)
-    if make is None:
-        raise TypeError(f"auth= has only async_auth_flow: {type(auth).__name__} needs an AsyncClient")
-    return make(request)  # type: ignore[no-any-return]
+#: The result of `FlowRun.next` after the last request.
+FLOW_END: Any = type("nothing", (), {})()
 
 
-def async_flow(auth: Any, request: SentRequest) -> AsyncFlow:
-    """Starts a flow for an asyncio client and returns its asynchronous generator."""
-    make = getattr(auth, "async_auth_flow", None)
-    if make is None:
-        return Auth.async_auth_flow(auth, request)
-    return make(request)  # type: ignore[no-any-return]
+class FlowRun:
+    """A running flow of a blocking client."""
+
+    def __init__(self, auth: Any, request: SentRequest) -> None:
+        start = getattr(auth, "sync_auth_flow", None) or getattr(auth, "auth_flow", None)
+        if start is None:
+            raise TypeError(
+                f"auth= has only async_auth_flow: {type(auth).__name__} needs an AsyncClient"
+            )
+        self._flow: Flow = start(request)
+
+    def next(self, response: Optional[Response]) -> Any:
+        """Passes a response to the flow, and returns its next request, or `FLOW_END`."""
+        try:
+            return next(self._flow) if response is None else self._flow.send(response)
+        except StopIteration:
+            return FLOW_END
+
+    def close(self) -> None:
+        """Ends the flow."""
+        self._flow.close()
+
+
+class AsyncFlowRun:
+    """Like `FlowRun`, for an asyncio client."""
+
+    def __init__(self, auth: Any, request: SentRequest) -> None:
+        start = getattr(auth, "async_auth_flow", None)
+        self._flow: AsyncFlow = (
+            Auth.async_auth_flow(auth, request) if start is None else start(request)
+        )
+
+    async def next(self, response: Optional[Response]) -> Any:
+        """Like `FlowRun.next`."""
+        flow = self._flow
+        try:
+            return await (flow.__anext__() if response is None else flow.asend(response))
+        except StopAsyncIteration:
+            return FLOW_END
+
+    async def close(self) -> None:
+        """Ends the flow."""
+        await self._flow.aclose()
 
 
 class FlowRequest:
@@ -218,7 +251,7 @@ SHAPE_KEYWORDS = frozenset(
 
 def _resolved(files: Any) -> Any:
     """Reads the file objects in ``files=`` into memory, so that they can be sent more than once."""
-    from .files import part_content, parts
+    from .files import parts
 
     found = parts((field, item) for field, item in pairs(files, "files"))
     return [(field, (name, content, kind, headers)) for field, name, content, kind, headers in found]
@@ -258,10 +291,11 @@ def first_step(
     if auth is None:
         return method, url, options
     built = FlowRequest(client, method, url, options, getattr(auth, "requires_request_body", False))
-    flow = sync_flow(auth, built.request)
+    flow = FlowRun(auth, built.request)
     try:
-        request = next(flow)
-        return request.method, request.url, built.keywords(request)
+        request = flow.next(None)
+        keywords = built.keywords(request)
+        return request.method, request.url, keywords
     finally:
         flow.close()
 

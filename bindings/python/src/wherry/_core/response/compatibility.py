@@ -11,7 +11,7 @@ from ..request.sent import REDIRECTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
+    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar
 
     from ..headers import Headers
     from ..request.arguments import RequestArguments

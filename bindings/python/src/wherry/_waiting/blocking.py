@@ -1,13 +1,13 @@
 # Wherry: blocking waits
 # SPDX-License-Identifier: Apache-2.0
-"""A queue for one transfer, read by the thread that waits for the transfer."""
+"""Waits in slices, so that signals are handled, and the queue that a waiting thread reads."""
 
 from __future__ import annotations
 
 from _thread import RLock
 from time import perf_counter
 
-from .._core.calls import check_freed, create, last_error
+from .._core.calls import check, check_freed, create
 from .._errors import TimeoutError
 from .._native import codes
 from .._native.library import lib
@@ -15,13 +15,40 @@ from .._native.memory import Records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, Callable, Optional
 
     from .._core.exchange.events import Exchange
     from .._native.memory import Record
 
 #: The maximum duration of one native wait, so that Ctrl-C is handled soon.
 SLICE_MS = 100
+
+
+def deadline_after(timeout: Optional[float]) -> Optional[float]:
+    """Returns the time at which a timeout ends; None for no timeout."""
+    return None if timeout is None else perf_counter() + timeout
+
+
+def slice_until(deadline: Optional[float]) -> int:
+    """Returns the milliseconds of the next native wait: `SLICE_MS` or less, and 0 at the deadline."""
+    if deadline is None:
+        return SLICE_MS
+    left = deadline - perf_counter()
+    return min(SLICE_MS, int(left * 1000) + 1) if left > 0 else 0
+
+
+def read_events(queue: int, records: Records, wait: int) -> int:
+    """Reads events into ``records`` and returns their number.
+
+    Waits up to ``wait`` milliseconds for the first event. Returns 0 if none arrives.
+    """
+    status = lib.wherry_queue_read(
+        queue, records.address, records.capacity, wait, records.count.address
+    )
+    if status == codes.E_TIMEOUT:
+        return 0
+    check(status)
+    return records.count.take()
 
 
 class Channel:
@@ -40,19 +67,22 @@ class Channel:
 
         Raises TimeoutError after the deadline.
         """
-        records = self._records
-        read, queue, count = lib.wherry_queue_read, self.queue, records.count.address
-        wait = SLICE_MS
         while True:
-            if deadline is not None:
-                wait = min(SLICE_MS, int((deadline - perf_counter()) * 1000) + 1)
-                if wait <= 0:
-                    raise wait_timed_out()
-            status = read(queue, records.address, 1, wait, count)
-            if status == codes.OK:
-                return records.at()
-            if status != codes.E_TIMEOUT:
-                raise last_error(status)
+            wait = slice_until(deadline)
+            if not wait:
+                raise wait_timed_out()
+            if read_events(self.queue, self._records, wait):
+                return self._records.at()
+
+    def pass_next(
+        self, read: Callable[[Record], Any], deadline: Optional[float] = None
+    ) -> Any:
+        """Waits for the next event, passes it to ``read``, and frees it. Returns the result."""
+        record = self.next(deadline)
+        try:
+            return read(record)
+        finally:
+            lib.wherry_event_free(record[1])
 
     def run(self, exchange: Exchange, deadline: Optional[float] = None) -> None:
         """Reads events until the transfer is done.
@@ -67,11 +97,7 @@ class Channel:
             try:
                 if exchange.done:
                     return
-                record = self.next(deadline)
-                try:
-                    exchange.read(record)
-                finally:
-                    lib.wherry_event_free(record[1])
+                self.pass_next(exchange.read, deadline)
             finally:
                 turn.release()
 
