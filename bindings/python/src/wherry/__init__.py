@@ -44,8 +44,9 @@ if TYPE_CHECKING:
         NetworkError, StateError, TimeoutError, TLSError, WherryError,
     )  # fmt: skip
     from ._models.async_pages import AsyncPages
-    from ._models.endpoint import AsyncEndpoint, AsyncModel, Endpoint, Model, Timing
+    from ._models.endpoint import AsyncEndpoint, Endpoint, Timing
     from ._models.mapping import BaseItem, Mapping, Problem, at
+    from ._models.model import AsyncModel, Model
     from ._models.pages import Pages
     from ._models.sections import ListChange, Section, SectionedList
     from ._monitoring.activity import ActivityReader
@@ -92,8 +93,9 @@ _HOMES = {
     " ForkedError HTTPStatusError ImageError ImageResult InternalError LimitError NetworkError"
     " StateError TimeoutError TLSError WherryError",
     "_models.async_pages": "AsyncPages",
-    "_models.endpoint": "AsyncEndpoint AsyncModel Endpoint Model Timing",
+    "_models.endpoint": "AsyncEndpoint Endpoint Timing",
     "_models.mapping": "at BaseItem Mapping Problem",
+    "_models.model": "AsyncModel Model",
     "_models.pages": "Pages",
     "_models.sections": "ListChange Section SectionedList",
     "_monitoring.activity": "ActivityReader",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from .._core.calls import check, error_at, last_error
+from .._core.progress import fraction_of
 from .._core.values import text
 from .._errors import CLASSES, WherryError
 from .._native import codes
@@ -80,9 +81,7 @@ class Job:
     @property
     def fraction(self) -> Optional[float]:
         """The progress from 0.0 to 1.0; None while the total size is unknown."""
-        if self.total_bytes is None:
-            return None
-        return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
+        return fraction_of(self.done_bytes, self.total_bytes)
 
     def describe(self, full: bool = True) -> str:
         """Describes the job on several lines, without secrets.

@@ -20,12 +20,13 @@ from .._native.forking import Forkable
 from .._native.library import lib
 from .._native.memory import JOB_ROW, Cell, Records, text_at
 from .._waiting.blocking import deadline_after, slice_until
+from .._waiting.running import in_thread
 from .jobs import Job, JobEvents, job_gone, job_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import (
-        Any, AsyncIterator, Callable, Dict, Iterator, List, Mapping, Optional, TypeVar, Union,
+        Any, AsyncIterator, Dict, Iterator, List, Mapping, Optional, TypeVar, Union,
     )  # fmt: skip
 
     from asyncio import Future
@@ -339,51 +340,51 @@ class AsyncBackgroundSession(BaseSession):
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
     ) -> str:
         """See `BackgroundSession.download`."""
-        return await _aside(lambda: self._download(url, path, options))
+        return await in_thread(lambda: self._download(url, path, options))
 
     async def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
         """See `BackgroundSession.upload`."""
-        return await _aside(lambda: self._upload(url, pictures, options))
+        return await in_thread(lambda: self._upload(url, pictures, options))
 
     async def jobs(self) -> List[Job]:
         """See `BackgroundSession.jobs`."""
-        return await _aside(self._list)
+        return await in_thread(self._list)
 
     async def job(self, which: Which) -> Optional[Job]:
         """See `BackgroundSession.job`."""
-        return await _aside(lambda: self._job(which))
+        return await in_thread(lambda: self._job(which))
 
     async def pause(self, which: Which) -> None:
         """See `BackgroundSession.pause`."""
-        await _aside(lambda: self._call(lib.wherry_session_pause, which))
+        await in_thread(lambda: self._call(lib.wherry_session_pause, which))
 
     async def resume(self, which: Which) -> None:
         """See `BackgroundSession.resume`."""
-        await _aside(lambda: self._call(lib.wherry_session_resume, which))
+        await in_thread(lambda: self._call(lib.wherry_session_resume, which))
 
     async def cancel(self, which: Which) -> None:
         """See `BackgroundSession.cancel`."""
-        await _aside(lambda: self._call(lib.wherry_session_cancel, which))
+        await in_thread(lambda: self._call(lib.wherry_session_cancel, which))
 
     async def acknowledge(self, which: Which) -> None:
         """See `BackgroundSession.acknowledge`."""
-        await _aside(lambda: self._call(lib.wherry_session_acknowledge, which))
+        await in_thread(lambda: self._call(lib.wherry_session_acknowledge, which))
 
     async def pause_all(self, **which: Match) -> int:
         """See `BackgroundSession.pause_all`."""
-        return await _aside(lambda: self._call_matching(lib.wherry_session_pause_all, which))
+        return await in_thread(lambda: self._call_matching(lib.wherry_session_pause_all, which))
 
     async def resume_all(self, **which: Match) -> int:
         """See `BackgroundSession.resume_all`."""
-        return await _aside(lambda: self._call_matching(lib.wherry_session_resume_all, which))
+        return await in_thread(lambda: self._call_matching(lib.wherry_session_resume_all, which))
 
     async def cancel_all(self, **which: Match) -> int:
         """See `BackgroundSession.cancel_all`."""
-        return await _aside(lambda: self._call_matching(lib.wherry_session_cancel_all, which))
+        return await in_thread(lambda: self._call_matching(lib.wherry_session_cancel_all, which))
 
     async def acknowledge_all(self, **which: Match) -> int:
         """See `BackgroundSession.acknowledge_all`."""
-        return await _aside(lambda: self._call_matching(lib.wherry_session_acknowledge_all, which))
+        return await in_thread(lambda: self._call_matching(lib.wherry_session_acknowledge_all, which))
 
     async def follow(self, which: Optional[Which] = None) -> AsyncIterator[Job]:
         """See `BackgroundSession.follow`. To set a timeout, use `asyncio.wait_for`."""
@@ -418,14 +419,7 @@ class AsyncBackgroundSession(BaseSession):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await _aside(self.close)
-
-
-async def _aside(work: Callable[[], Value]) -> Value:
-    """Runs blocking work on a thread of the event loop's executor."""
-    import asyncio
-
-    return await asyncio.get_running_loop().run_in_executor(None, work)
+        await in_thread(self.close)
 
 
 def _drop(making: Future[JobEvents]) -> None:

@@ -14,10 +14,10 @@ from time import perf_counter
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
 from .._core.values import text, url_text
-from .._errors import CancelledError, WherryError
+from .._errors import WherryError
 from .._native import codes
 from .._native.library import lib
-from .._waiting.pump import Pump, pumps
+from .._waiting.pump import Completion, Pump, pumps
 from .base import BaseClient, free_client
 
 TYPE_CHECKING = False
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .._core.keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from .._core.progress import Progress
     from .._models.async_pages import AsyncPages
-    from .._native.memory import Record
     from .._transfers.chains import AsyncChain
     from .._transfers.downloads import AsyncDownload
     from .._transfers.groups import AsyncGroup
@@ -147,7 +146,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
             self._handle = handle
             self._free()
             return
-        pump = self._unlinked()
+        pump = self._detach_pump()
         if pump is not None:
             # A callback also runs if the waiting task is cancelled.
             freeing.add_done_callback(lambda _: pump.release_soon(self._mark))
@@ -196,14 +195,14 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
                 request = self._plain_request(method, options)
                 if not request:
                     if self._needs_middleware(options):
-                        return await self._with_middleware(self._drafted, method, url, options)
+                        return await self._with_middleware(self._draft_and_send, method, url, options)
                     draft = self._draft(method, url, options)
             if draft is None:
                 address: Optional[bytes] = text(url, "bad_url")
                 if self._own_cookies is not None:
                     self._add_own_cookies(url, options)
             elif draft.needs_events:
-                return await self._converse(draft)
+                return await self._send_with_events(draft)
             else:
                 request, address = draft.handle, None
         except WherryError as error:
@@ -217,7 +216,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
                 self._handle, request, address, pump.queue, key, None
             )
             if status:
-                raise self._refusal(status)
+                raise self._start_error(status)
         except WherryError as error:
             self._add_request(error, method, url, options)
             raise
@@ -250,37 +249,27 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
 
         return await run_async(self._middleware(send, method, url, options))
 
-    async def _drafted(
+    async def _draft_and_send(
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         return await self._request(method, url, options, self._draft(method, url, options))
 
-    async def _converse(self, draft: Draft) -> Response:
+    async def _send_with_events(self, draft: Draft) -> Response:
         """Sends a request that needs callbacks or a streamed body while it runs."""
         exchange = Exchange(draft)
         try:
             loop = asyncio.get_running_loop()
-            pump = self._pump(loop)
-            end = loop.create_future()
-
-            def sink(record: Record) -> bool:
-                if exchange.read(record) and not end.done():
-                    end.set_result(None)
-                return False
-
-            pump.send(self, draft, exchange, sink)
+            completion = Completion(exchange, loop)
+            self._pump(loop).send(self, draft, exchange, completion.read)
         finally:
             draft.free()
         try:
-            await end
-        except asyncio.CancelledError:
-            exchange.fail(CancelledError("the waiting task was cancelled", "cancelled"))
-            raise
+            await completion.wait()
         finally:
             exchange.free()
         return exchange.result()
 
-    def _unlinked(self) -> Optional[Pump]:
+    def _detach_pump(self) -> Optional[Pump]:
         """Detaches the client from the pump it used last, and returns that pump."""
         pump: Optional[Pump] = self._last[1]
         self._last = (None, None)
@@ -288,7 +277,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
 
     def _free(self) -> None:
         # Any thread may call this, and the garbage collector at any time.
-        pump = self._unlinked()
+        pump = self._detach_pump()
         try:
             super()._free()
         finally:

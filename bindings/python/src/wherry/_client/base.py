@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import re
 
+from .._core import Generic
 from .._core.calls import check, check_freed, copy_text, create, last_error
 from .._core.credentials import is_flow
 from .._core.exchange.decisions import refreshing
-from .._core.exchange.draft import PLAIN, Draft, plain
+from .._core.exchange.draft import PLAIN_REQUESTS, Draft, plain_request
 from .._core.forms import as_text, mapping, pairs, query_pairs
 from .._core.network import apply_route
 from .._core.options import Timeout, Unset
@@ -31,7 +32,7 @@ from .monitoring import ClientMonitoring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+    from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
     from typing_extensions import Unpack
 
@@ -64,13 +65,6 @@ DEFAULT_TIMEOUT = Timeout()
 if TYPE_CHECKING:
     ResponseT = TypeVar("ResponseT")
 else:
-
-    class Generic:
-        """Replaces `typing.Generic`: importing typing takes longer than importing this package."""
-
-        def __class_getitem__(cls, _: object) -> type:
-            return cls
-
     ResponseT = None
 
 
@@ -302,7 +296,7 @@ class BaseClient(Forkable, TransferManagement, ClientMonitoring, LiveSettings, G
         """Returns the native request of a call without keywords. 0 if the call needs a `Draft`."""
         if options or self._query or self._defaults or self._extras:
             return 0
-        return PLAIN.get(method) or plain(method)
+        return PLAIN_REQUESTS.get(method) or plain_request(method)
 
     def _needs_middleware(self, options: Mapping[str, Any]) -> bool:
         """Whether a request may have an auth flow or hooks."""
@@ -328,7 +322,7 @@ class BaseClient(Forkable, TransferManagement, ClientMonitoring, LiveSettings, G
         self._clean_url = url
         return True
 
-    def _refusal(self, status: int) -> WherryError:
+    def _start_error(self, status: int) -> WherryError:
         """Returns the error for a request that could not be started."""
         error = last_error(status)
         return error if self._handle else StateError("this client is closed", "closed")

@@ -12,6 +12,7 @@ from .._errors import ArgumentError, brief, without_query
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import CACHE_USAGE, Cell
+from .._waiting.running import in_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ class AsyncCache(BaseCache):
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> Response:
         """See `Cache.read`."""
-        return await _aside(lambda: self._with_draft(method, url, options, self._read))
+        return await in_thread(lambda: self._with_draft(method, url, options, self._read))
 
     async def write(
         self,
@@ -279,13 +280,13 @@ class AsyncCache(BaseCache):
         def store(draft: Draft) -> None:
             self._write(draft, answer, content_type, seconds)
 
-        await _aside(lambda: self._with_draft(method, url, options, store))
+        await in_thread(lambda: self._with_draft(method, url, options, store))
 
     async def remove(
         self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
     ) -> bool:
         """See `Cache.remove`."""
-        return await _aside(lambda: self._with_draft(method, url, options, self._remove))
+        return await in_thread(lambda: self._with_draft(method, url, options, self._remove))
 
     async def entries(
         self,
@@ -296,15 +297,15 @@ class AsyncCache(BaseCache):
         stores: Stores = BOTH_STORES,
     ) -> List[CacheEntry]:
         """See `Cache.entries`."""
-        return await _aside(lambda: self._entries(url, method, base, stores))
+        return await in_thread(lambda: self._entries(url, method, base, stores))
 
     async def open(self, entry: CacheEntry) -> Response:
         """See `Cache.open`."""
-        return await _aside(lambda: self._open(entry))
+        return await in_thread(lambda: self._open(entry))
 
     async def delete(self, entry: CacheEntry) -> bool:
         """See `Cache.delete`."""
-        return await _aside(lambda: self._delete(entry))
+        return await in_thread(lambda: self._delete(entry))
 
     async def clear(
         self,
@@ -316,18 +317,11 @@ class AsyncCache(BaseCache):
         partials: bool = False,
     ) -> int:
         """See `Cache.clear`."""
-        return await _aside(lambda: self._clear(url, method, base, stores, partials))
+        return await in_thread(lambda: self._clear(url, method, base, stores, partials))
 
     async def usage(self) -> CacheUsage:
         """See `Cache.usage`."""
-        return await _aside(self._usage)
-
-
-async def _aside(function: Callable[[], Result]) -> Result:
-    """Runs a blocking function on a thread of the event loop's executor."""
-    import asyncio
-
-    return await asyncio.get_running_loop().run_in_executor(None, function)
+        return await in_thread(self._usage)
 
 
 def _selection(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:

@@ -61,8 +61,8 @@ class Client(BaseClient["Response"]):
                 response._arguments = known or self._new_plain_arguments(method)
                 return response
             if self._needs_middleware(options):
-                return self._with_middleware(self._drafted, method, url, options)
-            return self._sent(self._draft(method, url, options))
+                return self._with_middleware(self._draft_and_send, method, url, options)
+            return self._send_draft(self._draft(method, url, options))
         except WherryError as error:
             self._add_request(error, method, url, options)
             raise
@@ -75,14 +75,14 @@ class Client(BaseClient["Response"]):
 
         return run(self._middleware(send, method, url, options))
 
-    def _drafted(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
-        return self._sent(self._draft(method, url, options))
+    def _draft_and_send(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+        return self._send_draft(self._draft(method, url, options))
 
-    def _sent(self, draft: Draft) -> Response:
+    def _send_draft(self, draft: Draft) -> Response:
         """Sends a request and frees its draft."""
         try:
             if draft.needs_events:
-                return self._converse(draft)
+                return self._send_with_events(draft)
             return self._perform(draft.handle, None, draft.url, draft)
         finally:
             draft.free()
@@ -158,7 +158,7 @@ class Client(BaseClient["Response"]):
         pictures = as_list(pictures)
 
         def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
-            return self._sent(prepare(self, url, pictures, {**options, "method": method}))
+            return self._send_draft(prepare(self, url, pictures, {**options, "method": method}))
 
         return self._with_middleware(send, options.get("method", "POST"), url, options)
 
@@ -264,7 +264,7 @@ class Client(BaseClient["Response"]):
             raise
         if status:
             scratch.append(place)
-            raise self._refusal(status)
+            raise self._start_error(status)
         event, _, _, status, code, flags, body, size, headers, length = record
         try:
             if draft is not None:
@@ -286,7 +286,7 @@ class Client(BaseClient["Response"]):
             scratch.append(place)
         return response
 
-    def _converse(self, draft: Draft) -> Response:
+    def _send_with_events(self, draft: Draft) -> Response:
         """Sends a request that needs callbacks or a streamed body, with a separate queue."""
         exchange = Exchange(draft)
         channel = Channel()
@@ -309,7 +309,7 @@ class Client(BaseClient["Response"]):
             status = function(*arguments, wait)
             if status != codes.E_TIMEOUT:
                 if status:
-                    raise self._refusal(status)
+                    raise self._start_error(status)
                 return
             if not wait:
                 raise TimeoutError("the wait timed out before all transfers finished", "timeout")

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from .._errors import ImageResult
 
 
+def fraction_of(done: int, total: Optional[int]) -> Optional[float]:
+    """Returns a progress from 0.0 to 1.0; None without a total."""
+    if total is None:
+        return None
+    return min(1.0, done / total) if total else 1.0
+
+
 class Progress:
     """The progress of a transfer. None means unknown."""
 
@@ -51,9 +58,7 @@ class Progress:
     @property
     def fraction(self) -> Optional[float]:
         """0.0 to 1.0, or None while the total is unknown."""
-        if self.total_bytes is None:
-            return None
-        return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else 1.0
+        return fraction_of(self.done_bytes, self.total_bytes)
 
     def __repr__(self) -> str:
         total = "?" if self.total_bytes is None else self.total_bytes

@@ -1,26 +1,25 @@
-# Wherry: server endpoints and the values loaded from them
+# Wherry: server endpoints
 # SPDX-License-Identifier: Apache-2.0
-"""`Endpoint` and `Model`, blocking and with asyncio."""
+"""`Endpoint` and `AsyncEndpoint`: repeated requests to one place of a server."""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from typing import (
-    TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping as MappingType, Optional, Tuple, Type, TypeVar,
+    TYPE_CHECKING, Any, Dict, Mapping as MappingType, Optional, Tuple,
 )  # fmt: skip
 
 from .._core.calls import check, create, read_struct
 from .._core.exchange.events import Exchange
-from .._core.forms import json_bytes
 from .._core.request.auth_flow import refuse_flow
 from .._core.values import text
-from .._errors import CancelledError, StateError, WherryError
+from .._errors import StateError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import TIMING, Records
 from .._waiting.blocking import SLICE_MS, read_events
-from .mapping import Mapping, to_python
+from .mapping import json_value, with_json
 
 if TYPE_CHECKING:
     from .._client.async_client import AsyncClient
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from .._core.response.response import Response
     from .._native.memory import Record
     from .._waiting.pump import Pump, Sink
-
-Value = TypeVar("Value")
 
 
 class Timing:
@@ -99,11 +96,7 @@ class BaseEndpoint:
 
     def json(self) -> Any:
         """Parses the last response as JSON. The duration is added to `Timing.parse`."""
-        handle = create(lib.wherry_endpoint_json, self._native())
-        try:
-            return to_python(handle)
-        finally:
-            lib.wherry_json_free(handle)
+        return json_value(lib.wherry_endpoint_json, self._native())
 
     def cancel(self) -> None:
         """Cancels the running access."""
@@ -119,12 +112,11 @@ class BaseEndpoint:
         """Starts an access and returns its transfer."""
         if parameters is None:
             return create(lib.wherry_endpoint_access, self._handle, None)
-        content = json_bytes(dict(parameters))
-        native_parameters = create(lib.wherry_json_parse, content, len(content))
-        try:
-            return create(lib.wherry_endpoint_access, self._handle, native_parameters)
-        finally:
-            lib.wherry_json_free(native_parameters)
+        return int(
+            with_json(
+                dict(parameters), lambda sent: create(lib.wherry_endpoint_access, self._handle, sent)
+            )
+        )
 
     def _result(self, exchange: Exchange) -> Response:
         response = exchange.result()
@@ -247,6 +239,8 @@ class AsyncEndpoint(BaseEndpoint):
     async def _wait(self, parameters: Optional[MappingType[str, Any]]) -> Response:
         import asyncio
 
+        from .._waiting.pump import Completion
+
         loop = asyncio.get_running_loop()
         pump = self._client._pump(loop)
         if not self._draft.handle:
@@ -264,20 +258,12 @@ class AsyncEndpoint(BaseEndpoint):
         exchange = Exchange(self._draft)
         exchange.transfer = self._access(parameters)
         number = lib.wherry_transfer_id(exchange.transfer)
-        end = loop.create_future()
-
-        def sink(record: Record) -> bool:
-            if exchange.read(record) and not end.done():
-                end.set_result(None)
-            return False
-
-        self._running[number] = exchange, pump.wrap_sink(exchange, self._draft, sink)
+        completion = Completion(exchange, loop)
+        sink = pump.wrap_sink(exchange, self._draft, completion.read)
+        self._running[number] = exchange, sink
         pump.sinks[self._key] = self._sink, exchange
         try:
-            await end
-        except asyncio.CancelledError:
-            exchange.fail(CancelledError("the waiting task was cancelled", "cancelled"))
-            raise
+            await completion.wait()
         finally:
             self._running.pop(number, None)
             exchange.free()
@@ -300,141 +286,6 @@ class AsyncEndpoint(BaseEndpoint):
             newest = self._running[max(self._running)][0]
             self._pump.sinks[self._key] = self._sink, newest
         return is_kept
-
-
-class Model(Generic[Value]):
-    """A value loaded from an endpoint. Concurrent loads share one request."""
-
-    def __init__(
-        self, endpoint: Endpoint, type: Optional[Type[Value]] = None, at: str = "", *,
-        read: Optional[Callable[[Response], Value]] = None,
-        did_read: Optional[Callable[[Value], object]] = None,
-    ) -> None:  # fmt: skip
-        """Creates a model.
-
-        :param endpoint: The endpoint to load from.
-        :param type: The dataclass of the value. None returns plain JSON values.
-        :param at: The path of the value in the JSON document.
-        :param read: A function that converts the response to the value, in place of ``type`` and ``at``.
-        :param did_read: A function that is called with each new value before `load` returns.
-        """
-        self._read_function = read
-        self.endpoint = endpoint
-        self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
-        self._at = at
-        self._did_read = did_read
-        self._lock = threading.Lock()
-        self._load: Optional[_Load] = None
-        #: The last loaded value; None before the first load. A failed load does not change it.
-        self.value: Optional[Value] = None
-
-    def load(self, parameters: Optional[MappingType[str, Any]] = None) -> Value:
-        """Loads and returns the value, or waits for a load that is already running.
-
-        Without parameters, the previous parameters are used.
-        """
-        with self._lock:
-            load = self._load
-            is_first = load is None
-            if load is None:
-                load = self._load = _Load()
-        if is_first:
-            try:
-                response = (
-                    self.endpoint.refresh() if parameters is None
-                    else self.endpoint.access(parameters)
-                )  # fmt: skip
-                load.value = self._read(response)
-                self.value = load.value
-            except BaseException as error:
-                load.error = error
-                raise
-            finally:
-                with self._lock:
-                    self._load = None
-                load.ended.set()
-        else:
-            while not load.ended.wait(SLICE_MS / 1000):
-                pass
-            if load.error is not None:
-                raise load.error
-        value: Value = load.value
-        return value
-
-    def _read(self, response: Response) -> Value:
-        found = self._read_function(response) if self._read_function else read(response, self._mapping, self._at)
-        if self._did_read is not None:
-            self._did_read(found)
-        value: Value = found
-        return value
-
-
-class AsyncModel(Generic[Value]):
-    """Like `Model`, with coroutines."""
-
-    def __init__(
-        self, endpoint: AsyncEndpoint, type: Optional[Type[Value]] = None, at: str = "", *,
-        read: Optional[Callable[[Response], Value]] = None,
-        did_read: Optional[Callable[[Value], object]] = None,
-    ) -> None:  # fmt: skip
-        self._read_function = read
-        self.endpoint = endpoint
-        self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
-        self._at = at
-        self._did_read = did_read
-        self._load: Any = None
-        #: The last loaded value; None before the first load. A failed load does not change it.
-        self.value: Optional[Value] = None
-
-    async def load(self, parameters: Optional[MappingType[str, Any]] = None) -> Value:
-        """Like `Model.load`. Cancelling a waiting task does not cancel the load for other tasks."""
-        import asyncio
-
-        if self._load is None or self._load.done():
-            self._load = asyncio.ensure_future(self._run(parameters))
-        found: Value = await asyncio.shield(self._load)
-        return found
-
-    async def _run(self, parameters: Optional[MappingType[str, Any]]) -> Value:
-        response = await (
-            self.endpoint.refresh() if parameters is None else self.endpoint.access(parameters)
-        )
-        value: Value = (
-            self._read_function(response) if self._read_function else read(response, self._mapping, self._at)
-        )
-        if self._did_read is not None:
-            self._did_read(value)
-        self.value = value
-        return value
-
-
-class _Load:
-    """A running load that several threads may wait for."""
-
-    def __init__(self) -> None:
-        self.ended = threading.Event()
-        self.value: Any = None
-        self.error: Optional[BaseException] = None
-
-
-def read(response: Response, mapping: Optional[Mapping[Any]], path: str) -> Any:
-    """Reads the value from a response. Errors get the response as ``response``."""
-    try:
-        if mapping is not None:
-            return mapping.read(response.content or b"null", path)
-        content = response.content or b"null"
-        handle = create(lib.wherry_json_parse, content, len(content))
-        try:
-            found = create(lib.wherry_json_copy, handle, text(path))
-            try:
-                return to_python(found)
-            finally:
-                lib.wherry_json_free(found)
-        finally:
-            lib.wherry_json_free(handle)
-    except WherryError as error:
-        error.response = response
-        raise
 
 
 def _free_endpoint(endpoint: int) -> None:

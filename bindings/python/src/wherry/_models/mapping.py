@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from typing import (
-    TYPE_CHECKING, Any, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union, get_type_hints,
+    TYPE_CHECKING, Any, Callable, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union, get_type_hints,
 )  # fmt: skip
 
 from .._core.calls import check, create
@@ -157,7 +157,7 @@ class Mapping(Generic[Item]):
 
     def problems(self, value: Any, path: str = "") -> List[Problem]:
         """Returns the fields that cannot be read, and why; empty if all fields can be read."""
-        found = self._with_json(value, lambda handle: self._problems(handle, text(path)))
+        found = with_json(value, lambda handle: self._problems(handle, text(path)))
         return [Problem(one["path"], one["kind"]) for one in found]
 
     def read_all(self, values: List[Any]) -> List[Item]:
@@ -176,7 +176,7 @@ class Mapping(Generic[Item]):
             finally:
                 lib.wherry_json_free(record)
 
-        record, problems = self._with_json(value, work)
+        record, problems = with_json(value, work)
         if problems:
             raise self._refusal(problems)
         try:
@@ -184,7 +184,7 @@ class Mapping(Generic[Item]):
             return item
         except TypeError:
             # A field without a default is missing, in this dataclass or a nested one.
-            found = self._with_json(value, lambda handle: self._problems(handle, path_bytes))
+            found = with_json(value, lambda handle: self._problems(handle, path_bytes))
             if not found:
                 raise
             raise self._refusal(found) from None
@@ -202,20 +202,7 @@ class Mapping(Generic[Item]):
         return self._type(**values) if before is None else dataclasses.replace(before, **values)  # type: ignore[type-var]
 
     def _problems(self, handle: int, path_bytes: bytes) -> Any:
-        problems = create(lib.wherry_mapping_check, self._handle, handle, path_bytes)
-        try:
-            return to_python(problems)
-        finally:
-            lib.wherry_json_free(problems)
-
-    @staticmethod
-    def _with_json(value: Any, work: Any) -> Any:
-        content = bytes(value) if isinstance(value, (bytes, bytearray)) else json_bytes(value)
-        handle = create(lib.wherry_json_parse, content, len(content))
-        try:
-            return work(handle)
-        finally:
-            lib.wherry_json_free(handle)
+        return json_value(lib.wherry_mapping_check, self._handle, handle, path_bytes)
 
     def __del__(self) -> None:
         handle, self._handle = self._handle, 0
@@ -239,6 +226,25 @@ class BaseItem:
     subtitle: Optional[str] = None
     image: Optional[str] = None
     accessory_image: Optional[str] = None
+
+
+def with_json(value: Any, work: Callable[[int], Any]) -> Any:
+    """Calls a function with the native form of a JSON value, or of JSON text as bytes."""
+    content = bytes(value) if isinstance(value, (bytes, bytearray)) else json_bytes(value)
+    handle = create(lib.wherry_json_parse, content, len(content))
+    try:
+        return work(handle)
+    finally:
+        lib.wherry_json_free(handle)
+
+
+def json_value(function: Any, *arguments: Any) -> Any:
+    """Calls a function whose out-parameter is a native JSON value, and converts the value."""
+    handle = create(function, *arguments)
+    try:
+        return to_python(handle)
+    finally:
+        lib.wherry_json_free(handle)
 
 
 def to_python(handle: int) -> Any:

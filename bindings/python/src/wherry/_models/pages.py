@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from .._client.client import Client
     from .._core.exchange.events import Exchange
+    from .._native.memory import Record
     from .paging import PageLoad
 
 
@@ -148,16 +149,19 @@ class Pages(BasePages[Item]):
         while not load.exchange.done:
             if not block and not lib.wherry_queue_count(self._channel.queue):
                 return False
-            record = self._channel.next()
-            try:
-                self._is_reading = True
-                load.read(record)
-            finally:
-                self._is_reading = False
-                lib.wherry_event_free(record[1])
+            self._channel.pass_next(self._read_page)
         self._loading = None
         self._settle(load)
         return True
+
+    def _read_page(self, record: Record) -> None:
+        """Passes an event to the page that is loading."""
+        try:
+            self._is_reading = True
+            if self._loading is not None:
+                self._loading.read(record)
+        finally:
+            self._is_reading = False
 
     def _cancel_page(self) -> None:
         """Cancels the loading page and reads its last event, so that the next page does not receive it."""

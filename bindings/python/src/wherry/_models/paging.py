@@ -15,7 +15,7 @@ from .._core.values import keyword_int, text, whole
 from .._errors import ArgumentError, BusyError, DecodeError, StateError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
-from .mapping import Mapping, to_python
+from .mapping import Mapping, json_value
 
 if TYPE_CHECKING:
     from .._client.base import BaseClient
@@ -196,11 +196,9 @@ class BasePages(Generic[Item]):
         count = len(self)
         if first >= count:
             return []
-        handle = create(lib.wherry_pager_copy_items, self._pager, first, count - first)
-        try:
-            found: List[Any] = to_python(handle)
-        finally:
-            lib.wherry_json_free(handle)
+        found: List[Any] = json_value(
+            lib.wherry_pager_copy_items, self._pager, first, count - first
+        )
         mapping = self._paging.mapping
         return found if mapping is None else mapping.read_all(found)
 

@@ -311,16 +311,14 @@ class AsyncDownload(BaseDownload):
     def __init__(self, client: AsyncClient, draft: Draft, target: bytes) -> None:
         import asyncio
 
+        from .._waiting.pump import Completion
+
         super().__init__(draft)
         loop = asyncio.get_running_loop()
-        self._end: asyncio.Future[None] = loop.create_future()
+        completion = Completion(self._exchange, loop)
+        self._end = completion.future
         pump = client._pump(loop)
-        self._start(pump.download(client, draft, target, self._exchange, self._read))
-
-    def _read(self, record: Any) -> bool:
-        if self._exchange.read(record) and not self._end.done():
-            self._end.set_result(None)
-        return False
+        self._start(pump.download(client, draft, target, self._exchange, completion.read))
 
     async def wait(self) -> str:
         """Waits for the end of the download and returns the path of the file.

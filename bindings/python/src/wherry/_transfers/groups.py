@@ -11,7 +11,7 @@ from .._core.calls import check, create
 from .._core.exchange.draft import Draft
 from .._core.exchange.events import Exchange
 from .._core.response.response import Response
-from .._errors import ArgumentError, CancelledError, StateError, WherryError
+from .._errors import ArgumentError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
 from .._waiting.blocking import Channel
@@ -199,25 +199,23 @@ class AsyncGroup(BaseGroup):
         """Like `Group.run`. Cancelling the waiting task cancels all requests."""
         import asyncio
 
+        from .._waiting.pump import Completion
+
         loop = asyncio.get_running_loop()
         pump = self._client._pump(loop)
         run = self._begin(pump.queue)
-        end = loop.create_future()
+        completion = Completion(run, loop)
 
         def read(record: Record) -> bool:
             if record[4] == codes.EVENT_DECISION and record[2] not in run.exchanges:
                 return run.decide(record)
-            run.read(record)
-            if run.done and not end.done():
-                end.set_result(None)
-            return False
+            return completion.read(record)
 
         def read_or_end(record: Record) -> bool:
             if record[1]:
                 return read(record)
             run.done = True  # The queue was closed before the run ended.
-            if not end.done():
-                end.set_result(None)
+            completion.finish()
             return False
 
         keeper = _GroupExchange(run)
@@ -255,10 +253,7 @@ class AsyncGroup(BaseGroup):
         for key in (*run.keys.values(), run.key):
             add_sink(key)
         try:
-            await end
-        except asyncio.CancelledError:
-            run.fail(CancelledError("the waiting task was cancelled", "cancelled"))
-            raise
+            await completion.wait()
         finally:
             for task in list(running):
                 task.cancel()

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from .._core.headers import raw_field
 from .._core.response.response import Response
-from .base import AsyncBaseTransport
+from .base import AsyncBaseTransport, refuse_application
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class ASGITransport(AsyncBaseTransport):
         self, app: App, raise_app_exceptions: bool = True, root_path: str = "",
         client: Tuple[str, int] = ("127.0.0.1", 123),
     ) -> None:  # fmt: skip
-        if not callable(app):
-            raise TypeError(f"app= takes the application, a function or a callable object, not {type(app).__name__}")
+        refuse_application(app)
         self._app = app
         self._raises = raise_app_exceptions
         self._root_path = root_path

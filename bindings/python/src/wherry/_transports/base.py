@@ -50,3 +50,11 @@ class AsyncBaseTransport:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def refuse_application(app: object) -> None:
+    """Raises TypeError for an object that cannot be a WSGI or ASGI application."""
+    if not callable(app):
+        raise TypeError(
+            f"app= takes the application, a function or a callable object, not {type(app).__name__}"
+        )

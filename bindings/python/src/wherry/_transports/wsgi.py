@@ -9,7 +9,7 @@ import sys
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from .._core.response.response import Response
-from .base import BaseTransport
+from .base import BaseTransport, refuse_application
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class WSGITransport(BaseTransport):
         self, app: Callable[..., Iterable[bytes]], raise_app_exceptions: bool = True,
         script_name: str = "", remote_addr: str = "127.0.0.1", wsgi_errors: Optional[TextIO] = None,
     ) -> None:  # fmt: skip
-        if not callable(app):
-            raise TypeError(f"app= takes the application, a function or a callable object, not {type(app).__name__}")
+        refuse_application(app)
         self._app = app
         self._raises = raise_app_exceptions
         self._script_name = script_name

@@ -40,6 +40,37 @@ BATCH = 256
 ENDED: Record = (0, 0, 0, 0, codes.EVENT_DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
+class Completion:
+    """The end of a transfer or a group, for the task that waits for it."""
+
+    __slots__ = ("_transfer", "future")
+
+    def __init__(self, transfer: Any, loop: asyncio.AbstractEventLoop) -> None:
+        #: An `Exchange`, or the run of a group.
+        self._transfer = transfer
+        self.future: asyncio.Future[None] = loop.create_future()
+
+    def read(self, record: Record) -> bool:
+        """Passes an event to the transfer. A `Sink`."""
+        self._transfer.read(record)
+        if self._transfer.done:
+            self.finish()
+        return False
+
+    def finish(self) -> None:
+        """Wakes the waiting task."""
+        if not self.future.done():
+            self.future.set_result(None)
+
+    async def wait(self) -> None:
+        """Waits for the end. Cancelling the waiting task cancels the transfer."""
+        try:
+            await self.future
+        except asyncio.CancelledError:
+            self._transfer.fail(CancelledError("the waiting task was cancelled", "cancelled"))
+            raise
+
+
 class Pump:
     """The queue of one event loop. Reads events and passes them to the waiting requests."""
 
@@ -252,8 +283,6 @@ def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sin
 
     The sink awaits the results of coroutine functions. `tasks` keeps their tasks alive.
     """
-    import asyncio
-
     running: Set[asyncio.Future[Any]] = set()
     # The event loop calls readers in another context. Callbacks run in the context of the request.
     context = copy_context()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._core import Generic
 from .._errors import WherryError
 from .._native.library import lib
 from .._native.memory import Records
@@ -12,18 +13,11 @@ from .queue import Queue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Generic, Optional, Tuple, TypeVar
+    from typing import Any, Optional, Tuple, TypeVar
 
     Item = TypeVar("Item")
     Reader = TypeVar("Reader", bound="ClientReader[Any]")
 else:
-
-    class Generic:
-        """Replaces `typing.Generic`, whose import is slow."""
-
-        def __class_getitem__(cls, _: object) -> type:
-            return cls
-
     Item = None
 
 

@@ -424,17 +424,17 @@ METHODS: Dict[Optional[str], bytes] = {
 
 #: Native requests without keywords, by method. They are sent with the URL of each call and never
 #: changed, so all clients and threads share them.
-PLAIN: Dict[Optional[str], int] = {}
-clear_after_fork(PLAIN.clear)
+PLAIN_REQUESTS: Dict[Optional[str], int] = {}
+clear_after_fork(PLAIN_REQUESTS.clear)
 
 
-def plain(method: Optional[str]) -> int:
-    """Creates the `PLAIN` request of a method. Returns 0 if the method is not a usual one."""
+def plain_request(method: Optional[str]) -> int:
+    """Creates the `PLAIN_REQUESTS` request of a method. Returns 0 if the method is not a usual one."""
     name = METHODS.get(method)
     if name is None:
         return 0
     request = create(lib.wherry_request_new, name, b"/")
-    shared = PLAIN.setdefault(method, request)
+    shared = PLAIN_REQUESTS.setdefault(method, request)
     if shared is not request:
         lib.wherry_request_free(request)  # Another thread was faster.
     return shared

@@ -79,7 +79,7 @@ async def _read_async(file: Any) -> AsyncIterator[Piece]:
 
 def file_body(file: Any) -> Union[str, Source]:
     """Returns the path of a regular binary file at its start, or a source for other files."""
-    path, start, size = plain(file)
+    path, start, size = plain_file(file)
     if path is not None and start == 0:
         return path
 
@@ -96,7 +96,7 @@ def file_body(file: Any) -> Union[str, Source]:
     )  # fmt: skip
 
 
-def plain(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
+def plain_file(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
     """Returns the path, position, and size of the file behind a file object. Each may be None.
 
     Only an exact `io.FileIO`, alone or in an exact `io.BufferedReader`, is known to read the bytes of
@@ -264,7 +264,7 @@ def part_content(content: Any) -> Union[bytes, Path, Source]:
     if isinstance(content, os.PathLike):
         return Path(os.path.abspath(os.fsdecode(content)))
     if hasattr(content, "read"):
-        path, start, size = plain(content)
+        path, start, size = plain_file(content)
         if path is not None and start == 0:
             return Path(path)
         if start is not None and size is not None and size - start > SMALL:
