@@ -166,11 +166,12 @@ class Contract:
         """The binding's declarations, numbers, and struct layouts."""
         sys.path.insert(0, BINDING)
         library = importlib.import_module("wherry._native.library")
+        prototypes = importlib.import_module("wherry._native.prototypes")
         codes = importlib.import_module("wherry._native.codes")
         memory = importlib.import_module("wherry._native.memory")
         constants, structs = probe(header)
 
-        declared = re.sub(r"//.*", "", library.DECLARATIONS)
+        declared = re.sub(r"//.*", "", prototypes.DECLARATIONS)
         lines = [" ".join(line.split()) for line in declared.split(";")]
         ours = {library.declared_name(line): line for line in lines if line}
         self.same_names("the header", set(header.functions), "the Python prototypes", set(ours))

@@ -15,8 +15,7 @@ from test_uploads import png
 
 import wherry
 from wherry._core.calls import create, last_error
-from wherry._native import codes
-from wherry._native import library
+from wherry._native import codes, library, prototypes
 from wherry._native.library import lib
 
 SIZE, CUT, LIMIT = 2_000_000, 400_000, 1_024_000
@@ -280,7 +279,7 @@ def test_S11_a_handle_of_the_wrong_kind_is_an_error_and_stays_valid(
 
 def calls() -> List[Tuple[str, str, List[str]]]:
     """Name, result, and parameters of each function whose first parameter is a handle."""
-    lines = " ".join(re.sub(r"//.*", "", library.DECLARATIONS).split()).split(";")
+    lines = " ".join(re.sub(r"//.*", "", prototypes.DECLARATIONS).split()).split(";")
     found = []
     for line in filter(None, lines):
         name = library.declared_name(line)

@@ -22,7 +22,7 @@ from conftest import PATIENCE, PATIENT, ROOT, Server, run_python
 from test_uploads import png
 
 import wherry
-from wherry._native import library
+from wherry._native import library, prototypes
 from wherry._native.library import lib
 from wherry._waiting.blocking import SLICE_MS
 
@@ -314,7 +314,7 @@ del image
 
 
 def test_SEC_Y9_every_function_checks_its_argument_types() -> None:
-    declared = " ".join(re.sub(r"//.*", "", library.DECLARATIONS).split()).split(";")
+    declared = " ".join(re.sub(r"//.*", "", prototypes.DECLARATIONS).split()).split(";")
     names = [library.declared_name(line) for line in declared if line]
     assert len(names) > 150
     for name, line in zip(names, declared):

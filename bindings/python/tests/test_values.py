@@ -26,7 +26,7 @@ from wherry._core.request import files
 from wherry._core.request.body import Source
 from wherry._core.response.chunks import Chunks, Lines
 from wherry._core.response.response import Response, charset
-from wherry._native import codes, library
+from wherry._native import codes, library, prototypes
 from wherry._transports.mock import MockRequest
 
 HEADER = os.path.join(ROOT, "include", "wherry.h")
@@ -48,7 +48,7 @@ def test_every_number_matches_the_header() -> None:
 
 def test_every_declaration_matches_the_header() -> None:
     known = " ".join(header_text().split()).replace(" )", ")")
-    lines = " ".join(re.sub(r"//.*", "", library.DECLARATIONS).split()).split(";")
+    lines = " ".join(re.sub(r"//.*", "", prototypes.DECLARATIONS).split()).split(";")
     ours = [line.strip() for line in lines if line.strip()]
 
     assert len(ours) > 150

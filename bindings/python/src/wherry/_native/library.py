@@ -12,7 +12,8 @@ import ctypes
 import os
 import re
 
-from . import forking, prototypes, prototypes_data
+from . import forking
+from .prototypes import DECLARATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 #: The major and minor version of the library that these declarations match.
 ABI = 0 * 1000 + 1
-
-#: The declarations of the header.
-DECLARATIONS = prototypes.LINES + prototypes_data.LINES
 
 # Handles and out-parameters are plain addresses, because an int is the cheapest ctypes argument.
 _TYPES: Dict[str, Any] = {
@@ -42,16 +40,28 @@ _TYPES: Dict[str, Any] = {
 
 # Calls that can be slow release the GIL. The others keep it, so that a busy program does not lose
 # its turn several times per request.
-_SLOW = re.compile(
-    r"_(perform|perform_for|wait|next|read|drain|pause|resume|cancel|discard|download|send|send_url|send_group"
-    r"|upload_images|list|ratio|set_log_file|advance_ms|restart|copy_storage|new_file|new_bytes|new_pixels"
-    r"|new_pixels_lent|image_free|image_decode|inspect|compress"
-    r"|(read|write|remove|list|clear)_cache|read_cache_entry|cache_usage"
-    r"|access|load|load_next|load_previous|load_page|refresh|copy_items|endpoint_json)$"
-    r"|^wherry_(client|queue)_(new|free)$|^wherry_(endpoint|pager)_free$|^wherry_request_(set_body|add_part|add_part_file)$"
-    r"|^wherry_session_|^wherry_agent_main$"
-    r"|^wherry_reachability_(start|stop|free)$"
+_SLOW_ENDS = tuple(
+    "_" + end
+    for end in (
+        "perform perform_for wait next read drain pause resume cancel discard download send send_url"
+        " send_group upload_images list ratio set_log_file advance_ms restart copy_storage new_file"
+        " new_bytes new_pixels new_pixels_lent image_free image_decode inspect compress read_cache"
+        " write_cache remove_cache list_cache clear_cache read_cache_entry cache_usage access load"
+        " load_next load_previous load_page refresh copy_items endpoint_json"
+    ).split()
 )
+_SLOW_NAMES = frozenset(
+    "wherry_" + name
+    for name in (
+        "agent_main client_new client_free queue_new queue_free endpoint_free pager_free"
+        " request_set_body request_add_part request_add_part_file reachability_start"
+        " reachability_stop reachability_free"
+    ).split()
+)
+
+
+def _is_slow(name: str) -> bool:
+    return name.endswith(_SLOW_ENDS) or name in _SLOW_NAMES or name.startswith("wherry_session_")
 
 
 class Library:
@@ -68,7 +78,7 @@ class Library:
         line = self._lines.get(name)
         if line is None:
             raise AttributeError(f"{name} is not a function of wherry.h")
-        function = getattr(self._slow if _SLOW.search(name) else self._quick, name)
+        function = getattr(self._slow if _is_slow(name) else self._quick, name)
         function.restype, *function.argtypes = prototype(line)
         setattr(self, name, function)
         return function  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-# Wherry: the functions of wherry.h that start and manage transfers
+# Wherry: the functions of wherry.h
 # SPDX-License-Identifier: Apache-2.0
-"""Sections 1 to 10 of ``include/wherry.h``, verbatim: clients, requests, queues, decisions."""
+"""The declarations of ``include/wherry.h``, verbatim."""
 
-LINES = """
+DECLARATIONS = """
 // 1. Version
 int32_t wherry_library_version(void);
 const char *wherry_library_version_text(void);
@@ -235,4 +235,284 @@ wherry_status wherry_client_open_transfer(wherry_client *client, uint64_t transf
     wherry_transfer **out_transfer);
 wherry_status wherry_client_list(const wherry_client *client, wherry_match match, const char *key,
     wherry_list **out_list);
+// 11. Lists
+wherry_status wherry_list_free(wherry_list *list);
+size_t wherry_list_count(const wherry_list *list);
+wherry_status wherry_list_transfer(const wherry_list *list, size_t index, wherry_transfer_row
+    *out_row);
+wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
+const wherry_response *wherry_list_response(const wherry_list *list, size_t index);
+wherry_status wherry_list_partial(const wherry_list *list, size_t index, wherry_partial_row
+    *out_row);
+wherry_status wherry_list_cookie(const wherry_list *list, size_t index, wherry_cookie_row *out_row);
+wherry_status wherry_list_entry(const wherry_list *list, size_t index, wherry_entry_row *out_row);
+wherry_status wherry_list_job(const wherry_list *list, size_t index, wherry_job_row *out_row);
+// 12. Responses
+wherry_status wherry_response_copy(const wherry_response *response, wherry_response **out_copy);
+wherry_status wherry_response_free(wherry_response *response);
+int32_t wherry_response_http_code(const wherry_response *response);
+const char *wherry_response_url(const wherry_response *response);
+bool wherry_response_is_length_unverified(const wherry_response *response);
+bool wherry_response_is_from_cache(const wherry_response *response);
+bool wherry_response_is_unchanged(const wherry_response *response);
+bool wherry_response_is_stale(const wherry_response *response);
+bool wherry_response_is_revalidated(const wherry_response *response);
+bool wherry_response_redirect_at(const wherry_response *response, size_t index, int32_t
+    *out_http_code, const char **out_url);
+bool wherry_response_informational_at(const wherry_response *response, size_t index,
+    int32_t *out_http_code, const char **out_fields);
+bool wherry_response_redirect_header_at(const wherry_response *response, size_t redirect, size_t
+    index, const char **out_name, const char **out_value);
+const char *wherry_response_header(const wherry_response *response, const char *name);
+bool wherry_response_header_at(const wherry_response *response, size_t index, const char **out_name,
+    const char **out_value);
+const uint8_t *wherry_response_body(const wherry_response *response, size_t *out_count);
+const char *wherry_response_text(const wherry_response *response, size_t *out_count);
+wherry_status wherry_response_json(const wherry_response *response, wherry_json **out_json);
+const char *wherry_response_suggested_name(const wherry_response *response);
+const char *wherry_response_remote_address(const wherry_response *response);
+wherry_status wherry_response_metrics(const wherry_response *response, wherry_metrics *out_metrics);
+wherry_status wherry_response_list_images(const wherry_response *response, wherry_list **out_list);
+// 13. Images
+wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
+wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
+wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
+wherry_status wherry_image_new_pixels(const void *bytes, size_t count, wherry_pixel_format format,
+    int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
+wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count, wherry_pixel_format
+    format, int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
+wherry_status wherry_image_free(wherry_image *image);
+wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
+wherry_status wherry_image_compress(const wherry_image *image, const wherry_compression
+    *compression, wherry_image **out_image);
+wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
+    const wherry_compression *compression, wherry_image **out_image);
+const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
+    size_t *out_stride);
+const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
+wherry_status wherry_image_set_file_name(wherry_image *image, const char *file_name);
+wherry_status wherry_compression_new(double quality, wherry_compression **out_compression);
+wherry_status wherry_compression_free(wherry_compression *compression);
+wherry_status wherry_compression_set_option(wherry_compression *compression, wherry_image_option
+    option, int64_t value);
+wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
+// 14. Unfinished downloads
+wherry_status wherry_partial_list(const char *directory, wherry_list **out_list);
+double wherry_partial_ratio(const char *path);
+wherry_status wherry_partial_discard(const char *path);
+// 15. JSON
+wherry_status wherry_json_parse(const void *text, size_t count, wherry_json **out_json);
+wherry_status wherry_json_new(wherry_json **out_json);
+wherry_status wherry_json_free(wherry_json *json);
+wherry_json_type wherry_json_get_type(const wherry_json *json, const char *path);
+size_t wherry_json_count(const wherry_json *json, const char *path);
+bool wherry_json_get_bool(const wherry_json *json, const char *path, bool otherwise);
+int64_t wherry_json_get_integer(const wherry_json *json, const char *path, int64_t otherwise);
+uint64_t wherry_json_get_unsigned(const wherry_json *json, const char *path, uint64_t otherwise);
+double wherry_json_get_number(const wherry_json *json, const char *path, double otherwise);
+const char *wherry_json_get_text(const wherry_json *json, const char *path, const char *otherwise,
+    size_t *out_count);
+const char *wherry_json_name_at(const wherry_json *json, const char *path, size_t index);
+wherry_status wherry_json_set_bool(wherry_json *json, const char *path, bool value);
+wherry_status wherry_json_set_integer(wherry_json *json, const char *path, int64_t value);
+wherry_status wherry_json_set_number(wherry_json *json, const char *path, double value);
+wherry_status wherry_json_set_text(wherry_json *json, const char *path, const char *value);
+wherry_status wherry_json_set_value(wherry_json *json, const char *path, const wherry_json *value);
+wherry_status wherry_json_remove_nulls(wherry_json *json);
+wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
+const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
+// 16. Stub transport
+wherry_status wherry_stub_new(wherry_stub **out_stub);
+wherry_status wherry_stub_free(wherry_stub *stub);
+wherry_status wherry_stub_add_answer(wherry_stub *stub, const char *method, const char *url, int32_t
+    times, int32_t http_code, const char *head, const void *body, size_t count);
+wherry_status wherry_stub_add_failure(wherry_stub *stub, const char *method, const char *url,
+    int32_t times, const char *reason, int64_t after_bytes);
+wherry_status wherry_stub_add_decision(wherry_stub *stub, const char *method, const char *url,
+    int32_t times);
+wherry_status wherry_stub_add_network(wherry_stub *stub, const char *method, const char *url,
+    int32_t times);
+wherry_status wherry_stub_set_delay_ms(wherry_stub *stub, int64_t milliseconds);
+wherry_status wherry_stub_advance_ms(wherry_stub *stub, int64_t milliseconds);
+size_t wherry_stub_request_count(const wherry_stub *stub);
+wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index, wherry_response
+    **out_echo);
+// 17. Caches
+wherry_status wherry_client_read_cache(wherry_client *client, const wherry_request *request,
+    wherry_response **out_response);
+wherry_status wherry_client_write_cache(wherry_client *client, const wherry_request *request, const
+    void *bytes, size_t count, const char *content_type, int64_t duration_ms);
+wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
+    size_t *out_count);
+wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
+    const char *url, const char *method, wherry_list **out_list);
+wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *entry_id,
+    wherry_response **out_response);
+wherry_status wherry_client_remove_cache_entry(wherry_client *client, const char *entry_id,
+    size_t *out_count);
+wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,
+    const char *url, const char *method, size_t *out_count);
+wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);
+wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
+// 18. Background sessions
+wherry_status wherry_session_new(const wherry_config *config, const char *name, wherry_session
+    **out_session);
+wherry_status wherry_session_free(wherry_session *session);
+wherry_status wherry_session_download(wherry_session *session, const wherry_request *request, const
+    char *path, char *out_id);
+wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request, char
+    *out_id);
+wherry_status wherry_session_list(wherry_session *session, wherry_list **out_list);
+wherry_status wherry_session_follow(wherry_session *session, const char *job_id, wherry_queue
+    *queue, void *user_data);
+wherry_status wherry_session_pause(wherry_session *session, const char *job_id);
+wherry_status wherry_session_resume(wherry_session *session, const char *job_id);
+wherry_status wherry_session_cancel(wherry_session *session, const char *job_id);
+wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
+wherry_status wherry_session_pause_all(wherry_session *session, wherry_match match, const char *key,
+    size_t *out_count);
+wherry_status wherry_session_resume_all(wherry_session *session, wherry_match match, const char
+    *key, size_t *out_count);
+wherry_status wherry_session_cancel_all(wherry_session *session, wherry_match match, const char
+    *key, size_t *out_count);
+wherry_status wherry_session_acknowledge_all(wherry_session *session, wherry_match match, const char
+    *key, size_t *out_count);
+wherry_status wherry_session_copy_description(wherry_session *session, const char *job_id, bool
+    in_full, char *buffer, size_t capacity, size_t *out_count);
+int wherry_agent_main(int count, const char *const *arguments);
+// 19. Reachability
+wherry_status wherry_reachability_new(const char *target, wherry_reachability **out_reachability);
+wherry_status wherry_reachability_new_reported(wherry_reachability **out_reachability);
+wherry_status wherry_client_open_reachability(wherry_client *client, wherry_reachability
+    **out_reachability);
+wherry_status wherry_reachability_observe(wherry_queue *queue, void *user_data, wherry_reachability
+    **out_reachability);
+wherry_status wherry_reachability_free(wherry_reachability *reachability);
+wherry_status wherry_reachability_set_option(wherry_reachability *reachability, wherry_reach_option
+    option, int64_t value);
+wherry_status wherry_reachability_set_probe(wherry_reachability *reachability, const char *url);
+wherry_status wherry_reachability_start(wherry_reachability *reachability, wherry_queue *queue, void
+    *user_data);
+wherry_status wherry_reachability_stop(wherry_reachability *reachability);
+wherry_reach wherry_reachability_status(const wherry_reachability *reachability);
+const char *wherry_reachability_interface(const wherry_reachability *reachability);
+wherry_status wherry_reachability_copy_name(const wherry_reachability *reachability, char *buffer,
+    size_t capacity, size_t *out_count);
+wherry_status wherry_reachability_wait(wherry_reachability *reachability, int64_t timeout_ms);
+wherry_status wherry_reachability_notify(wherry_reachability *reachability, int64_t timeout_ms,
+    wherry_queue *queue, void *user_data);
+wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
+wherry_reach wherry_event_reach_before(const wherry_event *event);
+const char *wherry_reach_text(wherry_reach status, const char *language);
+const char *wherry_reach_interface_text(wherry_reach status, const char *interface, const char *language);
+wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
+wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
+// 20. Log, descriptions and counters
+wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level, wherry_queue
+    *queue, void *user_data);
+wherry_status wherry_client_set_activity(wherry_client *client, wherry_queue *queue, int64_t
+    show_after_ms, int64_t hide_after_ms, void *user_data);
+wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level level, const char
+    *path, bool json, int64_t max_bytes);
+wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
+wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out_record);
+wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full, char
+    *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_client_copy_url(const wherry_client *client, const wherry_request *request, char
+    *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_client_copy_curl_command(const wherry_client *client, const wherry_request
+    *request, bool with_secrets, char *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_transfer_copy_curl_command(const wherry_transfer *transfer, bool with_secrets,
+    char *buffer, size_t capacity, size_t *out_count);
+wherry_status wherry_client_counters(const wherry_client *client, const char *host, wherry_counters
+    *out_counters);
+// 21. Models and pages
+wherry_status wherry_mapping_new(wherry_mapping **out_mapping);
+wherry_status wherry_mapping_free(wherry_mapping *mapping);
+wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
+    wherry_field_type type, int32_t arrays, const wherry_mapping *item);
+wherry_status wherry_mapping_new_base_item(wherry_mapping **out_mapping);
+wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_json *json, const
+    char *path, wherry_json *record);
+wherry_status wherry_mapping_check(const wherry_mapping *mapping, const wherry_json *json, const
+    char *path, wherry_json **out_problems);
+wherry_status wherry_request_set_server(wherry_request *request, const char *server, const char
+    *path);
+wherry_status wherry_endpoint_new(wherry_client *client, const wherry_request *request, wherry_queue
+    *queue, void *user_data, wherry_endpoint **out_endpoint);
+wherry_status wherry_endpoint_free(wherry_endpoint *endpoint);
+wherry_status wherry_endpoint_access(wherry_endpoint *endpoint, const wherry_json *parameters,
+    wherry_transfer **out_transfer);
+wherry_status wherry_endpoint_load(wherry_endpoint *endpoint, wherry_transfer **out_transfer);
+wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint);
+wherry_state wherry_endpoint_state(const wherry_endpoint *endpoint);
+wherry_status wherry_endpoint_json(const wherry_endpoint *endpoint, wherry_json **out_json);
+wherry_status wherry_endpoint_timing(const wherry_endpoint *endpoint, wherry_timing *out_timing);
+wherry_status wherry_pager_new(wherry_client *client, const wherry_request *request, const char
+    *items_path, wherry_queue *queue, void *user_data, wherry_pager **out_pager);
+wherry_status wherry_pager_free(wherry_pager *pager);
+wherry_status wherry_pager_set_parameter(wherry_pager *pager, const char *name, int64_t first_page);
+wherry_status wherry_pager_set_size(wherry_pager *pager, int64_t size, const char *parameter, bool
+    by_items);
+wherry_status wherry_pager_set_end(wherry_pager *pager, wherry_pager_end end, const char *path);
+wherry_status wherry_pager_set_key(wherry_pager *pager, const char *key_path, bool newest_wins);
+wherry_status wherry_pager_set_kept_pages(wherry_pager *pager, int32_t count);
+wherry_status wherry_pager_set_events(wherry_pager *pager, bool told);
+int64_t wherry_event_page(const wherry_event *event);
+wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_transfer);
+wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page, wherry_transfer
+    **out_transfer);
+wherry_status wherry_pager_cancel(wherry_pager *pager);
+wherry_status wherry_pager_take_back(wherry_pager *pager);
+bool wherry_pager_is_loading(const wherry_pager *pager);
+bool wherry_pager_has_next(const wherry_pager *pager);
+bool wherry_pager_has_previous(const wherry_pager *pager);
+int64_t wherry_pager_page(const wherry_pager *pager, int64_t otherwise);
+size_t wherry_pager_count(const wherry_pager *pager);
+wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, size_t count,
+    wherry_json **out_items);
+wherry_status wherry_list_change(const wherry_list *list, size_t index, wherry_change_row *out_row);
+wherry_status wherry_sectioned_list_new(wherry_sectioned_list **out_sections);
+wherry_status wherry_sectioned_list_free(wherry_sectioned_list *sections);
+size_t wherry_sectioned_list_count(const wherry_sectioned_list *sections);
+size_t wherry_sectioned_list_row_count(const wherry_sectioned_list *sections, size_t section);
+wherry_status wherry_sectioned_list_copy_item(const wherry_sectioned_list *sections, size_t section,
+    size_t row, wherry_json **out_item);
+const char *wherry_sectioned_list_header(const wherry_sectioned_list *sections, size_t section);
+const char *wherry_sectioned_list_footer(const wherry_sectioned_list *sections, size_t section);
+wherry_status wherry_sectioned_list_append(wherry_sectioned_list *sections, size_t section,
+    const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_insert(wherry_sectioned_list *sections, size_t section,
+    size_t row, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove(wherry_sectioned_list *sections, size_t section,
+    size_t row, size_t count, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_replace(wherry_sectioned_list *sections, size_t section,
+    size_t row, const wherry_json *item, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_insert_section(wherry_sectioned_list *sections, size_t section,
+    const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_replace_section(wherry_sectioned_list *sections, size_t section,
+    const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove_section(wherry_sectioned_list *sections, size_t section,
+    wherry_list **out_changes);
+wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
+    wherry_list **out_changes);
+// 22. Server-sent events
+wherry_status wherry_sse_new(size_t max_event_bytes, wherry_sse **out_sse);
+wherry_status wherry_sse_free(wherry_sse *sse);
+wherry_status wherry_sse_feed(wherry_sse *sse, const void *bytes, size_t count);
+bool wherry_sse_next(wherry_sse *sse);
+const char *wherry_sse_name(const wherry_sse *sse);
+const char *wherry_sse_data(const wherry_sse *sse, size_t *out_count);
+const char *wherry_sse_id(const wherry_sse *sse);
+int64_t wherry_sse_retry_ms(const wherry_sse *sse);
+// 23. Groups
+wherry_status wherry_group_new(wherry_group_policy policy, wherry_group **out_group);
+wherry_status wherry_group_free(wherry_group *group);
+wherry_status wherry_group_add(wherry_group *group, const wherry_request *request, void *user_data);
+wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
+    void *user_data);
+wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
+    wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 """
