@@ -12,7 +12,10 @@ from .._core.values import text
 from .._errors import CLASSES, WherryError
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import Records, path_at, text_at
+from .._native.memory import (
+    DETAIL, DONE_BYTES, EVENT, EXPECTED_BYTES, HTTP_CODE, KIND, REASON, STATUS, Records, path_at,
+    text_at,
+)  # fmt: skip
 from .._waiting.blocking import read_events
 from .._waiting.queue import Queue
 
@@ -108,23 +111,24 @@ class Job:
         job = Job.__new__(Job)
         for name in Job.__slots__:
             setattr(job, name, getattr(self, name))
-        kind, status, detail, reason = record[4], record[5], record[6], text_at(record[15])
+        kind, status, detail = record[KIND], record[STATUS], record[DETAIL]
+        reason = text_at(record[REASON])
         if kind == codes.EVENT_PROGRESS:
-            job.done_bytes = record[13]
-            job.total_bytes = None if record[14] < 0 else record[14]
+            job.done_bytes = record[DONE_BYTES]
+            job.total_bytes = None if record[EXPECTED_BYTES] < 0 else record[EXPECTED_BYTES]
         elif kind == codes.EVENT_STATE:
             job.state = codes.STATES.get(detail, "none")
             job.reason = reason or ""
         elif kind == codes.EVENT_DONE:
-            job.status_code = record[7]
+            job.status_code = record[HTTP_CODE]
             job.reason = reason or ""
             job.state = "done"
             if status:
                 job.state = "cancelled" if status == codes.E_CANCELLED else "failed"
-                handle = lib.wherry_event_error(record[1])
+                handle = lib.wherry_event_error(record[EVENT])
                 job.error = error_at(handle) if handle else last_error(status)
             elif job.kind == "download":
-                place = lib.wherry_event_text(record[1])
+                place = lib.wherry_event_text(record[EVENT])
                 job.path = job.path if place is None else os.fsdecode(place)
                 if job.total_bytes is not None:
                     job.done_bytes = job.total_bytes
@@ -173,7 +177,7 @@ class JobEvents:
         return [job for job in found if job is not None]
 
     def _job(self, record: Record) -> Optional[Job]:
-        number = (lib.wherry_event_job_id(record[1]) or b"").decode()
+        number = (lib.wherry_event_job_id(record[EVENT]) or b"").decode()
         if number not in self._known:
             # The job was started after this reader was created.
             self._known.update((job.id, job) for job in self._session._list())

@@ -384,7 +384,8 @@ class AsyncBackgroundSession(BaseSession):
 
     async def acknowledge_all(self, **which: Match) -> int:
         """See `BackgroundSession.acknowledge_all`."""
-        return await in_thread(lambda: self._call_matching(lib.wherry_session_acknowledge_all, which))
+        function = lib.wherry_session_acknowledge_all
+        return await in_thread(lambda: self._call_matching(function, which))
 
     async def follow(self, which: Optional[Which] = None) -> AsyncIterator[Job]:
         """See `BackgroundSession.follow`. To set a timeout, use `asyncio.wait_for`."""

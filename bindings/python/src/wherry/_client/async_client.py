@@ -195,7 +195,8 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
                 request = self._plain_request(method, options)
                 if not request:
                     if self._needs_middleware(options):
-                        return await self._with_middleware(self._draft_and_send, method, url, options)
+                        send = self._draft_and_send
+                        return await self._with_middleware(send, method, url, options)
                     draft = self._draft(method, url, options)
             if draft is None:
                 address: Optional[bytes] = text(url, "bad_url")

@@ -12,7 +12,7 @@ from .._core.values import match, text, url_text
 from .._errors import TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import PLAIN_RECORD, Scratch, bytes_at, scratch
+from .._native.memory import EVENT, PLAIN_RECORD, Scratch, bytes_at, scratch
 from .._waiting.blocking import SLICE_MS, Channel, deadline_after, slice_until
 from .base import BaseClient
 
@@ -75,7 +75,9 @@ class Client(BaseClient["Response"]):
 
         return run(self._middleware(send, method, url, options))
 
-    def _draft_and_send(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
+    def _draft_and_send(
+        self, method: Optional[str], url: str, options: Mapping[str, Any]
+    ) -> Response:
         return self._send_draft(self._draft(method, url, options))
 
     def _send_draft(self, draft: Draft) -> Response:
@@ -258,7 +260,7 @@ class Client(BaseClient["Response"]):
             if running:
                 lib.wherry_transfer_cancel(running)
                 lib.wherry_transfer_free(running)
-            event = place.record.at()[1]
+            event = place.record.at()[EVENT]
             if event != place.freed:
                 lib.wherry_event_free(event)
             raise

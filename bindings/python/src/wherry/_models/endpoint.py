@@ -17,7 +17,7 @@ from .._core.values import text
 from .._errors import StateError
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import TIMING, Records
+from .._native.memory import EVENT, TIMING, TRANSFER_ID, Records
 from .._waiting.blocking import SLICE_MS, read_events
 from .mapping import json_value, with_json
 
@@ -112,11 +112,8 @@ class BaseEndpoint:
         """Starts an access and returns its transfer."""
         if parameters is None:
             return create(lib.wherry_endpoint_access, self._handle, None)
-        return int(
-            with_json(
-                dict(parameters), lambda sent: create(lib.wherry_endpoint_access, self._handle, sent)
-            )
-        )
+        access, handle = lib.wherry_endpoint_access, self._handle
+        return int(with_json(dict(parameters), lambda sent: create(access, handle, sent)))
 
     def _result(self, exchange: Exchange) -> Response:
         response = exchange.result()
@@ -192,11 +189,11 @@ class Endpoint(BaseEndpoint):
             record = records.at()
             try:
                 with self._lock:
-                    found = self._running.get(record[3])
+                    found = self._running.get(record[TRANSFER_ID])
                 if found is not None:
                     found.read(record)
             finally:
-                lib.wherry_event_free(record[1])
+                lib.wherry_event_free(record[EVENT])
 
 
 class AsyncEndpoint(BaseEndpoint):
@@ -271,7 +268,7 @@ class AsyncEndpoint(BaseEndpoint):
 
     def _sink(self, record: Record) -> bool:
         # Without a transfer id, the queue was closed: end all of them.
-        numbers = [record[3]] if record[3] else list(self._running)
+        numbers = [record[TRANSFER_ID]] if record[TRANSFER_ID] else list(self._running)
         is_kept = False
         for number in numbers:
             found = self._running.get(number)
@@ -281,7 +278,7 @@ class AsyncEndpoint(BaseEndpoint):
             is_kept = sink(record)
             if exchange.done:
                 self._running.pop(number, None)
-        if self._running and record[3] and self._pump is not None:
+        if self._running and record[TRANSFER_ID] and self._pump is not None:
             # A newer access has the same key and is still running.
             newest = self._running[max(self._running)][0]
             self._pump.sinks[self._key] = self._sink, newest

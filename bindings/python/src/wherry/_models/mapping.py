@@ -7,7 +7,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from typing import (
-    TYPE_CHECKING, Any, Callable, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union, get_type_hints,
+    TYPE_CHECKING, Any, Callable, Dict, Generic, List, Optional, Tuple, Type, TypeVar, Union,
+    get_type_hints,
 )  # fmt: skip
 
 from .._core.calls import check, create

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._native.memory import TRANSFER_ID
 from typing import (
     TYPE_CHECKING, Any, Callable, Generic, List, Mapping as MappingType, Optional, TypeVar,
 )  # fmt: skip
@@ -117,7 +118,7 @@ class PageLoad:
 
         An event without a number is the last of all.
         """
-        return record[3] in (self.number, 0)
+        return record[TRANSFER_ID] in (self.number, 0)
 
     def read(self, record: Record) -> bool:
         """Reads an event if it belongs to this page, and returns whether the page is done."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._native.memory import DETAIL
 import weakref
 
 from .._core.calls import check
@@ -41,7 +42,7 @@ class ActivityReader(ClientReader[int]):
         client._activity = weakref.ref(self)
 
     def _item(self, kind: int, record: Tuple[int, ...]) -> Optional[int]:
-        return record[6] if kind == codes.EVENT_ACTIVITY else None
+        return record[DETAIL] if kind == codes.EVENT_ACTIVITY else None
 
 
 def _delay(seconds: float) -> int:

@@ -12,7 +12,7 @@ from .._core.calls import check, read_struct
 from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import LOG_RECORD, path_at, text_at
+from .._native.memory import EVENT, LOG_RECORD, path_at, text_at
 from .._waiting.reader import ClientReader
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ class LogReader(ClientReader[LogRecord]):
     def _item(self, kind: int, record: Tuple[int, ...]) -> Optional[LogRecord]:
         if kind != codes.EVENT_LOG:
             return None
-        return LogRecord(read_struct(LOG_RECORD, lib.wherry_event_log, record[1]))
+        return LogRecord(read_struct(LOG_RECORD, lib.wherry_event_log, record[EVENT]))
 
 
 class LogBridge:

@@ -9,7 +9,7 @@ from .._core.values import milliseconds, text
 from .._errors import ArgumentError, StateError, WherryError
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import Records, text_at
+from .._native.memory import DETAIL, EVENT, EXPECTED_BYTES, REASON, Records, text_at
 from .._waiting.blocking import deadline_after, read_events, slice_until
 from .._waiting.queue import Queue
 
@@ -97,8 +97,8 @@ class _Listener:
             found = [records.at(index) for index in range(count)]
             return [
                 ReachabilityChange(
-                    _decoded(lib.wherry_event_text(record[1])), record[6], record[14],
-                    text_at(record[15]) or "none",
+                    _decoded(lib.wherry_event_text(record[EVENT])), record[DETAIL],
+                    record[EXPECTED_BYTES], text_at(record[REASON]) or "none",
                 )
                 for record in found
             ]  # fmt: skip

@@ -12,8 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, List, Optional, Tuple
 
-    #: size, event, user data, transfer id, kind, status, detail, http code, flags, body, body size,
-    #: headers, header size, done bytes, expected bytes, reason
+    #: An event: the fields of wherry_record, at the positions below.
     Record = Tuple[
         int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int
     ]
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
 
 #: wherry_record, field by field, in the header's order.
 RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
+#: The positions of the fields in a record, after its size.
+(
+    EVENT, KEY, TRANSFER_ID, KIND, STATUS, DETAIL, HTTP_CODE, FLAGS, BODY, BODY_SIZE, HEADERS,
+    HEADERS_SIZE, DONE_BYTES, EXPECTED_BYTES, REASON,
+) = range(1, 16)  # fmt: skip
 #: The fields of a record that a plain response needs: event, user data, kind, status, http code,
 #: flags, body, body size, headers, header size.
 PLAIN_RECORD = struct.Struct("=8xQQ8xii8xiIQQQQ24x")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._native.memory import DETAIL, EVENT, FLAGS, KEY, KIND, STATUS
 import itertools
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
@@ -68,7 +69,7 @@ class Run:
 
     def decide(self, record: Record) -> bool:
         """Decides the next step of a chain. Returns True to keep the event and decide later."""
-        key, event = record[2], record[1]
+        key, event = record[KEY], record[EVENT]
         found = self._chains.get(key)
         if found is None or self.error is not None:
             return False
@@ -133,7 +134,7 @@ class Run:
 
     def read(self, record: Record) -> None:
         """Handles one event. The caller still owns the event."""
-        key, kind = record[2], record[4]
+        key, kind = record[KEY], record[KIND]
         exchange = self.exchanges.get(key)
         if exchange is not None:
             open_member(exchange, record)
@@ -141,7 +142,7 @@ class Run:
             if exchange.done:
                 exchange.free()
                 # The library does not know about an exception raised after the member succeeded.
-                if exchange.raised is not None and not record[5]:
+                if exchange.raised is not None and not record[STATUS]:
                     if self._callback_error(self.group, ()):
                         self.cancel()
             return
@@ -150,7 +151,7 @@ class Run:
         elif kind == codes.EVENT_PROGRESS and key == self.key:
             self._report_progress(record)
         elif kind == codes.EVENT_DONE:
-            error = error_at(lib.wherry_event_error(record[1])) if record[5] else None
+            error = error_at(lib.wherry_event_error(record[EVENT])) if record[STATUS] else None
             self._ends[key] = error
             if key == self.key:
                 self._finish(record, error)
@@ -160,14 +161,14 @@ class Run:
         if function is None or self.error is not None:
             return
         try:
-            function(Progress(read_progress(lib.wherry_event_progress, record[1])))
+            function(Progress(read_progress(lib.wherry_event_progress, record[EVENT])))
         except Exception as error:
             self.fail(error)
 
     def _finish(self, record: Record, error: Optional[WherryError]) -> None:
         self.done = True
-        self.failed = None if record[6] < 0 else record[6]
-        self.from_cache = bool(record[8] & codes.RECORD_FROM_CACHE)
+        self.failed = None if record[DETAIL] < 0 else record[DETAIL]
+        self.from_cache = bool(record[FLAGS] & codes.RECORD_FROM_CACHE)
         if self.error is None:
             raised = self._callback_error(self.group, ())
             if raised is not None:
@@ -268,5 +269,5 @@ class Run:
 
 def open_member(exchange: Exchange, record: Record) -> None:
     """Opens the transfer handle of a member at its first event."""
-    if record[4] != codes.EVENT_DONE and not exchange.transfer:
-        exchange.transfer = create(lib.wherry_event_open_transfer, record[1])
+    if record[KIND] != codes.EVENT_DONE and not exchange.transfer:
+        exchange.transfer = create(lib.wherry_event_open_transfer, record[EVENT])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._native.memory import EVENT, KEY, KIND
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Set, Tuple, Union, cast
 
@@ -207,12 +208,12 @@ class AsyncGroup(BaseGroup):
         completion = Completion(run, loop)
 
         def read(record: Record) -> bool:
-            if record[4] == codes.EVENT_DECISION and record[2] not in run.exchanges:
+            if record[KIND] == codes.EVENT_DECISION and record[KEY] not in run.exchanges:
                 return run.decide(record)
             return completion.read(record)
 
         def read_or_end(record: Record) -> bool:
-            if record[1]:
+            if record[EVENT]:
                 return read(record)
             run.done = True  # The queue was closed before the run ended.
             completion.finish()
@@ -279,7 +280,7 @@ class _GroupExchange(Exchange):
 
 def _opens_transfer(exchange: Exchange, sink: Callable[[Record], bool]) -> Callable[[Record], bool]:
     def read(record: Record) -> bool:
-        if not record[1]:  # The queue was closed before the transfer ended.
+        if not record[EVENT]:  # The queue was closed before the transfer ended.
             exchange.done = True
             return False
         open_member(exchange, record)

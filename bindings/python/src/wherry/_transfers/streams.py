@@ -15,7 +15,7 @@ from .._core.response.response import Response
 from .._errors import StateError, WherryError, warn_unclosed, without_query
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import bytes_at
+from .._native.memory import BODY, BODY_SIZE, EVENT, KIND, bytes_at
 from .._waiting.blocking import Channel
 
 TYPE_CHECKING = False
@@ -130,7 +130,9 @@ class SyncStreamedResponse(StreamedResponse):
 
     def _read_body(self, record: Record) -> bytes:
         """Handles an event, and returns the data of a body event."""
-        data = bytes_at(record[9], record[10]) if record[4] == codes.EVENT_BODY else b""
+        data = b""
+        if record[KIND] == codes.EVENT_BODY:
+            data = bytes_at(record[BODY], record[BODY_SIZE])
         if not data:
             self._exchange.read(record)
         return data
@@ -335,7 +337,7 @@ class Inbox:
 
     def put(self, record: Record) -> bool:
         """Reads an event. Returns True if the event was kept, and the inbox must free it."""
-        is_kept = record[4] == codes.EVENT_BODY and not self._is_closed
+        is_kept = record[KIND] == codes.EVENT_BODY and not self._is_closed
         if is_kept:
             self._records.append(record)
         else:
@@ -373,9 +375,9 @@ class Inbox:
             await self._wait()
         record = self._records.pop(0)
         try:
-            return bytes_at(record[9], record[10])
+            return bytes_at(record[BODY], record[BODY_SIZE])
         finally:
-            lib.wherry_event_free(record[1])
+            lib.wherry_event_free(record[EVENT])
 
     def close(self) -> None:
         """Frees unread events, and ends the transfer."""
@@ -383,7 +385,7 @@ class Inbox:
             return
         self._is_closed = True
         for record in self._records:
-            lib.wherry_event_free(record[1])
+            lib.wherry_event_free(record[EVENT])
         self._records.clear()
         if not self._exchange.done:
             lib.wherry_transfer_cancel(self._exchange.transfer)

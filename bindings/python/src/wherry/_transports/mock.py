@@ -106,7 +106,8 @@ class MockTransport(Forkable):
         head = "".join(f"{name}: {value}\n" for name, value in fields)
         self._add(
             rule, lib.wherry_stub_add_answer, _encoded(method, "method"), _encoded(url), times,
-            response.status_code, _encoded(head) if head else None, response.content, len(response.content),
+            response.status_code, _encoded(head) if head else None, response.content,
+            len(response.content),
         )  # fmt: skip
         self._delay(delay)
 

@@ -11,7 +11,7 @@ from .._core.calls import check, check_freed, create
 from .._errors import TimeoutError
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import Records
+from .._native.memory import EVENT, Records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def deadline_after(timeout: Optional[float]) -> Optional[float]:
 
 
 def slice_until(deadline: Optional[float]) -> int:
-    """Returns the milliseconds of the next native wait: `SLICE_MS` or less, and 0 at the deadline."""
+    """Returns the milliseconds of the next native wait, at most `SLICE_MS`; 0 at the deadline."""
     if deadline is None:
         return SLICE_MS
     left = deadline - perf_counter()
@@ -82,7 +82,7 @@ class Channel:
         try:
             return read(record)
         finally:
-            lib.wherry_event_free(record[1])
+            lib.wherry_event_free(record[EVENT])
 
     def run(self, exchange: Exchange, deadline: Optional[float] = None) -> None:
         """Reads events until the transfer is done.

@@ -17,7 +17,7 @@ from .._errors import CancelledError, WherryError
 from .._native import codes
 from .._native.forking import clear_after_fork
 from .._native.library import lib
-from .._native.memory import Records, bytes_at
+from .._native.memory import EVENT, KIND, Records, bytes_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,13 +201,13 @@ class Pump:
 
         def read(record: Record) -> bool:
             nonlocal running
-            if record[4] == codes.EVENT_WANT_BODY:
+            if record[KIND] == codes.EVENT_WANT_BODY:
                 if running is None or running.done():
                     running = asyncio.ensure_future(feed())
                     self._tasks.add(running)
                     running.add_done_callback(self._tasks.discard)
                 return False
-            if record[4] == codes.EVENT_DONE and running is not None:
+            if record[KIND] == codes.EVENT_DONE and running is not None:
                 running.cancel()
             return sink(record)
 
@@ -302,10 +302,10 @@ def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sin
             lib.wherry_event_free(event)
 
     def read(record: Record) -> bool:
-        if record[4] == codes.EVENT_DONE:
+        if record[KIND] == codes.EVENT_DONE:
             for task in running:
                 task.cancel()
-        decision = exchange.decision(record) if record[4] == codes.EVENT_DECISION else None
+        decision = exchange.decision(record) if record[KIND] == codes.EVENT_DECISION else None
         if decision is None:
             return sink(record)
         try:
@@ -318,7 +318,7 @@ def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sin
                 decision.refuse()
                 exchange.fail(error)
             return False
-        awaited, event = decision, record[1]
+        awaited, event = decision, record[EVENT]
         running.add(result)
         tasks.add(result)
         result.add_done_callback(lambda task: finish(task, awaited, event))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from .._core import Generic
 from .._errors import WherryError
 from .._native.library import lib
-from .._native.memory import Records
+from .._native.memory import EVENT, KIND, Records
 from .blocking import deadline_after, read_events, slice_until
 from .queue import Queue
 
@@ -60,11 +60,11 @@ class ClientReader(Generic[Item]):
             raise
         record = records.at()
         try:
-            item = self._item(record[4], record)
+            item = self._item(record[KIND], record)
             self._ended = item is None
             return item
         finally:
-            lib.wherry_event_free(record[1])
+            lib.wherry_event_free(record[EVENT])
 
     def end(self) -> None:
         """Ends the iteration after the items that already arrived."""

@@ -7,6 +7,7 @@ An AsyncClient also accepts coroutine functions, and runs other requests while i
 
 from __future__ import annotations
 
+from ..._native.memory import DETAIL, EVENT
 from contextvars import ContextVar
 
 from ..._errors import brief, without_query
@@ -49,8 +50,8 @@ class Decision:
 
     def __init__(self, draft: Draft, record: Record, retries: int) -> None:
         self._draft = draft
-        self._kind = record[6]
-        self._event = record[1]
+        self._kind = record[DETAIL]
+        self._event = record[EVENT]
         #: The number of earlier failed attempts.
         self._retries = retries
         #: The request passed to an ``adapt=`` or ``on_redirect=`` callback.

@@ -429,7 +429,7 @@ clear_after_fork(PLAIN_REQUESTS.clear)
 
 
 def plain_request(method: Optional[str]) -> int:
-    """Creates the `PLAIN_REQUESTS` request of a method. Returns 0 if the method is not a usual one."""
+    """Adds the request of a method to `PLAIN_REQUESTS`. Returns 0 for an unusual method."""
     name = METHODS.get(method)
     if name is None:
         return 0

@@ -10,7 +10,10 @@ from time import perf_counter
 from ..._errors import WherryError
 from ..._native import codes
 from ..._native.library import lib
-from ..._native.memory import METRICS, bytes_at, path_at, text_at
+from ..._native.memory import (
+    BODY, BODY_SIZE, DETAIL, EVENT, FLAGS, HEADERS, HEADERS_SIZE, HTTP_CODE, KIND, METRICS, REASON,
+    STATUS, bytes_at, path_at, text_at,
+)  # fmt: skip
 from ..calls import (
     create, error_at, failed_images, image_results, last_error, read_progress, read_struct,
 )  # fmt: skip
@@ -39,13 +42,13 @@ def version(flags: int) -> int:
 
 def fill_headers(response: Response, record: Record) -> None:
     """Fills in the status, headers and URL from a HEAD or DONE record."""
-    event, flags = record[1], record[8]
-    response.status_code = record[7]
+    event, flags = record[EVENT], record[FLAGS]
+    response.status_code = record[HTTP_CODE]
     if flags & VERSION_FLAGS:
         response._version = version(flags)
-    count = record[12]
+    count = record[HEADERS_SIZE]
     if count:
-        response._raw_headers = bytes_at(record[11], count)
+        response._raw_headers = bytes_at(record[HEADERS], count)
     borrowed = lib.wherry_event_response(event)
     found = lib.wherry_response_url(borrowed)
     if response._fragment is None:
@@ -84,10 +87,10 @@ def keep_fragments(response: Response, fragment: str) -> None:
 def fill_response(response: Response, record: Record, draft: Optional[Draft]) -> None:
     """Fills in the response from a DONE record."""
     fill_headers(response, record)
-    if record[10]:
-        response._body = bytes_at(record[9], record[10])
+    if record[BODY_SIZE]:
+        response._body = bytes_at(record[BODY], record[BODY_SIZE])
     if draft is not None and draft.wants_metrics:
-        borrowed = lib.wherry_event_response(record[1])
+        borrowed = lib.wherry_event_response(record[EVENT])
         response.metrics = Metrics(
             read_struct(METRICS, lib.wherry_response_metrics, borrowed),
             lib.wherry_response_remote_address(borrowed),
@@ -100,28 +103,28 @@ def finish_response(response: Response, record: Record, draft: Optional[Draft]) 
 
     An error status alone does not raise an error: the caller checks the status, as in requests.
     """
-    status = record[5]
-    if status == 0 or (status == codes.E_HTTP and text_at(record[15]) == "http_status"):
+    status = record[STATUS]
+    if status == 0 or (status == codes.E_HTTP and text_at(record[REASON]) == "http_status"):
         fill_response(response, record, draft)
         if status:
-            error = lib.wherry_event_error(record[1])
+            error = lib.wherry_event_error(record[EVENT])
             response._error = error_at(error)
             if draft is not None and draft.pictures:
                 response.failed_images = failed_images(error)
         if draft is not None:
             if draft.pictures:
-                response.images = images_of(record[1])
+                response.images = images_of(record[EVENT])
             if codes.DECISION_HEAD in draft.functions:
-                response.saved_path = path_at(lib.wherry_event_text(record[1]))
+                response.saved_path = path_at(lib.wherry_event_text(record[EVENT]))
         return
     raise failure(record, response, draft)
 
 
 def failure(record: Record, response: Response, draft: Optional[Draft]) -> WherryError:
     """Returns the error of a DONE record, with the response if there is one."""
-    event = record[1]
+    event = record[EVENT]
     handle = lib.wherry_event_error(event)
-    error = error_at(handle) if handle else last_error(record[5])
+    error = error_at(handle) if handle else last_error(record[STATUS])
     if draft is not None:
         error.context = draft.context
         if draft.arguments is not None:
@@ -129,12 +132,12 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
         if draft.pictures and handle:
             error.failed_images = failed_images(handle)
             error.images = images_of(event)
-    if record[7]:
+    if record[HTTP_CODE]:
         fill_response(response, record, draft)
         error.response = response
         if response._arguments is not None:
             error.request = response.request
-        error.http_status = error.http_status or record[7]
+        error.http_status = error.http_status or record[HTTP_CODE]
     return error
 
 
@@ -188,7 +191,7 @@ class Exchange:
         An exception from a callback or from the body's iterator cancels the transfer and becomes the
         error of the transfer.
         """
-        kind = record[4]
+        kind = record[KIND]
         try:
             if kind == codes.EVENT_PROGRESS:
                 self._progress(record)
@@ -220,17 +223,17 @@ class Exchange:
 
     def decision(self, record: Record) -> Optional[Decision]:
         """Returns the question of a DECISION event, or None without a callback for it."""
-        if self.error is not None or record[6] not in self._draft.functions:
+        if self.error is not None or record[DETAIL] not in self._draft.functions:
             return None
         decision = Decision(self._draft, record, self._retries)
-        self._retries += record[6] == codes.DECISION_RETRY
+        self._retries += record[DETAIL] == codes.DECISION_RETRY
         return None if decision.is_success else decision
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:
-            progress = Progress(read_progress(lib.wherry_event_progress, record[1]))
+            progress = Progress(read_progress(lib.wherry_event_progress, record[EVENT]))
             if self._draft.is_separate:
-                progress.images = images_of(record[1])
+                progress.images = images_of(record[EVENT])
             self.on_progress(progress)
 
     def fail(self, error: BaseException) -> None:
@@ -246,12 +249,12 @@ class Exchange:
         if self.error is not None:
             return
         if self._is_download:
-            if record[5]:
+            if record[STATUS]:
                 self.error = self._raised_by_transport(failure(record, self.response, self._draft))
                 return
-            found = lib.wherry_event_text(record[1])
+            found = lib.wherry_event_text(record[EVENT])
             self.path = None if found is None else os.fsdecode(found)
-            self.digests = digests(record[1])
+            self.digests = digests(record[EVENT])
         try:
             finish_response(self.response, record, self._draft)
         except Exception as error:
