@@ -46,6 +46,7 @@ let package = Package(
         .target(name: "WherryDownloads", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(
             name: "WherryCore", dependencies: ["WherryCache", "WherryDownloads", "WherryImaging"],
+            exclude: ["Client/options.toml"],
             swiftSettings: memorySafe),
         .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(name: "WherryModels", dependencies: ["WherryCore"], swiftSettings: memorySafe),

@@ -149,6 +149,7 @@ wherry_status wherry_library_restart(void);
  * requests started afterwards), R on one request, where it overrides the client's value. Elsewhere
  * the call fails with E_ARGUMENT `bad_option`. The default follows. Booleans are 0 and 1. */
 typedef enum wherry_option {
+  /* options: begin wherry_option (scripts/make-options) */
   WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,        /* BLR 20000; restarts with every byte; 0: none */
   WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000; 0: that of libcurl, 300 s */
   /* BLR 30000; time from the end of the request to the first byte of the response. The idle timeout
@@ -159,8 +160,8 @@ typedef enum wherry_option {
   WHERRY_OPTION_MAX_REDIRECTS = 10,         /* BLR 10; 0: the redirect itself is the response */
   WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11, /* BLR 0 */
   /* BLR -1: 5 for downloads, none for requests. Maximum number of retries after a dropped
-   * connection, a timeout, or status 408, 429, 500, 502, 503, 504. Requests wait a random time of up
-   * to 0.5, 1, 2... 30 s before each retry, or as long as Retry-After says. Each client has a
+   * connection, a timeout, or status 408, 429, 500, 502, 503, 504. Requests wait a random time of
+   * up to 0.5, 1, 2... 30 s before each retry, or as long as Retry-After says. Each client has a
    * budget of 100 retries for its requests; every five successes add one. */
   WHERRY_OPTION_MAX_RETRIES = 12,
   /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS, and TRACE are retried, also after a reused
@@ -173,15 +174,17 @@ typedef enum wherry_option {
   /* BL 0; 1: sends the user's languages in Accept-Language, from LANGUAGE, LC_ALL, LC_MESSAGES, and
    * LANG. A header that you set wins. */
   WHERRY_OPTION_SEND_LANGUAGES = 14,
-  /* BLR 0: automatic: HTTP/2 over TLS if the server offers it, otherwise HTTP/1.1; downloads use 1.1,
-   * which costs less CPU time. 11 or 20: that version, also for downloads */
+  /* BLR 0: automatic: HTTP/2 over TLS if the server offers it, otherwise HTTP/1.1; downloads use
+   * 1.1, which costs less CPU time. 11 or 20: that version, also for downloads */
   WHERRY_OPTION_HTTP_VERSION = 16,
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,     /* BLR 200; wherry_request_accept_status adds more */
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 */
-  WHERRY_OPTION_COMPRESSED = 19,            /* BLR 1: accept gzip and deflate; 2: also br and zstd */
-  WHERRY_OPTION_MAX_BODY_BYTES = 20,        /* BLR 67108864; decoded size of bodies in memory; 0: no body */
+  /* BLR 1: accept gzip and deflate; 2: also br and zstd */
+  WHERRY_OPTION_COMPRESSED = 19,
+  /* BLR 67108864; decoded size of bodies in memory; 0: no body */
+  WHERRY_OPTION_MAX_BODY_BYTES = 20,
   WHERRY_OPTION_MAX_HEADER_BYTES = 21,      /* BLR 307200 */
-  WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22,    /* BLR 0: no limit */
+  WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22, /* BLR 0: no limit */
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
   /* BL 0: no limit; all downloads together; applies to running downloads at once */
   WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND = 24,
@@ -189,82 +192,85 @@ typedef enum wherry_option {
    * wherry_request_set_parameter */
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,
   WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; 1 also makes the identifier's host (null) */
-  WHERRY_OPTION_JSON_ONLY = 27,             /* BLR 0; 1: a response of a type other than JSON fails */
+  /* BLR 0; 1: a response of a type other than JSON fails */
+  WHERRY_OPTION_JSON_ONLY = 27,
   WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]=; in queries and forms */
-  /* BLR 1: the client's cookie jar stores cookies and sends them, at every redirect too; a Cookie header
-   * of the request replaces the jar's cookies. 0: no jar. 2: a Cookie header is sent together with the
-   * jar's other cookies. 3: like 2, but with a jar of the request alone, so that its redirects receive
-   * its cookies, and other requests do not. */
+  /* BLR 1: the client's cookie jar stores cookies and sends them, at every redirect too; a Cookie
+   * header of the request replaces the jar's cookies. 0: no jar. 2: a Cookie header is sent
+   * together with the jar's other cookies. 3: like 2, but with a jar of the request alone, so that
+   * its redirects receive its cookies, and other requests do not. */
   WHERRY_OPTION_COOKIES = 29,
   /* R 0; -100...100. Among requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS) and
-   * downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first and equal ones
-   * in order. Lower ones wait as long as higher ones arrive. Over HTTP/2 it is also the weight of the
-   * stream, for servers that use it. */
+   * downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first and equal
+   * ones in order. Lower ones wait as long as higher ones arrive. Over HTTP/2 it is also the weight
+   * of the stream, for servers that use it. */
   WHERRY_OPTION_PRIORITY = 30,
-  /* R 0; 1: the writer of a streamed body can rewind if a redirect or a 401 requires the body again;
-   * see wherry_transfer_wants_rewind. Otherwise the transfer fails in that case. */
+  /* R 0; 1: the writer of a streamed body can rewind if a redirect or a 401 requires the body
+   * again; see wherry_transfer_wants_rewind. Otherwise the transfer fails in that case. */
   WHERRY_OPTION_REWINDABLE_BODY = 31,
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: raise a HEAD event */
   WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: for multipart uploads and downloads; 0; 1 */
-  /* BLR 0; how an upload handles an image that is damaged, unsupported (GIF, WebP, HEIC), or above a
-   * limit of its compression. 0: fails before the request is sent, with a message that names every
-   * such image; with SEPARATE_IMAGES the other images are sent, and the upload fails at its end.
-   * 1: skips the image, and fails if none is left. 2: sends the file unchanged, with all metadata.
-   * MAX_BYTES still applies, and a file that cannot be opened still fails. */
+  /* BLR 0; how an upload handles an image that is damaged, unsupported (GIF, WebP, HEIC), or above
+   * a limit of its compression. 0: fails before the request is sent, with a message that names
+   * every such image; with SEPARATE_IMAGES the other images are sent, and the upload fails at its
+   * end. 1: skips the image, and fails if none is left. 2: sends the file unchanged, with all
+   * metadata. MAX_BYTES still applies, and a file that cannot be opened still fails. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
   /* BLR 0: one form with all images. n: one form per image, each with all other parts, n at a time.
    * A failed image does not stop the others, but makes the DONE event a failure, whose images tell
    * which. wherry_list_response of wherry_transfer_list_images is the response of each image; DONE
    * carries the response of the first failure. */
   WHERRY_OPTION_SEPARATE_IMAGES = 35,
-  /* BLR 0; with SEPARATE_IMAGES, how many times an image is retried after a transient failure, after
-   * 0.5, 1, 2... s or as Retry-After says. MAX_RETRIES does not apply then. The server may receive
-   * the image twice. */
+  /* BLR 0; with SEPARATE_IMAGES, how many times an image is retried after a transient failure,
+   * after 0.5, 1, 2... s or as Retry-After says. MAX_RETRIES does not apply then. The server may
+   * receive the image twice. */
   WHERRY_OPTION_IMAGE_RETRIES = 36,
-  /* BLR 0; 1: sends file names that are not ASCII a second time as filename* (RFC 8187), for servers
-   * that need it. RFC 7578 advises against it. */
+  /* BLR 0; 1: sends file names that are not ASCII a second time as filename* (RFC 8187), for
+   * servers that need it. RFC 7578 advises against it. */
   WHERRY_OPTION_EXTENDED_NAMES = 37,
-  /* BLR 0; a wherry_digest: MD5 sends Content-MD5 of the body, SHA256 and SHA512 send Content-Digest
-   * (RFC 9530), unless the request has that header. A worker reads the body first; a streamed body is
-   * E_ARGUMENT `bad_option`. */
+  /* BLR 0; a wherry_digest: MD5 sends Content-MD5 of the body, SHA256 and SHA512 send
+   * Content-Digest (RFC 9530), unless the request has that header. A worker reads the body first; a
+   * streamed body is E_ARGUMENT `bad_option`. */
   WHERRY_OPTION_BODY_DIGEST = 38,
-  WHERRY_OPTION_PART_DIGESTS = 39,          /* BLR 0; the same in the headers of each file and image */
+  /* BLR 0; the same in the headers of each file and image */
+  WHERRY_OPTION_PART_DIGESTS = 39,
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
   /* BL 0: no limit; how many downloads run at once. The others are QUEUED in the order of their
-   * PRIORITY and start. A paused download gives up its turn and keeps its place. A new value applies
-   * at once, but running downloads continue. TOTAL_TIMEOUT_MS includes the wait. */
+   * PRIORITY and start. A paused download gives up its turn and keeps its place. A new value
+   * applies at once, but running downloads continue. TOTAL_TIMEOUT_MS includes the wait. */
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
   WHERRY_OPTION_MEMBER_STYLE = 43,          /* BLR 0 a[b]=, 1 a.b=; in queries and forms */
   WHERRY_OPTION_BOOL_STYLE = 44,            /* BLR 0 a=1 and a=0, 1 a=true and a=false; the same */
-  /* R 0; 1: if an equal request of this client is in flight, also with 1, both share its response or
-   * failure. Equal means the same method, URL, headers, credentials, body, and options. Each has
-   * separate events, TOTAL_TIMEOUT_MS, and cancellation; cancelling the last cancels the request. Not shared: requests with decisions, streamed responses, WANT_HEAD,
-   * CACHE_THEN_NETWORK, and multipart, file, or streamed bodies. Does not apply to downloads. */
+  /* R 0; 1: if an equal request of this client is in flight, also with 1, both share its response
+   * or failure. Equal means the same method, URL, headers, credentials, body, and options. Each has
+   * separate events, TOTAL_TIMEOUT_MS, and cancellation; cancelling the last cancels the request.
+   * Not shared: requests with decisions, streamed responses, WANT_HEAD, CACHE_THEN_NETWORK, and
+   * multipart, file, or streamed bodies. Does not apply to downloads. */
   WHERRY_OPTION_COALESCE = 45,
-  /* BLR 0; compresses the request body: 1 gzip, 2 deflate (zlib format). The server must support it.
-   * Bytes, JSON, and URL-encoded forms of up to 1 MiB are compressed as a whole, and sent unchanged if
-   * that does not make them smaller. Larger bodies, files, and streams are compressed while they are
-   * sent, without a Content-Length. Multipart forms are not compressed. PROGRESS counts the bytes
-   * before compression, its wire_bytes those after it. */
+  /* BLR 0; compresses the request body: 1 gzip, 2 deflate (zlib format). The server must support
+   * it. Bytes, JSON, and URL-encoded forms of up to 1 MiB are compressed as a whole, and sent
+   * unchanged if that does not make them smaller. Larger bodies, files, and streams are compressed
+   * while they are sent, without a Content-Length. Multipart forms are not compressed. PROGRESS
+   * counts the bytes before compression, its wire_bytes those after it. */
   WHERRY_OPTION_BODY_CODING = 46,
-  /* BLR 0; 1: makes no connection over a mobile network: E_NETWORK `metered`. Name resolution is not
-   * restricted. */
+  /* BLR 0; 1: makes no connection over a mobile network: E_NETWORK `metered`. Name resolution is
+   * not restricted. */
   WHERRY_OPTION_DENY_METERED = 47,
   WHERRY_OPTION_BODY_CODING_MIN_BYTES = 48, /* BLR 1024; shorter bodies are not compressed */
   /* BLR 0; with BODY_CODING, for a request that has a Content-Encoding header, its own or the
-   * client's. 0: sent unchanged. 1: compressed, and the header names that coding alone. 2: fails with
-   * `bad_header` */
+   * client's. 0: sent unchanged. 1: compressed, and the header names that coding alone. 2: fails
+   * with `bad_header` */
   WHERRY_OPTION_CODED_BODY = 49,
   WHERRY_OPTION_HTTP_CACHE = 50,            /* BL 0; 1: requests use the HTTP cache by default */
   /* BL 268435456 on disk, for each of the two caches; least recently used entries are evicted */
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216; the same in memory; 0: nothing */
-  /* BL 0: no limit; how many requests, at most 1000000, may start per RATE_INTERVAL_MS. The others are
-   * QUEUED by their PRIORITY and start; TOTAL_TIMEOUT_MS includes the wait. Tokens are added at a
-   * constant rate; up to RATE_BURST are kept. Everything that is sent counts: redirects, retries, and
-   * the segments of a download, but not cache hits. The further connections of SEGMENTS count but do
-   * not wait. A new value applies at once. */
+  /* BL 0: no limit; how many requests, at most 1000000, may start per RATE_INTERVAL_MS. The others
+   * are QUEUED by their PRIORITY and start; TOTAL_TIMEOUT_MS includes the wait. Tokens are added at
+   * a constant rate; up to RATE_BURST are kept. Everything that is sent counts: redirects, retries,
+   * and the segments of a download, but not cache hits. The further connections of SEGMENTS count
+   * but do not wait. A new value applies at once. */
   WHERRY_OPTION_RATE_LIMIT = 53,
   WHERRY_OPTION_HOST_RATE_LIMIT = 54,       /* BL 0: no limit; the same per origin, in addition */
   WHERRY_OPTION_RATE_BURST = 55,            /* BL 0: as many as per interval; at most 10000 */
@@ -277,13 +283,14 @@ typedef enum wherry_option {
   WHERRY_OPTION_HTTPS_ONLY = 61,            /* B 0; 1: a request without https is `https_only` */
   WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62, /* B 0 */
   WHERRY_OPTION_REQUIRE_TLS_1_3 = 63,       /* B 0; the minimum is TLS 1.2 otherwise */
-  WHERRY_OPTION_REQUIRE_STAPLE = 64,        /* B 0; 1: the server must staple a good OCSP response */
-  /* B 0; 1: pinned hosts are trusted by their pins alone: the issuer, and with key pins the dates, are
-   * not checked. Logs a warning to stderr once. */
+  /* B 0; 1: the server must staple a good OCSP response */
+  WHERRY_OPTION_REQUIRE_STAPLE = 64,
+  /* B 0; 1: pinned hosts are trusted by their pins alone: the issuer, and with key pins the dates,
+   * are not checked. Logs a warning to stderr once. */
   WHERRY_OPTION_ALLOW_INVALID = 65,
   WHERRY_OPTION_CHECK_NAME = 66,            /* B 1; 0 accepts any name; warns on stderr once */
-  /* B 0: certificates among the pins pin their keys. 1: they are trust anchors, to one of which
-   * the chain must lead; cannot be combined with a TLS proxy. */
+  /* B 0: certificates among the pins pin their keys. 1: they are trust anchors, to one of which the
+   * chain must lead; cannot be combined with a TLS proxy. */
   WHERRY_OPTION_PIN_MODE = 67,
   WHERRY_OPTION_REQUIRE_PINS = 68,          /* B 0; 1: refuses hosts without pins */
   WHERRY_OPTION_REPORT_PINS = 69,           /* B 0; 1: reports pin failures on stderr only */
@@ -291,68 +298,79 @@ typedef enum wherry_option {
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 use "name (1)" */
   WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,   /* R 0; 1: the response gives the file name */
   WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0 */
-  /* BLR 1: a checkpoint at most 1 s or 4 MiB after data arrived; on a slow disk more data, never more
-   * time. After kill -9 or a power failure, a download resumes from the last checkpoint. 2: every
-   * 1 MiB. 0: a checkpoint does not wait for the disk: the partial file survives a crash of the
-   * program, but perhaps not one of the system. */
+  /* BLR 1: a checkpoint at most 1 s or 4 MiB after data arrived; on a slow disk more data, never
+   * more time. After kill -9 or a power failure, a download resumes from the last checkpoint.
+   * 2: every 1 MiB. 0: a checkpoint does not wait for the disk: the partial file survives a crash
+   * of the program, but perhaps not one of the system. */
   WHERRY_OPTION_DURABILITY = 75,
   /* BLR 0: one connection, and more while they help: up to 5, and one fewer than MAX_PER_HOST.
-   * 1...16: that many as soon as the first response shows a length and a strong validator, regardless
-   * of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses one, the download uses one fewer. */
+   * 1...16: that many as soon as the first response shows a length and a strong validator,
+   * regardless of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses one, the download uses
+   * one fewer. */
   WHERRY_OPTION_SEGMENTS = 74,
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
-  /* BLR 10000: a download that stays below that speed for this time has stalled and is retried. If you
-   * set it, it also limits the wait for the first byte of a response, even if STALL_BYTES_PER_SECOND is
-   * 0; otherwise only FIRST_BYTE_TIMEOUT_MS does (30 s, then MAX_RETRIES retries). */
+  /* BLR 10000: a download that stays below that speed for this time has stalled and is retried. If
+   * you set it, it also limits the wait for the first byte of a response, even if
+   * STALL_BYTES_PER_SECOND is 0; otherwise only FIRST_BYTE_TIMEOUT_MS does (30 s, then MAX_RETRIES
+   * retries). */
   WHERRY_OPTION_STALL_TIMEOUT_MS = 77,
-  /* R 1: which partial files a download resumes. 0: of the same URL; 1: of the same URL with any query,
-   * such as a link with a new signature; 2: of any URL for the same path, or as 1 if the server names
-   * the file. The download resumes only if the server confirms the validator (If-Range) and the length,
-   * and starts at byte 0 otherwise. If the server names the file (TARGET_IS_DIRECTORY), different
-   * queries may be different files: a partial file that the server does not confirm stays for its own
-   * query. */
+  /* R 1: which partial files a download resumes. 0: of the same URL; 1: of the same URL with any
+   * query, such as a link with a new signature; 2: of any URL for the same path, or as 1 if the
+   * server names the file. The download resumes only if the server confirms the validator
+   * (If-Range) and the length, and starts at byte 0 otherwise. If the server names the file
+   * (TARGET_IS_DIRECTORY), different queries may be different files: a partial file that the server
+   * does not confirm stays for its own query. */
   WHERRY_OPTION_PARTIAL_OF = 78,
-  /* BLR 60000; if Retry-After asks for a longer wait, a download fails with `retry_later`, and a request
-   * ends with the response */
+  /* BLR 60000; if Retry-After asks for a longer wait, a download fails with `retry_later`, and a
+   * request ends with the response */
   WHERRY_OPTION_MAX_RETRY_AFTER_MS = 79,
   WHERRY_OPTION_DEBUG = 80,                 /* BL 0; 1 logs to stderr; applies at once */
-  WHERRY_OPTION_AUTOSTART = 81,             /* B 1: background jobs restart after their agent died */
+  /* B 1: background jobs restart after their agent died */
+  WHERRY_OPTION_AUTOSTART = 81,
   WHERRY_OPTION_AGENT_IDLE_MS = 82,         /* B 5000; how long an idle agent stays alive */
-  WHERRY_OPTION_KEEP_SERVER_TIME = 90,      /* BLR 0; 1: sets a downloaded file's time to Last-Modified */
-  /* BLR 0; 1: a response whose body may have been cut (wherry_response_is_length_unverified) fails with
-   * `length_unverified`. Downloads always do. */
+  /* BLR 0; 1: sets a downloaded file's time to Last-Modified */
+  WHERRY_OPTION_KEEP_SERVER_TIME = 90,
+  /* BLR 0; 1: a response whose body may have been cut (wherry_response_is_length_unverified) fails
+   * with `length_unverified`. Downloads always do. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
   /* BLR 1; 0: each request uses a connection of its own, sends Connection: close, and closes it */
   WHERRY_OPTION_KEEP_ALIVE = 130,
-  /* R 0; 1: the caches also serve and store streamed responses. The pieces arrive as without a cache,
-   * and a copy is stored at the end. A body above an eighth of CACHE_MAX_BYTES is not stored. */
+  /* R 0; 1: the caches also serve and store streamed responses. The pieces arrive as without a
+   * cache, and a copy is stored at the end. A body above an eighth of CACHE_MAX_BYTES is not
+   * stored. */
   WHERRY_OPTION_CACHE_STREAM = 131
+  /* options: end */
 } wherry_option;
 
 typedef enum wherry_text_option {
-  WHERRY_TEXT_BASE_URL = 1,       /* BL; joined as in docs/urls.md; otherwise E_ARGUMENT `bad_url` */
+  /* options: begin wherry_text_option (scripts/make-options) */
+  /* BL; joined as in docs/urls.md; otherwise E_ARGUMENT `bad_url` */
+  WHERRY_TEXT_BASE_URL = 1,
   WHERRY_TEXT_APP_VERSION = 2,    /* BL "1"; cache entries of another version are misses */
-  /* BL "Wherry/" and the version of the library; with APP_NAME "name/version (Linux x86_64) Wherry/..." */
+  /* BL "Wherry/" and the version of the library; with APP_NAME "name/version (Linux x86_64)
+   * Wherry/..." */
   WHERRY_TEXT_USER_AGENT = 3,
   WHERRY_TEXT_STORAGE_NAME = 4,   /* B the program's name; $XDG_CACHE_HOME/wherry/<name> */
   WHERRY_TEXT_STORAGE_DIRECTORY = 5, /* B: an absolute path instead of a name */
-  /* BL: the application's name for USER_AGENT, sent with APP_VERSION. Accents are removed, and other
-   * characters that are not ASCII are percent-encoded. */
+  /* BL: the application's name for USER_AGENT, sent with APP_VERSION. Accents are removed, and
+   * other characters that are not ASCII are percent-encoded. */
   WHERRY_TEXT_APP_NAME = 6,
-  /* B: the proxy of every request: a URL with scheme http, https, socks4, socks4a, socks5, or socks5h,
-   * or "host:port" for http. "": no proxy. NULL (the default) reads http_proxy, https_proxy, and
-   * all_proxy from the environment when the client is created. Anything else is E_ARGUMENT
-   * `bad_value`. */
+  /* B: the proxy of every request: a URL with scheme http, https, socks4, socks4a, socks5, or
+   * socks5h, or "host:port" for http. "": no proxy. NULL (the default) reads http_proxy,
+   * https_proxy, and all_proxy from the environment when the client is created. Anything else is
+   * E_ARGUMENT `bad_value`. */
   WHERRY_TEXT_PROXY = 7,
   /* B: "name:password" for all proxies, sent to them as Basic; overrides those in their URLs */
   WHERRY_TEXT_PROXY_CREDENTIALS = 8,
-  /* B: hosts that are reached without a proxy, separated by ','. An entry is a name ("example.org" or
-   * ".example.org": the host and its subdomains), an address, a network ("10.0.0.0/8", "fe80::/10"), or
-   * "*". A port restricts it: "example.org:8080", "[::1]:8080". Anything else is E_ARGUMENT `bad_value`.
-   * NULL (the default) reads no_proxy from the environment when the client is created. */
+  /* B: hosts that are reached without a proxy, separated by ','. An entry is a name ("example.org"
+   * or ".example.org": the host and its subdomains), an address, a network ("10.0.0.0/8",
+   * "fe80::/10"), or "*". A port restricts it: "example.org:8080", "[::1]:8080". Anything else is
+   * E_ARGUMENT `bad_value`. NULL (the default) reads no_proxy from the environment when the client
+   * is created. */
   WHERRY_TEXT_NO_PROXY = 9,
   WHERRY_TEXT_CA_FILE = 10,       /* B: PEM certificates to trust instead of the system's */
-  WHERRY_TEXT_CA_DIRECTORY = 11,  /* B: the same in folders made by `openssl rehash`; ':' separates */
+  /* B: the same in folders made by `openssl rehash`; ':' separates */
+  WHERRY_TEXT_CA_DIRECTORY = 11,
   /* B: PEM; needs a list of every CA of the chain, and refuses a certificate otherwise */
   WHERRY_TEXT_CRL_FILE = 12,
   WHERRY_TEXT_BEARER_TOKEN = 14,  /* BLR */
@@ -362,21 +380,22 @@ typedef enum wherry_text_option {
   /* B: $WHERRY_AGENT; otherwise next to the library or in its libexec */
   WHERRY_TEXT_AGENT_PATH = 18,
   WHERRY_TEXT_STATE_DIRECTORY = 19, /* B: absolute, for one session; section 18 */
-  /* B: fixed addresses of hosts, which are not resolved then: "host:port:address", further addresses
-   * after ',', further hosts after a space; "*" is every host. Host header and certificate checks do
-   * not change. */
+  /* B: fixed addresses of hosts, which are not resolved then: "host:port:address", further
+   * addresses after ',', further hosts after a space; "*" is every host. Host header and
+   * certificate checks do not change. */
   WHERRY_TEXT_RESOLVE = 20,
   WHERRY_TEXT_INTERFACE = 21,     /* B: the network interface or local address to use */
   WHERRY_TEXT_UNIX_SOCKET = 22,   /* B: absolute; all connections use it, without a proxy */
   WHERRY_TEXT_PROXY_HTTP = 23,    /* B: the proxy for http URLs; "": none; NULL: PROXY */
   WHERRY_TEXT_PROXY_HTTPS = 24,   /* B: the proxy for https URLs; "": none; NULL: PROXY */
-  /* B: the path of a .netrc file with user names and passwords by host; "~/" is the home directory. ""
-   * (the default) reads none. wherry_client_new reads the file once, and fails if it is missing, or with
-   * E_ARGUMENT `bad_value` and the line if it cannot be parsed. Passwords are sent as Basic with the
-   * first request, also to hosts that redirects lead to; the entry "default" applies to the host of the
-   * URL only. Credentials, a bearer token, and an Authorization header of the client or the request take
-   * precedence. Permissions are not checked. */
+  /* B: the path of a .netrc file with user names and passwords by host; "~/" is the home directory.
+   * "" (the default) reads none. wherry_client_new reads the file once, and fails if it is missing,
+   * or with E_ARGUMENT `bad_value` and the line if it cannot be parsed. Passwords are sent as Basic
+   * with the first request, also to hosts that redirects lead to; the entry "default" applies to
+   * the host of the URL only. Credentials, a bearer token, and an Authorization header of the
+   * client or the request take precedence. Permissions are not checked. */
   WHERRY_TEXT_NETRC = 25
+  /* options: end */
 } wherry_text_option;
 
 /* ---- 4. Config: builder for a client; may be freed once the client exists -------------------- */
@@ -1249,6 +1268,7 @@ typedef enum wherry_metadata {
 
 /* The default comes first. */
 typedef enum wherry_image_option {
+  /* options: begin wherry_image_option (scripts/make-options) */
   WHERRY_IMAGE_MAX_WIDTH = 1,        /* 0: none; keeps the aspect ratio, never enlarges */
   WHERRY_IMAGE_MAX_HEIGHT = 2,       /* 0: none */
   WHERRY_IMAGE_MAX_BYTES = 3,        /* 0: none; lowers the quality, then the size */
@@ -1259,14 +1279,16 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_NEVER_LARGER = 8,     /* 1: uses the original if the result is larger */
   WHERRY_IMAGE_OPTIMIZE = 9,         /* -1: if the image is resized */
   WHERRY_IMAGE_PROGRESSIVE = 10,     /* 0 */
-  WHERRY_IMAGE_SUBSAMPLING = 11,     /* 0: 444 from quality 0.9 on, otherwise 420; or 420, 422, 444 */
+  /* 0: 444 from quality 0.9 on, otherwise 420; or 420, 422, 444 */
+  WHERRY_IMAGE_SUBSAMPLING = 11,
   WHERRY_IMAGE_BEST_FILTER = 12,     /* 0: PNG's fast filter */
   WHERRY_IMAGE_MAX_PIXELS = 13,      /* 100000000; checked from the header alone */
   WHERRY_IMAGE_MAX_MEMORY_BYTES = 14, /* 268435456 */
   WHERRY_IMAGE_DEADLINE_MS = 15,     /* 30000; 0: none */
-  /* 0: an animated PNG that must be decoded is `unsupported_image`. 1: decodes its default image. If
-   * it is sent unchanged, it stays animated in both cases. */
+  /* 0: an animated PNG that must be decoded is `unsupported_image`. 1: decodes its default image.
+   * If it is sent unchanged, it stays animated in both cases. */
   WHERRY_IMAGE_ANIMATED = 16
+  /* options: end */
 } wherry_image_option;
 
 typedef enum wherry_image_flag {

@@ -241,30 +241,3 @@ private final class JobReader: Sendable {
         }
     }
 }
-
-extension Client.Configuration {
-    // MARK: Background sessions
-
-    /// Whether jobs whose agent died resume when a program opens the session. Default: true.
-    public var resumesInterruptedJobs: Bool {
-        get { values.options[.autostart] == 1 }
-        set { values.options[.autostart] = newValue ? 1 : 0 }
-    }
-    /// The time that an idle agent stays alive. Default: 5 s.
-    public var agentIdleTime: Duration {
-        get { .milliseconds(values.options[.agentIdle]) }
-        set { values.options[.agentIdle] = newValue.settingMilliseconds }
-    }
-    /// The path of `wherry-agent`. `nil`, the default, uses `$WHERRY_AGENT`, or else the agent next
-    /// to the library or program, or else the one in its `libexec/wherry`.
-    public var agentPath: String? {
-        get { values.texts[.agentPath] }
-        set { values.texts[.agentPath] = newValue }
-    }
-    /// The absolute path of a session's directory. `nil`, the default, uses
-    /// `$XDG_STATE_HOME/wherry/<session>`.
-    public var stateDirectory: String? {
-        get { values.texts[.stateDirectory] }
-        set { values.texts[.stateDirectory] = newValue }
-    }
-}

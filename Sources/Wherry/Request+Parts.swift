@@ -37,33 +37,6 @@ extension Request {
         set { imageNames = newValue?.rawValue }
     }
 
-    /// The number of images to upload concurrently, each in a separate form with all other parts.
-    /// `nil` uses the client's setting; 0, its default, sends one form.
-    ///
-    /// Image n+1 is encoded while n is sent. A failed image does not stop the others, but fails the
-    /// whole upload; `failedImages` lists the failed ones. Timeouts apply to each request.
-    /// ``/Wherry/TransferHandle/images`` has the response for each image.
-    public var separateImages: Int? {
-        get { value(of: .separateImages).map { Int($0) } }
-        set { set(.separateImages, newValue.map { Int64($0) }) }
-    }
-
-    /// The maximum number of retries of an image in a separate request, after a transient failure
-    /// and a delay. `nil` uses the client's setting, which defaults to 0. Independent of
-    /// `maxRetries`. The server may receive the image twice.
-    public var imageRetries: Int? {
-        get { value(of: .imageRetries).map { Int($0) } }
-        set { set(.imageRetries, newValue.map { Int64($0) }) }
-    }
-
-    /// The treatment of unreadable images: fail, skip, or send them unchanged. `nil` uses
-    /// ``Client/Configuration/unreadableImages``. With ``separateImages``, `fail` fails only the
-    /// unreadable images, and the others are sent.
-    public var unreadableImages: UnreadableImages? {
-        get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
-        set { set(.unreadableImages, newValue?.rawValue) }
-    }
-
     /// The content type of JPEG images; `nil` uses the client's, which defaults to "image/jpeg".
     /// Old servers need "image/jpg".
     public var jpegContentType: String? {
@@ -73,52 +46,6 @@ extension Request {
 }
 
 extension Request {
-    /// Whether to send non-ASCII file names a second time as `filename*`; `nil` uses the client's
-    /// setting, which defaults to false.
-    public var sendsExtendedNames: Bool? {
-        get { value(of: .extendedNames).map { $0 == 1 } }
-        set { set(.extendedNames, newValue.map { $0 ? 1 : 0 }) }
-    }
-
-    /// The digest of the body, sent in a header. `nil` uses the client's setting, which defaults to
-    /// none. A worker reads the body first to compute it. Not possible for a streamed body:
-    /// `bad_option`. A header set on the request overrides it.
-    public var bodyDigest: ContentDigest? {
-        get { value(of: .bodyDigest).flatMap { ContentDigest(rawValue: $0) } }
-        set { set(.bodyDigest, newValue?.rawValue) }
-    }
-
-    /// The digest of each image and file of a form, sent in the headers of its part.
-    public var partDigests: ContentDigest? {
-        get { value(of: .partDigests).flatMap { ContentDigest(rawValue: $0) } }
-        set { set(.partDigests, newValue?.rawValue) }
-    }
-
-    /// The content encoding of the body; `nil` uses the client's, which defaults to none. The
-    /// server must support it, and few servers announce that.
-    ///
-    /// Bytes, JSON and URL-encoded forms of at most 1 MiB are compressed as a whole, and sent
-    /// uncompressed if that is not larger. Larger bodies, files and streamed bodies are compressed
-    /// during the transfer, without a Content-Length. Multipart forms are not compressed.
-    public var bodyCoding: ContentCoding? {
-        get { value(of: .bodyCoding).flatMap { ContentCoding(rawValue: $0) } }
-        set { set(.bodyCoding, newValue?.rawValue) }
-    }
-
-    /// The minimum body size for compression, in bytes; `nil` uses the client's, which defaults to
-    /// 1,024.
-    public var bodyCodingMinBytes: Int64? {
-        get { value(of: .bodyCodingMinBytes) }
-        set { set(.bodyCodingMinBytes, newValue) }
-    }
-
-    /// The effect of ``bodyCoding`` on a request that has a Content-Encoding header, or whose
-    /// client has one; `nil` uses the client's setting, which defaults to ``CodedBody/skip``.
-    public var codedBody: CodedBody? {
-        get { value(of: .codedBody).flatMap { CodedBody(rawValue: $0) } }
-        set { set(.codedBody, newValue?.rawValue) }
-    }
-
     /// The treatment of a body that is declared as already encoded.
     public enum CodedBody: Int64, Sendable, Hashable, CaseIterable {
         /// Send it unchanged with the header.
@@ -182,24 +109,5 @@ extension Request {
         case replace = 1
         /// Use another name: "name (1).txt".
         case number = 2
-    }
-
-    /// The treatment of an existing file by a download; `nil` uses the client's setting.
-    public var existingFile: ExistingFile? {
-        get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } }
-        set { set(.targetExists, newValue?.rawValue) }
-    }
-
-    /// Whether the path of a download is a directory; the file name comes from the server or the
-    /// URL, made safe.
-    public var savesIntoDirectory: Bool {
-        get { value(of: .targetIsDirectory) == 1 }
-        set { set(.targetIsDirectory, newValue ? 1 : 0) }
-    }
-
-    /// Whether a download creates missing directories; `nil` uses the client's setting.
-    public var makesDirectories: Bool? {
-        get { value(of: .makeDirectories).map { $0 == 1 } }
-        set { set(.makeDirectories, newValue.map { $0 ? 1 : 0 }) }
     }
 }

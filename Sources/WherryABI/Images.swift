@@ -303,74 +303,58 @@ public func wherry_compression_set_type(
     }
 }
 
-/// Returns the name of an image option in messages, as in the other languages.
-private func name(of option: wherry_image_option) -> String {
-    let names = [
-        "max_width", "max_height", "max_bytes", "format", "background_rgb", "metadata",
-        "keep_orientation", "never_larger", "optimize", "progressive", "subsampling", "best_filter",
-        "max_pixels", "max_memory_bytes", "deadline_ms", "animated",
-    ]
-    let index = Int(option.rawValue) - 1
-    return names.indices.contains(index) ? names[index] : "\(option.rawValue)"
-}
-
 extension Compression {
     fileprivate mutating func set(
-        _ option: wherry_image_option, _ value: Int64
+        _ number: wherry_image_option, _ value: Int64
     ) throws(WherryError) {
-        func number(_ range: ClosedRange<Int64>) throws(WherryError) -> Int {
-            guard range.contains(value) else {
-                let values =
-                    range.upperBound == .max
-                    ? "a value of \(range.lowerBound) or more"
-                    : "a value from \(range.lowerBound) to \(range.upperBound)"
-                throw WherryError(
-                    .badValue, "The image option \(name(of: option)) takes \(values), not \(value)")
-            }
-            return Int(value)
-        }
-        func limit() throws(WherryError) -> Int? {
-            let limit = try number(0...Int64.max)
-            return limit == 0 ? nil : limit
-        }
-        func flag() throws(WherryError) -> Bool { try number(0...1) == 1 }
-
-        switch option {
-        case WHERRY_IMAGE_MAX_WIDTH: maxWidth = try limit()
-        case WHERRY_IMAGE_MAX_HEIGHT: maxHeight = try limit()
-        case WHERRY_IMAGE_MAX_BYTES: maxBytes = try limit()
-        case WHERRY_IMAGE_FORMAT:
-            format = ImageFormat(rawValue: UInt8(try number(0...2))) ?? .keep
-        case WHERRY_IMAGE_BACKGROUND_RGB: background = UInt32(try number(0...0xFF_FFFF))
-        case WHERRY_IMAGE_METADATA:
-            metadata = Metadata(rawValue: UInt8(try number(1...4))) ?? .icc
-        case WHERRY_IMAGE_KEEP_ORIENTATION: orientation = try flag() ? .keep : .apply
-        case WHERRY_IMAGE_NEVER_LARGER: neverLarger = try flag()
-        case WHERRY_IMAGE_OPTIMIZE:
-            let choice = try number(-1...1)
-            optimize = choice < 0 ? nil : choice == 1
-        case WHERRY_IMAGE_PROGRESSIVE: progressive = try flag()
-        case WHERRY_IMAGE_SUBSAMPLING:
-            switch value {
-            case 0: subsampling = .automatic
-            case 420: subsampling = .s420
-            case 422: subsampling = .s422
-            case 444: subsampling = .s444
-            default:
-                throw WherryError(
-                    .badValue, "The subsampling must be 0, 420, 422, or 444, not \(value)")
-            }
-        case WHERRY_IMAGE_BEST_FILTER: pngEffort = try flag() ? .best : .fast
-        case WHERRY_IMAGE_ANIMATED: animated = try flag() ? .first : .refuse
-        case WHERRY_IMAGE_MAX_PIXELS: maxPixels = try number(1...Int64.max)
-        case WHERRY_IMAGE_MAX_MEMORY_BYTES: maxMemory = try number(1...Int64.max)
-        case WHERRY_IMAGE_DEADLINE_MS:
-            let time = try number(0...Int64.max)
-            deadline = time == 0 ? nil : .milliseconds(time)
-        default:
+        guard let option = ImageOption(rawValue: number.rawValue) else {
             throw WherryError(
                 .badOption,
-                "Unknown image option \(option.rawValue). Pass a constant of wherry_image_option.")
+                "Unknown image option \(number.rawValue). Pass a constant of wherry_image_option.")
+        }
+        if option == .subsampling, ![0, 420, 422, 444].contains(value) {
+            throw WherryError(
+                .badValue, "The subsampling must be 0, 420, 422, or 444, not \(value)")
+        }
+        let range = option.range
+        guard range.contains(value) else {
+            let values =
+                range.upperBound == .max
+                ? "a value of \(range.lowerBound) or more"
+                : "a value from \(range.lowerBound) to \(range.upperBound)"
+            throw WherryError(
+                .badValue, "The image option \(option.name) takes \(values), not \(value)")
+        }
+        setValid(option, value)
+    }
+
+    private mutating func setValid(_ option: ImageOption, _ value: Int64) {
+        let limit = value == 0 ? nil : Int(value)
+        let isOn = value == 1
+        switch option {
+        case .maxWidth: maxWidth = limit
+        case .maxHeight: maxHeight = limit
+        case .maxBytes: maxBytes = limit
+        case .format: format = ImageFormat(rawValue: UInt8(value)) ?? .keep
+        case .backgroundRGB: background = UInt32(value)
+        case .metadata: metadata = Metadata(rawValue: UInt8(value)) ?? .icc
+        case .keepOrientation: orientation = isOn ? .keep : .apply
+        case .neverLarger: neverLarger = isOn
+        case .optimize: optimize = value < 0 ? nil : isOn
+        case .progressive: progressive = isOn
+        case .subsampling:
+            subsampling =
+                switch value {
+                case 420: .s420
+                case 422: .s422
+                case 444: .s444
+                default: .automatic
+                }
+        case .bestFilter: pngEffort = isOn ? .best : .fast
+        case .animated: animated = isOn ? .first : .refuse
+        case .maxPixels: maxPixels = Int(value)
+        case .maxMemoryBytes: maxMemory = Int(value)
+        case .deadline: deadline = value == 0 ? nil : .milliseconds(value)
         }
     }
 }

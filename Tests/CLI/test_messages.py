@@ -6,14 +6,14 @@ import json
 import pathlib
 import re
 import subprocess
+import tomllib
 
 import pytest
 from conftest import GUARD, PATIENT_DOWNLOAD, ROOT, Result, Scope, start, wherry
 from test_uploads import jpeg
 
-OPTIONS = set(re.findall(
-    r'^ *"([a-z0-9]+(?:_[a-z0-9]+)+)": \.', (ROOT / "Sources/WherryCore/Client/SettingNames.swift").read_text(),
-    re.MULTILINE))
+TABLE = tomllib.loads((ROOT / "Sources/WherryCore/Client/options.toml").read_text())
+OPTIONS = {row["name"] for kind in ("option", "text") for row in TABLE[kind] if "_" in row["name"]}
 ADVICE = "Sources/WherryHTTP/Errors/OptionAdvice.swift"
 
 

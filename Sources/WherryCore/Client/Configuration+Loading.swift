@@ -68,12 +68,12 @@ extension Client.Configuration {
         let number: Int64
         switch value {
         case .null: number = option.defaultValue
-        case .bool(let isOn) where option.isSwitch: number = isOn ? 1 : 0
+        case .bool(let isOn) where option.declaration.acceptsBool: number = isOn ? 1 : 0
         case .integer(let value): number = value
         default:
             throw WherryError(
                 .badValue,
-                "\(name) must be \(option.isSwitch ? "true or false, or " : "")a whole number")
+                "\(name) must be \(option.declaration.acceptsBool ? "true or false, or " : "")a whole number")
         }
         try option.check(number, in: .build)
         values.options[option] = number

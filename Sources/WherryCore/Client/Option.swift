@@ -1,398 +1,350 @@
-// Wherry: the options of clients and requests.
+// Wherry: the options with numeric values.
 // SPDX-License-Identifier: Apache-2.0
-
-import WherryHTTP
-import WherrySystem
-import WherryTransport
+// Written by scripts/make-options from options.toml.
 
 /// An option with a numeric value. The raw values are those of `wherry_option`.
 package enum Option: Int32, CaseIterable, Sendable {
+    /// The maximum time without a byte in either direction. In milliseconds.
     case idleTimeout = 1
+    /// The maximum time for name lookup, connection, and handshake together. In milliseconds.
     case connectTimeout = 2
+    /// The maximum time from the last byte sent to the first byte received. In milliseconds.
     case firstByteTimeout = 3
+    /// The maximum time of a transfer, including redirects and retries. In milliseconds.
     case totalTimeout = 4
+    /// The time limit for a callback, after which the default behavior applies. In milliseconds.
     case decisionTimeout = 5
+    /// The maximum number of redirects. 0 returns the redirect response.
     case maxRedirects = 10
+    /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
+    /// host, or port.
     case keepAuthAcrossHosts = 11
+    /// The maximum number of automatic retries of transient failures.
     case maxRetries = 12
+    /// Whether to retry requests with methods that are not idempotent, such as POST.
     case retryUnsafeMethods = 13
-    case sendLanguages = 14
+    /// The maximum time that a transfer waits while its host is unreachable. In milliseconds.
     case waitForNetwork = 15
+    /// Whether to send the user's languages as Accept-Language, taken from the environment
+    /// (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`).
+    case sendLanguages = 14
+    /// The HTTP version.
     case httpVersion = 16
+    /// The lowest status that counts as success.
     case acceptStatusMin = 17
+    /// The highest status that counts as success.
     case acceptStatusMax = 18
+    /// The content encodings to request and decode.
     case compressed = 19
+    /// The maximum size in bytes of a body collected in memory, after decoding.
     case maxBodyBytes = 20
+    /// The maximum size of the response headers in bytes.
     case maxHeaderBytes = 21
+    /// The send limit of one transfer in bytes per second. 0: no limit.
     case maxSendSpeed = 22
+    /// The receive limit of one transfer in bytes per second. 0: no limit.
     case maxReceiveSpeed = 23
+    /// The receive limit of all downloads together in bytes per second.
     case maxDownloadSpeed = 24
+    /// Whether to add the client's default parameters.
     case defaultParameters = 25
+    /// Whether to ignore the client's base URL, also in the identifier.
     case ignoreBase = 26
+    /// Whether to fail for a content type other than JSON, or an invalid JSON body.
     case jsonOnly = 27
+    /// The encoding of arrays in queries and forms.
     case arrayStyle = 28
+    /// How requests use cookies.
     case cookies = 29
+    /// The priority among requests that wait for a connection, and among queued downloads.
     case priority = 30
+    /// Whether the writer of a streamed body can start again if a redirect or a 401 requires that.
     case rewindableBody = 31
+    /// Whether the event queue reports the response headers before the body.
     case wantHead = 32
+    /// Whether the event queue reports progress: 0 no, 1 yes.
     case wantProgress = 33
+    /// The treatment of images that an upload cannot read.
     case unreadableImages = 34
+    /// The number of images to upload concurrently, each in a separate form with all other parts.
+    /// 0 sends one form.
     case separateImages = 35
+    /// The maximum number of retries of an image after a transient failure, with `separate_images`.
     case imageRetries = 36
+    /// Whether to send non-ASCII file names a second time as `filename*`.
     case extendedNames = 37
+    /// The digest of the body, sent in a header.
     case bodyDigest = 38
+    /// The digest of each image and file of a form, sent in the headers of its part.
     case partDigests = 39
+    /// The maximum number of connections to one origin.
     case maxPerHost = 40
+    /// The maximum number of connections.
     case maxConnections = 41
+    /// The maximum number of concurrent downloads.
     case maxDownloads = 42
+    /// The encoding of object members in queries and forms.
     case memberStyle = 43
+    /// The encoding of bools in queries and forms.
     case boolStyle = 44
+    /// Whether to share the response of an equal request of this client that is in progress,
+    /// instead of sending this one.
     case coalesce = 45
+    /// The content encoding of request bodies.
     case bodyCoding = 46
+    /// Whether to fail with `metered` instead of connecting over a mobile network.
     case denyMetered = 47
+    /// The minimum body size in bytes for `body_coding`.
     case bodyCodingMinBytes = 48
+    /// The effect of `body_coding` on a request that has a Content-Encoding header, or whose client
+    /// has one.
     case codedBody = 49
+    /// Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a
+    /// request has a cache policy.
     case httpCache = 50
+    /// The maximum size in bytes of each of the two caches on disk.
     case cacheMaxBytes = 51
+    /// The maximum size in bytes of the responses that each of the two caches keeps in memory.
+    /// 0 keeps none.
     case cacheMemoryBytes = 52
+    /// The maximum number of requests per `rate_interval_ms`.
     case rateLimit = 53
+    /// The same limit for each origin (scheme, host, and port), in addition to `rate_limit`. 0: no
+    /// limit.
     case hostRateLimit = 54
+    /// The maximum number of requests that may start at once after a quiet time. 0 allows as many
+    /// as `rate_interval_ms` does.
     case rateBurst = 55
+    /// The interval of `rate_limit` and `host_rate_limit`, at most one day. In milliseconds.
     case rateInterval = 56
+    /// The addresses to which the client must not connect, also after redirects.
     case denyAddresses = 59
+    /// Whether to accept every certificate.
     case insecure = 60
+    /// Whether to reject requests without https before anything is sent.
     case httpsOnly = 61
+    /// Whether to ignore the proxies of the environment.
     case ignoreProxyEnvironment = 62
+    /// Whether to require TLS 1.3.
     case requireTLS13 = 63
+    /// Whether to refuse servers that do not staple a good OCSP response.
     case requireStaple = 64
+    /// Whether pins alone decide for pinned hosts.
     case allowInvalid = 65
+    /// Whether the certificate must match the host name.
     case checkName = 66
+    /// The meaning of certificates among the pins.
     case pinMode = 67
+    /// Whether to refuse hosts without pins.
     case requirePins = 68
+    /// Whether to only report pin mismatches: one warning per host on standard error.
     case reportPins = 69
+    /// Whether a download resumes an existing partial file.
     case resume = 70
+    /// The treatment of an existing file by a download.
     case targetExists = 71
+    /// Whether the path of a download is a directory.
     case targetIsDirectory = 72
+    /// Whether downloads create missing directories.
     case makeDirectories = 73
-    case segments = 74
+    /// The condition for downloaded bytes to count as saved.
     case durability = 75
+    /// The number of parallel connections of a download. 0 chooses automatically.
+    case segments = 74
+    /// The minimum speed of a download in bytes per second.
     case stallSpeed = 76
+    /// The time that a download may be slower than `stall_bytes_per_second` before it counts as
+    /// stalled. In milliseconds.
     case stallTimeout = 77
+    /// The partial files that a download resumes, if the server confirms their validator and
+    /// length.
     case partialOf = 78
+    /// The maximum wait that a server may request with Retry-After. In milliseconds.
     case maxRetryAfter = 79
+    /// Whether to write all events to standard error, without secrets and bodies.
     case debug = 80
+    /// Whether jobs whose agent died resume when a program opens the session.
     case autostart = 81
+    /// The time that an idle agent stays alive. In milliseconds.
     case agentIdle = 82
+    /// Whether a downloaded file gets the Last-Modified time of the server.
     case keepServerTime = 90
+    /// Whether a response over TLS whose body may be incomplete fails with `length_unverified`.
     case requireVerifiedLength = 100
+    /// Whether to reuse connections.
     case keepAlive = 130
+    /// Whether the caches also serve and store a streamed response.
     case cacheStream = 131
-
-    /// Whether the option is a switch that accepts `true` and `false`.
-    var isSwitch: Bool { range.upperBound == 1 || self == .compressed || self == .cookies }
-
-    /// Whether the option is part of the request rate limit.
-    var isOfRequestRate: Bool {
-        switch self {
-        case .rateLimit, .hostRateLimit, .rateBurst, .rateInterval: true
-        default: false
-        }
-    }
-
-    /// The places where an option can be set.
-    package struct Scope: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// In the configuration of a new client.
-        package static let build = Scope(rawValue: 1)
-        /// On an existing client, for requests that start afterwards.
-        package static let live = Scope(rawValue: 2)
-        /// On a request, overriding the client.
-        package static let request = Scope(rawValue: 4)
-    }
-
-    package var scope: Scope {
-        switch self {
-        case .defaultParameters, .ignoreBase, .priority, .wantHead, .resume, .targetIsDirectory,
-            .partialOf, .rewindableBody, .coalesce, .cacheStream:
-            .request
-        case .sendLanguages, .maxPerHost, .maxConnections, .maxDownloads, .maxDownloadSpeed,
-            .httpCache, .cacheMaxBytes, .cacheMemoryBytes, .debug, .rateLimit, .hostRateLimit,
-            .rateBurst, .rateInterval:
-            [.build, .live]
-        case .insecure, .ignoreProxyEnvironment, .autostart, .agentIdle, .denyAddresses, .httpsOnly,
-            .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode, .requirePins,
-            .reportPins:
-            .build
-        default: [.build, .live, .request]
-        }
-    }
-
-    /// The default value. Times are in milliseconds, sizes in bytes, and switches 0 or 1.
-    package var defaultValue: Int64 {
-        switch self {
-        case .idleTimeout: 20_000
-        case .connectTimeout: 10_000
-        case .firstByteTimeout: 30_000
-        case .decisionTimeout: 30_000
-        case .maxRedirects: 10
-        case .acceptStatusMin: 200
-        case .acceptStatusMax: 299
-        case .maxBodyBytes: 67_108_864
-        case .maxHeaderBytes: 307_200
-        case .compressed, .cookies, .defaultParameters, .resume, .durability, .autostart,
-            .checkName, .keepAlive, .partialOf:
-            1
-        case .agentIdle: 5000
-        case .cacheMaxBytes: 268_435_456
-        case .cacheMemoryBytes: 16_777_216
-        case .maxPerHost: 6
-        case .maxConnections: 32
-        case .stallSpeed: 1000
-        case .stallTimeout: 10_000
-        case .maxRetryAfter: 60_000
-        case .bodyCodingMinBytes: 1024
-        case .rateInterval: 1000
-        // -1 depends on the kind of transfer, as wherry.h describes.
-        case .wantProgress, .maxRetries, .waitForNetwork: -1
-        default: 0
-        }
-    }
-
-    /// The valid values.
-    package var range: ClosedRange<Int64> {
-        switch self {
-        case .maxRedirects: 0...100
-        case .maxRetries: -1...1000
-        case .imageRetries, .separateImages: 0...1000
-        case .httpVersion: 0...20
-        case .acceptStatusMin, .acceptStatusMax: 100...999
-        case .compressed, .arrayStyle, .targetExists, .durability, .partialOf, .bodyCoding, .codedBody,
-            .unreadableImages:
-            0...2
-        case .segments: 0...16
-        case .priority: -100...100
-        case .maxDownloads: 0...100_000
-        case .denyAddresses: 0...31
-        case .maxPerHost, .maxConnections: 1...100_000
-        case .maxHeaderBytes: 1024...307_200
-        case .rateLimit, .hostRateLimit: 0...1_000_000
-        case .rateBurst: 0...10_000
-        case .rateInterval: 1...86_400_000
-        case .wantProgress: -1...1
-        case .waitForNetwork: -1...Int64.max
-        case .keepAuthAcrossHosts, .retryUnsafeMethods, .defaultParameters, .ignoreBase, .jsonOnly,
-            .wantHead, .httpCache, .insecure, .ignoreProxyEnvironment, .resume, .targetIsDirectory,
-            .makeDirectories, .debug, .keepServerTime, .requireVerifiedLength, .extendedNames,
-            .autostart, .denyMetered, .rewindableBody,
-            .memberStyle, .boolStyle, .sendLanguages, .coalesce, .keepAlive, .cacheStream:
-            0...1
-        case .httpsOnly, .requireTLS13, .requireStaple, .allowInvalid, .checkName, .pinMode,
-            .requirePins, .reportPins:
-            0...1
-        case .cookies: 0...3
-        case .bodyDigest, .partDigests: 0...4
-        default: 0...Int64.max
-        }
-    }
-
-    /// Validates a value for the given place.
-    package func check(_ value: Int64, in place: Scope) throws(WherryError) {
-        guard scope.contains(place) else {
-            throw WherryError(
-                .badOption, "The option \(self) cannot be set here. Set it \(scopeText).")
-        }
-        if self == .bodyDigest || self == .partDigests, value == 2 {
-            throw WherryError(
-                .badValue,
-                "The option \(self) does not support SHA-1. Use MD5, SHA-256, or SHA-512.")
-        }
-        guard range.contains(value), self != .httpVersion || [0, 11, 20].contains(value) else {
-            throw WherryError(
-                .badValue,
-                "The option \(self) takes \(valuesText), not \(value)"
-            )
-        }
-    }
-
-    private var valuesText: String {
-        if self == .httpVersion { return "0, 11, or 20" }
-        if range.upperBound == .max { return "a value of \(range.lowerBound) or more" }
-        return "a value from \(range.lowerBound) to \(range.upperBound)"
-    }
-
-    private var scopeText: String {
-        if scope == .request { return "on a request" }
-        if scope == .build { return "in a configuration" }
-        return "in a configuration or on a client"
-    }
 }
 
-/// The values of all numeric options. Copies share memory until one is changed.
-package struct OptionTable: Sendable, Hashable {
-    private var values: [Int64]
-    /// Whether the caller has set a stall timeout, even to the default.
-    package private(set) var hasStallTimeout = false
-
-    private static let count = 1 + Int(Option.allCases.map(\.rawValue).max() ?? 0)
-
-    /// Creates a table with default values.
-    package init() {
-        values = Array(repeating: 0, count: Self.count)
-        for option in Option.allCases { values[Int(option.rawValue)] = option.defaultValue }
-    }
-
-    package subscript(option: Option) -> Int64 {
-        get { values[Int(option.rawValue)] }
-        set {
-            values[Int(option.rawValue)] = newValue
-            if option == .stallTimeout { hasStallTimeout = true }
-        }
-    }
-
-    /// Returns a copy in which the request's values replace the client's.
-    package func overridden(by values: [OptionValue]) -> OptionTable {
-        guard !values.isEmpty else { return self }
-        var table = self
-        for value in values { table[value.option] = value.value }
-        return table
-    }
-}
-
-extension OptionTable {
-    /// The request rate limit.
-    package var requestRate: RequestRate {
-        var rate = RequestRate()
-        rate.total = self[.rateLimit]
-        rate.perHost = self[.hostRateLimit]
-        rate.burst = self[.rateBurst]
-        rate.span = .milliseconds(self[.rateInterval])
-        return rate
-    }
-}
-
-/// The value of an option on a request.
-package struct OptionValue: Sendable, Hashable {
-    package var option: Option
-    package var value: Int64
-}
-
-/// An option with a text value. The raw values are those of `wherry_text_option`.
-package enum TextOption: Int32, CaseIterable, Sendable {
-    case baseURL = 1
-    case appVersion = 2
-    case userAgent = 3
-    case storageName = 4
-    case storageDirectory = 5
-    case appName = 6
-    case proxy = 7
-    case proxyCredentials = 8
-    case noProxy = 9
-    case caFile = 10
-    case caDirectory = 11
-    case crlFile = 12
-    case bearerToken = 14
-    case tag = 15
-    case imageNames = 16
-    case jpegType = 17
-    case agentPath = 18
-    case stateDirectory = 19
-    case resolve = 20
-    case interface = 21
-    case unixSocket = 22
-    case proxyHTTP = 23
-    case proxyHTTPS = 24
-    case netrc = 25
-
-    package var scope: Option.Scope {
+extension Option {
+    /// The name, scope, default, and valid values.
+    package var declaration: Declaration {
         switch self {
-        case .baseURL, .appVersion, .userAgent, .appName: [.build, .live]
-        case .storageName, .storageDirectory, .proxy, .caFile, .agentPath, .stateDirectory,
-            .caDirectory, .crlFile, .proxyCredentials, .noProxy, .resolve, .interface, .unixSocket,
-            .proxyHTTP, .proxyHTTPS, .netrc:
-            .build
-        case .bearerToken, .imageNames, .jpegType: [.build, .live, .request]
-        case .tag: .request
-        }
-    }
-
-    /// Whether the value is a path, whose bytes need not be UTF-8.
-    package var isPath: Bool {
-        switch self {
-        case .storageDirectory, .caFile, .caDirectory, .crlFile, .agentPath, .stateDirectory,
-            .unixSocket, .netrc:
-            true
-        default: false
-        }
-    }
-
-    package func check(_ value: String?, in place: Option.Scope) throws(WherryError) {
-        guard scope.contains(place) else {
-            throw WherryError(.badOption, "The option \(self) cannot be set here")
-        }
-        guard let value else { return }
-        switch self {
-        case .userAgent, .bearerToken, .jpegType:
-            if let violation = FieldRules.violation(value: value, of: "\(self)") {
-                throw WherryError(.badHeader, violation.message)
-            }
-        case .imageNames:
-            guard ["index", "repeat", "brackets"].contains(value) else {
-                throw WherryError(
-                    .badValue,
-                    "\(self) must be \"index\", \"repeat\", or \"brackets\", not \"\(value)\"")
-            }
-        case .storageName:
-            guard !value.isEmpty, value != ".", value != "..", !value.utf8.contains(0x2F),
-                value.utf8.count <= 255
-            else {
-                throw WherryError(
-                    .badValue,
-                    "The storage name \"\(value)\" is not a file name. Use 1 to 255 bytes without a slash."
-                )
-            }
-        case .storageDirectory, .agentPath, .stateDirectory, .unixSocket:
-            guard value.utf8.first == 0x2F else {
-                throw WherryError(.badPath, "\(self) must be an absolute path, not \"\(value)\"")
-            }
-            // The size of sockaddr_un.sun_path.
-            let count = PathText.bytes(value).count
-            guard self != .unixSocket || count < 108 else {
-                throw WherryError(
-                    .badPath,
-                    "The socket path \"\(value)\" is too long: it has \(count) bytes, and the limit is 107. Use a shorter path."
-                )
-            }
-        case .proxy, .proxyHTTP, .proxyHTTPS:
-            guard value.isEmpty || ProxyURL(value) != nil else {
-                throw WherryError(
-                    .badValue,
-                    "\(self) is not a proxy URL: \"\(HTTPURL.redacted(value))\". Use a URL such as http://host:8080 "
-                        + "(or https, socks4, socks4a, socks5, socks5h), or an empty text for no proxy."
-                )
-            }
-        case .noProxy:
-            guard let word = ProxyExceptions(value).invalid.first else { return }
-            throw WherryError(
-                .badValue,
-                "\"\(HTTPURL.redacted(word))\", in the list of hosts without a proxy, is not a host, address, or "
-                    + "network. Write example.org, example.org:8080, 10.0.0.0/8, [::1], or *."
-            )
-        case .proxyCredentials:
-            guard value.utf8.contains(0x3A), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-            else {
-                throw WherryError(
-                    .badValue,
-                    "The credentials of the proxy are not valid. Use \"name:password\" without control characters."
-                )
-            }
-        case .appName:
-            guard !value.isEmpty, value.utf8.count <= 256 else {
-                throw WherryError(.badValue, "The name of the application must have 1 to 256 bytes")
-            }
-        case .resolve: _ = try ResolvedHost.all(in: value)
-        case .baseURL: _ = try HTTPURL.base(value)
-        default: break
+        case .idleTimeout:
+            Declaration("idle_timeout_ms", [.build, .live, .request], 20_000, 0...Int64.max)
+        case .connectTimeout:
+            Declaration("connect_timeout_ms", [.build, .live, .request], 10_000, 0...Int64.max)
+        case .firstByteTimeout:
+            Declaration("first_byte_timeout_ms", [.build, .live, .request], 30_000, 0...Int64.max)
+        case .totalTimeout:
+            Declaration("total_timeout_ms", [.build, .live, .request], 0, 0...Int64.max)
+        case .decisionTimeout:
+            Declaration("decision_timeout_ms", [.build, .live, .request], 30_000, 0...Int64.max)
+        case .maxRedirects:
+            Declaration("max_redirects", [.build, .live, .request], 10, 0...100)
+        case .keepAuthAcrossHosts:
+            Declaration(
+                "keep_auth_across_hosts", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .maxRetries:
+            Declaration("max_retries", [.build, .live, .request], -1, -1...1000)
+        case .retryUnsafeMethods:
+            Declaration(
+                "retry_unsafe_methods", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .waitForNetwork:
+            Declaration("wait_for_network_ms", [.build, .live, .request], -1, -1...Int64.max)
+        case .sendLanguages:
+            Declaration("send_languages", [.build, .live], 0, 0...1, acceptsBool: true)
+        case .httpVersion:
+            Declaration("http_version", [.build, .live, .request], 0, 0...20, only: [0, 11, 20])
+        case .acceptStatusMin:
+            Declaration("accept_status_min", [.build, .live, .request], 200, 100...999)
+        case .acceptStatusMax:
+            Declaration("accept_status_max", [.build, .live, .request], 299, 100...999)
+        case .compressed:
+            Declaration("compressed", [.build, .live, .request], 1, 0...2, acceptsBool: true)
+        case .maxBodyBytes:
+            Declaration("max_body_bytes", [.build, .live, .request], 67_108_864, 0...Int64.max)
+        case .maxHeaderBytes:
+            Declaration("max_header_bytes", [.build, .live, .request], 307_200, 1024...307_200)
+        case .maxSendSpeed:
+            Declaration("max_send_bytes_per_second", [.build, .live, .request], 0, 0...Int64.max)
+        case .maxReceiveSpeed:
+            Declaration(
+                "max_receive_bytes_per_second", [.build, .live, .request], 0, 0...Int64.max)
+        case .maxDownloadSpeed:
+            Declaration("max_download_bytes_per_second", [.build, .live], 0, 0...Int64.max)
+        case .defaultParameters:
+            Declaration("default_parameters", [.request], 1, 0...1, acceptsBool: true)
+        case .ignoreBase:
+            Declaration("ignore_base", [.request], 0, 0...1, acceptsBool: true)
+        case .jsonOnly:
+            Declaration("json_only", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .arrayStyle:
+            Declaration("array_style", [.build, .live, .request], 0, 0...2)
+        case .cookies:
+            Declaration("cookies", [.build, .live, .request], 1, 0...3, acceptsBool: true)
+        case .priority:
+            Declaration("priority", [.request], 0, -100...100)
+        case .rewindableBody:
+            Declaration("rewindable_body", [.request], 0, 0...1, acceptsBool: true)
+        case .wantHead:
+            Declaration("want_head", [.request], 0, 0...1, acceptsBool: true)
+        case .wantProgress:
+            Declaration("want_progress", [.build, .live, .request], -1, -1...1, acceptsBool: true)
+        case .unreadableImages:
+            Declaration("unreadable_images", [.build, .live, .request], 0, 0...2)
+        case .separateImages:
+            Declaration("separate_images", [.build, .live, .request], 0, 0...1000)
+        case .imageRetries:
+            Declaration("image_retries", [.build, .live, .request], 0, 0...1000)
+        case .extendedNames:
+            Declaration("extended_names", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .bodyDigest:
+            Declaration("body_digest", [.build, .live, .request], 0, 0...4, only: [0, 1, 3, 4])
+        case .partDigests:
+            Declaration("part_digests", [.build, .live, .request], 0, 0...4, only: [0, 1, 3, 4])
+        case .maxPerHost:
+            Declaration("max_per_host", [.build, .live], 6, 1...100_000)
+        case .maxConnections:
+            Declaration("max_connections", [.build, .live], 32, 1...100_000)
+        case .maxDownloads:
+            Declaration("max_downloads", [.build, .live], 0, 0...100_000)
+        case .memberStyle:
+            Declaration("member_style", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .boolStyle:
+            Declaration("bool_style", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .coalesce:
+            Declaration("coalesce", [.request], 0, 0...1, acceptsBool: true)
+        case .bodyCoding:
+            Declaration("body_coding", [.build, .live, .request], 0, 0...2)
+        case .denyMetered:
+            Declaration("deny_metered", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .bodyCodingMinBytes:
+            Declaration("body_coding_min_bytes", [.build, .live, .request], 1024, 0...Int64.max)
+        case .codedBody:
+            Declaration("coded_body", [.build, .live, .request], 0, 0...2)
+        case .httpCache:
+            Declaration("http_cache", [.build, .live], 0, 0...1, acceptsBool: true)
+        case .cacheMaxBytes:
+            Declaration("cache_max_bytes", [.build, .live], 268_435_456, 0...Int64.max)
+        case .cacheMemoryBytes:
+            Declaration("cache_memory_bytes", [.build, .live], 16_777_216, 0...Int64.max)
+        case .rateLimit:
+            Declaration("rate_limit", [.build, .live], 0, 0...1_000_000)
+        case .hostRateLimit:
+            Declaration("host_rate_limit", [.build, .live], 0, 0...1_000_000)
+        case .rateBurst:
+            Declaration("rate_burst", [.build, .live], 0, 0...10_000)
+        case .rateInterval:
+            Declaration("rate_interval_ms", [.build, .live], 1000, 1...86_400_000)
+        case .denyAddresses:
+            Declaration("deny_addresses", [.build], 0, 0...31)
+        case .insecure:
+            Declaration("insecure", [.build], 0, 0...1, acceptsBool: true)
+        case .httpsOnly:
+            Declaration("https_only", [.build], 0, 0...1, acceptsBool: true)
+        case .ignoreProxyEnvironment:
+            Declaration("ignore_proxy_environment", [.build], 0, 0...1, acceptsBool: true)
+        case .requireTLS13:
+            Declaration("require_tls_1_3", [.build], 0, 0...1, acceptsBool: true)
+        case .requireStaple:
+            Declaration("require_staple", [.build], 0, 0...1, acceptsBool: true)
+        case .allowInvalid:
+            Declaration("allow_invalid", [.build], 0, 0...1, acceptsBool: true)
+        case .checkName:
+            Declaration("check_name", [.build], 1, 0...1, acceptsBool: true)
+        case .pinMode:
+            Declaration("pin_mode", [.build], 0, 0...1, acceptsBool: true)
+        case .requirePins:
+            Declaration("require_pins", [.build], 0, 0...1, acceptsBool: true)
+        case .reportPins:
+            Declaration("report_pins", [.build], 0, 0...1, acceptsBool: true)
+        case .resume:
+            Declaration("resume", [.request], 1, 0...1, acceptsBool: true)
+        case .targetExists:
+            Declaration("target_exists", [.build, .live, .request], 0, 0...2)
+        case .targetIsDirectory:
+            Declaration("target_is_directory", [.request], 0, 0...1, acceptsBool: true)
+        case .makeDirectories:
+            Declaration("make_directories", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .durability:
+            Declaration("durability", [.build, .live, .request], 1, 0...2)
+        case .segments:
+            Declaration("segments", [.build, .live, .request], 0, 0...16)
+        case .stallSpeed:
+            Declaration("stall_bytes_per_second", [.build, .live, .request], 1000, 0...Int64.max)
+        case .stallTimeout:
+            Declaration("stall_timeout_ms", [.build, .live, .request], 10_000, 0...Int64.max)
+        case .partialOf:
+            Declaration("partial_of", [.request], 1, 0...2)
+        case .maxRetryAfter:
+            Declaration("max_retry_after_ms", [.build, .live, .request], 60_000, 0...Int64.max)
+        case .debug:
+            Declaration("debug", [.build, .live], 0, 0...1, acceptsBool: true)
+        case .autostart:
+            Declaration("autostart", [.build], 1, 0...1, acceptsBool: true)
+        case .agentIdle:
+            Declaration("agent_idle_ms", [.build], 5000, 0...Int64.max)
+        case .keepServerTime:
+            Declaration("keep_server_time", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .requireVerifiedLength:
+            Declaration(
+                "require_verified_length", [.build, .live, .request], 0, 0...1, acceptsBool: true)
+        case .keepAlive:
+            Declaration("keep_alive", [.build, .live, .request], 1, 0...1, acceptsBool: true)
+        case .cacheStream:
+            Declaration("cache_stream", [.request], 0, 0...1, acceptsBool: true)
         }
     }
 }

@@ -315,7 +315,6 @@ public struct Request: Sendable {
         }
     }
 
-
     package func value(of option: Option) -> Int64? {
         overrides.first { $0.option == option }?.value
     }
@@ -379,76 +378,10 @@ public struct Request: Sendable {
 }
 
 extension Request {
-    /// The maximum time without a byte in either direction. `nil` uses the client's value; zero
-    /// disables the limit.
-    public var idleTimeout: Duration? {
-        get { duration(.idleTimeout) }
-        set { set(.idleTimeout, newValue) }
-    }
-    /// The maximum time for name lookup, connection, and handshake together. `nil` uses the
-    /// client's value.
-    public var connectTimeout: Duration? {
-        get { duration(.connectTimeout) }
-        set { set(.connectTimeout, newValue) }
-    }
-    /// The maximum time from the last byte sent to the first byte received. `nil` uses the client's
-    /// value. A shorter ``idleTimeout`` also limits this wait, except for downloads.
-    public var firstByteTimeout: Duration? {
-        get { duration(.firstByteTimeout) }
-        set { set(.firstByteTimeout, newValue) }
-    }
-    /// The maximum time of the transfer, including redirects and retries. `nil` uses the client's
-    /// value.
-    public var totalTimeout: Duration? {
-        get { duration(.totalTimeout) }
-        set { set(.totalTimeout, newValue) }
-    }
-    /// The maximum number of redirects. 0 returns the redirect response. `nil` uses the client's
-    /// value.
-    public var maxRedirects: Int? {
-        get { value(of: .maxRedirects).map { Int($0) } }
-        set { set(.maxRedirects, newValue.map { Int64($0) }) }
-    }
-    /// Whether to ignore the client's base URL, also in the identifier (C3). Default: false.
-    public var ignoresBase: Bool {
-        get { value(of: .ignoreBase) == 1 }
-        set { set(.ignoreBase, newValue ? 1 : 0) }
-    }
-    /// Whether to add the client's default parameters, which the request's override (C5). Default:
-    /// true.
-    public var usesDefaultParameters: Bool {
-        get { value(of: .defaultParameters) != 0 }
-        set { set(.defaultParameters, newValue ? 1 : 0) }
-    }
-    /// Whether to fail if the content type is not JSON or the body is not valid JSON. `nil` uses
-    /// the client's setting, which defaults to false.
-    public var wantsJSON: Bool? {
-        get { value(of: .jsonOnly).map { $0 == 1 } }
-        set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }
-    }
-    /// The maximum size of a body collected in memory, after decoding. `nil` uses the client's
-    /// value.
-    public var maxBodyBytes: Int64? {
-        get { value(of: .maxBodyBytes) }
-        set { set(.maxBodyBytes, newValue) }
-    }
-    /// Whether a download resumes an existing partial file. Default: true.
-    public var resumes: Bool {
-        get { value(of: .resume) != 0 }
-        set { set(.resume, newValue ? 1 : 0) }
-    }
     /// Whether a download replaces an existing file, atomically at its end. Default: false.
     public var overwrites: Bool {
         get { value(of: .targetExists) == 1 }
         set { set(.targetExists, newValue ? 1 : 0) }
-    }
-
-    private func duration(_ option: Option) -> Duration? {
-        value(of: option).map { .milliseconds($0) }
-    }
-
-    private mutating func set(_ option: Option, _ value: Duration?) {
-        set(option, value.map { $0.settingMilliseconds })
     }
 
     /// Sets an option. `nil` removes the request's value, so that the client's value applies.

@@ -1,0 +1,2 @@
+# Wherry: the parts of scripts/make-options
+# SPDX-License-Identifier: Apache-2.0
