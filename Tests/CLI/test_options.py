@@ -103,6 +103,9 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert "besides ``rateLimit``. Range: 0 s to 60 s. Default: 2.5 s.\n    public var pause: Duration {" in client
     assert "public var trim: Bool {" in client and "public var greeting: String? {" in client
     assert "public var pause: Duration? {" in request and "trim" not in request
+    cli = tree / "Sources/wherry-cli/Options"
+    assert 'name: .customLong("pause"),' in (cli / "ConnectionOptions.swift").read_text()
+    assert "options[.pause] = pause.duration.settingMilliseconds" in (cli / "OptionFlags.swift").read_text()
     page = (tree / "docs/configuration.md").read_text()
     assert ("| `pause_ms` | BLR | ms, 0 to 60,000 | 2,500 | The pause between two requests, besides `rate_limit`. |"
             " [C6](features.md) |\n") in page

@@ -60,45 +60,55 @@ struct ConnectionOptions: ParsableArguments, Sendable {
             valueName: "token"))
     var bearer: String?
 
+    // options: begin (scripts/make-options)
     @Option(
+        name: .customLong("timeout"),
         help: ArgumentHelp(
             "Fail after this long without receiving or sending a byte; 0 means never. (default: 20)",
             valueName: "seconds"))
-    var timeout: Seconds?
+    var idleTimeout: Seconds?
 
     @Option(
+        name: .customLong("connect-timeout"),
         help: ArgumentHelp(
             "Fail if name lookup, connection, and handshake take longer. (default: 10)",
             valueName: "seconds"))
     var connectTimeout: Seconds?
 
     @Option(
-        help: ArgumentHelp("Fail if a transfer takes longer in total. (default: no limit)", valueName: "seconds")
-    )
+        name: .customLong("total-timeout"),
+        help: ArgumentHelp(
+            "Fail if a transfer takes longer in total. (default: no limit)",
+            valueName: "seconds"))
     var totalTimeout: Seconds?
 
     @Option(
+        name: .customLong("max-redirects"),
         help: ArgumentHelp(
             "Follow at most this many redirects; with 0, a redirect is the response. (default: 10)",
             valueName: "count"))
     var maxRedirects: Int?
 
     @Option(
+        name: .customLong("wait-for-network"),
         help: ArgumentHelp(
             "Wait up to this long for a network. (default: 0; downloads: 60)",
             valueName: "seconds"))
     var waitForNetwork: Seconds?
 
-    @Flag(help: "Fail instead of using a mobile network.")
+    @Flag(
+        name: .customLong("deny-metered"),
+        help: "Fail instead of using a mobile network.")
     var denyMetered = false
 
-    @Flag(help: "Fail if a body received over TLS may be incomplete: it has no length, and there was no close_notify.")
+    @Flag(
+        name: .customLong("require-verified-length"),
+        help: "Fail if a body received over TLS may be incomplete: it has no length, and there was no close_notify.")
     var requireVerifiedLength = false
+    // options: end
 
     mutating func validate() throws {
-        if let maxRedirects, !(0...100).contains(maxRedirects) {
-            throw ValidationError("--max-redirects takes 0 to 100, not \(maxRedirects).")
-        }
+        try validateFlags()
         if digest && anyauth { throw ValidationError("--digest and --anyauth cannot be combined.") }
         if (digest || anyauth) && user == nil {
             throw ValidationError("--digest and --anyauth need --user. Credentials of a .netrc file are sent as Basic.")
@@ -126,13 +136,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         configuration.bearerToken = try Self.token(bearer)
         configuration.credentials = try credentials()
         configuration.netrc = netrcFile ?? (readsNetrc ? "~/.netrc" : nil)
-        if let timeout { configuration.idleTimeout = timeout.duration }
-        if let connectTimeout { configuration.connectTimeout = connectTimeout.duration }
-        if let totalTimeout { configuration.totalTimeout = totalTimeout.duration }
-        if let maxRedirects { configuration.maxRedirects = maxRedirects }
-        if let waitForNetwork { configuration.waitForNetwork = waitForNetwork.duration }
-        configuration.deniesMetered = denyMetered
-        configuration.requiresVerifiedLength = requireVerifiedLength
+        applyFlags(to: &configuration)
     }
 
     /// The credentials of `--user`.

@@ -6,22 +6,28 @@ import Wherry
 import WherrySystem
 
 struct ProxyOptions: ParsableArguments, Sendable {
+    // options: begin (scripts/make-options)
     @Option(
+        name: .customLong("proxy"),
         help: ArgumentHelp(
-            "Use this proxy; '' for none. (default: from the environment)", valueName: "url"))
+            "Use this proxy; '' for none. (default: from the environment)",
+            valueName: "url"))
     var proxy: String?
 
     @Option(
         name: .customLong("proxy-http"),
         help: ArgumentHelp(
-            "Use this proxy for http URLs; '' for none. (default: --proxy)", valueName: "url"))
+            "Use this proxy for http URLs; '' for none. (default: --proxy)",
+            valueName: "url"))
     var proxyHTTP: String?
 
     @Option(
         name: .customLong("proxy-https"),
         help: ArgumentHelp(
-            "Use this proxy for https URLs; '' for none. (default: --proxy)", valueName: "url"))
+            "Use this proxy for https URLs; '' for none. (default: --proxy)",
+            valueName: "url"))
     var proxyHTTPS: String?
+    // options: end
 
     @Option(
         name: [.customShort("U"), .long],
@@ -55,9 +61,7 @@ struct ProxyOptions: ParsableArguments, Sendable {
     var unixSocket: String?
 
     func apply(to configuration: inout Client.Configuration) throws {
-        configuration.proxy = proxy
-        configuration.proxyHTTP = proxyHTTP
-        configuration.proxyHTTPS = proxyHTTPS
+        applyFlags(to: &configuration)
         configuration.noProxy = noProxy.map { [$0] }
         configuration.resolve = resolve
         configuration.interface = interface

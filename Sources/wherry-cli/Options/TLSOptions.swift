@@ -6,31 +6,46 @@ import Foundation
 import Wherry
 
 struct TLSOptions: ParsableArguments, Sendable {
+    // options: begin (scripts/make-options)
+    @Flag(
+        name: .customLong("https-only"),
+        help: "Fail instead of sending a request without TLS.")
+    var httpsOnly = false
+
+    @Flag(
+        name: .customLong("tlsv1.3"),
+        help: "Require TLS 1.3. (default: TLS 1.2 or later)")
+    var requireTLS13 = false
+
+    @Flag(
+        name: .customLong("cert-status"),
+        help: "Require a stapled OCSP response that says the certificate is good.")
+    var requireStaple = false
+
     @Option(
         name: .customLong("cacert"),
         help: ArgumentHelp(
-            "Trust the certificates in this file (PEM) instead of the system's.", valueName: "file"),
+            "Trust the certificates in this file (PEM) instead of the system's.",
+            valueName: "file"),
         completion: .file())
     var caFile: String?
 
     @Option(
         name: .customLong("capath"),
         help: ArgumentHelp(
-            "Trust the certificates in this directory, prepared by 'openssl rehash'.", valueName: "directory"),
+            "Trust the certificates in this directory, prepared by 'openssl rehash'.",
+            valueName: "directory"),
         completion: .directory)
     var caDirectory: String?
 
     @Option(
         name: .customLong("crlfile"),
         help: ArgumentHelp(
-            "Reject certificates revoked by these lists (PEM). Every CA of a chain needs a list.", valueName: "file"),
+            "Reject certificates revoked by these lists (PEM). Every CA of a chain needs a list.",
+            valueName: "file"),
         completion: .file())
     var crlFile: String?
-
-    @Flag(
-        name: .customLong("cert-status"),
-        help: "Require a stapled OCSP response that says the certificate is good.")
-    var certStatus = false
+    // options: end
 
     @Option(
         name: .customLong("cert"),
@@ -62,14 +77,6 @@ struct TLSOptions: ParsableArguments, Sendable {
     var pins: String?
 
     @Flag(
-        name: .customLong("tlsv1.3"),
-        help: "Require TLS 1.3. (default: TLS 1.2 or later)")
-    var requiresTLS13 = false
-
-    @Flag(name: .customLong("https-only"), help: "Fail instead of sending a request without TLS.")
-    var httpsOnly = false
-
-    @Flag(
         name: .customLong("deny-private"),
         help:
             "Connect to public addresses only, also after redirects, and without a proxy."
@@ -90,13 +97,8 @@ struct TLSOptions: ParsableArguments, Sendable {
 
     /// Sets a client's policy for the servers of URLs.
     func apply(to configuration: inout Client.Configuration, urls: [String]) throws {
+        applyFlags(to: &configuration)
         var trust = configuration.trust
-        trust.caFile = caFile
-        trust.caDirectory = caDirectory
-        trust.crlFile = crlFile
-        trust.requiresStaple = certStatus
-        trust.minimumTLS = requiresTLS13 ? .v1_3 : .v1_2
-        trust.isHTTPSOnly = httpsOnly
         // As in curl, the pins are checked even if nothing else is.
         trust.isInsecure = insecure && pins == nil
         if insecure, pins != nil {
