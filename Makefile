@@ -5,7 +5,7 @@
 PREFIX ?= /usr/local
 BUILD ?= build
 
-.PHONY: all check install clean
+.PHONY: all check docs install clean
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD)
 
@@ -14,6 +14,9 @@ $(BUILD)/build.ninja:
 
 check: all
 	ctest --test-dir $(BUILD) --output-on-failure
+
+docs:
+	scripts/docs $(BUILD)/site
 
 install: all
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) --strip
