@@ -53,7 +53,7 @@ LANGUAGES = {
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<text>\]\()(?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 SECTION = re.compile(r"^/\* -+ (\d+)\. (.+?) -+ \*/$", re.MULTILINE)
-SAMPLE = r"\*\*(?:Python|C|Swift|Shell)\*\*[^`]*?\n```\w+\n.*?\n```\n"
+SAMPLE = r"\*\*(?:Python|C|Swift|Shell)\*\*(?:(?!\n```|\n\n).)*\n\n?```\w+\n.*?\n```\n"
 TABS = re.compile(rf"^{SAMPLE}(?:\n+{SAMPLE})+", re.MULTILINE | re.DOTALL)
 
 

@@ -19,7 +19,7 @@ let package = Package(
         + programs(
             [
                 "upload-images", "fetch-model", "api-client", "caching", "background",
-                "from-afnetworking",
+                "from-afnetworking", "from-alamofire", "tutorial",
             ], ["ExampleTools"]),
     swiftLanguageModes: [.v6]
 )

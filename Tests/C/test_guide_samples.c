@@ -67,3 +67,13 @@ TEST("R1 R4 the guide for users of libcurl works") {
   CHECK_INT(got.code, 1);
   CHECK_HOLDS(got.err, "Could not connect");
 }
+
+TEST("the tutorial works") {
+  program got = program_run(example("tutorial"), server_url("/"), check_path("."), NULL);
+  CHECK_TEXT(got.err + strlen(got.err) - strlen("20000000 bytes"), "20000000 bytes");
+  REQUIRE_INT(got.code, 0);
+  CHECK_HOLDS(got.out, "\"query\": [[\"page\", \"2\"]]");
+  CHECK_HOLDS(got.out, "\n404\nconnect: Could not connect");
+  CHECK_HOLDS(got.out, "\nposted: 200\ncomplete: ");
+  CHECK_TEXT(server_field(0, "X-App"), "tutorial");
+}

@@ -64,3 +64,36 @@ def test_C1_K2_U1_D12_the_guide_for_users_of_AFNetworking_works(
     log = server.requests()
     assert len([one for one in log if one["target"].endswith("/index")]) == 1
     assert all(field(one, "token") == "1234" for one in log)
+
+
+def test_the_tutorial_works(server: Scope, tmp_path: pathlib.Path) -> None:
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    status, out, err = run("tutorial", server.url(""), jpeg(tmp_path / "a.jpg"), tmp_path, **cache)
+
+    assert status == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith("200 {") and '"query": [["page", "2"]]' in lines[0]
+    assert lines[1:7] == ["http_status 404 no such note", "connect true", "hello", "200", "false", "true"]
+    assert " bytes, sent as " in lines[7]
+    assert lines[8:] == [f"complete: {tmp_path / 'big.bin'}", "20 [200]"]
+    assert (tmp_path / "big.bin").stat().st_size == 20_000_000
+    posted = next(one for one in server.requests() if one["method"] == "POST")
+    assert field(posted, "X-App") == "tutorial"
+
+
+def test_the_guide_for_users_of_Alamofire_works(server: Scope, tmp_path: pathlib.Path) -> None:
+    steps: dict[str, list[Any]] = {
+        "notes": [{"json": {"id": 7, "text": "hello"}}], "search": [{"body": "found"}],
+        "locked": [{"status": 423}, {"body": "open"}], "photos": [{"json": {}}],
+        "big.bin": [{"bytes": [300_000, 1, 0]}], "missing": [{"status": 404, "body": "gone"}]}
+
+    status, out, err = run("from-alamofire", script(server, **steps), jpeg(tmp_path / "a.jpg"), tmp_path)
+
+    assert status == 0, err
+    assert out.splitlines() == [
+        "7 hello", "found", "200", "200", str(tmp_path / "big.bin"), "http_status 404 gone", '{"id":7,"text":"stub"}']
+    log = server.requests()
+    assert [one["target"].rpartition("/")[2] for one in log] == [
+        "notes", "search?q=skye", "locked", "locked", "photos", "big.bin", "missing"]
+    assert all(field(one, "X-App") == "demo" for one in log)
+    assert [field(one, "X-Trace") for one in log] == [None, None, "7", "7", "7", None, "7"]
