@@ -23,7 +23,7 @@ from mkdocs.structure.files import File, Files
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 #: Pages of the site, and the files outside docs that they show.
 PAGES = {
-    "index.md": "README.md", "contributing.md": "CONTRIBUTING.md",
+    "index.md": "README.md", "contributing.md": "CONTRIBUTING.md", "security-policy.md": "SECURITY.md",
     "changelog.md": "CHANGELOG.md", "examples.md": "Examples/README.md",
     "reference/python/index.md": "bindings/python/README.md", "test-server.md": "Tests/TestServer/README.md"}
 #: Other files and folders that have a page.
