@@ -190,7 +190,7 @@ extension Client.Configuration {
         get { values.options[.keepServerTime] == 1 }
         set { values.options[.keepServerTime] = newValue ? 1 : 0 }
     }
-    /// Whether a response whose ``Response/isLengthUnverified`` is true fails with
+    /// Whether a response whose ``/WherryHTTP/Response/isLengthUnverified`` is true fails with
     /// `length_unverified`. Downloads always fail in this case. Default: false.
     public var requiresVerifiedLength: Bool {
         get { values.options[.requireVerifiedLength] == 1 }

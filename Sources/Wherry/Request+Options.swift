@@ -148,7 +148,7 @@ extension Request {
     /// Equal requests share method, URL, headers, credentials, body, and settings, and all of them
     /// set this option. Each can be cancelled separately and has its own ``totalTimeout``;
     /// cancelling the last one cancels the shared request. Never shared: requests with callbacks,
-    /// with ``/WherryCore/CachePolicy/thenNetwork``, and with a multipart, file, or streamed body.
+    /// with ``/WherryCache/CachePolicy/thenNetwork``, and with a multipart, file, or streamed body.
     public var coalesces: Bool {
         get { value(of: .coalesce) == 1 }
         set { set(.coalesce, newValue ? 1 : nil) }
@@ -244,7 +244,7 @@ extension Request {
         get { value(of: .keepServerTime).map { $0 == 1 } }
         set { set(.keepServerTime, newValue.map { $0 ? 1 : 0 }) }
     }
-    /// Whether a response whose ``Response/isLengthUnverified`` is true fails with
+    /// Whether a response whose ``/WherryHTTP/Response/isLengthUnverified`` is true fails with
     /// `length_unverified`. Downloads always fail in this case. `nil` uses the client's setting.
     public var requiresVerifiedLength: Bool? {
         get { value(of: .requireVerifiedLength).map { $0 == 1 } }

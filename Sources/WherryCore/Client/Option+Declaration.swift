@@ -1,6 +1,7 @@
 // Wherry: names, places, and valid values of options.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 
 extension Option {

@@ -1,6 +1,7 @@
 // Wherry: names, places, and valid values of options with texts.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryHTTP
 import WherrySystem
 import WherryTransport
 
@@ -97,7 +98,7 @@ extension TextOption {
                 throw WherryError(.badValue, "The name of the application must have 1 to 256 bytes")
             }
         case .resolve: _ = try ResolvedHost.all(in: value)
-        case .baseURL: _ = try ClientSettings.parseBase(value)
+        case .baseURL: _ = try HTTPURL.base(value)
         default: break
         }
     }
