@@ -45,9 +45,10 @@ let package = Package(
         .target(name: "WherryCache", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(name: "WherryDownloads", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(
-            name: "WherryCore", dependencies: ["WherryCache", "WherryDownloads", "WherryImaging"],
-            exclude: ["Client/options.toml"],
-            swiftSettings: memorySafe),
+            name: "WherryRequests",
+            dependencies: ["WherryCache", "WherryDownloads", "WherryImaging"],
+            exclude: ["Options/options.toml"], swiftSettings: memorySafe),
+        .target(name: "WherryCore", dependencies: ["WherryRequests"], swiftSettings: memorySafe),
         .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(name: "WherryModels", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(
@@ -85,6 +86,7 @@ let package = Package(
         .testTarget(name: "WherryCacheTests", dependencies: ["WherryCache", "CacheChild"]),
         .testTarget(
             name: "WherryDownloadsTests", dependencies: ["WherryDownloads", "TestServer"]),
+        .testTarget(name: "WherryRequestsTests", dependencies: ["WherryRequests"]),
         .testTarget(name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer"]),
         .testTarget(
             name: "WherryBackgroundTests", dependencies: ["WherryBackground", "TestServer"]),

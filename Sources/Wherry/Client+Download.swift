@@ -14,7 +14,7 @@ public struct DownloadedFile: Sendable {
     /// The last response, without its body.
     public let response: Response?
     /// The computed digests of the file in lower-case hexadecimal: the expected one, one announced
-    /// by the server, and ``/WherryCore/Request/reportedDigest``. For a file that already existed,
+    /// by the server, and ``/WherryRequests/Request/reportedDigest``. For a file that already existed,
     /// only the one that identified it.
     public let digests: [DigestKind: String]
 

@@ -17,7 +17,7 @@ extension Client {
     ///   - name: The name of the form fields: `photo` gives `photo0`, `photo1`.
     ///   - parameters: Further form fields, in addition to the client's.
     ///   - separately: The number of images to upload concurrently, each in a separate request
-    ///     (``/WherryCore/Request/separateImages``); `nil` sends one form.
+    ///     (``/WherryRequests/Request/separateImages``); `nil` sends one form.
     ///   - unreadable: How to treat unreadable images. Default: `fail`.
     /// - Throws: `no_images` for an empty list.
     public func upload(

@@ -9,7 +9,7 @@ extension Endpoint {
     ///
     /// - Parameters:
     ///   - parameters: The method decides their place; with files they are form fields.
-    ///   - files: The parts of a form; see ``/WherryCore/Request/Part``.
+    ///   - files: The parts of a form; see ``/WherryRequests/Request/Part``.
     /// - Throws: As ``/WherryCore/Client/send(_:decisions:)``, and `replaced`.
     public func access(
         _ parameters: JSONObject = [:], files: [Request.Part] = [], decisions: Decisions? = nil

@@ -3,6 +3,8 @@
 // Written by scripts/make-options from options.toml.
 
 import WherryCore
+import WherryHTTP
+import WherryRequests
 
 extension Request {
     /// The time limit for a callback, after which the default behavior applies. Zero applies it at

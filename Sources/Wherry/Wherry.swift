@@ -7,6 +7,7 @@
 @_exported import WherryDownloads
 @_exported import WherryHTTP
 @_exported import WherryModels
+@_exported import WherryRequests
 
 /// The progress of a transfer: an alias of `Progress` for files that import Foundation, which has a
 /// class of that name.

@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryRequests
 
 @_cdecl("wherry_config_add_pin") @implementation
 public func wherry_config_add_pin(

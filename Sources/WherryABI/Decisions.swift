@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherryTransport
 
 /// Returns the question of an event, if it has this kind.

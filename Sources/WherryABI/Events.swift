@@ -5,6 +5,7 @@ import CWherry
 import Glibc
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 
 /// The objects borrowed from an event.

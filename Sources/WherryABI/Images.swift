@@ -5,6 +5,7 @@ import CWherry
 import WherryCore
 import WherryHTTP
 import WherryImaging
+import WherryRequests
 import WherrySystem
 
 /// An image of the C interface.

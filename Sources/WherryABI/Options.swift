@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryRequests
 
 /// Returns the numeric option with a number.
 func option(_ number: wherry_option) throws(WherryError) -> Option {

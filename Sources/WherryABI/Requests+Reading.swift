@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 
 /// The borrowed parts of a request; each is valid until the next call of its getter.

@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 
 /// A request of the C interface, and its borrowed texts: the last one of each getter.

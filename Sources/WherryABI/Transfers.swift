@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 
 /// A transfer of the C interface.

@@ -3,6 +3,7 @@
 
 import CWherry
 import WherryCore
+import WherryRequests
 
 @_cdecl("wherry_library_version") @implementation
 public func wherry_library_version() -> Int32 { WherryLibrary.versionNumber }

@@ -3,6 +3,7 @@
 
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 
 /// Serves one session: accepts clients, runs the jobs, and returns when no work is left.

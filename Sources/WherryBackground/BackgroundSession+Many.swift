@@ -3,6 +3,7 @@
 
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 

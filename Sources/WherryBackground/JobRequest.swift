@@ -4,6 +4,7 @@
 import WherryCore
 import WherryDownloads
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 

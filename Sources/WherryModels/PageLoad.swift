@@ -4,6 +4,7 @@
 import WherryCache
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherryTransport
 
 /// A page being loaded.

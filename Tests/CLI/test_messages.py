@@ -12,7 +12,7 @@ import pytest
 from conftest import GUARD, PATIENT_DOWNLOAD, ROOT, Result, Scope, start, wherry
 from test_uploads import jpeg
 
-TABLE = tomllib.loads((ROOT / "Sources/WherryCore/Client/options.toml").read_text())
+TABLE = tomllib.loads((ROOT / "Sources/WherryRequests/Options/options.toml").read_text())
 OPTIONS = {row["name"] for kind in ("option", "text") for row in TABLE[kind] if "_" in row["name"]}
 ADVICE = "Sources/WherryHTTP/Errors/OptionAdvice.swift"
 

@@ -4,6 +4,7 @@
 import WherryCache
 import WherryDownloads
 import WherryHTTP
+import WherryModels
 import WherrySystem
 @testable import WherryTransport
 

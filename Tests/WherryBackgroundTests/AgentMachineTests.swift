@@ -4,6 +4,7 @@
 import Testing
 import WherryCore
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 @testable import WherryBackground

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 import WherryCore
 import WherryHTTP
+import WherryRequests
 @testable import WherryBackground
 @testable import WherrySystem
 

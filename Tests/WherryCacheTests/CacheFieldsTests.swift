@@ -4,7 +4,6 @@
 import Testing
 import WherrySystem
 import WherryTransport
-
 @testable import WherryCache
 @testable import WherryHTTP
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-
 @testable import WherryDownloads
 @testable import WherryHTTP
 @testable import WherrySystem

@@ -5,6 +5,7 @@ import Testing
 import WherryCache
 import WherryCore
 import WherryHTTP
+import WherryRequests
 @testable import WherryModels
 
 @Suite struct PageMachineTests {

@@ -7,7 +7,7 @@ import re
 from .table import REFERENCE, UNLIMITED, Option, Owner, Table, seconds
 from .text import wrapped
 
-CORE, API, ABI = "Sources/WherryCore/Client", "Sources/Wherry", "Sources/WherryABI"
+REQUESTS, CORE, API, ABI = "Sources/WherryRequests", "Sources/WherryCore/Client", "Sources/Wherry", "Sources/WherryABI"
 SCOPES = {"B": "[.build]", "BL": "[.build, .live]", "BLR": "[.build, .live, .request]", "R": "[.request]"}
 PLAIN_TYPES = {"switch": "Bool", "integer": "Int", "bytes": "Int64", "speed": "Int64", "ms": "Duration",
                "text": "String", "path": "String"}
@@ -186,7 +186,8 @@ def properties(table: Table, owner: Owner, is_core: bool) -> str:
         kind, getter, setter = make(option)
         lines += [*documentation(option, table, owner), f"    public var {option.swift}: {kind} {{",
                   f"        get {{ {getter} }}", f"        set {{ {setter} }}", "    }"]
-    imports = "" if is_core else "import WherryCore\n\n"
+    modules = ["WherryCore", "WherryHTTP", "WherryRequests"] if not is_core else ["WherryRequests"] if owner == "client" else []
+    imports = "".join(f"import {module}\n" for module in modules) + ("\n" if modules else "")
     what = "the settings of a client" if owner == "client" else "the settings of a request"
     return start(f"{what} that are one option each") + imports + "\n".join([*lines, "}", ""])
 
@@ -194,10 +195,10 @@ def properties(table: Table, owner: Owner, is_core: bool) -> str:
 def files(table: Table) -> dict[str, str]:
     """The generated files by their paths."""
     return {
-        f"{CORE}/Option.swift": option_enum(table),
-        f"{CORE}/TextOption.swift": text_enum(table),
+        f"{REQUESTS}/Options/Option.swift": option_enum(table),
+        f"{REQUESTS}/Options/TextOption.swift": text_enum(table),
         f"{CORE}/Configuration+Options.swift": properties(table, "client", True),
-        f"{CORE}/Request+Options.swift": properties(table, "request", True),
+        f"{REQUESTS}/Request/Request+Options.swift": properties(table, "request", True),
         f"{API}/Configuration+Options.swift": properties(table, "client", False),
         f"{API}/Request+Options.swift": properties(table, "request", False),
         f"{ABI}/ImageOption.swift": image_enum(table),

@@ -1,6 +1,6 @@
 # Wherry: reads and checks the table of options
 # SPDX-License-Identifier: Apache-2.0
-"""The options of Sources/WherryCore/Client/options.toml, which describes its keys."""
+"""The options of Sources/WherryRequests/Options/options.toml, which describes its keys."""
 from __future__ import annotations
 
 import dataclasses
@@ -9,7 +9,7 @@ import re
 import tomllib
 from typing import Any, Literal
 
-PATH = "Sources/WherryCore/Client/options.toml"
+PATH = "Sources/WherryRequests/Options/options.toml"
 KINDS = ("option", "text", "image")
 NUMBERS = ("switch", "integer", "bytes", "speed", "ms", "choice", "mask")
 TEXTS = ("text", "path", "list")

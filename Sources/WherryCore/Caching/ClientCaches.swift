@@ -4,6 +4,7 @@
 import Synchronization
 import WherryCache
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 
 /// Opens the stores in the client's cache directory on first use.

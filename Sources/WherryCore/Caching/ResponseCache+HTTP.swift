@@ -3,6 +3,7 @@
 
 import WherryCache
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryRequests
 
 extension Client {
     /// Changes settings for transfers that start afterwards. Running transfers keep their settings.

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryRequests
 
 extension Client {
     /// Creates the transfer of a request or an upload without starting it.
-    func makeTransfer(
+    package func makeTransfer(
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt
     ) throws(WherryError) -> Transfer {

@@ -3,6 +3,7 @@
 
 import Synchronization
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -206,7 +207,7 @@ public final class Client: Sendable {
 
     /// Sets the base URL against which relative URLs are resolved.
     public func setBaseURL(_ url: String?) throws(WherryError) { try set(.baseURL, url) }
-    /// Sets the named base URL that requests select with ``Request/base``; `nil` removes it.
+    /// Sets the named base URL that requests select with ``/WherryRequests/Request/base``; `nil` removes it.
     public func setBaseURL(_ url: String?, named name: String) throws(WherryError) {
         try update { values throws(WherryError) in values.bases[name] = url }
     }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Written by scripts/make-options from options.toml.
 
+import WherryRequests
+
 extension Client.Configuration {
     /// The maximum time without a byte in either direction. Zero: no limit. Default: 20 s.
     public var idleTimeout: Duration {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -133,5 +134,13 @@ extension Client.Configuration {
         var values = values
         values.netrc = try Netrc.load(netrc)
         return values
+    }
+}
+
+extension Client.Configuration {
+    /// The trust policy of the client.
+    public var trust: TrustPolicy {
+        get { values.trust }
+        set { values.trust = newValue }
     }
 }

@@ -3,6 +3,7 @@
 
 import WherryHTTP
 import WherryImaging
+import WherryRequests
 import WherrySystem
 
 /// Encodes one picture of an upload and chooses its file name.

@@ -1,6 +1,7 @@
 // Wherry: the callback that edits or signs a request before each attempt.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryRequests
 import WherrySystem
 import WherryTransport
 

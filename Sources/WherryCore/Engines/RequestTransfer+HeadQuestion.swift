@@ -3,6 +3,7 @@
 
 import WherryDownloads
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryRequests
 
 extension Client {
     /// Starts a group. Throws if an error of any member is detectable before the start; no member
@@ -67,9 +68,4 @@ extension Client {
                 keepsAnswers: parent.keepsAnswers, observer: observer, userData: member.userData)
         }
     }
-}
-
-extension WherryError {
-    static let tooDeepGroups = WherryError(
-        .badArgument, "Groups can be nested at most 16 deep")
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryRequests
 
 /// A group of requests, sent concurrently (R34) or one after another (R35), that ends as one
 /// transfer.
@@ -10,7 +11,7 @@ import WherryHTTP
 ///     for id in ids { group.add(Request("items/\(id)")) }
 ///     let items = try await client.send(group).responses
 ///
-/// A value type, like ``Request``: sending copies the group. A member may be another group.
+/// A value type, like ``/WherryRequests/Request``: sending copies the group. A member may be another group.
 public struct RequestGroup: Sendable {
     /// The effect of a failed member on the others. The raw values are `wherry_group_policy`'s.
     public enum Policy: Int32, Sendable, Hashable, CaseIterable {
@@ -149,4 +150,9 @@ public struct GroupAnswer: Sendable {
             }
         }
     }
+}
+
+extension WherryError {
+    package static let tooDeepGroups = WherryError(
+        .badArgument, "Groups can be nested at most 16 deep")
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import WherryRequests
 import WherrySystem
 
 /// Stores or writes log records. Its methods must not block for long.

@@ -4,6 +4,7 @@
 import Synchronization
 import WherryCache
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -93,7 +94,7 @@ extension Transfer {
     /// - Parameters:
     ///   - shown: The URL with its query.
     ///   - fields: The request headers that the program set.
-    func noteStart(_ shown: String, _ fields: [(name: String, value: String?)]) {
+    package func noteStart(_ shown: String, _ fields: [(name: String, value: String?)]) {
         guard client.log.isOn(.info) else { return }
         let secrets = secrets
         for field in fields {

@@ -3,6 +3,7 @@
 
 import Synchronization
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -50,7 +51,7 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
     /// The index in the event queue of the observer, guarded by the queue's lock.
     var queueIndex = 0
 
-    /// The jar of the client, or one of this transfer alone (``CookieHandling/isolated``).
+    /// The jar of the client, or one of this transfer alone (``/WherryRequests/CookieHandling/isolated``).
     let cookieJar: CookieJar
 
     package init(
@@ -167,7 +168,7 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
 
     /// Pauses or resumes the parts of this transfer like the transfer. Checks again afterwards, so
     /// that the later of two concurrent calls wins.
-    final func align(_ parts: [Transfer]) {
+    package final func align(_ parts: [Transfer]) {
         var isDone = false
         while !isDone {
             let isPaused = isPaused

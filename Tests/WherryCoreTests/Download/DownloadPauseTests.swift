@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestServer
 import Testing
-
+import TestServer
 @testable import WherryCore
 @testable import WherryDownloads
 @testable import WherryHTTP
+@testable import WherryRequests
 @testable import WherrySystem
 
 /// Observes only the end.

@@ -7,6 +7,7 @@ import WherryImaging
 import WherrySystem
 @testable import WherryCore
 @testable import WherryHTTP
+@testable import WherryRequests
 
 @Suite("Readers of the completion queue that drive the loop", .timeLimit(.minutes(2)))
 struct EventQueueDrivingTests {

@@ -6,6 +6,7 @@ import Testing
 import WherrySystem
 @testable import WherryCore
 @testable import WherryHTTP
+@testable import WherryRequests
 
 @Suite("The completion queue")
 struct EventQueueTests {

@@ -4,6 +4,7 @@
 import Synchronization
 import WherryDownloads
 import WherryHTTP
+import WherryRequests
 import WherrySystem
 import WherryTransport
 

@@ -40,7 +40,7 @@ package enum ResponseRules {
     }
 
     /// Returns the error of a body that may be truncated.
-    static func lengthUnverified(_ response: Response) -> WherryError {
+    package static func lengthUnverified(_ response: Response) -> WherryError {
         WherryError(
             .lengthUnverified,
             "The body of \(HTTPURL.redacted(response.url)) may be incomplete: it has no length, and the connection ended without close_notify. The server should send Content-Length or a chunked body."

@@ -22,7 +22,7 @@ package final class RequestPreview: Sendable {
     /// - Parameters:
     ///   - url: The URL of the attempt, with the whole query.
     ///   - headers: The result of `RequestPlanner.previewFields`.
-    init(
+    package init(
         _ own: Request, method: String, url: HTTPURL, headers: Headers, settings: ClientSettings,
         options: OptionTable
     ) {
@@ -43,7 +43,7 @@ package final class RequestPreview: Sendable {
     }
 
     /// The request for the program.
-    var request: Request {
+    package var request: Request {
         var request = shown
         request.preview = self
         return request
@@ -140,7 +140,7 @@ extension RequestPlanner {
     ///
     /// The client adds those two when it sends the request. A token may be renewed first, a digest
     /// depends on the final request, and neither may reach another origin with an edited URL.
-    static func previewFields(
+    package static func previewFields(
         of request: Request, contentType: String?, settings: ClientSettings, crossOrigin: Bool,
         given: GivenFields?, lostBody: Bool
     ) -> Headers {

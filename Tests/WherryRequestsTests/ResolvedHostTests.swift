@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-@testable import WherryCore
+
 @testable import WherryHTTP
+@testable import WherryRequests
 
 @Suite("Hosts with given addresses") struct ResolvedHostTests {
     @Test("entries are parsed like curl's, and written in libcurl's format")

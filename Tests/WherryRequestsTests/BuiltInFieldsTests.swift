@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-@testable import WherryCore
+
 @testable import WherryHTTP
+@testable import WherryRequests
 
 @Suite("Built-in headers") struct BuiltInFieldsTests {
     @Test(

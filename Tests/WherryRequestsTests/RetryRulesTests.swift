@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WherryCore
 import WherryHTTP
 import WherrySystem
+
+@testable import WherryRequests
 
 @Suite struct RetryRulesTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)

@@ -73,7 +73,7 @@ extension Option {
     package static let settings = named.filter { $0.value.scope.contains(.build) }
 
     /// Whether the option is part of the request rate limit.
-    var isOfRequestRate: Bool {
+    package var isOfRequestRate: Bool {
         switch self {
         case .rateLimit, .hostRateLimit, .rateBurst, .rateInterval: true
         default: false

@@ -218,12 +218,12 @@ package enum RequestPlanner {
     /// The headers that a decision added for one origin, with lower-case names. Headers that the
     /// request already had are not included.
     package struct GivenFields {
-        let origin: Origin
+        package let origin: Origin
         private var fields: [(name: String, value: String)] = []
 
-        init(for origin: Origin) { self.origin = origin }
+        package init(for origin: Origin) { self.origin = origin }
 
-        mutating func add(_ name: String, _ value: String) {
+        package mutating func add(_ name: String, _ value: String) {
             fields.append((name.asciiLowercased, value))
         }
 

@@ -11,7 +11,7 @@ package enum BuiltInFields {
 
     /// Returns the configured User-Agent, or the default built from the application's name and
     /// version.
-    static func userAgent(_ values: ClientSettings.Values) -> String {
+    package static func userAgent(_ values: ClientSettings.Values) -> String {
         if let whole = values.texts[.userAgent] { return whole }
         guard let name = values.texts[.appName] else { return library }
         return userAgent(name, version: values.texts[.appVersion] ?? "1")

@@ -123,14 +123,6 @@ public struct TrustPolicy: Sendable, Hashable {
     public init() {}
 }
 
-extension Client.Configuration {
-    /// The trust policy of the client.
-    public var trust: TrustPolicy {
-        get { values.trust }
-        set { values.trust = newValue }
-    }
-}
-
 extension ClientSettings.Values {
     /// The trust policy, assembled from the options and texts.
     package var trust: TrustPolicy {

@@ -4,7 +4,7 @@
 import Testing
 import WherryHTTP
 
-@testable import WherryCore
+@testable import WherryRequests
 
 @Suite struct IgnoredParameterTests {
     private func counted(_ parameters: JSONObject, ignored: Set<String>) -> JSON? {

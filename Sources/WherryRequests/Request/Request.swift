@@ -153,7 +153,7 @@ public struct Request: Sendable {
         get { content.value.bearerToken }
         _modify { yield &content.value.bearerToken }
     }
-    /// Whether to send and store cookies in the client's ``Client/cookies``. A `Cookie` header of
+    /// Whether to send and store cookies in the client's `Client.cookies`. A `Cookie` header of
     /// the request overrides the jar. Default: `nil`, which uses the client's setting.
     public var usesCookies: Bool? {
         get { value(of: .cookies).map { $0 != 0 } }

@@ -22,7 +22,7 @@ extension Request {
         set { if newValue != cachePolicy { setCaching { $0.policy = newValue } } }
     }
     /// Whether the caches apply to this request although its response is streamed
-    /// (``Client/stream(_:decisions:)``). Default: false.
+    /// (`Client.stream(_:decisions:)`). Default: false.
     ///
     /// Chunks are delivered as they arrive; a copy is stored at the end. A body larger than an
     /// eighth of the cache size is not cached. A request with callbacks for response headers or

@@ -168,7 +168,7 @@ package final class ClientSettings: Sendable {
     }
 
     /// Returns the origin of a URL.
-    static func origin(_ text: String) throws(WherryError) -> Origin {
+    package static func origin(_ text: String) throws(WherryError) -> Origin {
         do {
             return try HTTPURL(text, as: "URL of credentials").origin
         } catch {
