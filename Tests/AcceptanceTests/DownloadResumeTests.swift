@@ -132,6 +132,8 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
         let end = try await bench.run(bench.url())
 
         #expect(end.error == nil)
+        // The body of the 416 response was subtracted.
+        #expect(end.resumedAt == 1_060_921)
         #expect(end.watcher.remarks == ["already_complete"])
         #expect(try bench.contents() == Contents.v1)
         #expect(try bench.folder.names == ["a.bin"])

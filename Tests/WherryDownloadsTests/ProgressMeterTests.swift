@@ -17,7 +17,7 @@ import Testing
         var reports: [Progress] = []
         for step in 0..<100 {
             let progress = meter.update(
-                completed: 400 + Int64(step) * 10, total: 2000, generation: 1,
+                completed: 400 + Int64(step) * 10, present: 400, total: 2000, generation: 1,
                 received: step == 0 ? 0 : 10, now: now, isForced: step == 99)
             if let progress { reports.append(progress) }
             now = now.advanced(by: tenth / 10)
@@ -41,7 +41,7 @@ import Testing
                 now = now.advanced(by: tenth)
                 completed += perTenth
                 _ = meter.update(
-                    completed: completed, total: 1_000_000, generation: 1, received: perTenth,
+                    completed: completed, present: 0, total: 1_000_000, generation: 1, received: perTenth,
                     now: now)
             }
         }
@@ -65,15 +65,26 @@ import Testing
         #expect(meter.snapshot(now: now).bytesPerSecond == 5_000)
     }
 
+    // The body of a redirect or of a 416 response was subtracted.
+    @Test("D9 DR28 only bytes of the file count for the resume offset")
+    func resumedAt() throws {
+        var meter = ProgressMeter()
+        let first = meter.update(
+            completed: 500, present: 400, total: 2000, generation: 1, received: 122,
+            now: Instant(nanoseconds: 0))
+        #expect(try #require(first).resumedAt == 400)
+        #expect(try #require(first).wire == 122)
+    }
+
     @Test("D10 an unknown total has no fraction, and a new generation restarts progress")
     func unknown() throws {
         var meter = ProgressMeter()
         let now = Instant(nanoseconds: 0)
-        let report = meter.update(completed: 5, total: nil, generation: 1, received: 5, now: now)
+        let report = meter.update(completed: 5, present: 0, total: nil, generation: 1, received: 5, now: now)
         let first = try #require(report)
         #expect(first.fraction == nil)
         #expect(first.resumedAt == 0)
-        let next = meter.update(completed: 0, total: 0, generation: 2, received: 0, now: now)
+        let next = meter.update(completed: 0, present: 0, total: 0, generation: 2, received: 0, now: now)
         let second = try #require(next)
         #expect(second.generation == 2)
         #expect(second.fraction == 1)
@@ -88,7 +99,7 @@ import Testing
             _ completed: Int64, at now: Instant, received: Int64 = 10, generation: UInt32 = 1
         ) -> Progress? {
             meter.update(
-                completed: completed, total: 2000, generation: generation, received: received,
+                completed: completed, present: 0, total: 2000, generation: generation, received: received,
                 now: now)
         }
         #expect(!meter.hasReported && meter.owedAt == nil)
@@ -116,7 +127,7 @@ import Testing
         var now = Instant(nanoseconds: 0)
         func update(_ completed: Int64, received: Int64, isForced: Bool = false) -> Progress? {
             meter.update(
-                completed: completed, total: 100_000, generation: 1, received: received, now: now,
+                completed: completed, present: 0, total: 100_000, generation: 1, received: received, now: now,
                 isForced: isForced)
         }
         #expect(update(100, received: 100) != nil)

@@ -184,7 +184,7 @@ extension RequestTransfer {
     private func find(in caching: TransferCaching) -> Result<Response, TimedRefusal> {
         guard let timed = caching.timed else { return .failure(.missing) }
         return timed.read(client.transport.clock).flatMap { entry in
-            let url = hops.withLock { $0.url.text }
+            let url = hops.withLock { $0.follower.url.text }
             let response = Response(
                 head: entry.head, body: entry.body, url: url, marks: .stored)
             guard
@@ -213,10 +213,10 @@ extension RequestTransfer {
         let timed =
             caching.writes && isOfNetwork && !response.isLengthUnverified
             && response.status != 206 && response.status != 304
-            && !hops.withLock { $0.isEditedLate || ($0.auth?.questions ?? 0) > 0 }
+            && !hops.withLock { $0.isEditedLate || ($0.follower.authentication?.questions ?? 0) > 0 }
             ? caching.timed : nil
         let shown = caching.shown.withLock { $0 }
-        if isToldInPieces {
+        if isDeliveredInPieces {
             // Only the copy contains the body; `nil` if it is too large to be stored.
             guard let timed, let body = hops.withLock({ $0.copy?.body }) else {
                 return end(TransferOutcome(response: response))

@@ -29,7 +29,7 @@ public final class Client: Sendable {
     let partialFolders: PartialFolders
     let retryBudget = Lock(RetryBudget())
     let tokens = TokenRefresh()
-    let flights = FlightTable()
+    let sharedRequests = SharedRequestTable()
     /// The cookies, used for every hop of every request.
     public let cookies: CookieJar
     /// The Digest challenges of servers.

@@ -13,17 +13,17 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
         /// The transfer that sends the request: its own until an equal one is found.
         var leader: RequestTransfer
         /// The shared request; `nil` before the start.
-        var flight: Flight?
+        var shared: SharedRequest?
         var wasCancelled = false
         /// The error of the last caller to leave, reported when the request has ended.
         var farewell: WherryError?
     }
     private let part: Lock<Part>
-    private let key: FlightKey
-    private let own: Flight
+    private let key: SharedRequestKey
+    private let own: SharedRequest
 
     init(
-        _ request: Request, _ key: FlightKey, _ own: Flight, _ leader: RequestTransfer,
+        _ request: Request, _ key: SharedRequestKey, _ own: SharedRequest, _ leader: RequestTransfer,
         options: OptionTable, observer: any TransferObserver, userData: UInt
     ) {
         self.key = key
@@ -41,30 +41,30 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
     package override var progress: Progress { leader.progress }
 
     package override func begin(wake: Wake) {
-        let boarding = client.flights.join(self, key, own: own, leader)
+        let joined = client.sharedRequests.join(self, key, own: own, leader)
         let wasCancelled = part.withLock { part in
-            part.leader = boarding.leader
-            part.flight = boarding.flight
+            part.leader = joined.leader
+            part.shared = joined.shared
             return part.wasCancelled
         }
         become(.running, quiet: true)
         if deadline != .never {
             client.transport.schedule(at: deadline) { [weak self] in self?.runOut() }
         }
-        if boarding.isFirst {
-            boarding.leader.begin(wake: wake)
+        if joined.isFirst {
+            joined.leader.begin(wake: wake)
         } else {
             note(
                 .info, .started,
-                [.everybody("Request shares the response of \(boarding.leader.shortDescription)")])
+                [.everybody("Request shares the response of \(joined.leader.shortDescription)")])
         }
         // Applies a cancel or pause that arrived before the request was started.
         if wasCancelled { leave(Self.cancelledError) }
-        boarding.flight.align(boarding.leader)
+        joined.shared.align(joined.leader)
     }
 
     /// Handles the end of the request.
-    func landed(_ outcome: TransferOutcome) {
+    func leaderDidFinish(_ outcome: TransferOutcome) {
         let farewell = part.withLock { $0.farewell }
         if let farewell, outcome.state == .cancelled {
             return finish(TransferOutcome(error: farewell))
@@ -82,13 +82,13 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
     /// Ends the transfer of this caller. The last caller to leave cancels the request and ends with
     /// it.
     private func leave(_ error: WherryError) {
-        let (flight, leader) = part.withLock { ($0.flight, $0.leader) }
-        guard let flight else { return }
-        switch client.flights.leave(self, flight) {
+        let (shared, leader) = part.withLock { ($0.shared, $0.leader) }
+        guard let shared else { return }
+        switch client.sharedRequests.leave(self, shared) {
         case .nothing: break
         case .others:
             finish(TransferOutcome(error: error))
-            flight.align(leader)
+            shared.align(leader)
         case .last:
             part.withLock { $0.farewell = $0.farewell ?? error }
             leader.cancel()
@@ -103,8 +103,8 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
     package override func applyPriority(_ priority: Int8) { leader.applyPriority(priority) }
 
     package override func applyPause() {
-        let (flight, leader) = part.withLock { ($0.flight, $0.leader) }
-        flight?.align(leader)
+        let (shared, leader) = part.withLock { ($0.shared, $0.leader) }
+        shared?.align(leader)
     }
 }
 
@@ -114,13 +114,13 @@ extension Client {
         _ request: Request, settings: ClientSettings, options: OptionTable,
         observer: any TransferObserver, userData: UInt
     ) throws(WherryError) -> SharedTransfer? {
-        let flight = Flight(flights)
+        let shared = SharedRequest(sharedRequests)
         // The timeout applies to each caller separately.
         var sent = request
         sent.set(.totalTimeout, 0)
-        let leader = try makeRequest(sent, settings: settings, observer: flight)
-        guard let key = try FlightKey.of(leader) else { return nil }
+        let leader = try makeRequest(sent, settings: settings, observer: shared)
+        guard let key = try SharedRequestKey.of(leader) else { return nil }
         return SharedTransfer(
-            request, key, flight, leader, options: options, observer: observer, userData: userData)
+            request, key, shared, leader, options: options, observer: observer, userData: userData)
     }
 }

@@ -30,18 +30,21 @@ package struct ProgressMeter: Sendable {
     /// - Parameters:
     ///   - completed: The received bytes of the file. They decrease only with a higher
     ///     `generation`.
-    ///   - received: The number of bytes that arrived since the last call.
+    ///   - present: The bytes of the file that this run did not receive. Only the first call uses
+    ///     them, as ``/WherryHTTP/Progress/resumedAt``.
+    ///   - received: The number of bytes that arrived since the last call, including the bodies of
+    ///     redirects and errors.
     ///   - isForced: Whether to report even within 0.1 s of the last report. Used for the first and
     ///     the last report, and for a new generation.
     /// - Returns: The progress to report; `nil` if it is too early or nothing has changed. If it is
     ///   too early, ``owedAt`` says when the report is due.
     package mutating func update(
-        completed: Int64, total: Int64?, generation: UInt32, received: Int64, now: Instant,
-        isForced: Bool = false
+        completed: Int64, present: Int64, total: Int64?, generation: UInt32, received: Int64,
+        now: Instant, isForced: Bool = false
     ) -> Progress? {
         let isFirst = reportedAt == nil
         let isNewGeneration = Int(generation) != progress.generation
-        if isFirst { progress.resumedAt = max(0, completed &- received) }
+        if isFirst { progress.resumedAt = present }
         if isNewGeneration, !isFirst { progress.resumedAt = 0 }
         progress.completed = completed
         progress.total = total

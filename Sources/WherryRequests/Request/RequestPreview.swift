@@ -142,12 +142,12 @@ extension RequestPlanner {
     /// depends on the final request, and neither may reach another origin with an edited URL.
     package static func previewFields(
         of request: Request, contentType: String?, settings: ClientSettings, crossOrigin: Bool,
-        given: GivenFields?, lostBody: Bool
+        added: AddedFields?, lostBody: Bool
     ) -> Headers {
         func isSent(_ field: Headers.Field) -> Bool {
             let name = field.name.asciiLowercased
             return mayGo(name, crossOrigin: crossOrigin, lostBody: lostBody)
-                || !(lostBody && isAboutBody(name)) && given?.contains(name, field.value) == true
+                || !(lostBody && isAboutBody(name)) && added?.contains(name, field.value) == true
         }
         var fields = request.headers.fields.filter(isSent)
         for field in settings.fields

@@ -217,7 +217,7 @@ package enum RequestPlanner {
 
     /// The headers that a decision added for one origin, with lower-case names. Headers that the
     /// request already had are not included.
-    package struct GivenFields {
+    package struct AddedFields {
         package let origin: Origin
         private var fields: [(name: String, value: String)] = []
 
@@ -253,7 +253,7 @@ package enum RequestPlanner {
     ///   - crossOrigin: Whether to leave out headers that another origin must not see.
     ///   - otherOrigin: Whether to leave out `Host`, which names the first origin. Unlike
     ///     `crossOrigin`, no option turns this off.
-    ///   - given: Headers of the request to send to this origin even so.
+    ///   - added: Headers of the request to send to this origin even so.
     ///   - lostBody: Whether a redirect removed the body: headers that describe the body are left
     ///     out (RFC 9110 section 15.4).
     ///   - closes: Whether to send `Connection: close`. HTTP/2 has no such header; libcurl leaves
@@ -262,7 +262,7 @@ package enum RequestPlanner {
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
         cookies: String? = nil, mergesCookies: Bool = false, crossOrigin: Bool = false, otherOrigin: Bool = false,
-        given: GivenFields? = nil, lostBody: Bool = false, closes: Bool = false
+        added: AddedFields? = nil, lostBody: Bool = false, closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         if let authorization { own.append(("Authorization", authorization)) }
@@ -329,7 +329,7 @@ package enum RequestPlanner {
             if name == "cookie", isJar { return true }
             if name == "connection", closes { return true }
             if lostBody && bodyNames.contains(name) { return false }
-            return mayGo(name) || given?.contains(name, field.value) == true
+            return mayGo(name) || added?.contains(name, field.value) == true
         }
         for field in settings.fields where !has(field.name) && mayGo(field.name.asciiLowercased) {
             kept.append((field.name, field.value))

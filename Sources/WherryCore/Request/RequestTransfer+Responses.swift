@@ -6,22 +6,20 @@ import WherryRequests
 import WherrySystem
 import WherryTransport
 
+extension RequestTransfer.State {
+    /// The properties of the body that the redirect rules depend on; `nil` without a body.
+    fileprivate var followedBody: AttemptFollower.Body? {
+        if case .none = body.body { return nil }
+        return AttemptFollower.Body(isReplayable: body.isReplayable, origin: bodyOrigin)
+    }
+}
+
 extension RequestTransfer {
     /// Returns how to handle a response by the redirect rules.
     func step(after head: ResponseHead) -> RedirectRules.Step {
         guard RedirectRules.redirects(head.status) else { return .answer }
-        let state = hops.withLock { state in
-            let hasBody = if case .none = state.body.body { false } else { true }
-            return (
-                state.method, state.url, state.redirects.count, state.body.isReplayable, hasBody,
-                state.origin, state.bodyOrigin
-            )
-        }
-        return RedirectRules.step(
-            head: head, method: state.0, url: state.1, origin: state.5, bodyOrigin: state.6,
-            hops: state.2,
-            limit: options[.maxRedirects], hasBody: state.4, bodyIsReplayable: state.3,
-            mayCrossWithBody: options[.keepAuthAcrossHosts] == 1)
+        let (follower, body) = hops.withLock { ($0.follower, $0.followedBody) }
+        return follower.step(after: head, body: body, options: options)
     }
 
     package func exchange(_ exchange: Exchange, asks question: StubQuestion) {
@@ -30,12 +28,12 @@ extension RequestTransfer {
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         client.counters.count(exchange, result)
-        if decisions.contains(.head), concludeHead(exchange, result) { return }
-        goOn(result, of: exchange)
+        if decisions.contains(.head), concludeHeaderHook(exchange, result) { return }
+        proceed(result, of: exchange)
     }
 
     /// Continues after an exchange has ended, with the HTTP cache first if the request uses it.
-    func goOn(_ result: ExchangeResult, of exchange: Exchange) {
+    func proceed(_ result: ExchangeResult, of exchange: Exchange) {
         if caching?.hasHTTP == true { settle(result, of: exchange) } else { arrive(result) }
     }
 
@@ -106,18 +104,19 @@ extension RequestTransfer {
             return false
         }
         do throws(WherryError) {
-            let goesOn = try hops.withLock { state throws(WherryError) -> Bool in
+            let proceeds = try hops.withLock { state throws(WherryError) -> Bool in
                 var next = state.unedited?.request ?? state.edited ?? request
-                guard next.bases.count > 1, state.redirects.isEmpty else { return false }
+                guard next.bases.count > 1, !state.follower.isRedirected else { return false }
                 state.forgetEdits()
                 next.bases.removeFirst()
-                state.url = try RequestPlanner.url(
-                    of: next, method: state.method, settings: settings, options: options)
-                state.origin = state.url.origin
+                let method = state.follower.method
+                let url = try RequestPlanner.url(
+                    of: next, method: method, settings: settings, options: options)
+                state.follower.retarget(url, method: method, options: options)
                 state.edited = next
                 return true
             }
-            guard goesOn else { return false }
+            guard proceeds else { return false }
         } catch {
             end(TransferOutcome(error: error))
             return true
@@ -186,7 +185,7 @@ extension RequestTransfer {
             metrics.sent += state.wire.sent
             metrics.received += state.wire.received
             return Response(
-                head: head, body: body, url: state.url.text, redirects: state.redirects,
+                head: head, body: body, url: state.follower.url.text, redirects: state.follower.redirects,
                 metrics: metrics, retries: state.resends,
                 isLengthUnverified: result.isLengthUnverified, marks: marks)
         }

@@ -98,7 +98,7 @@ extension RequestTransfer {
         client.workers.submit { [self] in
             do throws(WherryError) {
                 let (request, method, made) = hops.withLock { state in
-                    (state.edited ?? self.request, state.method, state.body)
+                    (state.edited ?? self.request, state.follower.method, state.body)
                 }
                 var body = made
                 // Parts with pictures already have their digests.

@@ -26,11 +26,7 @@ extension DownloadTransfer {
         /// The request and its URL. Each attempt starts at the original URL (DR10).
         struct Start: Sendable {
             let request: DownloadRequest
-            var url: HTTPURL
-            var isCrossOrigin = false
-            var redirects: [Response.Redirect] = []
-            /// The authentication; `nil` without credentials.
-            var auth: Authentication?
+            var follower: AttemptFollower
         }
 
         let start: Start
@@ -43,7 +39,7 @@ extension DownloadTransfer {
         var words: [UInt8] = []
 
         var attempt: Int { start.request.attempt }
-        var url: HTTPURL { start.url }
+        var url: HTTPURL { start.follower.url }
     }
 
     /// The maximum number of bytes to keep of a body that is not the file (R15).
@@ -55,11 +51,15 @@ extension DownloadTransfer {
     /// of the URL.
     func start(of request: DownloadRequest) -> Hop.Start {
         guard request.source > 0, request.source <= mirrors.count else {
-            return Hop.Start(request: request, url: firstURL)
+            return Hop.Start(
+                request: request, follower: AttemptFollower(firstURL, method: method))
         }
         let url = mirrors[request.source - 1]
         let isForeign = url.origin != firstURL.origin && options[.keepAuthAcrossHosts] == 0
-        return Hop.Start(request: request, url: url, isCrossOrigin: isForeign)
+        return Hop.Start(
+            request: request,
+            follower: AttemptFollower(
+                url, method: method, origin: firstURL.origin, isCrossOrigin: isForeign))
     }
 
     func send(_ start: Hop.Start) {
@@ -70,7 +70,11 @@ extension DownloadTransfer {
         }
         guard let place else { return }
         var start = start
-        let authorization = authorization(&start)
+        let authorization = start.follower.authorization(
+            self.request, settings, memory: client.auth
+        ) {
+            Digest.hash(of: [], $0)
+        }
         do {
             var asked = self.request
             // The download controls the range fields.
@@ -83,12 +87,13 @@ extension DownloadTransfer {
             let headers = try RequestPlanner.fields(
                 of: asked, contentType: nil, hasBody: false, settings: settings,
                 extra: extra, authorization: authorization,
-                cookies: usesJar ? cookieJar.field(for: start.url) : nil,
+                cookies: usesJar ? cookieJar.field(for: start.follower.url) : nil,
                 mergesCookies: options.cookieHandling.merges,
-                crossOrigin: start.isCrossOrigin, otherOrigin: start.url.origin != firstURL.origin,
+                crossOrigin: start.follower.isCrossOrigin,
+                otherOrigin: start.follower.url.origin != firstURL.origin,
                 closes: options[.keepAlive] == 0)
             var exchange = RequestPlanner.exchange(
-                method: method, url: start.url, headers: headers, body: .none, settings: settings,
+                method: method, url: start.follower.url, headers: headers, body: .none, settings: settings,
                 options: options, deadline: deadline)
             exchange.decoding = .identity
             exchange.isBulk = true
@@ -179,12 +184,7 @@ extension DownloadTransfer {
             if usesJar { cookieJar.take(head, from: core.hops[index].url) }
             let hop = core.hops[index]
             let isFirst = hop.attempt == core.machine.attempt
-            let step = RedirectRules.step(
-                head: head, method: method, url: hop.url, origin: firstURL.origin,
-                hops: hop.start.redirects.count, limit: options[.maxRedirects], hasBody: false,
-                bodyIsReplayable: true,
-                mayCrossWithBody: true)
-            switch step {
+            switch hop.start.follower.step(after: head, body: nil, options: options) {
             case .follow(let next):
                 core.hops[index].answer = .redirect(next)
                 return .discard
@@ -309,8 +309,12 @@ extension DownloadTransfer {
             guard let index = core.index(of: exchange) else { return }
             core.wireBefore &+= exchange.receivedOnWire
             let hop = core.hops.remove(at: index)
-            if case .redirect(let next) = hop.answer, result.error == nil, !core.isStopping {
-                return core.steps.append(.follow(follow(next, from: hop)))
+            if case .redirect(let next) = hop.answer, let head = hop.head, result.error == nil,
+                !core.isStopping
+            {
+                var start = hop.start
+                start.follower.follow(next, from: head, options: options)
+                return core.steps.append(.follow(start))
             }
             if case .unauthorized(let again) = hop.answer, result.error == nil, !core.isStopping {
                 return core.steps.append(.follow(again))
@@ -321,39 +325,16 @@ extension DownloadTransfer {
         carry()
     }
 
-    private func follow(_ next: RedirectRules.Hop, from hop: Hop) -> Hop.Start {
-        let redirect = Response.Redirect(
-            url: hop.url.text, status: hop.head?.status ?? 0, head: hop.head)
-        return Hop.Start(
-            request: hop.start.request, url: next.url,
-            isCrossOrigin: next.isCrossOrigin && options[.keepAuthAcrossHosts] == 0,
-            redirects: hop.start.redirects + [redirect], auth: hop.start.auth)
-    }
-
-    /// Returns the value of the Authorization field; `nil` to keep the field of the request (R20).
-    private func authorization(_ start: inout Hop.Start) -> String? {
-        if start.auth?.origin != start.url.origin {
-            let credentials = settings.credentials(
-                of: request, at: start.url.origin, isHome: !start.isCrossOrigin)
-            start.auth = credentials.map { Authentication($0, at: start.url.origin) }
-        }
-        return start.auth?.field(method: method, url: start.url, memory: client.auth) {
-            Digest.hash(of: [], $0)
-        }
-    }
-
     /// Returns the request to send after a 401 response; `nil` if the response is final.
     private func again(after head: ResponseHead, _ start: Hop.Start) -> Hop.Start? {
-        guard var auth = start.auth else { return nil }
         guard head.status == 401 else {
-            auth.renew(by: head, memory: client.auth)
-            return nil
-        }
-        guard case .again = auth.step(after: head, asks: false, memory: client.auth) else {
+            start.follower.authentication?.renew(by: head, memory: client.auth)
             return nil
         }
         var again = start
-        again.auth = auth
+        guard case .again = again.follower.challenge(head, asks: false, memory: client.auth) else {
+            return nil
+        }
         return again
     }
 
@@ -396,7 +377,7 @@ extension DownloadTransfer {
         metrics: ExchangeMetrics = ExchangeMetrics(), retries: Int = 0
     ) -> Response {
         Response(
-            head: head, body: body, url: hop.url.text, redirects: hop.start.redirects,
+            head: head, body: body, url: hop.url.text, redirects: hop.start.follower.redirects,
             metrics: metrics, retries: retries)
     }
 }

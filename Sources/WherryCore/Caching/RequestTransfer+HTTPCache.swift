@@ -16,7 +16,7 @@ extension RequestTransfer {
         guard
             let http = caching.http(
                 for: request, exchange.request, settings, client,
-                identity: hops.withLock { $0.auth?.identity })
+                identity: hops.withLock { $0.follower.authentication?.identity })
         else { return pass(caching, request, exchange, wake: wake) }
         guard http.reads else {
             // The disk is not needed, but the end must still not be reported inside the starting
@@ -73,7 +73,7 @@ extension RequestTransfer {
             var result = ExchangeResult()
             result.head = ResponseHead(status: 504, block: Bytes())
             hops.withLock { $0.attempts.isLast = true }
-            holdAnswer(result)
+            deferCachedHeaders(result)
             arrive(result)
         case .miss: end(TransferOutcome(error: TimedRefusal.missing.error))
         }
@@ -93,7 +93,7 @@ extension RequestTransfer {
     /// Reports the cached response before the network request, if the caller would accept its
     /// status and body (K16).
     private func show(_ http: HTTPCaching, _ caching: TransferCaching) {
-        guard caching.shown.withLock({ $0 == nil }), hops.withLock({ $0.redirects.isEmpty }),
+        guard caching.shown.withLock({ $0 == nil }), hops.withLock({ !$0.follower.isRedirected }),
             let answer = http.shown()
         else { return }
         let head = answer.head
@@ -116,7 +116,7 @@ extension RequestTransfer {
     }
 
     private func arrive(_ result: ExchangeResult, _ answer: CachedAnswer) {
-        holdAnswer(result)
+        deferCachedHeaders(result)
         guard let error = tooLarge(result.body) else {
             return arrive(result, marks: answer.marks)
         }
@@ -156,7 +156,7 @@ extension RequestTransfer {
     // MARK: Streams
 
     /// Whether the body was delivered in pieces as it arrived.
-    var isToldInPieces: Bool { request.isStreamed && hops.withLock { $0.copy != nil } }
+    var isDeliveredInPieces: Bool { request.isStreamed && hops.withLock { $0.copy != nil } }
 
     /// Returns whether a streamed response is final, whatever is cached, so that its headers need
     /// not be deferred.
@@ -175,21 +175,21 @@ extension RequestTransfer {
     /// Applies the end of a hop to the HTTP cache and to this request.
     func settle(_ result: ExchangeResult, of exchange: Exchange) {
         // A body that was delivered in pieces is final, even after an error.
-        let isTold = isToldInPieces
+        let isTold = isDeliveredInPieces
         if isTold, result.error != nil {
             hops.withLock { $0.http = nil }
             return arrive(result)
         }
         let isUnreached = result.error != nil && result.head == nil
-        let (own, spare) = hops.withLock { state in
+        let (own, fallback) = hops.withLock { state in
             let own = state.http
             state.http = nil
             // The next base URL is tried before a stale response of this one is used.
-            if isUnreached, state.spare == nil, own?.mayAnswer == true { state.spare = own }
-            return (own, state.spare)
+            if isUnreached, state.fallbackCache == nil, own?.mayAnswer == true { state.fallbackCache = own }
+            return (own, state.fallbackCache)
         }
         if isUnreached, let error = result.error, fallsBack(after: error) { return }
-        let http = own?.mayAnswer == true || !isUnreached ? own : spare ?? own
+        let http = own?.mayAnswer == true || !isUnreached ? own : fallback ?? own
         guard let http, http.concerns(result) else { return arrive(result) }
         var whole = result
         if isTold, let body = hops.withLock({ $0.copy?.body }) {
@@ -244,14 +244,14 @@ extension RequestTransfer {
                 [.everybody("Load cache succeed:\(answer.body.count) bytes, \(what)")]
             ) { $0.status = answer.head.status }
             // The response may belong to an earlier base URL than the last one tried.
-            hops.withLock { $0.url = http.request.target }
+            hops.withLock { $0.follower.url = http.request.target }
             arrive(HTTPCaching.replaced(result, by: answer), answer)
         case .askAgain(let plan):
             guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
             hops.withLock { state in
                 state.wire.sent += result.metrics.sent
                 state.wire.received += result.metrics.received
-                if state.told == .held { state.told = .nothing }
+                if state.headerEvent == .deferred { state.headerEvent = .pending }
             }
             http.plan = plan
             // The new plan removes the headers that the previous plan added.

@@ -10,34 +10,34 @@ extension RequestTransfer {
     /// Defers the headers of a possible final response until the end, and collects its body.
     @discardableResult
     func hold() -> BodyDisposition {
-        hops.withLock { if $0.told == .nothing { $0.told = .held } }
+        hops.withLock { if $0.headerEvent == .pending { $0.headerEvent = .deferred } }
         return .collect(limit: options[.maxBodyBytes])
     }
 
     /// Does the same for a response that did not arrive from the network just now, unless it
     /// redirects.
-    func holdAnswer(_ result: ExchangeResult) {
+    func deferCachedHeaders(_ result: ExchangeResult) {
         if let head = result.head, case .answer = step(after: head) { hold() }
     }
 
     /// Reports the response headers, if the caller wants them.
     ///
     /// - Parameter response: Evaluated only if the headers are reported.
-    func tellHead(_ response: @autoclosure () -> Response) {
+    func reportHeaders(_ response: @autoclosure () -> Response) {
         guard options[.wantHead] == 1 else { return }
-        hops.withLock { $0.told = .head }
+        hops.withLock { $0.headerEvent = .reported }
         emit(.head(response()))
     }
 
     /// Reports deferred headers at the end of the transfer. For a streamed request, also reports
     /// the body and removes it from the outcome.
-    func tellHeld(_ outcome: inout TransferOutcome) {
+    func reportDeferredHeaders(_ outcome: inout TransferOutcome) {
         guard let response = outcome.response else { return }
         let isRefused = !ResponseRules.accepts(
             response.status, request: request, options: options)
         if request.collectsRefusals, isRefused { return }
         let bodiless = response.bodiless
-        tellHead(bodiless)
+        reportHeaders(bodiless)
         guard request.isStreamed else { return }
         if !response.body.isEmpty { emit(.body(BodyPiece(response.body, offset: 0, of: nil))) }
         outcome.response = bodiless

@@ -6,17 +6,17 @@ import WherryTransport
 
 /// A running request and the callers that wait for its response. Observes the request for all of
 /// them.
-final class Flight: TransferObserver {
+final class SharedRequest: TransferObserver {
     /// True, since the activity count includes the callers instead.
     var isPart: Bool { true }
-    private let table: FlightTable
+    private let table: SharedRequestTable
 
-    init(_ table: FlightTable) { self.table = table }
+    init(_ table: SharedRequestTable) { self.table = table }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
         case .done(let outcome):
-            for member in table.land(self) { member.landed(outcome) }
+            for member in table.finish(self) { member.leaderDidFinish(outcome) }
         case .state(let state, let reason):
             // Each caller pauses and resumes separately.
             guard state == .waiting || state == .running else { return }
@@ -53,23 +53,23 @@ final class Flight: TransferObserver {
 }
 
 /// The running requests of a client that can be shared.
-final class FlightTable: Sendable {
-    private struct Crew {
-        let key: FlightKey
+final class SharedRequestTable: Sendable {
+    private struct Members {
+        let key: SharedRequestKey
         let leader: RequestTransfer
         var members: [SharedTransfer]
     }
 
     private struct State {
         /// The requests that more callers may join.
-        var open: [FlightKey: Flight] = [:]
-        var crews: [ObjectIdentifier: Crew] = [:]
+        var open: [SharedRequestKey: SharedRequest] = [:]
+        var groups: [ObjectIdentifier: Members] = [:]
     }
     private let state = Lock(State())
 
     /// The request that a caller joined: a running one, or its own.
-    struct Boarding {
-        let flight: Flight
+    struct Joined {
+        let shared: SharedRequest
         let leader: RequestTransfer
         /// Whether the caller must start the request.
         let isFirst: Bool
@@ -77,22 +77,22 @@ final class FlightTable: Sendable {
 
     /// Joins an equal request, or registers the caller's own.
     func join(
-        _ member: SharedTransfer, _ key: FlightKey, own flight: Flight, _ leader: RequestTransfer
-    ) -> Boarding {
+        _ member: SharedTransfer, _ key: SharedRequestKey, own shared: SharedRequest, _ leader: RequestTransfer
+    ) -> Joined {
         state.withLock { state in
-            if let other = state.open[key], let crew = state.crews[ObjectIdentifier(other)] {
-                state.crews[ObjectIdentifier(other)]?.members.append(member)
-                return Boarding(flight: other, leader: crew.leader, isFirst: false)
+            if let other = state.open[key], let group = state.groups[ObjectIdentifier(other)] {
+                state.groups[ObjectIdentifier(other)]?.members.append(member)
+                return Joined(shared: other, leader: group.leader, isFirst: false)
             }
-            state.open[key] = flight
-            state.crews[ObjectIdentifier(flight)] = Crew(
+            state.open[key] = shared
+            state.groups[ObjectIdentifier(shared)] = Members(
                 key: key, leader: leader, members: [member])
-            return Boarding(flight: flight, leader: leader, isFirst: true)
+            return Joined(shared: shared, leader: leader, isFirst: true)
         }
     }
 
     /// The effect of a caller leaving.
-    enum Leaving {
+    enum LeaveResult {
         /// None: the request had ended, or the caller had already left.
         case nothing
         case others
@@ -101,33 +101,33 @@ final class FlightTable: Sendable {
         case last
     }
 
-    func leave(_ member: SharedTransfer, _ flight: Flight) -> Leaving {
+    func leave(_ member: SharedTransfer, _ shared: SharedRequest) -> LeaveResult {
         state.withLock { state in
-            let id = ObjectIdentifier(flight)
-            guard let crew = state.crews[id],
-                let place = crew.members.firstIndex(where: { $0 === member })
+            let id = ObjectIdentifier(shared)
+            guard let group = state.groups[id],
+                let place = group.members.firstIndex(where: { $0 === member })
             else { return .nothing }
-            if crew.members.count > 1 {
-                state.crews[id]?.members.remove(at: place)
+            if group.members.count > 1 {
+                state.groups[id]?.members.remove(at: place)
                 return .others
             }
-            if state.open[crew.key] === flight { state.open[crew.key] = nil }
+            if state.open[group.key] === shared { state.open[group.key] = nil }
             return .last
         }
     }
 
     /// Handles the end of the request. Returns and releases the waiting callers.
-    func land(_ flight: Flight) -> [SharedTransfer] {
+    func finish(_ shared: SharedRequest) -> [SharedTransfer] {
         state.withLock { state in
-            guard let crew = state.crews.removeValue(forKey: ObjectIdentifier(flight)) else {
+            guard let group = state.groups.removeValue(forKey: ObjectIdentifier(shared)) else {
                 return []
             }
-            if state.open[crew.key] === flight { state.open[crew.key] = nil }
-            return crew.members
+            if state.open[group.key] === shared { state.open[group.key] = nil }
+            return group.members
         }
     }
 
-    func members(of flight: Flight) -> [SharedTransfer] {
-        state.withLock { $0.crews[ObjectIdentifier(flight)]?.members ?? [] }
+    func members(of shared: SharedRequest) -> [SharedTransfer] {
+        state.withLock { $0.groups[ObjectIdentifier(shared)]?.members ?? [] }
     }
 }

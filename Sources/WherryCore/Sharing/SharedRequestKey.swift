@@ -9,7 +9,7 @@ import WherryTransport
 
 /// All properties of a request that may affect the server or the caller. Two requests share a
 /// response only if all of these are equal (R33).
-struct FlightKey: Hashable, Sendable {
+struct SharedRequestKey: Hashable, Sendable {
     private let method: String
     private let url: String
     /// The additional base URLs.
@@ -31,13 +31,13 @@ struct FlightKey: Hashable, Sendable {
     /// - Returns: `nil` for a request that cannot be shared: its response is streamed, a callback
     ///   is enabled, its events would be incomplete for a later caller, or its body is not in
     ///   memory.
-    static func of(_ transfer: RequestTransfer) throws(WherryError) -> FlightKey? {
+    static func of(_ transfer: RequestTransfer) throws(WherryError) -> SharedRequestKey? {
         let request = transfer.request
         guard transfer.kind == .request, !request.isStreamed, transfer.decisions.isEmpty,
             transfer.options[.wantHead] == 0, request.cachePolicy != .thenNetwork
         else { return nil }
         return try transfer.hops.withLock { state throws(WherryError) in
-            try FlightKey(transfer, state)
+            try SharedRequestKey(transfer, state)
         }
     }
 
@@ -58,12 +58,12 @@ struct FlightKey: Hashable, Sendable {
             settings: transfer.settings, cookies: transfer.cookies(state),
             mergesCookies: transfer.options.cookieHandling.merges)
         fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
-        method = state.method
-        url = state.url.text
+        method = state.follower.method
+        url = state.follower.url.text
         bases = request.bases
         userAgent = transfer.settings.userAgent
         credentials = transfer.settings.credentials(
-            of: request, at: state.url.origin, isHome: true)
+            of: request, at: state.follower.url.origin, isHome: true)
         options = transfer.options
         accepted = request.acceptedStatus
         shape = request.jsonShape

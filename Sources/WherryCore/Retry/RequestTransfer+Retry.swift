@@ -24,9 +24,9 @@ extension RequestTransfer {
         /// same.
         var isLast = false
         /// Whether the transfer waits for a retry delay or a new token.
-        var resting = false
+        var isWaiting = false
         /// The number of the current wait; distinguishes its end from that of an earlier one.
-        var rests = 0
+        var waits = 0
         /// The new token that replaces the client's original one.
         var token: String?
         /// The number of attempts with a new token.
@@ -34,7 +34,7 @@ extension RequestTransfer {
     }
 
     /// The maximum number of attempts with a new token for one request.
-    private static let mostTokens = 2
+    private static let maxTokens = 2
 
     private var rules: RetryRules { RetryRules(options, deadline: deadline) }
 
@@ -56,7 +56,7 @@ extension RequestTransfer {
     /// Whether the body can be replayed, and no part of a response has been reported.
     private var canSendAgain: Bool {
         hops.withLock { state in
-            state.body.isReplayable && state.told != .head && state.delivered == 0
+            state.body.isReplayable && state.headerEvent != .reported && state.delivered == 0
                 && !state.attempts.isLast
         }
     }
@@ -74,17 +74,17 @@ extension RequestTransfer {
         }
         let retries = hops.withLock { $0.attempts.retries }
         guard decisions.contains(.retry) else {
-            return goAgain(after: outcome, wire: wire, wait: usualWait(error, retries))
+            return retry(after: outcome, wire: wire, wait: usualWait(error, retries))
         }
         put(.retry(error, retries: retries)) { [self] answer in
             switch answer {
             case .again(false, _): giveUp(outcome)
             case .again(true, let wait):
                 let usual = Backoff.bound(after: retries)
-                goAgain(after: outcome, wire: wire, wait: wait ?? decidedWait(error, retries) ?? usual)
+                retry(after: outcome, wire: wire, wait: wait ?? decidedWait(error, retries) ?? usual)
             case .refuse(let message): refuse(message)
             case .standard, .adapted, .follow, .credentials, .store, .save, .token, .next, .stop, .fail:
-                goAgain(after: outcome, wire: wire, wait: usualWait(error, retries))
+                retry(after: outcome, wire: wire, wait: usualWait(error, retries))
             }
         }
     }
@@ -112,28 +112,28 @@ extension RequestTransfer {
         end(isCancelled ? TransferOutcome(error: Self.cancelledError) : outcome)
     }
 
-    private func goAgain(
+    private func retry(
         after outcome: TransferOutcome, wire: (sent: Int64, received: Int64), wait: Int64?
     ) {
         guard let wait else { return giveUp(outcome) }
-        guard let rest = beginRest({ $0.attempts.retries += 1 }) else {
+        guard let rest = beginWait({ $0.attempts.retries += 1 }) else {
             return end(TransferOutcome(error: Self.cancelledError))
         }
         noteRetry(outcome.error)
         become(.waiting, reason: outcome.error?.reasonWord)
         let time = client.transport.clock.now().advanced(by: wait)
         client.transport.schedule(at: time) { [weak self] in
-            guard let self, endRest(rest) else { return }
-            sendAgain(wire)
+            guard let self, endWait(rest) else { return }
+            resend(wire)
         }
     }
 
     /// Retries the hop that failed.
-    private func sendAgain(_ wire: (sent: Int64, received: Int64)) {
+    private func resend(_ wire: (sent: Int64, received: Int64)) {
         let canReplay = hops.withLock { state -> Bool in
             state.wire = wire
             state.exchange = nil
-            state.spare = nil
+            state.fallbackCache = nil
             state.speed.restart()
             if case .source(let source) = state.body.body { return source.rewind() }
             return true
@@ -152,22 +152,22 @@ extension RequestTransfer {
     // MARK: Waiting
 
     /// Begins a wait for a retry delay or a new token. Returns `nil` if the transfer was cancelled.
-    /// The wait ends with ``endRest(_:)``, unless a cancel comes first.
-    private func beginRest(_ change: (inout State) -> Void = { _ in }) -> Int? {
+    /// The wait ends with ``endWait(_:)``, unless a cancel comes first.
+    private func beginWait(_ change: (inout State) -> Void = { _ in }) -> Int? {
         hops.withLock { state in
             guard !state.wasCancelled else { return nil }
             change(&state)
-            state.attempts.rests += 1
-            state.attempts.resting = true
-            return state.attempts.rests
+            state.attempts.waits += 1
+            state.attempts.isWaiting = true
+            return state.attempts.waits
         }
     }
 
     /// Ends a wait. Returns `false` if it is not the current wait.
-    private func endRest(_ rest: Int) -> Bool {
+    private func endWait(_ rest: Int) -> Bool {
         hops.withLock { state in
-            guard state.attempts.resting, state.attempts.rests == rest else { return false }
-            state.attempts.resting = false
+            guard state.attempts.isWaiting, state.attempts.waits == rest else { return false }
+            state.attempts.isWaiting = false
             return true
         }
     }
@@ -177,7 +177,7 @@ extension RequestTransfer {
     /// Whether the current hop sends the client's token, or would send it if the client had one.
     private var isOfClientToken: Bool {
         let (isCrossOrigin, edited, hasUser) = hops.withLock {
-            ($0.isCrossOrigin, $0.edited, $0.auth?.credentials != nil)
+            ($0.follower.isCrossOrigin, $0.edited, $0.follower.authentication?.credentials != nil)
         }
         let request = edited ?? request
         return !isCrossOrigin && !hasUser && request.bearerToken == nil && request.credentials == nil
@@ -189,10 +189,10 @@ extension RequestTransfer {
     /// if the response is final.
     func refreshes(after response: Response) -> Bool {
         guard response.status == 401, decisions.contains(.token), !response.isFromCache,
-            isOfClientToken, canSendAgain, hops.withLock({ $0.attempts.tokens }) < Self.mostTokens
+            isOfClientToken, canSendAgain, hops.withLock({ $0.attempts.tokens }) < Self.maxTokens
         else { return false }
         // Register the wait before another thread can call back.
-        guard let rest = beginRest() else { return false }
+        guard let rest = beginWait() else { return false }
         become(.waiting, quiet: true)
         let used = hops.withLock { $0.attempts.token } ?? settings.values.texts[.bearerToken]
         let verdict = client.tokens.met401(
@@ -200,7 +200,7 @@ extension RequestTransfer {
             current: { client.settings.text(.bearerToken) }
         ) { [weak self] outcome in
             guard let self else { return }
-            guard endRest(rest) else {
+            guard endWait(rest) else {
                 // This transfer was cancelled after it was chosen to request the token for the
                 // others.
                 if case .ask = outcome { client.tokens.handOver() }
@@ -213,9 +213,9 @@ extension RequestTransfer {
             }
         }
         switch verdict {
-        case .replay(let token) where endRest(rest): replay(token, after: response)
-        case .ask where endRest(rest): askToken(after: response)
-        case .giveUp where endRest(rest): return false
+        case .replay(let token) where endWait(rest): replay(token, after: response)
+        case .ask where endWait(rest): askToken(after: response)
+        case .giveUp where endWait(rest): return false
         case .ask: client.tokens.handOver()
         case .wait, .replay, .giveUp: break
         }
@@ -259,7 +259,7 @@ extension RequestTransfer {
             state.attempts.tokens += 1
         }
         note(.info, .retried, [.everybody("Request will be sent again with a new token")])
-        sendAgain(response.wire)
+        resend(response.wire)
     }
 
     /// Ends the transfer with the 401 response.
@@ -269,10 +269,10 @@ extension RequestTransfer {
     }
 
     /// Cancels the current wait. Returns whether the transfer was waiting.
-    func cancelRest() -> Bool {
+    func cancelWait() -> Bool {
         let waited = hops.withLock { state in
-            defer { state.attempts.resting = false }
-            return state.attempts.resting
+            defer { state.attempts.isWaiting = false }
+            return state.attempts.isWaiting
         }
         if waited { client.tokens.leave(id) }
         return waited

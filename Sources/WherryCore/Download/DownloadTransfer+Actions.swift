@@ -12,9 +12,9 @@ extension DownloadTransfer {
         switch step {
         case .action(let action): perform(action)
         case .follow(let start):
-            if let last = start.redirects.last {
+            if let last = start.follower.redirects.last {
                 noteRedirect(
-                    from: last.url, status: last.status, to: start.url.text, isCounted: origin)
+                    from: last.url, status: last.status, to: start.follower.url.text, isCounted: origin)
             }
             send(start)
         case .write(let bytes, let placement, let exchange):

@@ -26,8 +26,9 @@ extension DownloadTransfer {
         let received = wire &- core.wireTold
         core.wireTold = wire
         return core.meter.update(
-            completed: completed(&core), total: core.machine.total,
-            generation: core.machine.currentGeneration, received: received, now: now,
+            completed: completed(&core), present: core.machine.completed,
+            total: core.machine.total, generation: core.machine.currentGeneration,
+            received: received, now: now,
             isForced: isForced)
     }
 

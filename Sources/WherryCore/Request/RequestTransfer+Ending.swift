@@ -7,21 +7,21 @@ extension RequestTransfer {
     /// Ends the transfer and reports the outcome, including the pictures and the saved body. If the
     /// program still has to decide on the response headers, asks first.
     func end(_ outcome: TransferOutcome) {
-        if asksAtEnd(outcome) { return }
+        if asksAboutDeferredHeaders(outcome) { return }
         var outcome = outcome
         if wantsProgress, outcome.error == nil, let exchange = hops.withLock({ $0.exchange }) {
             exchangeDidProgress(exchange)
         }
         let (images, isHeld) = hops.withLock { state in
-            defer { if state.told == .held { state.told = .nothing } }
+            defer { if state.headerEvent == .deferred { state.headerEvent = .pending } }
             if let exchange = state.exchange {
                 state.lastProgress = Self.progress(of: exchange, &state, isUpload: isUpload)
                 // The exchange retains this transfer.
                 state.exchange = nil
             }
-            return (state.images, state.told == .held)
+            return (state.images, state.headerEvent == .deferred)
         }
-        if isHeld { tellHeld(&outcome) }
+        if isHeld { reportDeferredHeaders(&outcome) }
         if outcome.error == nil, let path = savedPath {
             outcome.path = path
             outcome.response = outcome.response?.saved(at: path)

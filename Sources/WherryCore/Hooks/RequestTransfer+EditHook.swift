@@ -21,7 +21,7 @@ extension RequestTransfer.State {
     mutating func forgetEdits() {
         guard let unedited else { return }
         edited = unedited.request
-        method = unedited.method
+        follower.method = unedited.method
         restoreBody()
         self.unedited = nil
     }
@@ -62,10 +62,10 @@ extension RequestTransfer {
         hops.withLock { state in
             let own = state.unedited?.request ?? state.edited ?? request
             let body = state.unedited?.isBodyReplaced == true ? state.unedited?.body : state.body
-            let method = state.unedited?.method ?? state.method
+            let method = state.unedited?.method ?? state.follower.method
             var options = planning(own)
-            if !state.redirects.isEmpty { options[.defaultParameters] = 0 }
-            var url = state.url
+            if state.follower.isRedirected { options[.defaultParameters] = 0 }
+            var url = state.follower.url
             if state.unedited != nil {
                 let unedited = try? RequestPlanner.url(
                     of: own, method: method, settings: settings, options: options)
@@ -73,7 +73,7 @@ extension RequestTransfer {
             }
             let fields = RequestPlanner.previewFields(
                 of: own, contentType: body?.contentType, settings: settings,
-                crossOrigin: state.isCrossOrigin, given: state.givenFields, lostBody: state.lostBody)
+                crossOrigin: state.follower.isCrossOrigin, added: state.redirectFields, lostBody: state.lostBody)
             let preview = RequestPreview(
                 own, method: method, url: url, headers: fields, settings: settings,
                 options: options)
@@ -95,7 +95,7 @@ extension RequestTransfer {
         do {
             let method = edited.effectiveMethod
             try RequestPlanner.check(method: method, body: edited.body)
-            let isRedirected = hops.withLock { !$0.redirects.isEmpty }
+            let isRedirected = hops.withLock { $0.follower.isRedirected }
             // The URL of a redirect already contains the parameters, and a kept body is already
             // prepared.
             var options = planning(edited)
@@ -115,27 +115,16 @@ extension RequestTransfer {
             }
             hops.withLock { state in
                 if isLate { state.isEditedLate = true }
-                state.spare = nil
+                state.fallbackCache = nil
                 if state.unedited == nil {
                     state.unedited = State.Unedited(
-                        request: own, method: state.method, body: state.body,
+                        request: own, method: state.follower.method, body: state.body,
                         lostBody: state.lostBody)
                 }
-                let isOther = !edited.asksLike(state.edited ?? request)
+                let isOther = !edited.hasSameCredentials(state.edited ?? request)
                 state.edited = edited
-                state.method = method
-                state.url = url
-                if isRedirected {
-                    state.isCrossOrigin = url.origin != state.origin
-                        && options[.keepAuthAcrossHosts] == 0
-                } else {
-                    state.origin = url.origin
-                }
-                if isOther {
-                    let credentials = settings.credentials(
-                        of: edited, at: url.origin, isHome: !state.isCrossOrigin)
-                    state.auth = state.auth?.with(credentials)
-                }
+                state.follower.retarget(url, method: method, options: options)
+                if isOther { state.follower.changeCredentials(to: edited, settings) }
                 guard let body else { return state.restoreBody() }
                 state.body = body
                 state.isDigested = false

@@ -8,16 +8,16 @@ import WherryTransport
 
 extension RequestTransfer.State {
     /// The headers that a callback added for the origin of the current hop.
-    var givenFields: RequestPlanner.GivenFields? {
-        given?.origin == url.origin ? given : nil
+    var redirectFields: RequestPlanner.AddedFields? {
+        addedFields?.origin == follower.url.origin ? addedFields : nil
     }
 
     /// Returns the request to continue with at this origin, without changes made for another
     /// origin.
-    func goingOn(to origin: Origin, _ first: Request) -> Request {
+    func continuing(at origin: Origin, _ first: Request) -> Request {
         let present = edited ?? first
-        guard let lent, lent.origin != origin else { return present }
-        var before = lent.before
+        guard let rewritten, rewritten.origin != origin else { return present }
+        var before = rewritten.before
         before.body = present.body
         return before
     }
@@ -38,7 +38,7 @@ extension RequestTransfer {
         about hop: RedirectRules.Hop, _ head: ResponseHead, _ result: ExchangeResult,
         _ marks: Response.CacheMarks
     ) {
-        let next = hops.withLock { Self.redirected($0.goingOn(to: hop.url.origin, request), hop) }
+        let next = hops.withLock { Self.redirected($0.continuing(at: hop.url.origin, request), hop) }
         put(.redirect(response(head, result.body, result, marks), next)) { [self] answer in
             switch answer {
             case .follow(false):
@@ -76,7 +76,7 @@ extension RequestTransfer {
                 || !(edited.parameters.isEmpty || RequestPlanner.takesQuery(method))
             let body = isOther ? try otherBody(of: edited, method, options) : nil
             let (from, origin, owner) = hops.withLock {
-                ($0.url, $0.origin, $0.bodyOrigin ?? $0.origin)
+                ($0.follower.url, $0.follower.origin, $0.bodyOrigin ?? $0.follower.origin)
             }
             let rewritten = try RedirectRules.rewritten(
                 to: url, method: method, keepsBody: hop.keepsBody && !isOther, from: from,
@@ -115,20 +115,17 @@ extension RequestTransfer {
         _ hop: RedirectRules.Hop, as rewritten: Rewriting? = nil,
         from head: ResponseHead, _ metrics: ExchangeMetrics
     ) {
-        let (old, origin) = hops.withLock { ($0.url.text, $0.url.origin) }
+        let (old, origin) = hops.withLock { ($0.follower.url.text, $0.follower.url.origin) }
         let canReplay = hops.withLock { state -> Bool in
             state.wire.sent += metrics.sent
             state.wire.received += metrics.received
-            state.redirects.append(.init(url: state.url.text, status: head.status, head: head))
-            state.spare = nil
+            state.fallbackCache = nil
             state.unedited = nil
             state.hasLaunchedHop = false
-            state.url = hop.url
-            state.method = hop.method
-            state.isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
-            let present = state.goingOn(to: hop.url.origin, request)
-            if let lent = state.lent, lent.origin != hop.url.origin {
-                (state.edited, state.lent, state.given) = (present, nil, nil)
+            state.follower.follow(hop, from: head, options: options)
+            let present = state.continuing(at: hop.url.origin, request)
+            if let earlier = state.rewritten, earlier.origin != hop.url.origin {
+                (state.edited, state.rewritten, state.addedFields) = (present, nil, nil)
             }
             if let rewritten {
                 adopt(rewritten, present, &state)
@@ -170,24 +167,23 @@ extension RequestTransfer {
         // The response no longer belongs to the cache key that was looked up.
         state.isEditedLate = true
         // Changes were made for this target, so no other origin may see them.
-        var given = RequestPlanner.GivenFields(for: state.url.origin)
+        var added = RequestPlanner.AddedFields(for: state.follower.url.origin)
         for field in edited.headers.fields {
             guard let value = field.value, !offered.headers.values(field.name).contains(value) else {
                 continue
             }
-            given.add(field.name, value)
+            added.add(field.name, value)
         }
         if let token = edited.bearerToken, token != offered.bearerToken {
-            given.add("Authorization", "Bearer \(token)")
+            added.add("Authorization", "Bearer \(token)")
         }
-        state.given = given
-        if state.lent == nil, given.origin != state.origin { state.lent = (given.origin, before) }
+        state.addedFields = added
+        if state.rewritten == nil, added.origin != state.follower.origin { state.rewritten = (added.origin, before) }
         if edited.credentials != offered.credentials {
-            state.auth = edited.credentials.map { Authentication($0, at: state.url.origin) }
-        } else if !edited.asksLike(offered) {
-            let credentials = settings.credentials(
-                of: edited, at: state.url.origin, isHome: !state.isCrossOrigin)
-            state.auth = state.auth?.with(credentials)
+            let origin = state.follower.url.origin
+            state.follower.authentication = edited.credentials.map { Authentication($0, at: origin) }
+        } else if !edited.hasSameCredentials(offered) {
+            state.follower.changeCredentials(to: edited, settings)
         }
         state.edited = edited
     }

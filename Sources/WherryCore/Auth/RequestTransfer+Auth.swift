@@ -8,7 +8,7 @@ import WherryTransport
 
 extension Request {
     /// Returns whether both requests have the same credentials.
-    func asksLike(_ other: Request) -> Bool {
+    func hasSameCredentials(_ other: Request) -> Bool {
         credentials == other.credentials && bearerToken == other.bearerToken
             && headers.values("Authorization") == other.headers.values("Authorization")
     }
@@ -23,46 +23,32 @@ extension RequestTransfer {
             return true
         }
         // A callback may have added credentials before an attempt or at a redirect.
-        return !decisions.isDisjoint(with: [.adapt, .redirect]) && hops.withLock { $0.auth?.credentials != nil }
+        return !decisions.isDisjoint(with: [.adapt, .redirect]) && hops.withLock { $0.follower.authentication?.credentials != nil }
     }
 
     /// Returns the `Cookie` header of the jar for the current hop; `nil` if there is none.
     func cookies(_ state: State) -> String? {
-        usesJar(state) ? cookieJar.field(for: state.url) : nil
+        usesJar(state) ? cookieJar.field(for: state.follower.url) : nil
     }
 
     /// Returns the `Authorization` header of the next hop; `nil` keeps that of the request. The
     /// caller holds the lock.
     func authorization(_ state: inout State) -> String? {
-        guard let auth = authentication(&state) else { return nil }
         let integrity = state.body.integrity
-        return auth.field(method: state.method, url: state.url, memory: client.auth) { algorithm in
+        return state.follower.authorization(
+            state.edited ?? request, settings, memory: client.auth
+        ) { algorithm in
             integrity?.algorithm == algorithm ? integrity?.value : nil
         }
-    }
-
-    /// Returns the credentials for the origin of the next hop; `nil` if there are none. The caller
-    /// holds the lock.
-    private func authentication(_ state: inout State) -> Authentication? {
-        let request = state.edited ?? request
-        guard state.auth != nil || request.credentials != nil || settings.hasCredentials else {
-            return nil
-        }
-        let origin = state.url.origin
-        if state.auth?.origin != origin {
-            // The caller's credentials for one origin are never sent to another.
-            let credentials = settings.credentials(
-                of: request, at: origin, isHome: !state.isCrossOrigin)
-            state.auth = credentials.map { Authentication($0, at: origin) }
-        }
-        return state.auth
     }
 
     /// The algorithm of the body digest that the next hop needs and lacks; `nil` if none.
     var lackingIntegrity: DigestAlgorithm? {
         guard mayAuthenticate else { return nil }
         return hops.withLock { state in
-            let needed = authentication(&state)?.bodyAlgorithm(at: state.url, memory: client.auth)
+            let authentication = state.follower.authenticate(state.edited ?? request, settings)
+            let needed = authentication?.bodyAlgorithm(
+                at: state.follower.url, memory: client.auth)
             return state.body.integrity?.algorithm == needed ? nil : needed
         }
     }
@@ -89,7 +75,7 @@ extension RequestTransfer {
             let value = try BodyDigest.value(algorithm, of: body, isStopped: { isCancelled })
             guard let value else {
                 guard !isCancelled else { return resume {} }
-                let origin = hops.withLock { $0.url.origin.text }
+                let origin = hops.withLock { $0.follower.url.origin.text }
                 throw WherryError(
                     .bodySpent,
                     "The request to \(origin) cannot be authenticated: the server demands a digest of the body (qop=auth-int), and this body can be read only once. Send bytes or a file."
@@ -103,10 +89,10 @@ extension RequestTransfer {
     }
 
     /// Handles the headers of a 401 response. Returns `nil` to treat it like any other response.
-    func meet(refusal head: ResponseHead) -> BodyDisposition? {
+    func handleUnauthorized(_ head: ResponseHead) -> BodyDisposition? {
         guard mayAuthenticate else { return nil }
         let step = hops.withLock { state in
-            let step = weigh(head, &state)
+            let step = challenge(head, &state)
             state.refusal = step
             return step
         }
@@ -121,18 +107,12 @@ extension RequestTransfer {
     /// would be outdated.
     func renewNonce(by head: ResponseHead) {
         guard mayAuthenticate, head.status != 401 else { return }
-        hops.withLock { $0.auth?.renew(by: head, memory: client.auth) }
+        hops.withLock { $0.follower.authentication?.renew(by: head, memory: client.auth) }
     }
 
-    private func weigh(_ head: ResponseHead, _ state: inout State) -> Authentication.Step {
-        let origin = state.url.origin
-        var auth = state.auth?.origin == origin ? state.auth : nil
-        if auth == nil { auth = Authentication(nil, at: origin) }
-        guard var auth else { return .stand }
-        let step = auth.step(
-            after: head, asks: decisions.contains(.credentials), memory: client.auth)
-        state.auth = auth
-        return step
+    private func challenge(_ head: ResponseHead, _ state: inout State) -> Authentication.Step {
+        state.follower.challenge(
+            head, asks: decisions.contains(.credentials), memory: client.auth)
     }
 
     /// Handles a 401 response. Returns `false` if the response is final or has another status.
@@ -142,13 +122,13 @@ extension RequestTransfer {
         guard head.status == 401 else { return false }
         let step = hops.withLock { state -> Authentication.Step in
             // A cached response did not pass through `meet(refusal:)`.
-            let step = state.refusal ?? weigh(head, &state)
+            let step = state.refusal ?? challenge(head, &state)
             state.refusal = nil
             return step
         }
         switch step {
         case .stand: return false
-        case .again: sendAgain(head, result, marks)
+        case .again: resend(head, result, marks)
         case .ask(let challenge): ask(challenge, head, result, marks)
         }
         return true
@@ -158,7 +138,7 @@ extension RequestTransfer {
         _ challenge: AuthChallenge, _ head: ResponseHead, _ result: ExchangeResult,
         _ marks: Response.CacheMarks
     ) {
-        let before = hops.withLock { ($0.auth?.questions ?? 1) - 1 }
+        let before = hops.withLock { ($0.follower.authentication?.questions ?? 1) - 1 }
         let question = Decision.Kind.credentials(
             response(head, result.body, result, marks), realm: challenge.realm,
             challenge.scheme == "digest" ? .digest : .basic, before: before)
@@ -183,15 +163,15 @@ extension RequestTransfer {
             return end(TransferOutcome(error: error))
         }
         let isAnswer = hops.withLock { state in
-            state.auth?.use(credentials, for: head, memory: client.auth) ?? false
+            state.follower.authentication?.use(credentials, for: head, memory: client.auth) ?? false
         }
         // Credentials that do not fit this challenge change nothing.
         guard isAnswer else { return judge(head, result, marks) }
-        sendAgain(head, result, marks)
+        resend(head, result, marks)
     }
 
     /// Sends the same request again, with its body from the first byte (U13).
-    private func sendAgain(
+    private func resend(
         _ head: ResponseHead, _ result: ExchangeResult, _ marks: Response.CacheMarks
     ) {
         let canReplay = hops.withLock { state -> Bool in

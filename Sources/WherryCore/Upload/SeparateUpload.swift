@@ -75,11 +75,11 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     package override func begin(wake: Wake) {
         become(.running, quiet: true)
         noteStart(address, [])
-        goOn()
+        proceed()
     }
 
     /// Starts all steps that can start. Called after every change.
-    private func goOn() {
+    private func proceed() {
         let actions = work.withLock { $0.plan.next() }
         for index in actions.encode {
             client.workers.submit { [self] in encode(index) }
@@ -103,7 +103,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             return work.outcomes[index]
         }
         if let ended { emit(.image(ended)) }
-        goOn()
+        proceed()
     }
 
     private func send(_ index: Int) {
@@ -199,7 +199,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         } else {
             emit(.image(image))
         }
-        goOn()
+        proceed()
     }
 
     /// Returns the delay before a retry, in milliseconds: half a second, doubled each time, at most
@@ -215,7 +215,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             [weak self] in
             guard let self else { return }
             work.withLock { $0.plan.rested(index) }
-            goOn()
+            proceed()
         }
     }
 
@@ -265,7 +265,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             return Array(work.running.values)
         }
         for child in running { child.cancel() }
-        goOn()
+        proceed()
     }
 
     package override func applyPriority(_ priority: Int8) {

@@ -9,16 +9,16 @@ import WherryTransport
 
 extension RequestTransfer {
     /// The result of the callback for the response headers.
-    enum HeadAnswer {
+    enum HeaderDecision {
         /// The callback was not called. Can change to any other case.
         case none
         /// The body waits for the callback's result. Can change to any later case.
         case awaited
         /// Continue as if there were no callback.
-        case goesOn
+        case proceeds
         /// End the transfer with this outcome, whatever happens to the exchange.
         indirect case ends(TransferOutcome)
-        /// Save the body to a file. Can change to `saved` and `goesOn`.
+        /// Save the body to a file. Can change to `saved` and `proceeds`.
         case saves(BodyFile)
         /// The complete body is in the file.
         case saved(path: String)
@@ -30,10 +30,10 @@ extension RequestTransfer {
     /// then.
     func ask(about head: ResponseHead, of exchange: Exchange) -> BodyDisposition {
         let isFirst = hops.withLock { state in
-            guard case .none = state.headAnswer else { return false }
-            state.headAnswer = .awaited
+            guard case .none = state.headerDecision else { return false }
+            state.headerDecision = .awaited
             // The program now knows the headers, which rules out a retry.
-            state.told = .head
+            state.headerEvent = .reported
             return true
         }
         guard isFirst else { return take(head) }
@@ -48,11 +48,11 @@ extension RequestTransfer {
     private func carryOut(
         _ answer: Decision.Answer, _ response: Response, _ place: BodyPlace, of exchange: Exchange
     ) {
-        let next = answerToHead(answer, response, place)
+        let next = headerDecision(answer, response, place)
         let isOpen = hops.withLock { state in
             // The exchange may have ended first.
-            guard case .awaited = state.headAnswer else { return false }
-            state.headAnswer = next
+            guard case .awaited = state.headerDecision else { return false }
+            state.headerDecision = next
             return true
         }
         guard isOpen else { return }
@@ -64,15 +64,15 @@ extension RequestTransfer {
         case .ends: client.transport.cancel(exchange)
         case .saves(let file):
             file.open { [self] in client.transport.cancel(exchange) }
-            tellHead(response)
+            reportHeaders(response)
             exchange.decide(.deliver(offset: 0, eager: false))
-        case .none, .awaited, .goesOn, .saved: exchange.decide(take(response.head))
+        case .none, .awaited, .proceeds, .saved: exchange.decide(take(response.head))
         }
     }
 
-    private func answerToHead(
+    private func headerDecision(
         _ answer: Decision.Answer, _ response: Response, _ place: BodyPlace
-    ) -> HeadAnswer {
+    ) -> HeaderDecision {
         switch answer {
         case .refuse(let message): return .ends(refusal(of: response, .init(.refused, message)))
         case .fail(let error): return .ends(refusal(of: response, error))
@@ -80,21 +80,21 @@ extension RequestTransfer {
             return .saves(BodyFile(place, target, on: client.workers))
         case .save, .standard, .adapted, .follow, .credentials, .store, .again, .token, .next,
             .stop:
-            return .goesOn
+            return .proceeds
         }
     }
 
     /// Continues after the exchange of a response that the program was asked about. Returns `false`
     /// if the program's decision changes nothing.
-    func concludeHead(_ exchange: Exchange, _ result: ExchangeResult) -> Bool {
+    func concludeHeaderHook(_ exchange: Exchange, _ result: ExchangeResult) -> Bool {
         let (answer, decision, length) = hops.withLock { state in
             defer {
-                if case .awaited = state.headAnswer { state.headAnswer = .goesOn }
+                if case .awaited = state.headerDecision { state.headerDecision = .proceeds }
             }
-            return (state.headAnswer, state.decision?.decision, state.delivered)
+            return (state.headerDecision, state.decision?.decision, state.delivered)
         }
         switch answer {
-        case .none, .goesOn, .saved: return false
+        case .none, .proceeds, .saved: return false
         case .awaited:
             // The exchange ended before the program decided.
             decision?.expire()
@@ -105,8 +105,8 @@ extension RequestTransfer {
             let response = result.head.map { self.response($0, Bytes(), result) }
             guard result.error == nil, !isCancelled else {
                 file.abandon { [self] failure in
-                    hops.withLock { $0.headAnswer = .goesOn }
-                    guard let failure, !isCancelled else { return goOn(result, of: exchange) }
+                    hops.withLock { $0.headerDecision = .proceeds }
+                    guard let failure, !isCancelled else { return proceed(result, of: exchange) }
                     end(unsaved(response, failure))
                 }
                 return true
@@ -121,8 +121,8 @@ extension RequestTransfer {
             file.publish(length: length) { [self] outcome in
                 switch outcome {
                 case .success(let path):
-                    hops.withLock { $0.headAnswer = .saved(path: path) }
-                    goOn(result, of: exchange)
+                    hops.withLock { $0.headerDecision = .saved(path: path) }
+                    proceed(result, of: exchange)
                 case .failure(let failure): end(unsaved(response, failure))
                 }
             }
@@ -134,28 +134,28 @@ extension RequestTransfer {
 
     /// Asks the program about a deferred response whose body is in memory: it came from a cache, or
     /// a retry was possible. Returns `false` if the program is not asked.
-    func asksAtEnd(_ outcome: TransferOutcome) -> Bool {
+    func asksAboutDeferredHeaders(_ outcome: TransferOutcome) -> Bool {
         guard decisions.contains(.head), let held = outcome.response, !isCancelled,
             outcome.error == nil || outcome.error?.reasonWord == .httpStatus
         else { return false }
         let isFirst = hops.withLock { state in
-            guard state.told == .held, case .none = state.headAnswer else { return false }
-            state.headAnswer = .awaited
+            guard state.headerEvent == .deferred, case .none = state.headerDecision else { return false }
+            state.headerDecision = .awaited
             return true
         }
         guard isFirst else { return false }
         let response = held.bodiless
         let place = place(of: response, hasBody: false)
         put(.head(response, place)) { [self] answer in
-            let next = answerToHead(answer, response, place)
-            hops.withLock { $0.headAnswer = next }
+            let next = headerDecision(answer, response, place)
+            hops.withLock { $0.headerDecision = next }
             guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
             switch next {
             case .ends(let outcome):
-                hops.withLock { $0.told = .head }
+                hops.withLock { $0.headerEvent = .reported }
                 end(outcome)
             case .saves(let file): save(held, to: file, outcome)
-            case .none, .awaited, .goesOn, .saved: end(outcome)
+            case .none, .awaited, .proceeds, .saved: end(outcome)
             }
         }
         return true
@@ -168,7 +168,7 @@ extension RequestTransfer {
         file.publish(length: Int64(response.body.count)) { [self] published in
             switch published {
             case .success(let path):
-                hops.withLock { $0.headAnswer = .saved(path: path) }
+                hops.withLock { $0.headerDecision = .saved(path: path) }
                 var outcome = outcome
                 outcome.response = response.bodiless
                 end(outcome)
@@ -182,7 +182,7 @@ extension RequestTransfer {
     /// The path of the file that contains the body; `nil` if the body is not saved.
     var savedPath: String? {
         hops.withLock { state in
-            guard case .saved(let path) = state.headAnswer else { return nil }
+            guard case .saved(let path) = state.headerDecision else { return nil }
             return path
         }
     }
@@ -196,7 +196,7 @@ extension RequestTransfer {
     }
 
     private func place(of response: Response, hasBody: Bool) -> BodyPlace {
-        let (url, edited) = hops.withLock { ($0.url, $0.edited) }
+        let (url, edited) = hops.withLock { ($0.follower.url, $0.edited) }
         return BodyPlace(
             response, hasBody: hasBody, url: url, request: edited ?? request, options: options,
             now: Int64(client.transport.clock.wallSeconds()))

@@ -22,8 +22,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// Whether a callback may have edited the request after the lookup: the response does not
         /// belong to the cache key that was looked up.
         var isEditedLate = false
-        var method: String
-        var url: HTTPURL
+        /// The target of the current hop.
+        var follower: AttemptFollower
         var body = PreparedBody()
         /// Whether the requested digests of the body are computed.
         var isDigested = false
@@ -33,9 +33,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var http: HTTPCaching?
         /// The HTTP cache state of an earlier base URL. Its stored response may be used if all base
         /// URLs fail.
-        var spare: HTTPCaching?
-        /// The credentials and the server's challenge; `nil` without credentials.
-        var auth: Authentication?
+        var fallbackCache: HTTPCaching?
         /// The handling of the 401 response that is being received.
         var refusal: Authentication.Step?
         /// The progress when the last exchange was released.
@@ -44,24 +42,20 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// The priority, if changed after the start.
         var priority: Int8?
         var wasCancelled = false
-        /// The origin that the credentials belong to: that of the first URL.
-        var origin: Origin
-        var isCrossOrigin = false
         /// The headers that a callback added to a redirect's request, with the origin of its
         /// target.
-        var given: RequestPlanner.GivenFields?
+        var addedFields: RequestPlanner.AddedFields?
         /// Set if a redirect's request was rewritten for another origin than the first: that
         /// origin, and the previous request. A redirect to a further origin continues with the
         /// previous request.
-        var lent: (origin: Origin, before: Request)?
+        var rewritten: (origin: Origin, before: Request)?
         /// The origin that a body from a callback belongs to; `nil` without such a body.
         var bodyOrigin: Origin?
         /// Whether a redirect removed the body.
         var lostBody = false
-        var redirects: [Response.Redirect] = []
         var decision: WeakDecision?
         /// The state of the callback for the response headers.
-        var headAnswer = HeadAnswer.none
+        var headerDecision = HeaderDecision.none
         /// The wait for a network that reaches the host.
         var networkWait: NetworkWait?
         var speed = SpeedMeter()
@@ -71,7 +65,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// A copy for the caches of a body that is delivered in pieces.
         var copy: BodyCopy?
         /// Whether the response headers have been reported.
-        var told = Telling.nothing
+        var headerEvent = HeaderEvent.pending
         var sentBefore: Int64 = 0
         var images: [ImageOutcome] = []
         var wire: (sent: Int64, received: Int64) = (0, 0)
@@ -90,14 +84,14 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     /// The state of the event for the response headers. Only those of the final response are
     /// reported, exactly once.
-    enum Telling {
+    enum HeaderEvent {
         /// Not reported. Can change to any other case.
-        case nothing
-        /// Deferred until the end, if the response is final. Can change to `head`, or to `nothing`
-        /// for another hop.
-        case held
+        case pending
+        /// Deferred until the end, if the response is final. Can change to `reported`, or to
+        /// `pending` for another hop.
+        case deferred
         /// Reported. Final.
-        case head
+        case reported
     }
 
     struct WeakDecision {
@@ -120,17 +114,17 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         self.stream = stream
         self.caching = caching
         hops = Lock(
-            State(method: method, url: url, body: body ?? PreparedBody(), origin: url.origin))
+            State(follower: AttemptFollower(url, method: method), body: body ?? PreparedBody()))
         super.init(
             kind, request, client: client, settings: settings, options: options,
             observer: observer, userData: userData)
     }
 
-    package override var method: String { hops.withLock { $0.method } }
-    package override var url: String { hops.withLock { HTTPURL.redacted($0.url.text) } }
+    package override var method: String { hops.withLock { $0.follower.method } }
+    package override var url: String { hops.withLock { HTTPURL.redacted($0.follower.url.text) } }
 
     package override func noteAfterEnd() { tellStored() }
-    package override var origin: Origin? { hops.withLock { $0.origin } }
+    package override var origin: Origin? { hops.withLock { $0.follower.origin } }
     package override var images: [ImageOutcome] { hops.withLock { $0.images } }
 
     package override var progress: Progress {
@@ -242,18 +236,18 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     of: state.shown(request), contentType: state.body.contentType, hasBody: hasBody,
                     settings: settings, extra: state.body.digest.map { [$0] } ?? [],
                     coding: state.body.coding, authorization: authorization(&state),
-                    cookies: cookies(state), mergesCookies: options.cookieHandling.merges, crossOrigin: state.isCrossOrigin,
-                    otherOrigin: state.url.origin != state.origin, given: state.givenFields,
+                    cookies: cookies(state), mergesCookies: options.cookieHandling.merges, crossOrigin: state.follower.isCrossOrigin,
+                    otherOrigin: state.follower.url.origin != state.follower.origin, added: state.redirectFields,
                     lostBody: state.lostBody, closes: options[.keepAlive] == 0)
                 var exchange = RequestPlanner.exchange(
-                    method: state.method, url: state.url, headers: headers,
+                    method: state.follower.method, url: state.follower.url, headers: headers,
                     body: state.body.body, settings: settings, options: options, deadline: deadline)
                 exchange.wantsProgress = wantsProgress
                 exchange.isBulk = request.isStreamed
                 if let priority = state.priority { exchange.priority = priority }
                 let made = Exchange(exchange, receiver: self)
                 state.exchange = isCached ? nil : made
-                if state.told == .held { state.told = .nothing }
+                if state.headerEvent == .deferred { state.headerEvent = .pending }
                 return made
             }
             if isCached, let caching { return consult(caching, for: exchange, wake: wake) }
@@ -307,7 +301,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         observer.transfer(self, isMoving: true)
         observer.transfer(self, waitsForConnection: false)
         // The callers that share this request show its state.
-        if options[.coalesce] == 1 { (observer as? Flight)?.goesOn() }
+        if options[.coalesce] == 1 { (observer as? SharedRequest)?.goesOn() }
         if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }
     }
 
@@ -316,11 +310,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     ) -> BodyDisposition {
         if client.log.isOn(.debug) { noteHead(head) }
         let mayBeReplaced = caching?.hasHTTP == true && note(head) && !isReplacement(head)
-        if let url = hops.withLock({ usesJar($0) ? $0.url : nil }) {
+        if let url = hops.withLock({ usesJar($0) ? $0.follower.url : nil }) {
             cookieJar.take(head, from: url)
         }
         renewNonce(by: head)
-        if head.status == 401, let disposition = meet(refusal: head) { return disposition }
+        if head.status == 401, let disposition = handleUnauthorized(head) { return disposition }
         switch step(after: head) {
         case .answer where holds(head): return hold()
         case .follow:
@@ -342,7 +336,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             return .collect(limit: options[.maxBodyBytes])
         }
         if mayBeReplaced { return hold() }
-        tellHead(response(head, Bytes(), ExchangeResult()))
+        reportHeaders(response(head, Bytes(), ExchangeResult()))
         if request.isStreamed { beginCopy(head) }
         if request.isStreamed { return .deliver(offset: 0, eager: true) }
         return .collect(limit: options[.maxBodyBytes])
@@ -353,7 +347,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             let offset = state.delivered
             state.delivered += Int64(piece.count)
             state.copy?.append(piece)
-            guard case .saves(let file) = state.headAnswer else { return (offset, BodyFile?.none) }
+            guard case .saves(let file) = state.headerDecision else { return (offset, BodyFile?.none) }
             return (offset, file)
         }
         if let file {
@@ -410,7 +404,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             return (state.exchange, state.decision?.decision, state.networkWait)
         }
         decision?.expire()
-        if cancelRest() { end(TransferOutcome(error: Self.cancelledError)) }
+        if cancelWait() { end(TransferOutcome(error: Self.cancelledError)) }
         wait?.cancel()
         // Also cancel during a callback: its result may have started the next hop just now.
         if let exchange { client.transport.cancel(exchange) }
