@@ -1,6 +1,7 @@
 # Wherry: reads the docstrings of the Python package for the documentation site
 # SPDX-License-Identifier: Apache-2.0
 """An extension of griffe that turns indented code after `::` into Markdown, and reads `#:` comments of attributes."""
+
 from __future__ import annotations
 
 import re

@@ -7,6 +7,7 @@
 * A link to another file of the repository leads to a page that shows this file.
 * Samples of one program in several languages become tabs.
 """
+
 from __future__ import annotations
 
 import ast
@@ -23,12 +24,20 @@ from mkdocs.structure.files import File, Files
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 #: Pages of the site, and the files outside docs that they show.
 PAGES = {
-    "index.md": "README.md", "contributing.md": "CONTRIBUTING.md", "security-policy.md": "SECURITY.md",
-    "changelog.md": "CHANGELOG.md", "examples.md": "Examples/README.md",
-    "reference/python/index.md": "bindings/python/README.md", "test-server.md": "Tests/TestServer/README.md"}
+    "index.md": "README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "security-policy.md": "SECURITY.md",
+    "changelog.md": "CHANGELOG.md",
+    "examples.md": "Examples/README.md",
+    "reference/python/index.md": "bindings/python/README.md",
+    "test-server.md": "Tests/TestServer/README.md",
+}
 #: Other files and folders that have a page.
 FOLDERS = {
-    "Examples": "examples.md", "docs/decisions": "decisions/index.md", "include/wherry.h": "reference/c/index.md"}
+    "Examples": "examples.md",
+    "docs/decisions": "decisions/index.md",
+    "include/wherry.h": "reference/c/index.md",
+}
 #: The public names of the Python package by page.
 PYTHON = {
     "Requests": """get head post put patch delete options request stream upload download client
@@ -47,9 +56,9 @@ PYTHON = {
     "Tests": "MockTransport MockRequest WSGITransport ASGITransport BaseTransport AsyncBaseTransport",
     "Network state and logs": """Reachability ReachabilityChange ReachabilityObserver UNKNOWN NOT_REACHABLE
         REACHABLE_VIA_WWAN REACHABLE_VIA_WIFI reach_text set_reach_text set_interface ActivityReader LogReader LogRecord
-        LogBridge Counters"""}
-LANGUAGES = {
-    ".swift": "swift", ".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".json": "json", ".md": "markdown"}
+        LogBridge Counters""",
+}
+LANGUAGES = {".swift": "swift", ".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".json": "json", ".md": "markdown"}
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<text>\]\()(?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 SECTION = re.compile(r"^/\* -+ (\d+)\. (.+?) -+ \*/$", re.MULTILINE)
@@ -74,7 +83,8 @@ def expanded(entry: Any) -> Any:
     pages = {
         "reference/c/": lambda: [name for name, _, _ in header_pages()],
         "reference/python/": lambda: [name for name, _ in python_pages()],
-        "decisions/": lambda: [f"decisions/{path.name}" for path in sorted((ROOT / "docs/decisions").glob("*.md"))]}
+        "decisions/": lambda: [f"decisions/{path.name}" for path in sorted((ROOT / "docs/decisions").glob("*.md"))],
+    }
     return [entry + "index.md", *pages[entry]()]
 
 
@@ -145,7 +155,7 @@ def rewritten(link: re.Match[str], name: str) -> str:
 def outside_fences(text: str, change: Any) -> str:
     parts, last = [], 0
     for fence in FENCE.finditer(text):
-        parts += [change(text[last:fence.start()]), fence[0]]
+        parts += [change(text[last : fence.start()]), fence[0]]
         last = fence.end()
     return "".join([*parts, change(text[last:])])
 
@@ -217,9 +227,11 @@ def decisions() -> str:
 def header_start() -> str:
     """The comment at the top of the header, and the list of its sections."""
     text = (ROOT / "include/wherry.h").read_text()
-    listed = "".join(f"{number}. [{title}]({pathlib.PurePosixPath(name).name})\n"
-                     for number, (name, title, _) in enumerate(header_pages(), 1))
-    return f"```c\n{text[:text.index('*/') + 2]}\n```\n\n## Sections\n\n{listed}"
+    listed = "".join(
+        f"{number}. [{title}]({pathlib.PurePosixPath(name).name})\n"
+        for number, (name, title, _) in enumerate(header_pages(), 1)
+    )
+    return f"```c\n{text[: text.index('*/') + 2]}\n```\n\n## Sections\n\n{listed}"
 
 
 def header_pages() -> list[tuple[str, str, str]]:
@@ -231,23 +243,31 @@ def header_pages() -> list[tuple[str, str, str]]:
         title, _, rest = mark[2].partition(":")
         slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
         about = f"{rest.strip().capitalize()}.\n\n" if rest else ""
-        pages.append((f"reference/c/{slug}.md", title, f"{about}```c\n{text[mark.end():end].strip()}\n```\n"))
+        pages.append((f"reference/c/{slug}.md", title, f"{about}```c\n{text[mark.end() : end].strip()}\n```\n"))
     return pages
 
 
 def python_pages() -> list[tuple[str, str]]:
     tree = ast.parse((ROOT / "bindings/python/src/wherry/__init__.py").read_text())
-    public = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
-                  and any(isinstance(name, ast.Name) and name.id == "__all__" for name in node.targets))
+    public = next(
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and any(isinstance(name, ast.Name) and name.id == "__all__" for name in node.targets)
+    )
     listed = " ".join(PYTHON.values()).split()
     if set(listed) != set(public):
-        raise PluginError(f"PYTHON in {os.path.basename(__file__)} differs from wherry.__all__: "
-                          f"{sorted(set(listed) ^ set(public))}")
+        raise PluginError(
+            f"PYTHON in {os.path.basename(__file__)} differs from wherry.__all__: {sorted(set(listed) ^ set(public))}"
+        )
     start = "The [overview](index.md#keywords) explains the keywords.\n\n"
     return [
-        (f"reference/python/{title.lower().replace(' ', '-')}.md",
-         f"# {title}\n\n{start}" + "".join(map(directive, names.split())))
-        for title, names in PYTHON.items()]
+        (
+            f"reference/python/{title.lower().replace(' ', '-')}.md",
+            f"# {title}\n\n{start}" + "".join(map(directive, names.split())),
+        )
+        for title, names in PYTHON.items()
+    ]
 
 
 def directive(name: str) -> str:

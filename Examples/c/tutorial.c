@@ -39,8 +39,7 @@ static wherry_status new_client(const char *base, wherry_client **client) {
   if (status == WHERRY_OK) status = wherry_config_set_header(config, "X-App", "tutorial");
   if (status == WHERRY_OK)
     status = wherry_config_set_option(config, WHERRY_OPTION_IDLE_TIMEOUT_MS, 5000);
-  if (status == WHERRY_OK)
-    status = wherry_config_set_option(config, WHERRY_OPTION_MAX_RETRIES, 2);
+  if (status == WHERRY_OK) status = wherry_config_set_option(config, WHERRY_OPTION_MAX_RETRIES, 2);
   if (status == WHERRY_OK) status = wherry_client_new(config, client);
   wherry_config_free(config);
   /* guide: end client */

@@ -26,14 +26,22 @@ def settings(tmp_path: pathlib.Path) -> dict[str, str]:
     programs.mkdir()
     (programs / "wherry").symlink_to(BINARY)
     return environment(
-        PATH=f"{programs}:{os.environ['PATH']}", XDG_CACHE_HOME=str(tmp_path / "cache"),
-        XDG_STATE_HOME=str(tmp_path / "state"), WHERRY_AGENT=str(ROOT / ".build/debug/wherry-agent"))
+        PATH=f"{programs}:{os.environ['PATH']}",
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+        XDG_STATE_HOME=str(tmp_path / "state"),
+        WHERRY_AGENT=str(ROOT / ".build/debug/wherry-agent"),
+    )
 
 
 def run(name: str, settings: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(ROOT / "Examples/shell" / name), *map(str, arguments)], env=settings, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=GUARD)
+        [str(ROOT / "Examples/shell" / name), *map(str, arguments)],
+        env=settings,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+    )
 
 
 def test_the_tutorial_works(server: Scope, settings: dict[str, str], tmp_path: pathlib.Path) -> None:
@@ -50,17 +58,26 @@ def test_the_tutorial_works(server: Scope, settings: dict[str, str], tmp_path: p
 
 
 def test_the_guide_for_users_of_aria2_works(
-    server: Scope, settings: dict[str, str], tmp_path: pathlib.Path,
+    server: Scope,
+    settings: dict[str, str],
+    tmp_path: pathlib.Path,
 ) -> None:
     steps: dict[str, list[Any]] = {
-        "large.bin": [{"bytes": [SIZE, 1, 0]}] * 3, "small.bin": [{"bytes": [3000, 1, 0]}],
-        "next.bin": [{"bytes": [4000, 1, 0]}], "missing.bin": [{"status": 404}]}
+        "large.bin": [{"bytes": [SIZE, 1, 0]}] * 3,
+        "small.bin": [{"bytes": [3000, 1, 0]}],
+        "next.bin": [{"bytes": [4000, 1, 0]}],
+        "missing.bin": [{"status": 404}],
+    }
 
-    done = run("from_aria2.sh", settings, script(server, **steps), tmp_path, hashlib.sha256(pattern(1, SIZE)).hexdigest())
+    done = run(
+        "from_aria2.sh", settings, script(server, **steps), tmp_path, hashlib.sha256(pattern(1, SIZE)).hexdigest()
+    )
 
     assert done.returncode == 0, done.stderr
-    sizes = {name: (tmp_path / name).stat().st_size for name in (
-        "large.bin", "mirrored.bin", "files/small.bin", "files/next.bin", "later.bin")}
+    sizes = {
+        name: (tmp_path / name).stat().st_size
+        for name in ("large.bin", "mirrored.bin", "files/small.bin", "files/next.bin", "later.bin")
+    }
     assert list(sizes.values()) == [SIZE, SIZE, 3000, 4000, SIZE]
     assert done.stderr.count("SHA-256 matches") == 2
     assert list((tmp_path / "state/wherry/wherry/jobs").iterdir()) == []
