@@ -151,7 +151,9 @@ import Testing
         var meter = ProgressMeter()
         let start = Instant(nanoseconds: 0)
         func update(_ received: Int64, at now: Instant) -> Progress? {
-            meter.update(completed: 10, total: 20, generation: 1, received: received, now: now)
+            meter.update(
+                completed: 10, present: 0, total: 20, generation: 1, received: received,
+                now: now)
         }
         #expect(update(10, at: start) != nil)
         #expect(update(0, at: start.advanced(by: tenth)) == nil)
@@ -166,7 +168,8 @@ import Testing
         var meter = ProgressMeter()
         let start = Instant(nanoseconds: 0)
         func update(_ completed: Int64, at now: Instant) -> Progress? {
-            meter.update(completed: completed, total: 20, generation: 1, received: 10, now: now)
+            meter.update(
+                completed: completed, present: 0, total: 20, generation: 1, received: 10, now: now)
         }
         #expect(update(10, at: start) != nil)
         #expect(!meter.hasTold(20, of: 20, generation: 1))
