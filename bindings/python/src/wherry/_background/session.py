@@ -9,10 +9,10 @@ from .._core.credentials import DigestAuth, credentials
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.draft import Draft
 from .._core.forms import pairs
-from .._core.network import apply_route
+from .._core.network import apply_network
 from .._core.options import Timeout, Unset
 from .._core.settings import FIXED, NUMBERS, TEXTS
-from .._core.trust import apply as apply_trust
+from .._core.trust import apply_trust
 from .._core.values import keyword_int, match, path_text, text
 from .._errors import StateError, TimeoutError, WherryError, brief
 from .._native import codes
@@ -99,7 +99,7 @@ class BaseSession(Forkable):
                     check(lib.wherry_config_set_text(config, kind, path))
             if base_url:
                 check(lib.wherry_config_set_text(config, codes.TEXT_BASE_URL, text(base_url)))
-            apply_route(config, others)
+            apply_network(config, others)
             for name_ in ("proxy", "interface"):
                 setting = others.pop(name_, None)
                 if setting is not None:

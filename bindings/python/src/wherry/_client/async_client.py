@@ -106,15 +106,9 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         self, url: str, pictures: Any, **options: Unpack[UploadOptions]
     ) -> Response:
         """Like `Client.upload`. The ``progress`` callback runs in the event loop."""
-        from .._transfers.uploads import as_list, prepare
+        from .._waiting.running import run_async
 
-        pictures = as_list(pictures)
-
-        async def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
-            draft = prepare(self, url, pictures, {**options, "method": method})
-            return await self._request(None, url, {}, draft)
-
-        return await self._with_middleware(send, options.get("method", "POST"), url, options)
+        return await run_async(self._upload(url, pictures, options))
 
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
@@ -254,6 +248,10 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         self, method: Optional[str], url: str, options: Mapping[str, Any]
     ) -> Response:
         return await self._request(method, url, options, self._draft(method, url, options))
+
+    async def _send_draft(self, draft: Draft) -> Response:
+        """Sends a request and frees its draft."""
+        return await self._request(None, draft.url, {}, draft)
 
     async def _send_with_events(self, draft: Draft) -> Response:
         """Sends a request that needs callbacks or a streamed body while it runs."""

@@ -155,14 +155,9 @@ class Client(BaseClient["Response"]):
         The keyword arguments are those of `UploadOptions`: ``name``, ``quality``, ``compression``,
         ``fields``, ``progress``, ``method``, and those of every request.
         """
-        from .._transfers.uploads import as_list, prepare
+        from .._waiting.running import run
 
-        pictures = as_list(pictures)
-
-        def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
-            return self._send_draft(prepare(self, url, pictures, {**options, "method": method}))
-
-        return self._with_middleware(send, options.get("method", "POST"), url, options)
+        return run(self._upload(url, pictures, options))
 
     def start_download(
         self, url: str, path: Target = None, **options: Unpack[DownloadOptions]

@@ -53,17 +53,17 @@ class LiveSettings:
         _extras: bool
         _is_async: bool
 
+        def _live(self) -> int:
+            """See `BaseClient`."""
+
+        def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
+            """See `ClientRequests`."""
+
+        def add_secret_name(self, name: str) -> None:
+            """See `ClientMonitoring`."""
+
     #: The charset of texts that declare none; None uses the default of `Response`.
     _default_encoding: Any = None
-
-    def _live(self) -> int:
-        raise NotImplementedError
-
-    def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
-        raise NotImplementedError
-
-    def add_secret_name(self, name: str) -> None:
-        raise NotImplementedError
 
     @property
     def trust_env(self) -> bool:

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 class TransferManagement:
     """See `BaseClient`."""
 
-    def _live(self) -> int:
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
-        raise NotImplementedError
+        def _live(self) -> int:
+            """See `BaseClient`."""
+
+        def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
+            """See `ClientRequests`."""
 
     def identifier(self, method: Optional[str], url: str, **options: Any) -> str:
         """Returns the identifier of a request, for `cancel`, `count`, and similar methods."""

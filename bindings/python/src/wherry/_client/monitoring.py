@@ -40,11 +40,13 @@ class ClientMonitoring:
 
     _settings: Dict[str, Any]
 
-    def _live(self) -> int:
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
-        raise NotImplementedError
+        def _live(self) -> int:
+            """See `BaseClient`."""
+
+        def _draft(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Draft:
+            """See `ClientRequests`."""
 
     def log(self, level: str = "info") -> LogReader:
         """Returns an iterator over the log records of all transfers from now on.

@@ -144,7 +144,7 @@ def image_results(
 ) -> Tuple[ImageResult, ...]:
     """Reads a native list of images and frees it.
 
-    ``answer`` converts a borrowed native response.
+    ``convert_response`` converts a borrowed native response.
     """
     found: List[ImageResult] = []
     for row in rows(listing, lib.wherry_list_image, IMAGE_ROW):

@@ -88,7 +88,7 @@ ROUTES: Dict[str, Tuple[int, Callable[[Any], bytes]]] = {
 }
 
 
-def apply_route(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
+def apply_network(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Applies the settings of this module, removes them from `settings`, and returns them."""
     proxies = settings.get("proxies") or {}
     if not hasattr(proxies, "items"):

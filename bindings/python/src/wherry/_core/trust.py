@@ -35,7 +35,7 @@ ADDRESSES = {
 }  # fmt: skip
 
 
-def apply(
+def apply_trust(
     config: int, verify: Verify, cert: Cert, pins: Optional[Pins], base_url: str,
     others: Dict[str, Any],
 ) -> Dict[str, Any]:

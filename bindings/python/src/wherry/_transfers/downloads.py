@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .._core.exchange.draft import Draft
     from .._core.keywords import Target
     from .._core.response.response import Response
+    from .._native.memory import Record
 
     Handle = TypeVar("Handle", bound="BaseDownload")
 
@@ -315,10 +316,13 @@ class AsyncDownload(BaseDownload):
 
         super().__init__(draft)
         loop = asyncio.get_running_loop()
-        completion = Completion(self._exchange, loop)
-        self._end = completion.future
+        self._completion = Completion(self._exchange, loop)
         pump = client._pump(loop)
-        self._start(pump.download(client, draft, target, self._exchange, completion.read))
+        self._start(pump.download(client, draft, target, self._exchange, self._read))
+
+    def _read(self, record: Record) -> bool:
+        # A method, so that the pump keeps a running download that the program does not keep.
+        return self._completion.read(record)
 
     async def wait(self) -> str:
         """Waits for the end of the download and returns the path of the file.
@@ -329,11 +333,11 @@ class AsyncDownload(BaseDownload):
 
         try:
             if not self._exchange.done:
-                await asyncio.shield(self._end)
+                await asyncio.shield(self._completion.future)
         except asyncio.CancelledError:
             self.cancel()
             # Wait for the end, so that a new download of the file can start at once.
-            await asyncio.wait((self._end,), timeout=END_SECONDS)
+            await asyncio.wait((self._completion.future,), timeout=END_SECONDS)
             raise
         return self._path()
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from typing import Any, Dict, List, Mapping, Optional, Union
 
     from .._background.session import BaseSession
-    from .._client.base import BaseClient
+    from .._client.requests import ClientRequests
     from .._core.exchange.draft import Draft
 
 
 def prepare(
-    client: Union[BaseClient[Any], BaseSession], url: str, pictures: Any, options: Mapping[str, Any]
+    client: Union[ClientRequests[Any], BaseSession], url: str, pictures: Any, options: Mapping[str, Any]
 ) -> Draft:
     """Creates the request of an upload."""
     rest = dict(options)

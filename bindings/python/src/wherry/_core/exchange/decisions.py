@@ -15,7 +15,7 @@ from ..._native import codes
 from ..._native.library import lib
 from ..calls import check, error_at, last_error
 from ..credentials import Bearer, callback_credentials
-from ..request.editable import Request, adapted, redirected
+from ..request.editable import Request, answer_adapt, answer_redirect
 from ..values import text
 
 TYPE_CHECKING = False
@@ -121,9 +121,10 @@ class Decision:
             url = without_query(self._draft.url)
             raise TypeError(f"{self.keyword}= is a coroutine function, so {url} needs an AsyncClient")
         if self._request is not None:
-            answer_function = adapted if self._kind == codes.DECISION_ADAPT else redirected
+            is_adapt = self._kind == codes.DECISION_ADAPT
+            answer_function = answer_adapt if is_adapt else answer_redirect
             if self._draft.arguments is not None and result is not False:
-                self._draft.arguments.adapted(self._url, self._request)
+                self._draft.arguments.record_edits(self._url, self._request)
             status = answer_function(self._event, result, self._request)
             self._request._end()
         else:
@@ -144,7 +145,7 @@ class Decision:
 
         if not report_failure(self._event, error):
             return False
-        self._draft.failed = None if isinstance(error, Failure) else error
+        self._draft.transport_error = None if isinstance(error, Failure) else error
         return True
 
     def refuse(self) -> None:

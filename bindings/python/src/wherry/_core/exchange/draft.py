@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from ..._errors import ArgumentError, brief, name_keyword
 from ..._native import codes
-from ..._native.forking import clear_after_fork
 from ..._native.library import lib
 from ..._native.memory import Cell, raw_text_at
 from ..calls import check, create
@@ -42,7 +41,7 @@ class Draft:
     __slots__ = (
         "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
         "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
-        "_cache_seconds", "_cache_policy", "arguments", "has_files", "failed",
+        "_cache_seconds", "_cache_policy", "arguments", "has_files", "transport_error",
         "uses_jar",
     )  # fmt: skip
 
@@ -75,7 +74,7 @@ class Draft:
         #: The client that uses the token from a ``refresh_token=`` callback.
         self.client: Any = None
         #: The error of the last attempt, if a transport raised it.
-        self.failed: Optional[BaseException] = None
+        self.transport_error: Optional[BaseException] = None
         self._cache_seconds: float = 0
         self._cache_policy: Optional[int] = None
         self.handle = create(lib.wherry_request_new, name, text(url, "bad_url"))
@@ -421,24 +420,6 @@ METHODS: Dict[Optional[str], bytes] = {
     name: name.encode()
     for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 }
-
-#: Native requests without keywords, by method. They are sent with the URL of each call and never
-#: changed, so all clients and threads share them.
-PLAIN_REQUESTS: Dict[Optional[str], int] = {}
-clear_after_fork(PLAIN_REQUESTS.clear)
-
-
-def plain_request(method: Optional[str]) -> int:
-    """Adds the request of a method to `PLAIN_REQUESTS`. Returns 0 for an unusual method."""
-    name = METHODS.get(method)
-    if name is None:
-        return 0
-    request = create(lib.wherry_request_new, name, b"/")
-    shared = PLAIN_REQUESTS.setdefault(method, request)
-    if shared is not request:
-        lib.wherry_request_free(request)  # Another thread was faster.
-    return shared
-
 
 #: WHERRY_OPTION_COOKIES: the Cookie header of the request is sent together with the jar's cookies.
 MERGED = 2

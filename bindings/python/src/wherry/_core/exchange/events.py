@@ -262,7 +262,7 @@ class Exchange:
 
     def _raised_by_transport(self, error: Exception) -> BaseException:
         """Returns the transport's own exception if it caused ``error``, or else ``error``."""
-        raised = self._draft.failed
+        raised = self._draft.transport_error
         if not isinstance(raised, WherryError) or getattr(error, "reason", None) != raised.reason:
             return error
         raised.request = raised.request or getattr(error, "request", None)

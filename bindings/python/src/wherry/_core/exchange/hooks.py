@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Generator, List, Mapping, Optional
 
-    from ..._client.base import BaseClient
+    from ..._client.requests import ClientRequests
     from ..request.editable import Request
 
     Hooks = Dict[str, List[Callable[..., Any]]]
@@ -94,7 +94,7 @@ def coroutine_error(found: Any) -> TypeError:
     return TypeError("a hook is a coroutine function, which needs an AsyncClient")
 
 
-def middleware_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Optional[Middleware]:
+def middleware_of(client: ClientRequests[Any], options: Mapping[str, Any]) -> Optional[Middleware]:
     """Returns the auth flow and the response hooks of a request; None if it needs neither."""
     flow = flow_of(client, options)
     own = options.get("hooks")
@@ -114,7 +114,7 @@ class Middleware:
     __slots__ = ("_client", "_flow", "_hooks")
 
     def __init__(
-        self, client: BaseClient[Any], flow: Any, hooks: List[Callable[..., Any]]
+        self, client: ClientRequests[Any], flow: Any, hooks: List[Callable[..., Any]]
     ) -> None:
         self._client = client
         self._flow = flow

@@ -25,7 +25,7 @@ class RequestArguments:
 
     __slots__ = (
         "_method", "url", "_own_headers", "_client_headers", "_auth", "_has_own_auth",
-        "_parameters", "content", "kind", "is_streamed", "_first", "_adapted", "_first_url",
+        "_parameters", "content", "kind", "is_streamed", "_first", "_edited", "_first_url",
     )  # fmt: skip
 
     def __init__(
@@ -59,7 +59,7 @@ class RequestArguments:
         self._first: Optional[SentRequest] = None
         #: The requests after the edits of ``adapt=``, by the URL before the edits; "" is the first
         #: request.
-        self._adapted: Dict[str, SentRequest] = {}
+        self._edited: Dict[str, SentRequest] = {}
         #: The URL of the first request as ``adapt=`` received it: absolute, with the complete
         #: query.
         self._first_url = ""
@@ -99,13 +99,13 @@ class RequestArguments:
 
     def at(self, url: str) -> SentRequest:
         """Returns the first request, with the URL that it was sent to."""
-        adapted = self._adapted.get("")
-        return self._plain(url) if adapted is None else adapted.at(url)
+        edited = self._edited.get("")
+        return self._plain(url) if edited is None else edited.at(url)
 
-    def follows(self, before: SentRequest, status: int, url: str) -> SentRequest:
+    def after_redirect(self, before: SentRequest, status: int, url: str) -> SentRequest:
         """Returns the request after a redirect with this status to this URL."""
         plain = before.redirected(status, url)
-        edited = self._adapted.get(url.partition("#")[0]) if self._adapted else None
+        edited = self._edited.get(url.partition("#")[0]) if self._edited else None
         if edited is None:
             return plain
         if "authorization" in plain._left_out:  # Another origin receives only safe headers.
@@ -114,15 +114,15 @@ class RequestArguments:
                 edited.headers[name] = None
         return edited
 
-    def adapted(self, url: str, request: Request) -> None:
+    def record_edits(self, url: str, request: Request) -> None:
         """Records a request after an ``adapt=`` callback edited it.
 
         `url` is the URL before the edits.
         """
-        if not self._adapted:
+        if not self._edited:
             self._first_url = url
         key = "" if url == self._first_url else url
-        before = self._plain(url) if not key else self._adapted[""].at(url)
+        before = self._plain(url) if not key else self._edited[""].at(url)
         own = request._all_fields()
         names = {name.lower() for name, _ in own}
         if key and request.method != before.method:
@@ -135,7 +135,7 @@ class RequestArguments:
             after.content = content
         after._is_streamed = before._is_streamed and content is None
         after._auth = before._auth
-        self._adapted = {**self._adapted, key: after}
+        self._edited = {**self._edited, key: after}
 
     def _plain(self, url: str) -> SentRequest:
         first = self._first
@@ -170,7 +170,7 @@ class RequestArguments:
     def __reduce__(self) -> Tuple[Any, ...]:
         state = {name: getattr(self.at(self.url), name) for name in SentRequest.__slots__}
         state["headers"] = state["headers"].multi_items()
-        after = {url: one for url, one in self._adapted.items() if url}
+        after = {url: one for url, one in self._edited.items() if url}
         return _restore, (self.url, state, after)
 
 
@@ -180,5 +180,5 @@ def _restore(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> 
         state["method"], url, state["headers"], state["content"],
         {name: state[name] for name in SentRequest.__slots__[4:]},
     )  # fmt: skip
-    arguments._adapted = after
+    arguments._edited = after
     return arguments

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, AsyncGenerator, Callable, Dict, Generator, Mapping, Optional, Tuple
 
-    from ..._client.base import BaseClient
+    from ..._client.requests import ClientRequests
     from ..response.response import Response
 
     Flow = Generator[SentRequest, Response, None]
@@ -100,7 +100,7 @@ def _checked(request: Any) -> SentRequest:
     return request
 
 
-def flow_of(client: BaseClient[Any], options: Mapping[str, Any]) -> Any:
+def flow_of(client: ClientRequests[Any], options: Mapping[str, Any]) -> Any:
     """Returns the auth flow of a request: its own, the client's, or None."""
     auth = options["auth"] if "auth" in options else client._settings.get("auth")
     if auth is None or isinstance(auth, tuple) or not is_flow(auth):
@@ -165,7 +165,7 @@ class FlowRequest:
     __slots__ = ("request", "_client", "_rest", "_body")
 
     def __init__(
-        self, client: BaseClient[Any], method: Optional[str], url: str, options: Mapping[str, Any],
+        self, client: ClientRequests[Any], method: Optional[str], url: str, options: Mapping[str, Any],
         needs_body: bool = False,
     ) -> None:  # fmt: skip
         self._client = client
@@ -281,7 +281,7 @@ def _read_body(options: Dict[str, Any]) -> None:
 
 
 def first_step(
-    client: BaseClient[Any], method: Optional[str], url: str, options: Mapping[str, Any]
+    client: ClientRequests[Any], method: Optional[str], url: str, options: Mapping[str, Any]
 ) -> Tuple[Optional[str], str, Mapping[str, Any]]:
     """Returns the method, URL, and options after the first step of the auth flow.
 
@@ -306,7 +306,7 @@ def refuse_hooks(options: Mapping[str, Any], what: str) -> None:
         raise TypeError(f"{what} takes no hooks=. Use on_head=, or inspect its responses.")
 
 
-def refuse_flow(client: BaseClient[Any], options: Mapping[str, Any], what: str) -> None:
+def refuse_flow(client: ClientRequests[Any], options: Mapping[str, Any], what: str) -> None:
     """Raises an error if the request has an auth flow or hooks, which would be ignored."""
     refuse_hooks(options, what)
     if flow_of(client, options) is not None:

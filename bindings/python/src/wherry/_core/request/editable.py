@@ -201,7 +201,7 @@ class Request:
         return f"<Request {self.method} {without_query(self.url)}>"
 
 
-def adapted(event: int, found: Any, request: Request) -> int:
+def answer_adapt(event: int, found: Any, request: Request) -> int:
     """Sends the request with the edits of the function."""
     if found is not None and found is not request:
         kind = type(found).__name__
@@ -210,7 +210,7 @@ def adapted(event: int, found: Any, request: Request) -> int:
     return status
 
 
-def redirected(event: int, found: Any, request: Request) -> int:
+def answer_redirect(event: int, found: Any, request: Request) -> int:
     """Follows the redirect with the edited request. False returns the redirect response instead."""
     if found is not None and found is not request and not isinstance(found, bool):
         kind = type(found).__name__

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-    from ..._client.base import BaseClient
+    from ..._client.requests import ClientRequests
 
     Field = Tuple[str, str]
 
@@ -134,7 +134,7 @@ COMPLETE = "_complete"
 
 
 def keywords_to_send(
-    client: BaseClient[Any], request: SentRequest, options: Mapping[str, Any]
+    client: ClientRequests[Any], request: SentRequest, options: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """Returns the keywords that send a request unchanged. `options` take precedence over its own."""
     if not isinstance(request, SentRequest):

@@ -158,7 +158,7 @@ class ResponseCompatibility:
         urls = [hop.url for hop in hops] + [self.url]
         request = arguments.at(urls[0])
         for hop, url in zip(hops, urls[1:]):
-            request = arguments.follows(request, hop.status_code, url)
+            request = arguments.after_redirect(request, hop.status_code, url)
         return request
 
     @request.setter
