@@ -199,16 +199,18 @@ def tabs(found: re.Match[str]) -> str:
 
 
 def indented_lists(text: str) -> Iterator[str]:
-    """Widens the indentation in lists from two columns, as GitHub accepts, to four."""
-    inside = blank = False
+    """Widens the indentation in lists from two columns, as GitHub accepts, to four, and adds the blank lines before
+    lists and after items of several paragraphs that GitHub does not need."""
+    inside = blank = loose = False
     for line in text.splitlines(keepends=True):
         if re.match(r"([*-]|\d+\.) ", line):
-            if not inside and not blank:
+            if not blank and (loose or not inside):
                 yield "\n"
-            inside = True
+            inside, loose = True, False
         elif line.strip() and blank and not line.startswith(" "):
             inside = False
         blank = not line.strip()
+        loose = loose or blank
         yield "  " + line if inside and line.startswith("  ") else line
 
 
