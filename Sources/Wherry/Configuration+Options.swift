@@ -81,14 +81,15 @@ extension Client.Configuration {
         get { values.options[.extendedNames] == 1 }
         set { values.options[.extendedNames] = newValue ? 1 : 0 }
     }
-    /// The digest of the body, sent in a header. The body is then read twice. Default: none.
+    /// The digest of the body, sent in a header. The body is then read twice. Default: no digest.
     ///
     /// Not possible for a streamed body: `bad_option`. A header set on the request overrides it.
     public var bodyDigest: ContentDigest {
         get { values.options.choice(.bodyDigest) }
         set { values.options[.bodyDigest] = newValue.rawValue }
     }
-    /// The digest of each image and file of a form, sent in the headers of its part. Default: none.
+    /// The digest of each image and file of a form, sent in the headers of its part. Default: no
+    /// digest.
     public var partDigests: ContentDigest {
         get { values.options.choice(.partDigests) }
         set { values.options[.partDigests] = newValue.rawValue }
@@ -110,7 +111,7 @@ extension Client.Configuration {
         set { values.options[.boolStyle] = newValue.rawValue }
     }
     /// The content encoding of request bodies. The server must support it, and few servers announce
-    /// that. Default: none.
+    /// that. Default: no coding.
     ///
     /// Bytes, JSON, and URL-encoded forms of at most 1 MiB are compressed as a whole, and sent
     /// unchanged if that does not make them smaller. Larger bodies, files, and streamed bodies are
@@ -144,7 +145,7 @@ extension Client.Configuration {
         get { values.options.choice(.targetExists) }
         set { values.options[.targetExists] = newValue.rawValue }
     }
-    /// Whether downloads create missing directories. Default: false.
+    /// Whether to create the missing directories of a file. Default: false.
     public var makesDirectories: Bool {
         get { values.options[.makeDirectories] == 1 }
         set { values.options[.makeDirectories] = newValue ? 1 : 0 }

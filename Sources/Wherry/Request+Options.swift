@@ -195,7 +195,7 @@ extension Request {
         get { value(of: .targetIsDirectory) == 1 }
         set { set(.targetIsDirectory, newValue ? 1 : nil) }
     }
-    /// Whether downloads create missing directories. `nil` uses the client's setting.
+    /// Whether to create the missing directories of a file. `nil` uses the client's setting.
     public var makesDirectories: Bool? {
         get { value(of: .makeDirectories).map { $0 == 1 } }
         set { set(.makeDirectories, newValue.map { $0 ? 1 : 0 }) }

@@ -11,7 +11,9 @@ import pytest
 from conftest import ROOT
 
 TABLE = "Sources/WherryCore/Client/options.toml"
-COPIED = ("scripts/make-options", "scripts/options", "include", "docs", "Sources", "bindings/python/src")
+COPIED = (
+    "scripts/make-options", "scripts/options", "include", "docs", "Sources", "bindings/python/src",
+    "bindings/python/README.md")
 #: An option of each kind of value that needs no Swift enumeration.
 NEW = """
 [[option]]
@@ -106,6 +108,18 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     cli = tree / "Sources/wherry-cli/Options"
     assert 'name: .customLong("pause"),' in (cli / "ConnectionOptions.swift").read_text()
     assert "options[.pause] = pause.duration.settingMilliseconds" in (cli / "OptionFlags.swift").read_text()
+    python = tree / "bindings/python/src/wherry"
+    assert "OPTION_PAUSE_MS = 900\n" in (python / "_native/codes.py").read_text()
+    keywords = (python / "_core/option_table.py").read_text()
+    assert keywords.count('"pause": (codes.OPTION_PAUSE_MS, "milliseconds"),') == 2  # of requests and clients
+    assert '"trim": (codes.OPTION_TRIM, "whole"),' in keywords and '"greeting": codes.TEXT_GREETING,' in keywords
+    types = (python / "_core/option_keywords.py").read_text()
+    assert types.count("    pause: float\n") == 2 and "    trim: bool\n" in types and "greeting: Optional[str]" in types
+    assert "\npause | 2.5 | The pause between two requests, besides rate_limit. In seconds\n" in types
+    for module in (keywords, types):
+        compile(module, "generated", "exec")
+    readme = (tree / "bindings/python/README.md").read_text()
+    assert "| `pause` | 2.5 | The pause between two requests, besides rate_limit. In seconds |\n" in readme
     page = (tree / "docs/configuration.md").read_text()
     assert ("| `pause_ms` | BLR | ms, 0 to 60,000 | 2,500 | The pause between two requests, besides `rate_limit`. |"
             " [C6](features.md) |\n") in page
@@ -124,6 +138,7 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
         ('type = "switch"', 'type = "boolean"', "the type is not one of"),
         ('swift_type = "HTTPVersion"\n', "", "http_version: there is no swift_type"),
         ('flag_in = "tls"', 'flag_in = "ssl"', "flag_in is not"),
+        ('python_in = ["collected"]', 'python_in = ["gathered"]', "coalesce: python_in is not"),
         ("accepts_bool = true", "accepts_bools = true", "unknown key accepts_bools"),
         ('swift = "keepsAuthAcrossHosts"\n', "", "names keepsAuthAcrossHosts for keep_auth_across_hosts"),
     ],

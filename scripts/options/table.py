@@ -64,7 +64,6 @@ class Option:
     flag_help: str = ""
     python: str | bool = True
     python_in: tuple[str, ...] = ()
-    python_class: str = ""
     python_by_hand: bool = False
     python_type: str = ""
     python_default: str = ""

@@ -145,7 +145,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case targetExists = 71
     /// Whether the path of a download is a directory.
     case targetIsDirectory = 72
-    /// Whether downloads create missing directories.
+    /// Whether to create the missing directories of a file.
     case makeDirectories = 73
     /// The condition for downloaded bytes to count as saved.
     case durability = 75

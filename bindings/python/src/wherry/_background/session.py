@@ -11,7 +11,8 @@ from .._core.exchange.draft import Draft
 from .._core.forms import pairs
 from .._core.network import apply_network
 from .._core.options import Timeout, Unset
-from .._core.settings import FIXED, NUMBERS, TEXTS
+from .._core.option_table import SESSION_TEXTS
+from .._core.settings import NUMBERS, TEXTS
 from .._core.trust import apply_trust
 from .._core.values import keyword_int, match, path_text, text
 from .._errors import StateError, TimeoutError, WherryError, brief
@@ -100,10 +101,10 @@ class BaseSession(Forkable):
             if base_url:
                 check(lib.wherry_config_set_text(config, codes.TEXT_BASE_URL, text(base_url)))
             apply_network(config, others)
-            for name_ in ("proxy", "interface"):
+            for name_, option in SESSION_TEXTS.items():
                 setting = others.pop(name_, None)
                 if setting is not None:
-                    check(lib.wherry_config_set_text(config, FIXED[name_], text(setting)))
+                    check(lib.wherry_config_set_text(config, option, text(setting)))
             apply_trust(config, verify, None, None, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT

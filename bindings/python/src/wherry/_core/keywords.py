@@ -14,6 +14,10 @@ from typing import (
 )  # fmt: skip
 
 from . import keyword_docs as tables
+from .option_keywords import (
+    BodyKeywords, ChangeKeywords, CollectedKeywords, CommonKeywords, DecisionKeywords,
+    DownloadKeywords, FixedKeywords, LiveKeywords, SessionKeywords, UploadKeywords, rows,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
@@ -44,7 +48,7 @@ Pins = Mapping[str, Union[_Pin, Sequence[_Pin]]]
 Which = Union[str, Collection[str]]
 
 
-class CommonOptions(TypedDict, total=False):
+class CommonOptions(CommonKeywords, total=False):
     """The keywords of every request, download, and upload."""
 
     #: Query parameters, whatever the method. A list repeats its name.
@@ -60,53 +64,15 @@ class CommonOptions(TypedDict, total=False):
     timeout: TimeoutLike
     #: True uses the client's ``max_redirects``, or the default limit if the client's limit is 0.
     follow_redirects: bool
-    max_redirects: int
-    #: A name of your choice for a group of transfers.
-    tag: Optional[str]
     #: Any object. The response, the download, or the error returns it as ``context``.
     context: Any
     #: True: collect `Response.metrics`.
     metrics: bool
-    #: False omits the client's default parameters.
-    default_parameters: bool
     #: The name of a base URL of the client, or several names. If no connection can be made to one
     #: base URL, a request tries the next. A download uses only the first.
     base: Union[str, Sequence[str], None]
-    #: True uses the URL as given, without the client's base URL.
-    ignore_base: bool
-    array_style: str
-    member_style: str
-    bool_style: str
-    http_version: Union[str, int, None]
-    #: -100 to 100. Among waiting requests and downloads, the highest priority starts first, and
-    #: equal priorities start in order of arrival. Over HTTP/2, also the weight of the stream.
-    priority: int
-    max_body_bytes: int
-    max_send_bytes_per_second: int
-    max_receive_bytes_per_second: int
-    keep_auth_across_hosts: bool
-    #: True: a response that is not JSON, or is not declared as JSON, raises HTTPStatusError.
-    json_only: bool
     #: Additional statuses that `Response.raise_for_status` accepts, such as (404, 410).
     accept_status: Iterable[int]
-    #: Seconds to wait for a route to the host: a request before it is sent, a download after each
-    #: dropped connection.
-    wait_for_network: float
-    #: True: never use a mobile network. A request without another route raises NetworkError
-    #: `metered`.
-    deny_metered: bool
-    #: True: a TLS body that has no length and ends without close_notify is an error.
-    require_verified_length: bool
-    #: False: use a separate connection for each request, with ``Connection: close``.
-    keep_alive: bool
-    #: Maximum number of automatic retries after a dropped connection, a timeout, or a status 408,
-    #: 429, 500, 502, 503, or 504. Before a retry, requests wait up to 0.5, 1, 2, ... 30 s, or as
-    #: long as Retry-After requires.
-    max_retries: int
-    #: True: also retry POST and PATCH. The server may then process the request twice.
-    retry_unsafe_methods: bool
-    #: Longest wait, in seconds, that a server may request before a retry.
-    max_retry_after: float
 
 class CacheKey(TypedDict, total=False):
     """The keywords that select a cache entry."""
@@ -122,7 +88,7 @@ class CacheKey(TypedDict, total=False):
     #: The version of cache entries. An entry of another version is deleted and counts as a miss.
     cache_version: int
 
-class DecisionOptions(CommonOptions, total=False):
+class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     """The callbacks of requests and uploads, and related keywords.
 
     With an AsyncClient, each callback may be a coroutine function. An exception raised by a
@@ -171,15 +137,11 @@ class DecisionOptions(CommonOptions, total=False):
     #: create the folders. Default: False. ``overwrite`` and ``rename`` exclude each other.
     overwrite: bool
     rename: bool
-    make_directories: bool
-    #: Seconds that each callback may take (default: 30). The request then continues as if there
-    #: were no callback, and a later result is ignored.
-    decision_timeout: float
     #: The lowest and the highest status that `raise_for_status` accepts, or a `range` (default: all
     #: statuses below 400).
     accept_status_range: Union[range, Tuple[int, int], None]
 
-class StreamOptions(DecisionOptions, total=False):
+class StreamOptions(DecisionOptions, BodyKeywords, total=False):
     """The keywords of requests with a body."""
 
     #: Parameters in the usual place for the method: the query for GET, HEAD, and DELETE, otherwise
@@ -193,33 +155,10 @@ class StreamOptions(DecisionOptions, total=False):
     #: Files by name: a file, bytes, a path, `Sized` pieces, or (file name, content, content type,
     #: part headers), as in requests.
     files: Union[Pairs, None]
-    #: True: also send non-ASCII file names as ``filename*``.
-    extended_names: bool
-    #: A digest of the body, sent in the headers: "md5" as Content-MD5, "sha256" and "sha512" as
-    #: Content-Digest. "none" overrides the client's setting.
-    body_digest: str
-    #: A digest of each file, sent in the headers of its part.
-    part_digests: str
-    #: The content coding of the body: "gzip" or "deflate". "identity" overrides the client's
-    #: setting. Not for forms with files. The server must support the coding.
-    body_coding: str
-    #: Bodies known to be shorter than this are not coded (default: 1024 bytes).
-    body_coding_min_bytes: int
-    #: What to do if the request already has a Content-Encoding: "skip" the coding, "replace", or
-    #: "error".
-    coded_body: str
-    #: True: the caches also serve and store the response of `Client.stream`. A body larger than one
-    #: eighth of ``cache_max_bytes`` is streamed but not stored.
-    cache_stream: bool
 
-class RequestOptions(StreamOptions, CacheKey, total=False):
+class RequestOptions(StreamOptions, CacheKey, CollectedKeywords, total=False):
     """The keywords of a request whose body is collected in memory."""
 
-    #: True: if this client already runs an equal request with ``coalesce=True``, wait for its
-    #: response instead of sending another request. Each call can be cancelled separately. Requests
-    #: with callbacks that decide, ``on_cached``, files, or a streamed body are always sent
-    #: separately.
-    coalesce: bool
 
     #: The required shape of the JSON of a successful response: a type, a list with the shape of its
     #: elements, or a dictionary with the shapes of its members, such as ``{"name": str, "friends":
@@ -286,7 +225,7 @@ class PageOptions(RequestOptions, total=False):
     on_event: Optional[Callable[[str, Optional[int], Any], object]]
 
 
-class UploadOptions(DecisionOptions, total=False):
+class UploadOptions(DecisionOptions, UploadKeywords, total=False):
     """The keywords of an image upload."""
 
     #: Prefix of the part names name0, name1, ... (default: "image").
@@ -297,52 +236,23 @@ class UploadOptions(DecisionOptions, total=False):
     compression: Optional[Compression]
     #: Form fields sent with the images.
     fields: Optional[Mapping[str, Any]]
-    #: Number of images sent at once, each in its own request with all fields. 0, the default, sends
-    #: one form. A failed image does not stop the others; `Response.images` has each response.
-    separate: int
-    #: With ``separate=``: maximum number of retries of an image after a transient failure (default:
-    #: 0).
-    image_retries: int
-    #: What to do with an image that is damaged, unsupported (GIF, WebP, HEIC), or above a limit.
-    #: "fail", the default, raises an error before a byte is sent; the error names every such image.
-    #: "skip" omits the image. "send" sends the file unchanged, with all metadata.
-    unreadable: str
     #: Additional headers for the part of each image.
     part_headers: Optional[Pairs]
-    #: True: also send non-ASCII file names as ``filename*``.
-    extended_names: bool
-    #: A digest of the body, sent in the headers: "md5" as Content-MD5, "sha256" and "sha512" as
-    #: Content-Digest. "none" overrides the client's setting.
-    body_digest: str
-    #: A digest of each image, sent in the headers of its part.
-    part_digests: str
     progress: Optional[Callable[[Progress], object]]
     #: The HTTP method (default: "POST").
     method: str
 
-class DownloadOptions(CommonOptions, total=False):
+class DownloadOptions(CommonOptions, DownloadKeywords, total=False):
     """The keywords of a download."""
 
     #: A folder instead of a path. The server determines the file name.
     directory: Target
-    #: False: start at the first byte, even if an earlier run left a partial file.
-    resume: bool
     #: True: replace an existing target.
     overwrite: bool
     #: True: choose a numbered name if the target exists.
     rename: bool
-    make_directories: bool
-    #: True: give the file the modification time that the server reports.
-    server_time: bool
-    #: Number of connections for one file: "auto", or 1 to 16.
-    segments: Union[int, str]
-    #: Seconds below ``stall_bytes_per_second`` after which the download counts as `stalled`.
-    stall_timeout: float
     #: Other URLs of the same file, tried in order. Mirrors require a digest.
     mirrors: Iterable[str]
-    #: Which partial files to resume: of the same "url", the "same_path" (with any query), or "any"
-    #: URL.
-    partial_of: str
     #: The required digest of the complete file. Set at most one of these keywords.
     sha256: Optional[str]
     sha512: Optional[str]
@@ -353,7 +263,7 @@ class DownloadOptions(CommonOptions, total=False):
     progress: Optional[Callable[[Progress], object]]
 
 
-class LiveSettings(TypedDict, total=False):
+class LiveSettings(LiveKeywords, total=False):
     """The settings that can be changed at any time."""
 
     #: Default callbacks for requests that set none; see `RequestOptions`.
@@ -362,150 +272,46 @@ class LiveSettings(TypedDict, total=False):
     refresh_token: Optional[Callable[[Response], Any]]
     on_head: Optional[Callable[[Response], Any]]
     on_redirect: Optional[Callable[[Response, Request], Any]]
-    decision_timeout: float
     accept_status_range: Union[range, Tuple[int, int], None]
-    max_redirects: int
-    max_retries: int
-    retry_unsafe_methods: bool
-    wait_for_network: float
-    deny_metered: bool
-    #: True: a TLS body that has no length and ends without close_notify is an error.
-    require_verified_length: bool
-    keep_alive: bool
-    keep_auth_across_hosts: bool
-    http_version: Union[str, int, None]
-    compressed: int
-    max_body_bytes: int
-    max_header_bytes: int
-    max_send_bytes_per_second: int
-    max_receive_bytes_per_second: int
-    #: Maximum rate of all downloads of the client together.
-    max_download_bytes_per_second: int
-    json_only: bool
-    array_style: str
-    member_style: str
-    bool_style: str
-    extended_names: bool
-    #: What uploads do with unreadable images: "fail", "skip", or "send".
-    unreadable: str
-    body_digest: str
-    part_digests: str
-    body_coding: str
-    body_coding_min_bytes: int
-    coded_body: str
-    max_per_host: int
-    max_connections: int
-    #: Number of requests that may start in ``rate_interval`` seconds, in total and to each host: up
-    #: to 1,000,000. 0 means no limit.
-    rate_limit: int
-    host_rate_limit: int
-    #: Number of these requests that may start at once: up to 10,000. 0 means all.
-    rate_burst: int
-    #: Seconds, 0.001 to 86,400 (one day); default: 1.
-    rate_interval: float
-    #: False neither stores nor sends cookies. "isolated" keeps them for one request, redirects included.
-    #: For a new client, a mapping sets cookies that are sent to every host that a request names.
-    cookies: Union[bool, str, Mapping[str, str], Iterable[Any]]
-    #: True: the HTTP cache (RFC 9111) serves requests and stores responses; see ``cache_policy=``.
-    cache: bool
-    #: Maximum size of each cache in bytes, on disk and in memory.
-    cache_max_bytes: int
-    cache_memory_bytes: int
-    make_directories: bool
-    #: Number of downloads that run at once; the others wait. 0 means no limit.
-    max_downloads: int
-    server_time: bool
-    durability: int
-    segments: Union[int, str]
-    stall_bytes_per_second: int
-    stall_timeout: float
-    max_retry_after: float
-    debug: bool
     #: Names of additional values to omit from logs. Names can only be added.
     secret_names: Iterable[str]
-    app_version: Optional[str]
-    #: The application's name in the User-Agent header.
-    app_name: Optional[str]
-    user_agent: Optional[str]
     #: The charset of a text whose Content-Type has none, or a function that returns the charset of
     #: a body.
     default_encoding: Union[str, Callable[[bytes], Optional[str]], None]
-    #: True: send the languages of the environment in the Accept-Language header.
-    send_languages: bool
-    image_names: Optional[str]
-    jpeg_type: Optional[str]
 
-class SessionSettings(LiveSettings, total=False):
+class SessionSettings(LiveSettings, SessionKeywords, total=False):
     """The settings of a new client that background sessions have as well."""
 
-    proxy: Optional[str]
     #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None as a URL uses no proxy.
     proxies: Optional[Mapping[str, Optional[str]]]
-    #: Hosts that are reached without a proxy: names (including subdomains), addresses, networks, or
-    #: "*", each with an optional port.
-    no_proxy: Union[str, Iterable[str], None]
-    #: Fixed addresses of hosts, used instead of DNS: {"host:port": "127.0.0.1"} or a list of
-    #: addresses.
-    resolve: Optional[Mapping[str, Union[str, Iterable[str]]]]
-    #: The local network interface or address for outgoing connections.
-    interface: Optional[str]
-    #: Path of a Unix socket for every connection, whatever the host. No proxy is used.
-    unix_socket: Optional[Target]
-    #: True: requests without https raise ArgumentError `https_only`.
-    https_only: bool
-    #: True: require TLS 1.3 (default: TLS 1.2 or later).
-    require_tls_1_3: bool
-    #: True: the server must staple a good OCSP response of its CA.
-    require_staple: bool
-    #: A PEM file with the revocation list of every CA in the chain.
-    crl_file: Target
-    #: False: accept a certificate for any host name. A warning is printed to stderr once.
-    check_name: bool
-    #: Kinds of addresses that are never connected to, even after a name lookup or a redirect:
-    #: "loopback", "private", "link_local", "metadata", "multicast", or "not_public" (all of these).
-    deny_addresses: Union[str, Iterable[str]]
 
-class Settings(SessionSettings, total=False):
+class Settings(SessionSettings, FixedKeywords, total=False):
     """The settings of a new client."""
 
-    storage_name: Optional[str]
-    storage_directory: Optional[str]
-    #: (user, password), sent only to proxies.
-    proxy_auth: Optional[Tuple[str, str]]
-    #: True reads user names and passwords by host from ~/.netrc; a path selects another such file.
-    netrc: Union[bool, Target]
-    #: "keys" (the default) pins the keys of the certificates in ``pins=``. "certificates" treats
-    #: these certificates as anchors, and the chain must lead to one of them.
-    pin_mode: str
     #: By host: the time at which its pins expire, in seconds since 1970 (time.time()).
     pin_expiry: Mapping[str, float]
-    #: True: reject hosts without pins.
-    require_pins: bool
-    #: True: continue after a pin mismatch, and print a warning to stderr.
-    report_pins: bool
-    #: True: hosts with pins are verified by their pins only. A warning is printed to stderr once.
-    allow_invalid: bool
 
-class Changes(LiveSettings, total=False):
+class Changes(LiveSettings, ChangeKeywords, total=False):
     """The settings that `BaseClient.configure` can change."""
 
-    base_url: str
     bases: Optional[Mapping[str, Optional[str]]]
     timeout: Union[TimeoutLike, Unset]
     auth: AuthLike
     follow_redirects: bool
 
 
-tables.document(CommonOptions, tables.COMMON)
+_COMMON = (tables.COMMON, rows(CommonKeywords))
+_EVERY_REQUEST = (tables.DECISIONS, rows(DecisionKeywords), *_COMMON)
+_BODY = (tables.BODY, rows(BodyKeywords), *_EVERY_REQUEST)
+_COLLECTED = (tables.COLLECTED, rows(CollectedKeywords), tables.KEY, *_BODY)
+_LIVE = (tables.LIVE, rows(LiveKeywords))
+tables.document(CommonOptions, *_COMMON)
 tables.document(CacheKey, tables.KEY)
-_EVERY_REQUEST = (tables.DECISIONS, tables.COMMON)
-tables.document(StreamOptions, tables.BODY, *_EVERY_REQUEST)
-tables.document(RequestOptions, tables.BODY, tables.COLLECTED, tables.KEY, *_EVERY_REQUEST)
-tables.document(
-    PageOptions, tables.PAGES, tables.BODY, tables.COLLECTED, tables.KEY, *_EVERY_REQUEST
-)
-tables.document(UploadOptions, tables.UPLOAD, *_EVERY_REQUEST)
-tables.document(DownloadOptions, tables.DOWNLOAD, tables.COMMON)
-tables.document(LiveSettings, tables.LIVE)
-tables.document(Settings, tables.FIXED, tables.LIVE)
-tables.document(Changes, tables.CHANGES, tables.LIVE)
+tables.document(StreamOptions, *_BODY)
+tables.document(RequestOptions, *_COLLECTED)
+tables.document(PageOptions, tables.PAGES, *_COLLECTED)
+tables.document(UploadOptions, tables.UPLOAD, rows(UploadKeywords), *_EVERY_REQUEST)
+tables.document(DownloadOptions, tables.DOWNLOAD, rows(DownloadKeywords), *_COMMON)
+tables.document(LiveSettings, *_LIVE)
+tables.document(Settings, tables.FIXED, rows(SessionKeywords), rows(FixedKeywords), *_LIVE)
+tables.document(Changes, tables.CHANGES, rows(ChangeKeywords), *_LIVE)

@@ -11,28 +11,15 @@ from .._native import codes
 from .._native.library import lib
 from .calls import check
 from .forms import mapping
-from .values import as_names, keyword_int, path_text, text, whole
+from .option_table import WORDS
+from .settings import FIXED_NUMBERS
+from .values import as_names, keyword_int, path_text, text, word_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
     from .keywords import Cert, Pins, Verify
-
-#: Boolean settings, and their options.
-SWITCHES: Dict[str, int] = {
-    "https_only": codes.OPTION_HTTPS_ONLY,
-    "require_tls_1_3": codes.OPTION_REQUIRE_TLS_1_3,
-    "require_staple": codes.OPTION_REQUIRE_STAPLE,
-    "allow_invalid": codes.OPTION_ALLOW_INVALID,
-    "check_name": codes.OPTION_CHECK_NAME,
-    "require_pins": codes.OPTION_REQUIRE_PINS,
-    "report_pins": codes.OPTION_REPORT_PINS,
-}
-PIN_MODES = {"keys": 0, "certificates": 1}
-ADDRESSES = {
-    "loopback": 1, "private": 2, "link_local": 4, "metadata": 8, "multicast": 16, "not_public": 31,
-}  # fmt: skip
 
 
 def apply_trust(
@@ -41,13 +28,14 @@ def apply_trust(
 ) -> Dict[str, Any]:
     """Applies the trust settings to a configuration, removes them from `others`, and returns them."""
     applied: Dict[str, Any] = {}
-    for name in [name for name in others if name in SWITCHES or name in _SPECIAL]:
+    for name in [name for name in others if name in FIXED_NUMBERS or name in _SPECIAL]:
         applied[name] = value = others.pop(name)
         if value is None:
             continue
-        if name in SWITCHES:
-            number = keyword_int(name, whole, value)
-            check(lib.wherry_config_set_option(config, SWITCHES[name], number))
+        if name in FIXED_NUMBERS:
+            option, convert = FIXED_NUMBERS[name]
+            number = keyword_int(name, convert, value)
+            check(lib.wherry_config_set_option(config, option, number))
         else:
             with Keyword(name):
                 _SPECIAL[name](config, value)
@@ -128,9 +116,7 @@ def _pin(config: int, host: str, value: Any) -> None:
 
 
 def _pin_mode(config: int, mode: str) -> None:
-    if not isinstance(mode, str) or mode not in PIN_MODES:
-        raise ArgumentError(f"pin_mode= must be one of {', '.join(PIN_MODES)}, not {brief(mode)}", "bad_value")
-    check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, PIN_MODES[mode]))
+    check(lib.wherry_config_set_option(config, codes.OPTION_PIN_MODE, word_number("pin_mode", mode)))
 
 
 def _pin_expiry(config: int, times: Mapping[str, float]) -> None:
@@ -141,13 +127,13 @@ def _pin_expiry(config: int, times: Mapping[str, float]) -> None:
 
 
 def _deny_addresses(config: int, kinds: Union[str, Iterable[str]]) -> None:
-    bits = 0
+    bits, known = 0, WORDS["deny_addresses"]
     for word in as_names(kinds):
-        if word not in ADDRESSES:
+        if word not in known:
             raise ArgumentError(
-                f"deny_addresses= must be one or more of {', '.join(ADDRESSES)}, not {brief(word)}", "bad_value"
+                f"deny_addresses= must be one or more of {', '.join(known)}, not {brief(word)}", "bad_value"
             )
-        bits |= ADDRESSES[word]
+        bits |= known[word]
     check(lib.wherry_config_set_option(config, codes.OPTION_DENY_ADDRESSES, bits))
 
 

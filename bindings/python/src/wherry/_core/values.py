@@ -8,6 +8,7 @@ import os
 
 from .._errors import ArgumentError, brief, name_keyword, without_query
 from .._native import codes
+from .option_table import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,23 +134,6 @@ def cut_milliseconds(seconds: float) -> int:
         raise TypeError(f"expected a number of seconds, not {brief(seconds)}") from None
 
 
-def content_digest(value: str) -> int:
-    """Returns the number of a digest that is sent with a body."""
-    kinds = {"none": 0, "md5": codes.DIGEST_MD5, "sha256": codes.DIGEST_SHA256,
-             "sha512": codes.DIGEST_SHA512}  # fmt: skip
-    if not isinstance(value, str) or value not in kinds:
-        raise ArgumentError(f"the digest of a body must be one of {', '.join(kinds)}, not {brief(value)}", "bad_value")
-    return kinds[value]
-
-
-def unreadable_images(value: str) -> int:
-    """Returns the number of an ``unreadable=`` word."""
-    kinds = {"fail": 0, "skip": 1, "send": 2}
-    if not isinstance(value, str) or value not in kinds:
-        raise ArgumentError(f"unreadable= must be one of {', '.join(kinds)}, not {value!r}", "bad_value")
-    return kinds[value]
-
-
 def http_version(value: Any) -> int:
     """Returns the number of an HTTP version."""
     versions = {None: 0, "1.1": 11, 11: 11, 1.1: 11, "2": 20, 2: 20, 20: 20}
@@ -197,35 +181,12 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
     return words[value]
 
 
-def array_style(value: str) -> int:
-    """Returns the number of an array style."""
-    return _word_number("array_style", value, ("brackets", "repeat", "index"))
-
-
-def member_style(value: str) -> int:
-    """Returns the number of a member style."""
-    return _word_number("member_style", value, ("brackets", "dots"))
-
-
-def bool_style(value: str) -> int:
-    """Returns the number of a bool style."""
-    return _word_number("bool_style", value, ("digits", "words"))
-
-
-def body_coding(value: str) -> int:
-    """Returns the number of a content coding for bodies."""
-    return _word_number("body_coding", value, ("identity", "gzip", "deflate"))
-
-
-def coded_body(value: str) -> int:
-    """Returns the number of a ``coded_body=`` word."""
-    return _word_number("coded_body", value, ("skip", "replace", "error"))
-
-
-def _word_number(keyword: str, value: str, styles: Tuple[str, ...]) -> int:
-    if value not in styles:
-        raise ArgumentError(f"{keyword}= must be one of {', '.join(styles)}, not {brief(value)}", "bad_value")
-    return styles.index(value)
+def word_number(keyword: str, value: Any) -> int:
+    """Returns the number of a word that a keyword accepts."""
+    words = WORDS[keyword]
+    if not isinstance(value, str) or value not in words:
+        raise ArgumentError(f"{keyword}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")
+    return words[value]
 
 
 def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:

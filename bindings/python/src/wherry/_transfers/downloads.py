@@ -7,17 +7,20 @@ Also functions for partial files.
 
 from __future__ import annotations
 
+from .._core import option_table
 from .._core.calls import check, copy_text, create, partial_rows, read_progress
 from .._core.exchange.decisions import refuse_functions
 from .._core.exchange.events import Exchange
 from .._core.forms import refuse_pairs
 from .._core.progress import Partial, Progress
-from .._core.settings import DEFAULTS
-from .._core.values import keyword_int, milliseconds, path_text, segments, text, whole
+from .._core.settings import DEFAULTS, conversions
+from .._core.values import keyword_int, path_text, text
 from .._errors import ArgumentError, Keyword, WherryError, brief, warn_unclosed
 from .._native import codes
 from .._native.library import lib
 from .._waiting.blocking import Channel, deadline_after
+
+_KEYWORDS = conversions(option_table.DOWNLOAD)
 
 #: Maximum time to wait for a cancelled download to end, in seconds. The disk may be slow.
 END_SECONDS = 10
@@ -48,12 +51,12 @@ def prepare(
     refuse_pairs(rest)
     directory = rest.pop("directory", None)
     overwrite, rename = rest.pop("overwrite", False), rest.pop("rename", False)
-    flags: Tuple[Tuple[int, Optional[int]], ...] = (
+    flags: List[Tuple[int, Optional[int]]] = [
         (codes.OPTION_TARGET_IS_DIRECTORY, None if directory is None else 1),
         (codes.OPTION_RESUME, None if rest.pop("resume", True) else 0),
         (codes.OPTION_TARGET_EXISTS, 1 if overwrite else 2 if rename else None),
         (codes.OPTION_MAKE_DIRECTORIES, 1 if rest.pop("make_directories", False) else None),
-    )
+    ]
     digests = []
     for name in codes.DIGESTS:
         if rest.get(name) is not None:
@@ -61,25 +64,15 @@ def prepare(
                 digests.append((codes.DIGESTS[name], text(rest[name])))
         rest.pop(name, None)
     progress = rest.pop("progress", None)
-    owner = rest.pop("partial_of", "same_path")
-    if not isinstance(owner, str) or owner not in codes.PARTIALS:
-        raise ArgumentError(
-            f"partial_of= must be one of {', '.join(codes.PARTIALS)}, not {brief(owner)}", "bad_value"
-        )
     mirrors = rest.pop("mirrors", None) or ()
     if isinstance(mirrors, (str, bytes)):
         raise ArgumentError("mirrors= must be a list of URLs, not a str", "bad_argument")
     if not hasattr(mirrors, "__iter__"):
         raise TypeError(f"mirrors= takes a list of URLs, not {brief(mirrors)}")
-    count, stall = rest.pop("segments", None), rest.pop("stall_timeout", None)
-    time = rest.pop("server_time", None)
-    keeps_time = None if time is None else keyword_int("server_time", whole, time)
-    flags += (
-        (codes.OPTION_KEEP_SERVER_TIME, keeps_time),
-        (codes.OPTION_PARTIAL_OF, codes.PARTIALS[owner]),
-        (codes.OPTION_SEGMENTS, None if count is None else segments(count)),
-        (codes.OPTION_STALL_TIMEOUT_MS, None if stall is None else milliseconds(stall)),
-    )
+    for name, (option, convert) in _KEYWORDS.items():
+        setting = rest.pop(name, None)
+        if setting is not None:
+            flags.append((option, keyword_int(name, convert, setting)))
     if (path is None) == (directory is None):
         raise ArgumentError("a download needs either a path or a directory", "bad_argument")
     wanted_digests: List[Tuple[int, Optional[bytes]]] = [*digests]

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from .._core import option_table
 from .._core.forms import pairs
 from .._core.images import Compression, NativeImage, is_path, native_compression
-from .._core.values import keyword_int, text, unreadable_images, whole
+from .._core.settings import conversions
+from .._core.values import keyword_int, text, whole
 from .._errors import ArgumentError, Keyword, brief
 from .._native import codes
 from .._native.library import lib
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from .._background.session import BaseSession
     from .._client.requests import ClientRequests
     from .._core.exchange.draft import Draft
+
+_KEYWORDS = conversions(option_table.UPLOAD)
 
 
 def prepare(
@@ -38,11 +42,11 @@ def prepare(
     part_headers = rest.pop("part_headers", None)
     if "skip_broken" in rest:
         raise ArgumentError("an upload has no skip_broken=. Use unreadable='skip'.", "bad_argument")
-    unreadable = rest.pop("unreadable", None)
-    numbers = [
-        (codes.OPTION_IMAGE_RETRIES, rest.pop("image_retries", None)),
-        (codes.OPTION_UNREADABLE_IMAGES, unreadable if unreadable is None else unreadable_images(unreadable)),
-    ]
+    numbers = [(codes.OPTION_IMAGE_RETRIES, rest.pop("image_retries", None))]
+    for option_name, (option, convert) in _KEYWORDS.items():
+        setting = rest.pop(option_name, None)
+        if setting is not None:
+            numbers.append((option, keyword_int(option_name, convert, setting)))
     if not isinstance(settings, Compression):
         raise TypeError(f"compression= takes a Compression, not {brief(settings)}")
     draft = client._draft(rest.pop("method", "POST"), url, rest)

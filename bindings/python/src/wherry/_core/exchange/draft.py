@@ -12,15 +12,16 @@ from ..calls import check, create
 from ..credentials import DigestAuth, credentials
 from ..forms import flat, form_bytes, is_form, json_bytes, json_shape, pairs, refuse_pairs
 from ..headers import refuse_field
+from ..option_table import REQUEST
 from ..options import Timeout
 from ..query import add_query
 from ..request.body import Source, join_sources
 from ..request.files import Path, body_of, parts
 from ..response.response import Response, received
+from ..settings import conversions
 from ..values import (
-    CACHE_POLICIES, NotWhole, array_style, as_names, body_coding, bool_style, coded_body,
-    content_digest, cut_milliseconds, file_name_text, http_version, member_style, milliseconds,
-    path_text, status_range, text, whole,
+    CACHE_POLICIES, NotWhole, as_names, cut_milliseconds, file_name_text, path_text, status_range, text,
+    whole,
 )  # fmt: skip
 from .decisions import set_function
 
@@ -412,7 +413,7 @@ def _callback(kind: int) -> Callable[[Draft, Any], None]:
     return lambda draft, function: set_function(draft, kind, function)
 
 
-def _number(option: int, convert: Callable[[Any], int] = whole) -> Callable[[Draft, Any], None]:
+def _number(option: int, convert: Callable[[Any], int]) -> Callable[[Draft, Any], None]:
     return lambda draft, value: draft.option(option, convert(value))
 
 
@@ -438,7 +439,6 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "files": Draft.files,
     "cookies": Draft.cookies,
     "timeout": Draft.timeout,
-    "max_redirects": _number(codes.OPTION_MAX_REDIRECTS),
     "tag": Draft.set_tag,
     "context": Draft.set_context,
     "metrics": Draft.set_metrics,
@@ -452,11 +452,9 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "on_redirect": _callback(codes.DECISION_REDIRECT),
     "overwrite": lambda draft, value: draft.target_exists(1, value),
     "rename": lambda draft, value: draft.target_exists(2, value),
-    "make_directories": _number(codes.OPTION_MAKE_DIRECTORIES),
     "on_credentials": _callback(codes.DECISION_CREDENTIALS),
     "on_retry": _callback(codes.DECISION_RETRY),
     "refresh_token": _callback(codes.DECISION_TOKEN),
-    "decision_timeout": _number(codes.OPTION_DECISION_TIMEOUT_MS, milliseconds),
     "stale_if_error": Draft.stale_if_error,
     "cache_ignore": Draft.cache_ignore,
     "cache_headers": Draft.cache_headers,
@@ -465,32 +463,6 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "accept_status": Draft.accept_status,
     "accept_status_range": Draft.accept_status_range,
     "json_shape": Draft.json_shape,
-    "default_parameters": _number(codes.OPTION_DEFAULT_PARAMETERS),
     "base": Draft.set_base,
-    "ignore_base": _number(codes.OPTION_IGNORE_BASE),
-    "array_style": _number(codes.OPTION_ARRAY_STYLE, array_style),
-    "member_style": _number(codes.OPTION_MEMBER_STYLE, member_style),
-    "bool_style": _number(codes.OPTION_BOOL_STYLE, bool_style),
-    "http_version": _number(codes.OPTION_HTTP_VERSION, http_version),
-    "priority": _number(codes.OPTION_PRIORITY),
-    "coalesce": _number(codes.OPTION_COALESCE),
-    "cache_stream": _number(codes.OPTION_CACHE_STREAM),
-    "max_body_bytes": _number(codes.OPTION_MAX_BODY_BYTES),
-    "max_send_bytes_per_second": _number(codes.OPTION_MAX_SEND_BYTES_PER_SECOND),
-    "max_receive_bytes_per_second": _number(codes.OPTION_MAX_RECEIVE_BYTES_PER_SECOND),
-    "keep_auth_across_hosts": _number(codes.OPTION_KEEP_AUTH_ACROSS_HOSTS),
-    "extended_names": _number(codes.OPTION_EXTENDED_NAMES),
-    "body_digest": _number(codes.OPTION_BODY_DIGEST, content_digest),
-    "part_digests": _number(codes.OPTION_PART_DIGESTS, content_digest),
-    "body_coding": _number(codes.OPTION_BODY_CODING, body_coding),
-    "body_coding_min_bytes": _number(codes.OPTION_BODY_CODING_MIN_BYTES),
-    "coded_body": _number(codes.OPTION_CODED_BODY, coded_body),
-    "json_only": _number(codes.OPTION_JSON_ONLY),
-    "wait_for_network": _number(codes.OPTION_WAIT_FOR_NETWORK_MS, milliseconds),
-    "require_verified_length": _number(codes.OPTION_REQUIRE_VERIFIED_LENGTH),
-    "deny_metered": _number(codes.OPTION_DENY_METERED),
-    "keep_alive": _number(codes.OPTION_KEEP_ALIVE),
-    "max_retries": _number(codes.OPTION_MAX_RETRIES),
-    "retry_unsafe_methods": _number(codes.OPTION_RETRY_UNSAFE_METHODS),
-    "max_retry_after": _number(codes.OPTION_MAX_RETRY_AFTER_MS, milliseconds),
+    **{name: _number(option, convert) for name, (option, convert) in conversions(REQUEST).items()},
 }
