@@ -82,7 +82,7 @@ let package = Package(
         .testTarget(name: "WherrySystemTests", dependencies: ["WherrySystem"]),
         .testTarget(name: "WherryTransportTests", dependencies: ["WherryTransport", "TestServer"]),
         .testTarget(name: "WherryImagingTests", dependencies: ["WherryImaging"]),
-        .testTarget(name: "WherryHTTPTests", dependencies: ["WherryHTTP"]),
+        .testTarget(name: "WherryHTTPTests", dependencies: ["WherryHTTP", "TestServer"]),
         .testTarget(name: "WherryCacheTests", dependencies: ["WherryCache", "CacheChild"]),
         .testTarget(
             name: "WherryDownloadsTests", dependencies: ["WherryDownloads", "TestServer"]),
