@@ -278,9 +278,9 @@ extension CurlLoop {
             if isOver { return }
         }
     }
-}
 
-extension CurlLoop {
+    // MARK: One iteration
+
     var hasWork: Bool {
         !active.isEmpty || !queue.isEmpty || !timers.isEmpty || !inner.isEmpty
             || !listeners.isEmpty

@@ -46,7 +46,7 @@ extension RequestTransfer {
     var lackingIntegrity: DigestAlgorithm? {
         guard mayAuthenticate else { return nil }
         return hops.withLock { state in
-            let authentication = state.follower.authenticate(state.edited ?? request, settings)
+            let authentication = state.follower.currentAuthentication(state.edited ?? request, settings)
             let needed = authentication?.bodyAlgorithm(
                 at: state.follower.url, memory: client.auth)
             return state.body.integrity?.algorithm == needed ? nil : needed
@@ -99,7 +99,7 @@ extension RequestTransfer {
         switch step {
         case .stand: return nil
         case .again: return caching?.hasHTTP == true ? .skim : .discard
-        case .ask: return hold()
+        case .ask: return deferHeaders()
         }
     }
 
@@ -121,7 +121,7 @@ extension RequestTransfer {
     ) -> Bool {
         guard head.status == 401 else { return false }
         let step = hops.withLock { state -> Authentication.Step in
-            // A cached response did not pass through `meet(refusal:)`.
+            // A cached response did not pass through `handleUnauthorized(_:)`.
             let step = state.refusal ?? challenge(head, &state)
             state.refusal = nil
             return step

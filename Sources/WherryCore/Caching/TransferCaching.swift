@@ -199,7 +199,7 @@ extension RequestTransfer {
 
     /// Ends the transfer with a cached response.
     private func tell(_ response: Response) {
-        hold()
+        deferHeaders()
         noteHit(response)
         end(TransferOutcome(response: response))
     }

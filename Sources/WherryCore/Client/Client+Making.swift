@@ -6,7 +6,7 @@ import WherryRequests
 
 extension Client {
     /// Creates the transfer of a request or an upload without starting it.
-    package func makeTransfer(
+    func makeTransfer(
         _ request: Request, settings: ClientSettings, observer: any TransferObserver,
         userData: UInt
     ) throws(WherryError) -> Transfer {

@@ -134,8 +134,8 @@ extension DownloadTransfer {
                 disk.submit { [self] in files.rest(releasing: true) }
             }
             // An immediate start needs no report.
-            let goesOn = self.state == .queued && state == .running
-            show(state, quiet: goesOn && !core.withLock { $0.hasWaited })
+            let isFirstTurn = self.state == .queued && state == .running
+            show(state, quiet: isFirstTurn && !core.withLock { $0.hasWaited })
         case .restarted(let reason, _):
             // The connection of a held download was dropped, and its bytes cannot be resumed.
             if self.state == .paused { show(.running) }

@@ -153,6 +153,6 @@ public struct GroupAnswer: Sendable {
 }
 
 extension WherryError {
-    package static let tooDeepGroups = WherryError(
+    static let tooDeepGroups = WherryError(
         .badArgument, "Groups can be nested at most 16 deep")
 }

@@ -84,7 +84,8 @@ extension RequestTransfer {
     /// Returns the options for planning a request. An edit may leave out the default parameters.
     private func planning(_ request: Request) -> OptionTable {
         var options = options
-        if let value = request.value(of: .defaultParameters) { options[.defaultParameters] = value }
+        options[.defaultParameters] =
+            request.value(of: .defaultParameters) ?? Option.defaultParameters.defaultValue
         return options
     }
 

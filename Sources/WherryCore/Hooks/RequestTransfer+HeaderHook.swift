@@ -48,7 +48,7 @@ extension RequestTransfer {
     private func carryOut(
         _ answer: Decision.Answer, _ response: Response, _ place: BodyPlace, of exchange: Exchange
     ) {
-        let next = headerDecision(answer, response, place)
+        let next = decide(answer, response, place)
         let isOpen = hops.withLock { state in
             // The exchange may have ended first.
             guard case .awaited = state.headerDecision else { return false }
@@ -70,7 +70,7 @@ extension RequestTransfer {
         }
     }
 
-    private func headerDecision(
+    private func decide(
         _ answer: Decision.Answer, _ response: Response, _ place: BodyPlace
     ) -> HeaderDecision {
         switch answer {
@@ -135,7 +135,7 @@ extension RequestTransfer {
     /// Asks the program about a deferred response whose body is in memory: it came from a cache, or
     /// a retry was possible. Returns `false` if the program is not asked.
     func asksAboutDeferredHeaders(_ outcome: TransferOutcome) -> Bool {
-        guard decisions.contains(.head), let held = outcome.response, !isCancelled,
+        guard decisions.contains(.head), let deferred = outcome.response, !isCancelled,
             outcome.error == nil || outcome.error?.reasonWord == .httpStatus
         else { return false }
         let isFirst = hops.withLock { state in
@@ -144,17 +144,17 @@ extension RequestTransfer {
             return true
         }
         guard isFirst else { return false }
-        let response = held.bodiless
+        let response = deferred.bodiless
         let place = place(of: response, hasBody: false)
         put(.head(response, place)) { [self] answer in
-            let next = headerDecision(answer, response, place)
+            let next = decide(answer, response, place)
             hops.withLock { $0.headerDecision = next }
             guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
             switch next {
             case .ends(let outcome):
                 hops.withLock { $0.headerEvent = .reported }
                 end(outcome)
-            case .saves(let file): save(held, to: file, outcome)
+            case .saves(let file): save(deferred, to: file, outcome)
             case .none, .awaited, .proceeds, .saved: end(outcome)
             }
         }

@@ -94,7 +94,7 @@ extension Transfer {
     /// - Parameters:
     ///   - shown: The URL with its query.
     ///   - fields: The request headers that the program set.
-    package func noteStart(_ shown: String, _ fields: [(name: String, value: String?)]) {
+    func noteStart(_ shown: String, _ fields: [(name: String, value: String?)]) {
         guard client.log.isOn(.info) else { return }
         let secrets = secrets
         for field in fields {

@@ -16,8 +16,8 @@ extension RequestTransfer.State {
     /// origin.
     func continuing(at origin: Origin, _ first: Request) -> Request {
         let present = edited ?? first
-        guard let rewritten, rewritten.origin != origin else { return present }
-        var before = rewritten.before
+        guard let beforeRewrite, beforeRewrite.origin != origin else { return present }
+        var before = beforeRewrite.request
         before.body = present.body
         return before
     }
@@ -42,7 +42,7 @@ extension RequestTransfer {
         put(.redirect(response(head, result.body, result, marks), next)) { [self] answer in
             switch answer {
             case .follow(false):
-                hold()
+                deferHeaders()
                 if let error = result.error {
                     fail(error, result)
                 } else {
@@ -124,8 +124,8 @@ extension RequestTransfer {
             state.hasLaunchedHop = false
             state.follower.follow(hop, from: head, options: options)
             let present = state.continuing(at: hop.url.origin, request)
-            if let earlier = state.rewritten, earlier.origin != hop.url.origin {
-                (state.edited, state.rewritten, state.addedFields) = (present, nil, nil)
+            if let earlier = state.beforeRewrite, earlier.origin != hop.url.origin {
+                (state.edited, state.beforeRewrite, state.addedFields) = (present, nil, nil)
             }
             if let rewritten {
                 adopt(rewritten, present, &state)
@@ -178,7 +178,7 @@ extension RequestTransfer {
             added.add("Authorization", "Bearer \(token)")
         }
         state.addedFields = added
-        if state.rewritten == nil, added.origin != state.follower.origin { state.rewritten = (added.origin, before) }
+        if state.beforeRewrite == nil, added.origin != state.follower.origin { state.beforeRewrite = (added.origin, before) }
         if edited.credentials != offered.credentials {
             let origin = state.follower.url.origin
             state.follower.authentication = edited.credentials.map { Authentication($0, at: origin) }

@@ -9,15 +9,14 @@ import WherryTransport
 extension RequestTransfer {
     /// Defers the headers of a possible final response until the end, and collects its body.
     @discardableResult
-    func hold() -> BodyDisposition {
+    func deferHeaders() -> BodyDisposition {
         hops.withLock { if $0.headerEvent == .pending { $0.headerEvent = .deferred } }
         return .collect(limit: options[.maxBodyBytes])
     }
 
-    /// Does the same for a response that did not arrive from the network just now, unless it
-    /// redirects.
+    /// Defers the headers of a cached response, unless it redirects.
     func deferCachedHeaders(_ result: ExchangeResult) {
-        if let head = result.head, case .answer = step(after: head) { hold() }
+        if let head = result.head, case .answer = step(after: head) { deferHeaders() }
     }
 
     /// Reports the response headers, if the caller wants them.

@@ -190,9 +190,9 @@ extension RequestTransfer {
                 isLengthUnverified: result.isLengthUnverified, marks: marks)
         }
     }
-}
 
-extension RequestTransfer {
+    // MARK: The end
+
     /// Ends the transfer and reports the outcome, including the pictures and the saved body. If the
     /// program still has to decide on the response headers, asks first.
     func end(_ outcome: TransferOutcome) {
@@ -201,7 +201,7 @@ extension RequestTransfer {
         if wantsProgress, outcome.error == nil, let exchange = hops.withLock({ $0.exchange }) {
             exchangeDidProgress(exchange)
         }
-        let (images, isHeld) = hops.withLock { state in
+        let (images, isDeferred) = hops.withLock { state in
             defer { if state.headerEvent == .deferred { state.headerEvent = .pending } }
             if let exchange = state.exchange {
                 state.lastProgress = Self.progress(of: exchange, &state, isUpload: isUpload)
@@ -210,7 +210,7 @@ extension RequestTransfer {
             }
             return (state.images, state.headerEvent == .deferred)
         }
-        if isHeld { reportDeferredHeaders(&outcome) }
+        if isDeferred { reportDeferredHeaders(&outcome) }
         if outcome.error == nil, let path = savedPath {
             outcome.path = path
             outcome.response = outcome.response?.saved(at: path)

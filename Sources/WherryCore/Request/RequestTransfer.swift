@@ -48,7 +48,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// Set if a redirect's request was rewritten for another origin than the first: that
         /// origin, and the previous request. A redirect to a further origin continues with the
         /// previous request.
-        var rewritten: (origin: Origin, before: Request)?
+        var beforeRewrite: (origin: Origin, request: Request)?
         /// The origin that a body from a callback belongs to; `nil` without such a body.
         var bodyOrigin: Origin?
         /// Whether a redirect removed the body.
@@ -301,7 +301,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         observer.transfer(self, isMoving: true)
         observer.transfer(self, waitsForConnection: false)
         // The callers that share this request show its state.
-        if options[.coalesce] == 1 { (observer as? SharedRequest)?.goesOn() }
+        if options[.coalesce] == 1 { (observer as? SharedRequest)?.didSend() }
         if client.log.isOn(.debug) { noteSent(exchange, attempt: hops.withLock { $0.launches }) }
     }
 
@@ -316,7 +316,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         renewNonce(by: head)
         if head.status == 401, let disposition = handleUnauthorized(head) { return disposition }
         switch step(after: head) {
-        case .answer where holds(head): return hold()
+        case .answer where mayBeRetried(head): return deferHeaders()
         case .follow:
             // The redirect may become the final response.
             if decisions.contains(.redirect) { return .collect(limit: options[.maxBodyBytes]) }
@@ -324,7 +324,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         case .fail: return caching?.hasHTTP == true ? .skim : .discard
         case .answer: break
         }
-        if decisions.contains(.head) { return mayBeReplaced ? hold() : ask(about: head, of: exchange) }
+        if decisions.contains(.head) { return mayBeReplaced ? deferHeaders() : ask(about: head, of: exchange) }
         return take(head, mayBeReplaced: mayBeReplaced)
     }
 
@@ -335,7 +335,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         {
             return .collect(limit: options[.maxBodyBytes])
         }
-        if mayBeReplaced { return hold() }
+        if mayBeReplaced { return deferHeaders() }
         reportHeaders(response(head, Bytes(), ExchangeResult()))
         if request.isStreamed { beginCopy(head) }
         if request.isStreamed { return .deliver(offset: 0, eager: true) }

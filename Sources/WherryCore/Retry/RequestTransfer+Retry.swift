@@ -26,7 +26,7 @@ extension RequestTransfer {
         /// Whether the transfer waits for a retry delay or a new token.
         var isWaiting = false
         /// The number of the current wait; distinguishes its end from that of an earlier one.
-        var waits = 0
+        var waitNumber = 0
         /// The new token that replaces the client's original one.
         var token: String?
         /// The number of attempts with a new token.
@@ -42,7 +42,7 @@ extension RequestTransfer {
 
     /// Returns whether another attempt may follow a response with these headers. If so, its headers
     /// are deferred and its body is collected.
-    func holds(_ head: ResponseHead) -> Bool {
+    func mayBeRetried(_ head: ResponseHead) -> Bool {
         guard head.status >= 400, !hops.withLock({ $0.attempts.isLast }) else { return false }
         if head.status == 401, decisions.contains(.token) { return isOfClientToken }
         guard !ResponseRules.accepts(head.status, request: request, options: options) else {
@@ -74,24 +74,24 @@ extension RequestTransfer {
         }
         let retries = hops.withLock { $0.attempts.retries }
         guard decisions.contains(.retry) else {
-            return retry(after: outcome, wire: wire, wait: usualWait(error, retries))
+            return retry(after: outcome, wire: wire, delay: usualDelay(error, retries))
         }
         put(.retry(error, retries: retries)) { [self] answer in
             switch answer {
             case .again(false, _): giveUp(outcome)
             case .again(true, let wait):
                 let usual = Backoff.bound(after: retries)
-                retry(after: outcome, wire: wire, wait: wait ?? decidedWait(error, retries) ?? usual)
+                retry(after: outcome, wire: wire, delay: wait ?? decidedDelay(error, retries) ?? usual)
             case .refuse(let message): refuse(message)
             case .standard, .adapted, .follow, .credentials, .store, .save, .token, .next, .stop, .fail:
-                retry(after: outcome, wire: wire, wait: usualWait(error, retries))
+                retry(after: outcome, wire: wire, delay: usualDelay(error, retries))
             }
         }
     }
 
     /// Returns the delay by the retry rules; `nil` if the rules or the client's retry budget forbid
     /// a retry.
-    private func usualWait(_ error: WherryError, _ retries: Int) -> Int64? {
+    private func usualDelay(_ error: WherryError, _ retries: Int) -> Int64? {
         guard options[.maxRetries] > 0 else { return nil }
         var random = SplitMix(state: .random(in: .min ... .max))
         let wait = rules.delay(
@@ -102,7 +102,7 @@ extension RequestTransfer {
     }
 
     /// Returns the default delay for a retry that the program requested.
-    private func decidedWait(_ error: WherryError, _ retries: Int) -> Int64? {
+    private func decidedDelay(_ error: WherryError, _ retries: Int) -> Int64? {
         var random = SplitMix(state: .random(in: .min ... .max))
         return rules.delay(
             after: error, retries: retries, now: client.transport.clock.now(), &random)
@@ -113,17 +113,17 @@ extension RequestTransfer {
     }
 
     private func retry(
-        after outcome: TransferOutcome, wire: (sent: Int64, received: Int64), wait: Int64?
+        after outcome: TransferOutcome, wire: (sent: Int64, received: Int64), delay: Int64?
     ) {
-        guard let wait else { return giveUp(outcome) }
-        guard let rest = beginWait({ $0.attempts.retries += 1 }) else {
+        guard let delay else { return giveUp(outcome) }
+        guard let wait = beginWait({ $0.attempts.retries += 1 }) else {
             return end(TransferOutcome(error: Self.cancelledError))
         }
         noteRetry(outcome.error)
         become(.waiting, reason: outcome.error?.reasonWord)
-        let time = client.transport.clock.now().advanced(by: wait)
+        let time = client.transport.clock.now().advanced(by: delay)
         client.transport.schedule(at: time) { [weak self] in
-            guard let self, endWait(rest) else { return }
+            guard let self, endWait(wait) else { return }
             resend(wire)
         }
     }
@@ -157,16 +157,16 @@ extension RequestTransfer {
         hops.withLock { state in
             guard !state.wasCancelled else { return nil }
             change(&state)
-            state.attempts.waits += 1
+            state.attempts.waitNumber += 1
             state.attempts.isWaiting = true
-            return state.attempts.waits
+            return state.attempts.waitNumber
         }
     }
 
     /// Ends a wait. Returns `false` if it is not the current wait.
-    private func endWait(_ rest: Int) -> Bool {
+    private func endWait(_ wait: Int) -> Bool {
         hops.withLock { state in
-            guard state.attempts.isWaiting, state.attempts.waits == rest else { return false }
+            guard state.attempts.isWaiting, state.attempts.waitNumber == wait else { return false }
             state.attempts.isWaiting = false
             return true
         }
@@ -192,7 +192,7 @@ extension RequestTransfer {
             isOfClientToken, canSendAgain, hops.withLock({ $0.attempts.tokens }) < Self.maxTokens
         else { return false }
         // Register the wait before another thread can call back.
-        guard let rest = beginWait() else { return false }
+        guard let wait = beginWait() else { return false }
         become(.waiting, quiet: true)
         let used = hops.withLock { $0.attempts.token } ?? settings.values.texts[.bearerToken]
         let verdict = client.tokens.met401(
@@ -200,7 +200,7 @@ extension RequestTransfer {
             current: { client.settings.text(.bearerToken) }
         ) { [weak self] outcome in
             guard let self else { return }
-            guard endWait(rest) else {
+            guard endWait(wait) else {
                 // This transfer was cancelled after it was chosen to request the token for the
                 // others.
                 if case .ask = outcome { client.tokens.handOver() }
@@ -213,9 +213,9 @@ extension RequestTransfer {
             }
         }
         switch verdict {
-        case .replay(let token) where endWait(rest): replay(token, after: response)
-        case .ask where endWait(rest): askToken(after: response)
-        case .giveUp where endWait(rest): return false
+        case .replay(let token) where endWait(wait): replay(token, after: response)
+        case .ask where endWait(wait): askToken(after: response)
+        case .giveUp where endWait(wait): return false
         case .ask: client.tokens.handOver()
         case .wait, .replay, .giveUp: break
         }

@@ -31,7 +31,7 @@ final class SharedRequest: TransferObserver {
     }
 
     /// Called when the request is sent, perhaps after a wait.
-    func goesOn() {
+    func didSend() {
         for member in table.members(of: self) { member.become(.running, quiet: true) }
     }
 
@@ -54,7 +54,7 @@ final class SharedRequest: TransferObserver {
 
 /// The running requests of a client that can be shared.
 final class SharedRequestTable: Sendable {
-    private struct Members {
+    private struct Sharing {
         let key: SharedRequestKey
         let leader: RequestTransfer
         var members: [SharedTransfer]
@@ -63,7 +63,8 @@ final class SharedRequestTable: Sendable {
     private struct State {
         /// The requests that more callers may join.
         var open: [SharedRequestKey: SharedRequest] = [:]
-        var groups: [ObjectIdentifier: Members] = [:]
+        /// The callers of each running request.
+        var sharings: [ObjectIdentifier: Sharing] = [:]
     }
     private let state = Lock(State())
 
@@ -80,12 +81,12 @@ final class SharedRequestTable: Sendable {
         _ member: SharedTransfer, _ key: SharedRequestKey, own shared: SharedRequest, _ leader: RequestTransfer
     ) -> Joined {
         state.withLock { state in
-            if let other = state.open[key], let group = state.groups[ObjectIdentifier(other)] {
-                state.groups[ObjectIdentifier(other)]?.members.append(member)
-                return Joined(shared: other, leader: group.leader, isFirst: false)
+            if let other = state.open[key], let sharing = state.sharings[ObjectIdentifier(other)] {
+                state.sharings[ObjectIdentifier(other)]?.members.append(member)
+                return Joined(shared: other, leader: sharing.leader, isFirst: false)
             }
             state.open[key] = shared
-            state.groups[ObjectIdentifier(shared)] = Members(
+            state.sharings[ObjectIdentifier(shared)] = Sharing(
                 key: key, leader: leader, members: [member])
             return Joined(shared: shared, leader: leader, isFirst: true)
         }
@@ -104,14 +105,14 @@ final class SharedRequestTable: Sendable {
     func leave(_ member: SharedTransfer, _ shared: SharedRequest) -> LeaveResult {
         state.withLock { state in
             let id = ObjectIdentifier(shared)
-            guard let group = state.groups[id],
-                let place = group.members.firstIndex(where: { $0 === member })
+            guard let sharing = state.sharings[id],
+                let place = sharing.members.firstIndex(where: { $0 === member })
             else { return .nothing }
-            if group.members.count > 1 {
-                state.groups[id]?.members.remove(at: place)
+            if sharing.members.count > 1 {
+                state.sharings[id]?.members.remove(at: place)
                 return .others
             }
-            if state.open[group.key] === shared { state.open[group.key] = nil }
+            if state.open[sharing.key] === shared { state.open[sharing.key] = nil }
             return .last
         }
     }
@@ -119,15 +120,15 @@ final class SharedRequestTable: Sendable {
     /// Handles the end of the request. Returns and releases the waiting callers.
     func finish(_ shared: SharedRequest) -> [SharedTransfer] {
         state.withLock { state in
-            guard let group = state.groups.removeValue(forKey: ObjectIdentifier(shared)) else {
+            guard let sharing = state.sharings.removeValue(forKey: ObjectIdentifier(shared)) else {
                 return []
             }
-            if state.open[group.key] === shared { state.open[group.key] = nil }
-            return group.members
+            if state.open[sharing.key] === shared { state.open[sharing.key] = nil }
+            return sharing.members
         }
     }
 
     func members(of shared: SharedRequest) -> [SharedTransfer] {
-        state.withLock { $0.groups[ObjectIdentifier(shared)]?.members ?? [] }
+        state.withLock { $0.sharings[ObjectIdentifier(shared)]?.members ?? [] }
     }
 }

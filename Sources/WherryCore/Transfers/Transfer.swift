@@ -168,7 +168,7 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
 
     /// Pauses or resumes the parts of this transfer like the transfer. Checks again afterwards, so
     /// that the later of two concurrent calls wins.
-    package final func align(_ parts: [Transfer]) {
+    final func align(_ parts: [Transfer]) {
         var isDone = false
         while !isDone {
             let isPaused = isPaused

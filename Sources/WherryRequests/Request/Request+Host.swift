@@ -1,8 +1,7 @@
 // Wherry: custom Host headers.
 // SPDX-License-Identifier: Apache-2.0
 
-import WherrySystem
-import WherryTransport
+import WherryHTTP
 
 /// A custom `Host` header makes a server respond for another host than the one in the URL. Cookies
 /// and cached responses belong to the URL, so such a request uses neither (SEC-U11).

@@ -1,4 +1,4 @@
-// Wherry: the way of a request through redirects and authentication.
+// Wherry: the redirects and the credentials of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
@@ -93,7 +93,7 @@ package struct AttemptFollower: Sendable {
 
     /// Returns the authentication for the origin of the current hop; `nil` without credentials. The
     /// caller's credentials for one origin are never sent to another.
-    package mutating func authenticate(
+    package mutating func currentAuthentication(
         _ request: Request, _ settings: ClientSettings
     ) -> Authentication? {
         guard authentication != nil || request.credentials != nil || settings.hasCredentials else {
@@ -114,11 +114,11 @@ package struct AttemptFollower: Sendable {
         _ request: Request, _ settings: ClientSettings, memory: AuthMemory,
         bodyHash: (DigestAlgorithm) -> [UInt8]?
     ) -> String? {
-        authenticate(request, settings)?
+        currentAuthentication(request, settings)?
             .field(method: method, url: url, memory: memory, bodyHash: bodyHash)
     }
 
-    /// Handles a 401 response.
+    /// Handles a 401 response. Returns the next step.
     ///
     /// - Parameter asks: Whether the program may be asked for credentials.
     package mutating func challenge(
