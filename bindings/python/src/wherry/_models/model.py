@@ -13,43 +13,30 @@ from .._core.values import text
 from .._errors import WherryError
 from .._native.library import lib
 from .._waiting.blocking import SLICE_MS
-from .endpoint import AsyncEndpoint, Endpoint
 from .mapping import Mapping, json_value, with_json
 
 if TYPE_CHECKING:
     from .._core.response.response import Response
+    from .endpoint import AsyncEndpoint, Endpoint
 
 Value = TypeVar("Value")
-EndpointT = TypeVar("EndpointT")
 
 
-class BaseModel(Generic[EndpointT, Value]):
-    """The common base of `Model` and `AsyncModel`: the value, and how it is read."""
+class BaseModel(Generic[Value]):
+    """The common base of `Model` and `AsyncModel`: how the value is read."""
+
+    value: Optional[Value]
 
     def __init__(
-        self, endpoint: EndpointT, type: Optional[Type[Value]] = None, at: str = "", *,
-        read: Optional[Callable[[Response], Value]] = None,
-        did_read: Optional[Callable[[Value], object]] = None,
+        self, type: Optional[Type[Value]], at: str, read: Optional[Callable[[Response], Value]],
+        did_read: Optional[Callable[[Value], object]],
     ) -> None:  # fmt: skip
-        """Creates a model.
-
-        :param endpoint: The endpoint to load from.
-        :param type: The dataclass of the value. None returns plain JSON values.
-        :param at: The path of the value in the JSON document.
-        :param read: A function that converts the response to the value, in place of ``type`` and ``at``.
-        :param did_read: A function that is called with each new value before `load` returns.
-        """
-        self.endpoint = endpoint
         self._read_function = read
         self._mapping: Optional[Mapping[Value]] = None if type is None else Mapping.of(type)
         self._at = at
         self._did_read = did_read
-        #: Guards `_load`, because several threads may start a load.
-        self._lock = threading.Lock()
         #: The running load.
         self._load: Any = None
-        #: The last loaded value; None before the first load. A failed load does not change it.
-        self.value: Optional[Value] = None
 
     def _read(self, response: Response) -> Value:
         """Reads and stores the value of a response."""
@@ -63,8 +50,27 @@ class BaseModel(Generic[EndpointT, Value]):
         return value
 
 
-class Model(BaseModel[Endpoint, Value]):
+class Model(BaseModel[Value]):
     """A value loaded from an endpoint. Concurrent loads share one request."""
+
+    def __init__(
+        self, endpoint: Endpoint, type: Optional[Type[Value]] = None, at: str = "", *,
+        read: Optional[Callable[[Response], Value]] = None,
+        did_read: Optional[Callable[[Value], object]] = None,
+    ) -> None:  # fmt: skip
+        """Creates a model.
+
+        :param endpoint: The endpoint to load from.
+        :param type: The dataclass of the value. None returns plain JSON values.
+        :param at: The path of the value in the JSON document.
+        :param read: A function that converts the response to the value, in place of ``type`` and ``at``.
+        :param did_read: A function that is called with each new value before `load` returns.
+        """
+        super().__init__(type, at, read, did_read)
+        self.endpoint = endpoint
+        self._lock = threading.Lock()
+        #: The last loaded value; None before the first load. A failed load does not change it.
+        self.value: Optional[Value] = None
 
     def load(self, parameters: Optional[MappingType[str, Any]] = None) -> Value:
         """Loads and returns the value, or waits for a load that is already running.
@@ -97,8 +103,18 @@ class Model(BaseModel[Endpoint, Value]):
         return value
 
 
-class AsyncModel(BaseModel[AsyncEndpoint, Value]):
+class AsyncModel(BaseModel[Value]):
     """Like `Model`, with coroutines."""
+
+    def __init__(
+        self, endpoint: AsyncEndpoint, type: Optional[Type[Value]] = None, at: str = "", *,
+        read: Optional[Callable[[Response], Value]] = None,
+        did_read: Optional[Callable[[Value], object]] = None,
+    ) -> None:  # fmt: skip
+        super().__init__(type, at, read, did_read)
+        self.endpoint = endpoint
+        #: The last loaded value; None before the first load. A failed load does not change it.
+        self.value: Optional[Value] = None
 
     async def load(self, parameters: Optional[MappingType[str, Any]] = None) -> Value:
         """Like `Model.load`. Cancelling a waiting task does not cancel the load for other tasks."""
