@@ -241,6 +241,21 @@ import WherrySystem
         #expect(try await client.echo(request).rawQuery == "a=default&b=2")
     }
 
+    // The edit had no effect: the value of the request before it stayed.
+    @Test("C5 an edit can turn the default parameters off and on", arguments: [true, false])
+    func editedDefaultParameters(isOn: Bool) async throws {
+        let client = try makeClient(scope) { $0.parameters = ["a": "default"] }
+        var request = Request("echo", method: "GET")
+        request.usesDefaultParameters = !isOn
+        let decisions = Decisions.adapting { request in
+            var request = request
+            request.usesDefaultParameters = isOn
+            return request
+        }
+        let echo = try await client.echo(request, decisions: decisions)
+        #expect(echo.rawQuery == (isOn ? "a=default" : ""))
+    }
+
     // MARK: C7 to C9
 
     @Test("C7 debugging prints nothing while off, and can be switched at any time")
