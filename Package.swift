@@ -33,12 +33,12 @@ let package = Package(
             name: "CImageCodecs",
             linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png")]),
 
-        // The rooms where pointers and system calls live.
+        // Targets that use pointers and system calls.
         .target(name: "WherrySystem", dependencies: ["CLinux", "CZlib"]),
         .target(name: "WherryTransport", dependencies: ["CCurl", "WherrySystem"]),
         .target(name: "WherryImaging", dependencies: ["CImageCodecs", "WherrySystem"]),
 
-        // The engine, and its two faces.
+        // The engine, and its Swift and C interfaces.
         .target(
             name: "WherryHTTP", dependencies: ["WherrySystem", "WherryTransport"],
             swiftSettings: memorySafe),
@@ -58,7 +58,7 @@ let package = Package(
             name: "WherryABI",
             dependencies: ["CWherry", "WherryBackground", "WherryModels", "WherryCore"]),
         .target(name: "WherryDylib", dependencies: ["WherryABI"]),
-        // Carries background jobs out when the program that gave them is gone.
+        // Runs background jobs after the program that started them has ended.
         // Its module is not wherry_agent: in tests the entry of that would be wherry_agent_main,
         // which is a function of the C interface.
         .executableTarget(

@@ -36,7 +36,7 @@
  *  RESULTS   Calls that can fail return a wherry_status; 0 is success. Other results go to trailing
  *            out-parameters, which are written only on success (wherry_client_perform is the one
  *            exception). NULL is allowed for out_transfer if a queue is passed, and for every
- *            out_count except that of wherry_queue_read; any other NULL is E_ARGUMENT. Other
+ *            out_count except that of wherry_queue_read; any other NULL out-parameter is E_ARGUMENT. Other
  *            functions return their value, or 0, NULL, false, or -1 for a bad handle.
  *  HANDLES   Objects are opaque; the pointer is a checked id, not an address. A freed, foreign,
  *            wrong-kind, or NULL handle gives WHERRY_E_ARGUMENT `bad_handle`.
@@ -98,7 +98,7 @@ const char *wherry_library_version_text(void);
 typedef enum wherry_status {
   WHERRY_OK = 0,
   WHERRY_E_ARGUMENT = -1,    /* NULL, wrong kind of object, or out of range */
-  WHERRY_E_STATE = -2,       /* not valid in the object's current state: sent, answered, closed */
+  WHERRY_E_STATE = -2,       /* not valid in the object's current state, such as already sent or closed */
   WHERRY_E_TIMEOUT = -3,     /* the wait or the transfer timed out */
   WHERRY_E_CANCELLED = -4,
   WHERRY_E_NETWORK = -5,     /* name resolution, connection, or broken stream */

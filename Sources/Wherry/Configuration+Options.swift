@@ -7,8 +7,8 @@ import WherryHTTP
 import WherryRequests
 
 extension Client.Configuration {
-    /// The time limit for a callback, after which the default behavior applies. Zero applies it at
-    /// once. Default: 30 s.
+    /// The timeout of a callback. After the timeout, the default behavior applies. 0 applies the
+    /// default at once. Default: 30 s.
     public var decisionTimeout: Duration {
         get { .milliseconds(values.options[.decisionTimeout]) }
         set { values.options[.decisionTimeout] = newValue.settingMilliseconds }
@@ -59,7 +59,8 @@ extension Client.Configuration {
         get { values.options[.maxDownloadSpeed] }
         set { values.options[.maxDownloadSpeed] = newValue }
     }
-    /// Whether to fail for a content type other than JSON, or an invalid JSON body. Default: false.
+    /// Whether a response fails if its content type is not JSON or its body is not valid JSON.
+    /// Default: false.
     public var wantsJSON: Bool {
         get { values.options[.jsonOnly] == 1 }
         set { values.options[.jsonOnly] = newValue ? 1 : 0 }
@@ -69,7 +70,7 @@ extension Client.Configuration {
         get { values.options.choice(.arrayStyle) }
         set { values.options[.arrayStyle] = newValue.rawValue }
     }
-    /// The treatment of images that an upload cannot read. Default: nothing is sent. With
+    /// What an upload does with an image that it cannot read. Default: nothing is sent. With
     /// ``Request/separateImages``, only these images fail.
     public var unreadableImages: UnreadableImages {
         get { values.options.choice(.unreadableImages) }
@@ -94,8 +95,9 @@ extension Client.Configuration {
         get { values.options.choice(.partDigests) }
         set { values.options[.partDigests] = newValue.rawValue }
     }
-    /// The maximum number of concurrent downloads. Further ones queue by ``Request/priority``. A
-    /// paused download gives up its slot. 0: no limit. Range: 0 to 100,000. Default: 0.
+    /// The maximum number of concurrent downloads. Further downloads wait in the order of their
+    /// ``Request/priority``. A paused download gives up its slot. 0: no limit. Range: 0 to 100,000.
+    /// Default: 0.
     public var maxDownloads: Int {
         get { Int(values.options[.maxDownloads]) }
         set { values.options[.maxDownloads] = Int64(newValue) }
@@ -133,14 +135,14 @@ extension Client.Configuration {
         get { values.options[.bodyCodingMinBytes] }
         set { values.options[.bodyCodingMinBytes] = newValue }
     }
-    /// The effect of ``bodyCoding`` on a request that has a Content-Encoding header, or whose
-    /// client has one. Default: the body is sent unchanged.
+    /// How ``bodyCoding`` treats a request with a Content-Encoding header, set on the request or on
+    /// the client. Default: the body is sent unchanged.
     public var codedBody: Request.CodedBody {
         get { values.options.choice(.codedBody) }
         set { values.options[.codedBody] = newValue.rawValue }
     }
-    /// The treatment of an existing file by a download. Default: the download fails with `exists`
-    /// before anything is sent.
+    /// What a download does if the target file already exists. Default: the download fails with
+    /// `exists` before anything is sent.
     public var existingFile: Request.ExistingFile {
         get { values.options.choice(.targetExists) }
         set { values.options[.targetExists] = newValue.rawValue }
@@ -177,7 +179,8 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.maxRetryAfter]) }
         set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }
     }
-    /// Whether jobs whose agent died resume when a program opens the session. Default: true.
+    /// Whether interrupted jobs resume when a program opens the session. A job is interrupted when
+    /// its agent dies. Default: true.
     public var resumesInterruptedJobs: Bool {
         get { values.options[.autostart] == 1 }
         set { values.options[.autostart] = newValue ? 1 : 0 }
@@ -187,8 +190,8 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.agentIdle]) }
         set { values.options[.agentIdle] = newValue.settingMilliseconds }
     }
-    /// Whether a downloaded file gets the Last-Modified time of the server. Otherwise it has the
-    /// time of the last write. Default: false.
+    /// Whether to set the modification time of a downloaded file to the server's Last-Modified.
+    /// Otherwise, the file keeps the time of the last write. Default: false.
     public var keepsServerTime: Bool {
         get { values.options[.keepServerTime] == 1 }
         set { values.options[.keepServerTime] = newValue ? 1 : 0 }

@@ -7,8 +7,8 @@ import WherryHTTP
 import WherryRequests
 
 extension Request {
-    /// The time limit for a callback, after which the default behavior applies. Zero applies it at
-    /// once. `nil` uses the client's setting.
+    /// The timeout of a callback. After the timeout, the default behavior applies. 0 applies the
+    /// default at once. `nil` uses the client's setting.
     public var decisionTimeout: Duration? {
         get { value(of: .decisionTimeout).map { .milliseconds($0) } }
         set { set(.decisionTimeout, newValue?.settingMilliseconds) }
@@ -90,7 +90,7 @@ extension Request {
         get { value(of: .priority).map { Int($0) } }
         set { set(.priority, newValue.map { Int64($0) }) }
     }
-    /// The treatment of images that an upload cannot read. `nil` uses the client's setting.
+    /// What an upload does with an image that it cannot read. `nil` uses the client's setting.
     public var unreadableImages: UnreadableImages? {
         get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
         set { set(.unreadableImages, newValue?.rawValue) }
@@ -178,19 +178,19 @@ extension Request {
         get { value(of: .bodyCodingMinBytes) }
         set { set(.bodyCodingMinBytes, newValue) }
     }
-    /// The effect of ``bodyCoding`` on a request that has a Content-Encoding header, or whose
-    /// client has one. `nil` uses the client's setting.
+    /// How ``bodyCoding`` treats a request with a Content-Encoding header, set on the request or on
+    /// the client. `nil` uses the client's setting.
     public var codedBody: CodedBody? {
         get { value(of: .codedBody).flatMap { CodedBody(rawValue: $0) } }
         set { set(.codedBody, newValue?.rawValue) }
     }
-    /// The treatment of an existing file by a download. `nil` uses the client's setting.
+    /// What a download does if the target file already exists. `nil` uses the client's setting.
     public var existingFile: ExistingFile? {
         get { value(of: .targetExists).flatMap { ExistingFile(rawValue: $0) } }
         set { set(.targetExists, newValue?.rawValue) }
     }
     /// Whether the path of a download is a directory. The file name comes from the server or the
-    /// URL, made safe. Default: false.
+    /// URL and is sanitized. Default: false.
     public var savesIntoDirectory: Bool {
         get { value(of: .targetIsDirectory) == 1 }
         set { set(.targetIsDirectory, newValue ? 1 : nil) }
@@ -240,8 +240,8 @@ extension Request {
         get { value(of: .maxRetryAfter).map { .milliseconds($0) } }
         set { set(.maxRetryAfter, newValue?.settingMilliseconds) }
     }
-    /// Whether a downloaded file gets the Last-Modified time of the server. Otherwise it has the
-    /// time of the last write. `nil` uses the client's setting.
+    /// Whether to set the modification time of a downloaded file to the server's Last-Modified.
+    /// Otherwise, the file keeps the time of the last write. `nil` uses the client's setting.
     public var keepsServerTime: Bool? {
         get { value(of: .keepServerTime).map { $0 == 1 } }
         set { set(.keepServerTime, newValue.map { $0 ? 1 : 0 }) }

@@ -10,8 +10,8 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.idleTimeout]) }
         set { values.options[.idleTimeout] = newValue.settingMilliseconds }
     }
-    /// The maximum time for name lookup, connection, and handshake together. Zero: the 300 s of
-    /// libcurl. Default: 10 s.
+    /// The maximum time for name lookup, connection, and handshakes together. 0: libcurl's default
+    /// of 300 s. Default: 10 s.
     public var connectTimeout: Duration {
         get { .milliseconds(values.options[.connectTimeout]) }
         set { values.options[.connectTimeout] = newValue.settingMilliseconds }
@@ -88,14 +88,14 @@ extension Client.Configuration {
         get { Int(values.options[.rateLimit]) }
         set { values.options[.rateLimit] = Int64(newValue) }
     }
-    /// The same limit for each origin (scheme, host, and port), in addition to ``rateLimit``. 0: no
-    /// limit. Range: 0 to 1,000,000. Default: 0.
+    /// The maximum number of requests per ``rateInterval`` to each origin (scheme, host, and port),
+    /// in addition to ``rateLimit``. 0: no limit. Range: 0 to 1,000,000. Default: 0.
     public var hostRateLimit: Int {
         get { Int(values.options[.hostRateLimit]) }
         set { values.options[.hostRateLimit] = Int64(newValue) }
     }
-    /// The maximum number of requests that may start at once after a quiet time. 0 allows as many
-    /// as ``rateInterval`` does. Range: 0 to 10,000. Default: 0.
+    /// The maximum number of requests that may start at once after an idle period. 0: the number
+    /// that may start in one ``rateInterval``. Range: 0 to 10,000. Default: 0.
     public var rateBurst: Int {
         get { Int(values.options[.rateBurst]) }
         set { values.options[.rateBurst] = Int64(newValue) }
@@ -134,7 +134,7 @@ extension Client.Configuration {
         get { values.texts[.baseURL] }
         set { values.texts[.baseURL] = newValue }
     }
-    /// The app version. Responses stored under another version count as missing. Default: "1".
+    /// The app version. Cache entries of other versions are misses. Default: "1".
     public var appVersion: String {
         get { values.texts[.appVersion] ?? "1" }
         set { values.texts[.appVersion] = newValue }

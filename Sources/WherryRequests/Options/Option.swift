@@ -6,13 +6,14 @@
 package enum Option: Int32, CaseIterable, Sendable {
     /// The maximum time without a byte in either direction. In milliseconds.
     case idleTimeout = 1
-    /// The maximum time for name lookup, connection, and handshake together. In milliseconds.
+    /// The maximum time for name lookup, connection, and handshakes together. 0: libcurl's default
+    /// of 300 s. In milliseconds.
     case connectTimeout = 2
     /// The maximum time from the last byte sent to the first byte received. In milliseconds.
     case firstByteTimeout = 3
     /// The maximum time of a transfer, including redirects and retries. In milliseconds.
     case totalTimeout = 4
-    /// The time limit for a callback, after which the default behavior applies. In milliseconds.
+    /// The timeout of a callback. In milliseconds.
     case decisionTimeout = 5
     /// The maximum number of redirects. 0 returns the redirect response.
     case maxRedirects = 10
@@ -50,7 +51,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case defaultParameters = 25
     /// Whether to ignore the client's base URL, also in the identifier.
     case ignoreBase = 26
-    /// Whether to fail for a content type other than JSON, or an invalid JSON body.
+    /// Whether a response fails if its content type is not JSON or its body is not valid JSON.
     case jsonOnly = 27
     /// The encoding of arrays in queries and forms.
     case arrayStyle = 28
@@ -64,7 +65,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case wantHead = 32
     /// Whether the event queue reports progress: 0 no, 1 yes.
     case wantProgress = 33
-    /// The treatment of images that an upload cannot read.
+    /// What an upload does with an image that it cannot read.
     case unreadableImages = 34
     /// The number of images to upload concurrently, each in a separate form with all other parts.
     /// 0 sends one form.
@@ -96,8 +97,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case denyMetered = 47
     /// The minimum body size in bytes for `body_coding`.
     case bodyCodingMinBytes = 48
-    /// The effect of `body_coding` on a request that has a Content-Encoding header, or whose client
-    /// has one.
+    /// How `body_coding` treats a request with a Content-Encoding header, set on the request or on
+    /// the client.
     case codedBody = 49
     /// Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a
     /// request has a cache policy.
@@ -109,11 +110,11 @@ package enum Option: Int32, CaseIterable, Sendable {
     case cacheMemoryBytes = 52
     /// The maximum number of requests per `rate_interval_ms`.
     case rateLimit = 53
-    /// The same limit for each origin (scheme, host, and port), in addition to `rate_limit`. 0: no
-    /// limit.
+    /// The maximum number of requests per `rate_interval_ms` to each origin (scheme, host, and
+    /// port), in addition to `rate_limit`. 0: no limit.
     case hostRateLimit = 54
-    /// The maximum number of requests that may start at once after a quiet time. 0 allows as many
-    /// as `rate_interval_ms` does.
+    /// The maximum number of requests that may start at once after an idle period. 0: the number
+    /// that may start in one `rate_interval_ms`.
     case rateBurst = 55
     /// The interval of `rate_limit` and `host_rate_limit`, at most one day. In milliseconds.
     case rateInterval = 56
@@ -129,7 +130,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case requireTLS13 = 63
     /// Whether to refuse servers that do not staple a good OCSP response.
     case requireStaple = 64
-    /// Whether pins alone decide for pinned hosts.
+    /// Whether pins alone decide if a pinned host is trusted.
     case allowInvalid = 65
     /// Whether the certificate must match the host name.
     case checkName = 66
@@ -137,11 +138,12 @@ package enum Option: Int32, CaseIterable, Sendable {
     case pinMode = 67
     /// Whether to refuse hosts without pins.
     case requirePins = 68
-    /// Whether to only report pin mismatches: one warning per host on standard error.
+    /// Whether a pin mismatch only prints a warning to standard error, once per host, and the
+    /// connection continues.
     case reportPins = 69
     /// Whether a download resumes an existing partial file.
     case resume = 70
-    /// The treatment of an existing file by a download.
+    /// What a download does if the target file already exists.
     case targetExists = 71
     /// Whether the path of a download is a directory.
     case targetIsDirectory = 72
@@ -163,11 +165,11 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxRetryAfter = 79
     /// Whether to write all events to standard error, without secrets and bodies.
     case debug = 80
-    /// Whether jobs whose agent died resume when a program opens the session.
+    /// Whether interrupted jobs resume when a program opens the session.
     case autostart = 81
     /// The time that an idle agent stays alive. In milliseconds.
     case agentIdle = 82
-    /// Whether a downloaded file gets the Last-Modified time of the server.
+    /// Whether to set the modification time of a downloaded file to the server's Last-Modified.
     case keepServerTime = 90
     /// Whether a response over TLS whose body may be incomplete fails with `length_unverified`.
     case requireVerifiedLength = 100

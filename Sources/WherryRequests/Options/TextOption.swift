@@ -32,7 +32,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case crlFile = 12
     /// The token of `Authorization: Bearer`.
     case bearerToken = 14
-    /// A name of yours for a group of transfers.
+    /// A name that you choose for a group of transfers.
     case tag = 15
     /// The names of the form fields of images: `index` (`photo0`, `photo1`), `repeat` (`photo`), or
     /// `brackets` (`photo[]`).

@@ -9,8 +9,8 @@ extension Request {
         get { value(of: .idleTimeout).map { .milliseconds($0) } }
         set { set(.idleTimeout, newValue?.settingMilliseconds) }
     }
-    /// The maximum time for name lookup, connection, and handshake together. Zero: the 300 s of
-    /// libcurl. `nil` uses the client's setting.
+    /// The maximum time for name lookup, connection, and handshakes together. 0: libcurl's default
+    /// of 300 s. `nil` uses the client's setting.
     public var connectTimeout: Duration? {
         get { value(of: .connectTimeout).map { .milliseconds($0) } }
         set { set(.connectTimeout, newValue?.settingMilliseconds) }
@@ -52,8 +52,8 @@ extension Request {
         get { value(of: .ignoreBase) == 1 }
         set { set(.ignoreBase, newValue ? 1 : nil) }
     }
-    /// Whether to fail for a content type other than JSON, or an invalid JSON body. `nil` uses the
-    /// client's setting.
+    /// Whether a response fails if its content type is not JSON or its body is not valid JSON.
+    /// `nil` uses the client's setting.
     public var wantsJSON: Bool? {
         get { value(of: .jsonOnly).map { $0 == 1 } }
         set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }

@@ -46,7 +46,7 @@ class CommonKeywords(TypedDict, total=False):
     default_parameters: bool
     #: Whether to ignore the client's base URL, also in the identifier.
     ignore_base: bool
-    #: Whether to fail for a content type other than JSON, or an invalid JSON body.
+    #: Whether a response fails if its content type is not JSON or its body is not valid JSON.
     json_only: bool
     #: The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index":
     #: `a[0]=1&a[1]=2`.
@@ -71,15 +71,15 @@ class CommonKeywords(TypedDict, total=False):
     #: Whether to reuse connections. If false, each request uses a separate connection, sends `Connection:
     #: close`, and closes it.
     keep_alive: bool
-    #: A name of yours for a group of transfers.
+    #: A name that you choose for a group of transfers.
     tag: Optional[str]
 
 
 class DecisionKeywords(TypedDict, total=False):
     """Options of the group "decisions"."""
 
-    #: The time limit for a callback, after which the default behavior applies. Zero applies it at once. In
-    #: seconds.
+    #: The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at
+    #: once. In seconds.
     decision_timeout: float
     #: Whether to create the missing directories of a file.
     make_directories: bool
@@ -106,7 +106,7 @@ class BodyKeywords(TypedDict, total=False):
     body_coding: str
     #: The minimum body size in bytes for body_coding. Smaller bodies are sent unchanged.
     body_coding_min_bytes: int
-    #: The effect of body_coding on a request that has a Content-Encoding header, or whose client has one.
+    #: How body_coding treats a request with a Content-Encoding header, set on the request or on the client.
     #: "skip": the body is sent unchanged. "replace": the body is compressed, and the header names only the
     #: new encoding. "error": the request fails with `bad_header`.
     coded_body: str
@@ -126,8 +126,8 @@ class CollectedKeywords(TypedDict, total=False):
 class UploadKeywords(TypedDict, total=False):
     """Options of the group "upload"."""
 
-    #: The treatment of images that an upload cannot read. "fail": nothing is sent. With separate, only these
-    #: images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata.
+    #: What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only
+    #: these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata.
     unreadable: str
     #: The number of images to send concurrently, each in a separate request. 0 sends one form.
     separate: int
@@ -163,16 +163,16 @@ class DownloadKeywords(TypedDict, total=False):
     #: those of the same URL. "same_path": those of the same URL with any query. "any": any partial file for
     #: the same output file.
     partial_of: str
-    #: Whether a downloaded file gets the Last-Modified time of the server. Otherwise it has the time of the
-    #: last write.
+    #: Whether to set the modification time of a downloaded file to the server's Last-Modified. Otherwise, the
+    #: file keeps the time of the last write.
     server_time: bool
 
 
 class LiveKeywords(TypedDict, total=False):
     """Options of the group "live"."""
 
-    #: The time limit for a callback, after which the default behavior applies. Zero applies it at once. In
-    #: seconds.
+    #: The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at
+    #: once. In seconds.
     decision_timeout: float
     #: The maximum number of redirects. 0 returns the redirect response.
     max_redirects: int
@@ -209,7 +209,7 @@ class LiveKeywords(TypedDict, total=False):
     #: The receive limit of all downloads together in bytes per second. A new value also applies to running
     #: downloads. 0: no limit.
     max_download_bytes_per_second: int
-    #: Whether to fail for a content type other than JSON, or an invalid JSON body.
+    #: Whether a response fails if its content type is not JSON or its body is not valid JSON.
     json_only: bool
     #: The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index":
     #: `a[0]=1&a[1]=2`.
@@ -217,8 +217,8 @@ class LiveKeywords(TypedDict, total=False):
     #: False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. A
     #: mapping is sent to every host; see `Client.cookies`.
     cookies: Union[bool, str, Mapping[str, str], Iterable[Any]]
-    #: The treatment of images that an upload cannot read. "fail": nothing is sent. With separate, only these
-    #: images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata.
+    #: What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only
+    #: these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata.
     unreadable: str
     #: Whether to send non-ASCII file names a second time as `filename*`. RFC 7578 advises against it, and few
     #: servers need it.
@@ -234,8 +234,8 @@ class LiveKeywords(TypedDict, total=False):
     max_per_host: int
     #: The maximum number of connections.
     max_connections: int
-    #: The maximum number of concurrent downloads. Further ones queue by priority. A paused download gives up
-    #: its slot. 0: no limit.
+    #: The maximum number of concurrent downloads. Further downloads wait in the order of their priority. A
+    #: paused download gives up its slot. 0: no limit.
     max_downloads: int
     #: The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`.
     member_style: str
@@ -252,7 +252,7 @@ class LiveKeywords(TypedDict, total=False):
     deny_metered: bool
     #: The minimum body size in bytes for body_coding. Smaller bodies are sent unchanged.
     body_coding_min_bytes: int
-    #: The effect of body_coding on a request that has a Content-Encoding header, or whose client has one.
+    #: How body_coding treats a request with a Content-Encoding header, set on the request or on the client.
     #: "skip": the body is sent unchanged. "replace": the body is compressed, and the header names only the
     #: new encoding. "error": the request fails with `bad_header`.
     coded_body: str
@@ -270,10 +270,11 @@ class LiveKeywords(TypedDict, total=False):
     #: number of a download's connections was set, further connections count but do not wait. total_timeout
     #: includes the wait.
     rate_limit: int
-    #: The same limit for each origin (scheme, host, and port), in addition to rate_limit. 0: no limit.
+    #: The maximum number of requests per rate_interval to each origin (scheme, host, and port), in addition
+    #: to rate_limit. 0: no limit.
     host_rate_limit: int
-    #: The maximum number of requests that may start at once after a quiet time. 0 allows as many as
-    #: rate_interval does.
+    #: The maximum number of requests that may start at once after an idle period. 0: the number that may
+    #: start in one rate_interval.
     rate_burst: int
     #: The interval of rate_limit and host_rate_limit, at most one day. In seconds.
     rate_interval: float
@@ -297,8 +298,8 @@ class LiveKeywords(TypedDict, total=False):
     #: The warning about insecure is written in any case. The environment variable `WHERRY_LOG` also enables
     #: logging; see docs/logging.md.
     debug: bool
-    #: Whether a downloaded file gets the Last-Modified time of the server. Otherwise it has the time of the
-    #: last write.
+    #: Whether to set the modification time of a downloaded file to the server's Last-Modified. Otherwise, the
+    #: file keeps the time of the last write.
     server_time: bool
     #: Whether a response over TLS whose body may be incomplete fails with `length_unverified`. Downloads
     #: always fail in this case.
@@ -306,7 +307,7 @@ class LiveKeywords(TypedDict, total=False):
     #: Whether to reuse connections. If false, each request uses a separate connection, sends `Connection:
     #: close`, and closes it.
     keep_alive: bool
-    #: The app version. Responses stored under another version count as missing.
+    #: The app version. Cache entries of other versions are misses.
     app_version: Optional[str]
     #: The User-Agent header. With app_name the default is "name/appVersion (Linux x86_64) Wherry/<version>".
     user_agent: Optional[str]
@@ -344,8 +345,8 @@ class SessionKeywords(TypedDict, total=False):
     #: entry: `example.org:8080`, `[::1]:8080`. Any other value is `bad_value`. Without a value, the client
     #: reads `no_proxy` from the environment when it is created.
     no_proxy: Union[str, Iterable[str], None]
-    #: The path of a PEM file of revocation lists. Each CA of a chain needs one; otherwise the server is
-    #: refused.
+    #: The path of a PEM file of revocation lists. Every CA in the chain needs a revocation list; otherwise,
+    #: the connection fails.
     crl_file: Target
     #: Addresses of hosts, used instead of name lookup: {"host:port": "127.0.0.1"}. The host name, also for
     #: the certificate check, does not change.
@@ -359,15 +360,16 @@ class SessionKeywords(TypedDict, total=False):
 class FixedKeywords(TypedDict, total=False):
     """Options of the group "fixed"."""
 
-    #: Whether pins alone decide for pinned hosts. The issuer is not checked, and with key digests neither are
-    #: the dates. Prints one warning per process to standard error.
+    #: Whether pins alone decide if a pinned host is trusted. The issuer is not checked. With key pins, the
+    #: validity dates are not checked either. Prints one warning per process to standard error.
     allow_invalid: bool
     #: The meaning of certificates among the pins. "keys": the server's key must be the key of one of them.
     #: "certificates": they are trust anchors, and the chain must lead to one of them.
     pin_mode: str
     #: Whether to refuse hosts without pins.
     require_pins: bool
-    #: Whether to only report pin mismatches: one warning per host on standard error.
+    #: Whether a pin mismatch only prints a warning to standard error, once per host, and the connection
+    #: continues.
     report_pins: bool
     #: The name of the storage folder in the user's cache directory.
     storage_name: Optional[str]
@@ -389,7 +391,7 @@ class ChangeKeywords(TypedDict, total=False):
 
 #: A line for each keyword: keyword | default | description
 ROWS = """\
-decision_timeout | 30 | The time limit for a callback, after which the default behavior applies. Zero applies it at once. In seconds
+decision_timeout | 30 | The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at once. In seconds
 max_redirects | 10 | The maximum number of redirects. 0 returns the redirect response
 keep_auth_across_hosts | False | Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or port. Enable it only for servers that trust each other
 max_retries | 5 for downloads, 0 for requests | The maximum number of automatic retries of transient failures
@@ -405,11 +407,11 @@ max_receive_bytes_per_second | 0 | The receive limit of one transfer in bytes pe
 max_download_bytes_per_second | 0 | The receive limit of all downloads together in bytes per second. A new value also applies to running downloads. 0: no limit
 default_parameters | True | Whether to add the client's default parameters. Parameters of the request override them
 ignore_base | False | Whether to ignore the client's base URL, also in the identifier
-json_only | False | Whether to fail for a content type other than JSON, or an invalid JSON body
+json_only | False | Whether a response fails if its content type is not JSON or its body is not valid JSON
 array_style | "brackets" | The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index": `a[0]=1&a[1]=2`
 cookies | True | False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. A mapping is sent to every host; see `Client.cookies`
 priority | 0 | The priority among requests that wait for a connection, and among queued downloads. The highest priority starts first, and equal ones start in order
-unreadable | "fail" | The treatment of images that an upload cannot read. "fail": nothing is sent. With separate, only these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata
+unreadable | "fail" | What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata
 separate | 0 | The number of images to send concurrently, each in a separate request. 0 sends one form
 image_retries | 0 | The maximum number of retries of an image after a transient failure, with separate. The server may receive the image twice
 extended_names | False | Whether to send non-ASCII file names a second time as `filename*`. RFC 7578 advises against it, and few servers need it
@@ -417,30 +419,30 @@ body_digest | "none" | The digest of the body, sent in a header. The body is the
 part_digests | "none" | The digest of each image and file of a form, sent in the headers of its part. "none": no digest. "md5": Content-MD5. "sha256": Content-Digest with SHA-256. "sha512": Content-Digest with SHA-512
 max_per_host | 6 | The maximum number of connections to one origin
 max_connections | 32 | The maximum number of connections
-max_downloads | 0 | The maximum number of concurrent downloads. Further ones queue by priority. A paused download gives up its slot. 0: no limit
+max_downloads | 0 | The maximum number of concurrent downloads. Further downloads wait in the order of their priority. A paused download gives up its slot. 0: no limit
 member_style | "brackets" | The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`
 bool_style | "digits" | The encoding of bools in queries and forms. "digits": `1` and `0`. "words": `true` and `false`
 coalesce | False | Whether to share the response of an equal request of this client that is in progress, instead of sending this one. A failure is shared too
 body_coding | "identity" | The content encoding of request bodies. The server must support it, and few servers announce that. "identity": no coding. "gzip": the gzip format. "deflate": the zlib format
 deny_metered | False | Whether to fail with `metered` instead of connecting over a mobile network. Name lookups are not restricted
 body_coding_min_bytes | 1024 | The minimum body size in bytes for body_coding. Smaller bodies are sent unchanged
-coded_body | "skip" | The effect of body_coding on a request that has a Content-Encoding header, or whose client has one. "skip": the body is sent unchanged. "replace": the body is compressed, and the header names only the new encoding. "error": the request fails with `bad_header`
+coded_body | "skip" | How body_coding treats a request with a Content-Encoding header, set on the request or on the client. "skip": the body is sent unchanged. "replace": the body is compressed, and the header names only the new encoding. "error": the request fails with `bad_header`
 cache | False | Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a request has a cache policy
 cache_max_bytes | 268435456 | The maximum size in bytes of each of the two caches on disk. The least recently used entries are removed first. A response larger than an eighth of the size is not stored
 cache_memory_bytes | 16777216 | The maximum size in bytes of the responses that each of the two caches keeps in memory. 0 keeps none
 rate_limit | 0 | The maximum number of requests per rate_interval. Further requests wait in the order of their priority. 0: no limit
-host_rate_limit | 0 | The same limit for each origin (scheme, host, and port), in addition to rate_limit. 0: no limit
-rate_burst | 0 | The maximum number of requests that may start at once after a quiet time. 0 allows as many as rate_interval does
+host_rate_limit | 0 | The maximum number of requests per rate_interval to each origin (scheme, host, and port), in addition to rate_limit. 0: no limit
+rate_burst | 0 | The maximum number of requests that may start at once after an idle period. 0: the number that may start in one rate_interval
 rate_interval | 1 | The interval of rate_limit and host_rate_limit, at most one day. In seconds
 deny_addresses | none | Addresses that are never connected to: "loopback", "private", "link_local", "metadata", "multicast", or "not_public"
 https_only | False | Whether to reject requests without https before anything is sent
 require_tls_1_3 | False | Whether to require TLS 1.3. Otherwise TLS 1.2 or later is required
 require_staple | False | Whether to refuse servers that do not staple a good OCSP response
-allow_invalid | False | Whether pins alone decide for pinned hosts. The issuer is not checked, and with key digests neither are the dates. Prints one warning per process to standard error
+allow_invalid | False | Whether pins alone decide if a pinned host is trusted. The issuer is not checked. With key pins, the validity dates are not checked either. Prints one warning per process to standard error
 check_name | True | Whether the certificate must match the host name. If not, one warning per process is printed to standard error
 pin_mode | "keys" | The meaning of certificates among the pins. "keys": the server's key must be the key of one of them. "certificates": they are trust anchors, and the chain must lead to one of them
 require_pins | False | Whether to refuse hosts without pins
-report_pins | False | Whether to only report pin mismatches: one warning per host on standard error
+report_pins | False | Whether a pin mismatch only prints a warning to standard error, once per host, and the connection continues
 resume | True | Whether a download resumes an existing partial file
 make_directories | False | Whether to create the missing directories of a file
 durability | 1 | Downloads: 0 leaves writing to the system, 1 makes checkpoints, 2 makes one every MiB
@@ -450,12 +452,12 @@ stall_timeout | 10 | The time that a download may be slower than stall_bytes_per
 partial_of | "same_path" | The partial files that a download resumes, if the server confirms their validator and length. "url": those of the same URL. "same_path": those of the same URL with any query. "any": any partial file for the same output file
 max_retry_after | 60 | The maximum wait that a server may request with Retry-After. For a longer one, a download fails with `retry_later`, and a request returns the error response. In seconds
 debug | False | Whether to write all events to standard error, without secrets and bodies. A new value applies at once
-server_time | False | Whether a downloaded file gets the Last-Modified time of the server. Otherwise it has the time of the last write
+server_time | False | Whether to set the modification time of a downloaded file to the server's Last-Modified. Otherwise, the file keeps the time of the last write
 require_verified_length | False | Whether a response over TLS whose body may be incomplete fails with `length_unverified`. Downloads always fail in this case
 keep_alive | True | Whether to reuse connections. If false, each request uses a separate connection, sends `Connection: close`, and closes it
 cache_stream | False | Whether the caches also serve and store a streamed response. A body larger than an eighth of cache_max_bytes is streamed but not stored
 base_url | none | The base URL against which relative URLs are resolved (RFC 3986). A missing trailing slash is added
-app_version | "1" | The app version. Responses stored under another version count as missing
+app_version | "1" | The app version. Cache entries of other versions are misses
 user_agent | Wherry and its version | The User-Agent header
 storage_name | the program's name | The name of the storage folder in the user's cache directory
 storage_directory | none | The absolute path of the storage folder, instead of storage_name
@@ -463,8 +465,8 @@ app_name | none | The application's name for user_agent. Accents are removed, an
 proxy | from the environment | The URL of a proxy for all requests, with the scheme http, https, socks4, socks4a, socks5, or socks5h. "" uses no proxy
 proxy_auth | that of the URL | (user, password), sent only to proxies
 no_proxy | from the environment | Hosts without a proxy: "example.org" including subdomains, "10.0.0.0/8", "[::1]", or "*". ":port" restricts an entry
-crl_file | none | The path of a PEM file of revocation lists. Each CA of a chain needs one; otherwise the server is refused
-tag | none | A name of yours for a group of transfers
+crl_file | none | The path of a PEM file of revocation lists. Every CA in the chain needs a revocation list; otherwise, the connection fails
+tag | none | A name that you choose for a group of transfers
 image_names | "index" | Names of image parts: "index" name0, name1; "repeat" name; "brackets" name[]
 jpeg_type | "image/jpeg" | The content type of JPEG images. Old servers need "image/jpg"
 resolve | none | Addresses of hosts, used instead of name lookup: {"host:port": "127.0.0.1"}
