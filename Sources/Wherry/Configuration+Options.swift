@@ -71,7 +71,7 @@ extension Client.Configuration {
         set { values.options[.arrayStyle] = newValue.rawValue }
     }
     /// What an upload does with an image that it cannot read. Default: nothing is sent. With
-    /// ``Request/separateImages``, only these images fail.
+    /// ``/WherryRequests/Request/separateImages``, only these images fail.
     public var unreadableImages: UnreadableImages {
         get { values.options.choice(.unreadableImages) }
         set { values.options[.unreadableImages] = newValue.rawValue }
@@ -96,8 +96,8 @@ extension Client.Configuration {
         set { values.options[.partDigests] = newValue.rawValue }
     }
     /// The maximum number of concurrent downloads. Further downloads wait in the order of their
-    /// ``Request/priority``. A paused download gives up its slot. 0: no limit. Range: 0 to 100,000.
-    /// Default: 0.
+    /// ``/WherryRequests/Request/priority``. A paused download gives up its slot. 0: no limit.
+    /// Range: 0 to 100,000. Default: 0.
     public var maxDownloads: Int {
         get { Int(values.options[.maxDownloads]) }
         set { values.options[.maxDownloads] = Int64(newValue) }

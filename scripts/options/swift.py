@@ -115,7 +115,10 @@ def link(table: Table, owner: Owner, is_core: bool, name: str) -> str:
         if option.has_property(target) and "." not in option.swift and (option.is_in_core(target) or not is_core):
             if target == owner:
                 return f"``{option.swift}``"
-            return f"``{'Request' if target == 'request' else 'Client/Configuration'}/{option.swift}``"
+            if target == "request":
+                return f"``/WherryRequests/Request/{option.swift}``"
+            if not is_core:
+                return f"``/WherryCore/Client/Configuration/{option.swift}``"
     return f"`{option.swift}`"
 
 
