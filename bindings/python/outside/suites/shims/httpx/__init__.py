@@ -1,6 +1,6 @@
 # Wherry: the names of httpx, for the public tests of httpx
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the names and keywords of httpx to those of Wherry. It adds no behaviour: what Wherry lacks
+"""Maps the names and keywords of httpx to those of Wherry. It adds no behavior: what Wherry lacks
 fails here. See docs/guides/test-suites.md."""
 
 from __future__ import annotations
