@@ -59,7 +59,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case cookies = 29
     /// The priority among requests that wait for a connection, and among queued downloads.
     case priority = 30
-    /// Whether the writer of a streamed body can start again if a redirect or a 401 requires that.
+    /// Whether the writer of a streamed body can send it again from the start, as a redirect or a
+    /// 401 response may require.
     case rewindableBody = 31
     /// Whether the event queue reports the response headers before the body.
     case wantHead = 32

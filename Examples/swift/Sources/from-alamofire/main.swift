@@ -73,7 +73,7 @@ do {
     // guide: begin errors
     do {
         _ = try await client.get("missing")  // every request validates its status
-    } catch {  // an AFError, with the response beside it
+    } catch {  // a WherryError that contains the response
         print(error.reason, error.httpStatus, error.response?.text ?? "")
     }
     // guide: end errors
