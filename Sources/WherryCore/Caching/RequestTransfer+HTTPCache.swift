@@ -2,28 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCache
+import WherryHTTP
 import WherryRequests
 import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
-    /// Looks up the HTTP cache, then sends the request if needed.
+    /// Looks up the HTTP cache.
     ///
     /// Runs on the calling thread if the caller waits for the response there; otherwise on a
     /// worker, so that a starting call never waits for the disk (K6).
-    func consult(_ caching: TransferCaching, for exchange: Exchange, wake: Wake) {
-        let request = hops.withLock { $0.edited } ?? request
-        guard
-            let http = caching.http(
-                for: request, exchange.request, settings, client,
-                identity: hops.withLock { $0.follower.authentication?.identity })
-        else { return pass(caching, request, exchange, wake: wake) }
+    func consult(wake: Wake) {
+        let (made, hop) = work.withLock { work in
+            defer { work.planned = nil }
+            return (work.planned, work.machine.hop)
+        }
+        guard let exchange = made, let caching else { return }
+        let request = hop.request
+        let http = caching.http(
+            for: request, exchange.request, settings, client,
+            identity: hop.follower.authentication?.identity)
+        guard let http else {
+            guard request.cachePolicy == .anyAgeOnly else {
+                return dispatch(exchange, nil, wake: wake)
+            }
+            return afterStart(wake) { [self] in
+                feed(.failed(caching.failure ?? TimedRefusal.missing.error))
+            }
+        }
         guard http.reads else {
             // The disk is not needed, but the end must still not be reported inside the starting
             // call.
             let decision = http.decide()
             if case .network = decision { return carryOut(decision, http, exchange, wake: wake) }
-            return after(wake) { [self] in carryOut(decision, http, exchange, wake: .now) }
+            return afterStart(wake) { [self] in carryOut(decision, http, exchange, wake: .now) }
         }
         if case .never = wake { return decide(http, caching, exchange, wake: wake) }
         client.workers.submit { [self] in decide(http, caching, exchange, wake: .now) }
@@ -31,25 +43,15 @@ extension RequestTransfer {
 
     /// Runs code that may end the transfer: on a worker, unless the starting call waits for the
     /// response.
-    private func after(_ wake: Wake, _ body: @escaping @Sendable () -> Void) {
+    private func afterStart(_ wake: Wake, _ body: @escaping @Sendable () -> Void) {
         if case .never = wake { return body() }
         client.workers.submit(body)
-    }
-
-    /// Continues without the HTTP cache.
-    private func pass(
-        _ caching: TransferCaching, _ request: Request, _ exchange: Exchange, wake: Wake
-    ) {
-        guard request.cachePolicy == .anyAgeOnly else { return dispatch(exchange, nil, wake: wake) }
-        after(wake) { [self] in
-            end(TransferOutcome(error: caching.failure ?? TimedRefusal.missing.error))
-        }
     }
 
     private func decide(
         _ http: HTTPCaching, _ caching: TransferCaching, _ exchange: Exchange, wake: Wake
     ) {
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        guard !isCancelled else { return feed(.failed(Self.cancelledError)) }
         if http.options.policy == .validate { show(http, caching) }
         carryOut(http.decide(), http, exchange, wake: wake)
     }
@@ -57,7 +59,7 @@ extension RequestTransfer {
     private func carryOut(
         _ decision: CacheDecision, _ http: HTTPCaching, _ exchange: Exchange, wake: Wake
     ) {
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
+        guard !isCancelled else { return feed(.failed(Self.cancelledError)) }
         switch decision {
         case .answer(let answer): give(answer)
         case .answerAndRevalidate(let answer, let plan):
@@ -68,14 +70,8 @@ extension RequestTransfer {
             }
             give(answer)
         case .network(let plan): ask(plan, http, exchange, wake: wake)
-        case .gatewayTimeout:
-            // Create the response for a request that allows only the cache (RFC 9111, 5.2.1.7).
-            var result = ExchangeResult()
-            result.head = ResponseHead(status: 504, block: Bytes())
-            hops.withLock { $0.attempts.isLast = true }
-            deferCachedHeaders(result)
-            arrive(result)
-        case .miss: end(TransferOutcome(error: TimedRefusal.missing.error))
+        case .gatewayTimeout: feed(.gatewayTimeout)
+        case .miss: feed(.failed(TimedRefusal.missing.error))
         }
     }
 
@@ -90,15 +86,28 @@ extension RequestTransfer {
             wake: wake)
     }
 
+    private func dispatch(_ exchange: Exchange, _ http: HTTPCaching?, wake: Wake) {
+        work.withLock { work in
+            work.exchange = exchange
+            work.http = http
+        }
+        feed(.planned, wake: wake)
+    }
+
     /// Reports the cached response before the network request, if the caller would accept its
     /// status and body (K16).
     private func show(_ http: HTTPCaching, _ caching: TransferCaching) {
-        guard caching.shown.withLock({ $0 == nil }), hops.withLock({ !$0.follower.isRedirected }),
-            let answer = http.shown()
+        guard caching.shown.withLock({ $0 == nil }),
+            work.withLock({ !$0.machine.hop.follower.isRedirected }), let answer = http.shown()
         else { return }
         let head = answer.head
-        let response = response(head, answer.body, ExchangeResult(), answer.marks)
-        guard case .answer = step(after: head),
+        let (response, step) = work.withLock { work in
+            (
+                work.machine.response(head, answer.body, ExchangeResult(), answer.marks),
+                work.machine.hop.step(after: head)
+            )
+        }
+        guard case .answer = step,
             ResponseRules.error(
                 response, method: method, request: request, options: options, receivedAt: 0) == nil
         else { return }
@@ -108,43 +117,22 @@ extension RequestTransfer {
 
     /// Continues with a cached response like with a network response.
     private func give(_ answer: CachedAnswer) {
-        let age = answer.isStale ? ", stale" : ""
-        note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes\(age)")]) {
+        noteHit(answer, answer.isStale ? ", stale" : "")
+        let result = HTTPCaching.replaced(ExchangeResult(), by: answer)
+        feed(.cached(result, answer.marks, challenge(byCached: result.head)))
+    }
+
+    private func noteHit(_ answer: CachedAnswer, _ what: String) {
+        note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes\(what)")]) {
             $0.status = answer.head.status
         }
-        arrive(HTTPCaching.replaced(ExchangeResult(), by: answer), answer)
-    }
-
-    private func arrive(_ result: ExchangeResult, _ answer: CachedAnswer) {
-        deferCachedHeaders(result)
-        guard let error = tooLarge(result.body) else {
-            return arrive(result, marks: answer.marks)
-        }
-        var result = result
-        result.error = error
-        result.body = Bytes()
-        arrive(result)
-    }
-
-    /// Returns an error if a cached body exceeds the request's limit.
-    func tooLarge(_ body: Bytes) -> TransportError? {
-        let limit = options[.maxBodyBytes]
-        return body.count > limit ? .tooLarge(limit) : nil
-    }
-
-    private func dispatch(_ exchange: Exchange, _ http: HTTPCaching?, wake: Wake) {
-        hops.withLock { state in
-            state.exchange = exchange
-            state.http = http
-        }
-        launch(exchange, wake: wake)
     }
 
     /// Records the response headers of the current hop.
     ///
     /// - Returns: Whether a cached response may still replace this response.
     func note(_ head: ResponseHead) -> Bool {
-        guard let http = hops.withLock({ $0.http }) else { return false }
+        guard let http = work.withLock({ $0.http }) else { return false }
         http.noteHead()
         // A streamed body may take long: invalidate now, not at its end.
         if request.isStreamed || decisions.contains(.head), http.changesTarget(head) {
@@ -156,7 +144,7 @@ extension RequestTransfer {
     // MARK: Streams
 
     /// Whether the body was delivered in pieces as it arrived.
-    var isDeliveredInPieces: Bool { request.isStreamed && hops.withLock { $0.copy != nil } }
+    var isDeliveredInPieces: Bool { request.isStreamed && work.withLock { $0.copy != nil } }
 
     /// Returns whether a streamed response is final, whatever is cached, so that its headers need
     /// not be deferred.
@@ -169,94 +157,67 @@ extension RequestTransfer {
         let isWanted = caching != nil && request.isGathered(settings)
         // Larger entries are not stored.
         let limit = Int(clamping: settings.options[.cacheMaxBytes] / 8)
-        hops.withLock { $0.copy = isWanted ? BodyCopy(limit: limit) : nil }
+        work.withLock { $0.copy = isWanted ? BodyCopy(limit: limit) : nil }
     }
 
-    /// Applies the end of a hop to the HTTP cache and to this request.
-    func settle(_ result: ExchangeResult, of exchange: Exchange) {
-        // A body that was delivered in pieces is final, even after an error.
-        let isTold = isDeliveredInPieces
-        if isTold, result.error != nil {
-            hops.withLock { $0.http = nil }
-            return arrive(result)
-        }
+    // MARK: Results
+
+    /// Applies the end of a hop to the HTTP cache. Returns the next action if the cache leaves the
+    /// result as it is.
+    func settle(_ result: ExchangeResult) -> RequestAction? {
         let isUnreached = result.error != nil && result.head == nil
-        let (own, fallback) = hops.withLock { state in
-            let own = state.http
-            state.http = nil
-            // The next base URL is tried before a stale response of this one is used.
-            if isUnreached, state.fallbackCache == nil, own?.mayAnswer == true { state.fallbackCache = own }
-            return (own, state.fallbackCache)
+        let (own, fallback, copy) = work.withLock { work in
+            let own = work.http
+            work.http = nil
+            return (own, work.fallback, request.isStreamed ? work.copy : nil)
         }
-        if isUnreached, let error = result.error, fallsBack(after: error) { return }
         let http = own?.mayAnswer == true || !isUnreached ? own : fallback ?? own
-        guard let http, http.concerns(result) else { return arrive(result) }
+        // A body that was delivered in pieces is final, even after an error.
+        guard copy == nil || result.error == nil, let http, http.concerns(result) else {
+            return handle(.unchanged(result))
+        }
+        work.withLock { $0.http = http }
         var whole = result
-        if isTold, let body = hops.withLock({ $0.copy?.body }) {
+        if let body = copy?.body {
             whole.body = body
             whole.isComplete = true
         }
         client.workers.submit { [self, whole] in
-            let outcome = http.outcome(of: whole)
-            if isTold { return carryOut(outcome, result, http, exchange, stored: whole.body.count) }
-            guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
-                return carryOut(outcome, result, http, exchange)
-            }
-            // After a cancel the program is not asked, so nothing is stored.
-            let unstored = outcome.storing(false, without: [])
-            guard !isCancelled else { return carryOut(unstored, result, http, exchange) }
-            put(.store(response(head, result.body, result))) { [self] answer in
-                client.workers.submit { [self] in
-                    switch answer {
-                    case .refuse(let message):
-                        http.apply(unstored)
-                        refuse(message)
-                    case .store(let isWanted, let names):
-                        carryOut(
-                            outcome.storing(isWanted, without: names), result, http, exchange)
-                    case .standard, .adapted, .follow, .credentials, .again, .save, .token, .next,
-                        .stop, .fail:
-                        carryOut(isCancelled ? unstored : outcome, result, http, exchange)
-                    }
-                }
-            }
+            feed(
+                .outcome(http.outcome(of: whole), result, told: copy == nil ? nil : whole.body.count))
         }
+        return nil
     }
 
-    /// Updates the cache, then continues with the response for the request.
-    private func carryOut(
-        _ outcome: CacheOutcome, _ result: ExchangeResult, _ http: HTTPCaching, _ exchange: Exchange,
-        stored: Int? = nil
-    ) {
+    /// Updates the cache. Runs on a worker.
+    func apply(_ outcome: CacheOutcome, _ bytes: Int, isTold: Bool) -> RequestAction? {
+        let used = work.withLock { work in
+            defer { if case .askAgain = outcome.answer {} else { work.http = nil } }
+            return work.http
+        }
+        guard let http = used else {
+            return handle(.failed(WherryError(.internal, "There is no cache to update")))
+        }
         if !http.apply(outcome) {
             noteUnstored()
         } else if outcome.storesAnswer {
-            noteStored(stored ?? result.body.count, identifier: "", seconds: nil)
+            noteStored(bytes, identifier: "", seconds: nil)
         }
-        switch outcome.answer {
-        case _ where stored != nil: arrive(result)
-        case .network: arrive(result)
-        case .cached(let answer):
-            guard !isCancelled else { return arrive(result) }
-            let what = answer.isRevalidated ? "revalidated" : "stale"
-            note(
-                .debug, .hit,
-                [.everybody("Load cache succeed:\(answer.body.count) bytes, \(what)")]
-            ) { $0.status = answer.head.status }
-            // The response may belong to an earlier base URL than the last one tried.
-            hops.withLock { $0.follower.url = http.request.target }
-            arrive(HTTPCaching.replaced(result, by: answer), answer)
-        case .askAgain(let plan):
-            guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-            hops.withLock { state in
-                state.wire.sent += result.metrics.sent
-                state.wire.received += result.metrics.received
-                if state.headerEvent == .deferred { state.headerEvent = .pending }
-            }
+        var challenge: Authentication.Step?
+        if case .cached(let answer) = outcome.answer, !isTold, !isCancelled {
+            noteHit(answer, answer.isRevalidated ? ", revalidated" : ", stale")
+            challenge = self.challenge(byCached: answer.head)
+        }
+        return handle(.applied(http.request.target, challenge))
+    }
+
+    /// Makes the exchange for another plan. It lacks the headers that the previous plan added.
+    func prepare(_ plan: NetworkPlan) -> RequestAction {
+        work.withLock { work in
+            guard let http = work.http, let exchange = work.exchange else { return }
             http.plan = plan
-            // The new plan removes the headers that the previous plan added.
-            let again = Exchange(http.planned(exchange.request), receiver: self)
-            dispatch(again, http, wake: .now)
+            work.exchange = Exchange(http.planned(exchange.request), receiver: self)
         }
+        return handle(.planned)
     }
 }

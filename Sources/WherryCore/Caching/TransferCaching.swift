@@ -147,131 +147,13 @@ extension Request {
     }
 }
 
-extension RequestTransfer {
-    /// Looks up the cache first.
-    ///
-    /// Runs on the calling thread if the caller waits for the response there; otherwise on a
-    /// worker, so that a starting call never waits for the disk (K6).
-    func look(into caching: TransferCaching, wake: Wake) {
-        if case .never = wake { return answer(from: caching, wake: wake) }
-        client.workers.submit { [self] in answer(from: caching, wake: .now) }
-    }
-
-    private func answer(from caching: TransferCaching, wake: Wake) {
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        let found = find(in: caching)
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        switch found {
-        case .success(let response):
-            if let error = tooLarge(response.body) {
-                return end(TransferOutcome(response: response, error: WherryError(error)))
-            }
-            guard caching.policy == .thenNetwork else { return tell(response) }
-            caching.shown.withLock { $0 = response.body }
-            emit(.cached(response))
-        case .failure(let refusal):
-            if caching.timed != nil || caching.policy == .only {
-                noteMiss(refusal, asksNetwork: caching.policy != .only && !caching.hasHTTP)
-            }
-            if caching.policy == .only {
-                return end(TransferOutcome(error: caching.failure ?? refusal.error))
-            }
-        }
-        send(wake: wake)
-    }
-
-    /// Returns the cached response, if the caller would also accept it from the network.
-    private func find(in caching: TransferCaching) -> Result<Response, TimedRefusal> {
-        guard let timed = caching.timed else { return .failure(.missing) }
-        return timed.read(client.transport.clock).flatMap { entry in
-            let url = hops.withLock { $0.follower.url.text }
-            let response = Response(
-                head: entry.head, body: entry.body, url: url, marks: .stored)
-            guard
-                ResponseRules.error(
-                    response, method: method, request: request, options: options, receivedAt: 0)
-                    != nil
-            else { return .success(response) }
-            timed.remove(entry)
-            return .failure(.damaged)
-        }
-    }
-
-    /// Ends the transfer with a cached response.
-    private func tell(_ response: Response) {
-        deferHeaders()
-        noteHit(response)
-        end(TransferOutcome(response: response))
-    }
-
-    /// Ends the transfer with a successful network response. If the response is to be cached,
-    /// stores it first.
-    func keep(_ response: Response, in caching: TransferCaching) {
-        // Partial and 304 responses are incomplete. Responses of the HTTP cache do not go into the
-        // timed cache.
-        let isOfNetwork = !response.isFromCache || response.isRevalidated
-        let timed =
-            caching.writes && isOfNetwork && !response.isLengthUnverified
-            && response.status != 206 && response.status != 304
-            && !hops.withLock { $0.isEditedLate || ($0.follower.authentication?.questions ?? 0) > 0 }
-            ? caching.timed : nil
-        let shown = caching.shown.withLock { $0 }
-        if isDeliveredInPieces {
-            // Only the copy contains the body; `nil` if it is too large to be stored.
-            guard let timed, let body = hops.withLock({ $0.copy?.body }) else {
-                return end(TransferOutcome(response: response))
-            }
-            client.workers.submit { [self] in write(response, response.head, timed, body: body) }
-            return
-        }
-        guard timed != nil || shown != nil else { return end(TransferOutcome(response: response)) }
-        // Compare bodies and access the disk on a worker.
-        client.workers.submit { [self] in
-            let response = shown == response.body ? response.marked(.unchanged) : response
-            guard decisions.contains(.store), let timed, !isCancelled else {
-                return write(response, response.head, timed)
-            }
-            keepAsking(response, timed)
-        }
-    }
-
-    /// Asks the program whether to store the response, and does so (K13).
-    private func keepAsking(_ response: Response, _ timed: TimedCaching) {
-        put(.store(response)) { [self] answer in
-            client.workers.submit { [self] in
-                switch answer {
-                case .refuse(let message):
-                    timed.remove()
-                    refuse(message)
-                case .store(false, _):
-                    timed.remove()
-                    resume { end(TransferOutcome(response: response)) }
-                case .store(true, let names):
-                    var head = response.head
-                    head.block = StoredFields.without(names, in: head.block)
-                    write(response, head, timed)
-                case .standard, .adapted, .follow, .credentials, .again, .save, .token, .next, .stop,
-                    .fail:
-                    write(response, response.head, timed)
-                }
-            }
-        }
-    }
-
-    private func write(
-        _ response: Response, _ head: ResponseHead, _ timed: TimedCaching?, body: Bytes? = nil
-    ) {
-        let body = body ?? response.body
-        guard !isCancelled else { return end(TransferOutcome(error: Self.cancelledError)) }
-        if let timed {
-            if timed.write(head: head, body: body, client.transport.clock) {
-                noteStored(
-                    body.count, identifier: timed.key.identifier,
-                    seconds: timed.seconds)
-            } else {
-                noteUnstored()
-            }
-        }
-        end(TransferOutcome(response: response))
+extension RequestMachine.Caches {
+    /// - Parameter caching: The caches of the transfer; `nil` if it uses none.
+    init(_ caching: TransferCaching?) {
+        self.init()
+        guard let caching else { return }
+        looks = caching.reads
+        usesHTTP = caching.hasHTTP
+        keeps = true
     }
 }

@@ -155,8 +155,7 @@ extension DownloadTransfer {
         disk.submit { [self] in files.rest() }
         let timer = core.withLock { core -> UInt64 in
             core.retries += 1
-            core.timer &+= 1
-            return core.timer
+            return core.wait.begin()
         }
         // After the deadline, the next attempt fails at once with the right error.
         let now = client.transport.clock.now()
@@ -212,7 +211,7 @@ extension DownloadTransfer {
     private func schedule(_ timer: UInt64, at due: Instant) {
         client.transport.schedule(at: due) { [weak self] in
             guard let self else { return }
-            let isDue = core.withLock { $0.timer == timer }
+            let isDue = core.withLock { $0.wait.end(timer) }
             if isDue { feed { $0.retryDue() } }
         }
     }
@@ -229,28 +228,26 @@ extension DownloadTransfer {
         let left = deadline.since(client.transport.clock.now())
         let source = core.withLock { $0.machine.source }
         let url = source > 0 && source <= mirrors.count ? mirrors[source - 1] : firstURL
-        let wait = NetworkWait(for: url, of: client) { [weak self] end in
+        guard patience > 0 else { return false }
+        return NetworkWait.begin(
+            for: url, of: client, within: min(patience, left),
+            register: { wait in
+                core.withLock { core in
+                    core.networkWait = wait
+                    return !core.wait.isCurrent(timer)
+                }
+            }
+        ) { [weak self] end in
             guard let self else { return }
             core.withLock { $0.networkWait = nil }
             if end != .cancelled { schedule(timer, at: due) }
         }
-        guard patience > 0, let wait else { return false }
-        let isVoid = core.withLock { core in
-            core.networkWait = wait
-            return core.timer != timer
-        }
-        guard wait.begin(within: max(0, min(patience, left))) else {
-            core.withLock { $0.networkWait = nil }
-            return false
-        }
-        if isVoid { wait.cancel() }
-        return true
     }
 
     /// Cancels a wait for a retry.
     func stopWaiting() {
         let wait = core.withLock { core in
-            core.timer &+= 1
+            core.wait.cancel()
             return core.networkWait
         }
         wait?.cancel()

@@ -49,8 +49,8 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         var hops: [Hop] = []
         /// Whether the exchanges were cancelled for a verb, which follows after their last bytes.
         var isStopping = false
-        /// Incremented to cancel a wait for a retry.
-        var timer: UInt64 = 0
+        /// The wait for a retry.
+        var wait = PendingWait()
         /// The wait for the network, used instead of a timer.
         var networkWait: NetworkWait?
         var retries = 0
@@ -342,7 +342,7 @@ package final class DownloadTransfer: Transfer, ExchangeReceiver, @unchecked Sen
         let now = client.transport.clock.now()
         let (response, releaseError, last, kept, found) = core.withLock { core in
             core.hops = []
-            core.timer &+= 1
+            core.wait.cancel()
             let last = Self.measureEnd(&core, of: outcome, now: now)
             return (core.response, core.releaseError, last, core.keptPath, core.machine.found)
         }

@@ -437,14 +437,14 @@ extension RequestTransfer {
         if !identifier.isEmpty { lines.append(.everybody("Cache identifier:\(identifier)")) }
         if let seconds { lines.append(.everybody("Available duration:\(seconds) seconds")) }
         let record = lines
-        hops.withLock { $0.stored.append((record, Int64(bytes))) }
+        work.withLock { $0.stored.append((record, Int64(bytes))) }
     }
 
     /// Logs the stored response.
     func tellStored() {
-        let stored = hops.withLock { state in
-            defer { state.stored = [] }
-            return state.stored
+        let stored = work.withLock { work in
+            defer { work.stored = [] }
+            return work.stored
         }
         for (lines, count) in stored {
             note(.debug, .stored, lines) { $0.count = count }

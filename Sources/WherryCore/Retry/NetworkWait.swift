@@ -26,7 +26,7 @@ final class NetworkWait: Sendable {
     /// resolves.
     ///
     /// - Parameter body: Called once on the transport's thread, unless `begin` returned `false`.
-    init?(for url: HTTPURL, of client: Client, _ body: @escaping @Sendable (End) -> Void) {
+    private init?(for url: HTTPURL, of client: Client, _ body: @escaping @Sendable (End) -> Void) {
         guard let center = client.networks, let host = client.firstHost(of: url),
             host != "localhost", !host.hasSuffix(".localhost"),
             let target = try? Reachability.target(host), !center.hasWay(to: target)
@@ -40,7 +40,7 @@ final class NetworkWait: Sendable {
     /// Starts the wait. Returns `false` if waiting is impossible; `body` is not called then.
     ///
     /// - Parameter nanoseconds: The timeout on the center's clock.
-    func begin(within nanoseconds: Int64) -> Bool {
+    private func begin(within nanoseconds: Int64) -> Bool {
         do throws(WherryError) {
             let id = try monitor.center.whenReachable(monitor, within: nanoseconds) {
                 [self] found in
@@ -61,6 +61,30 @@ final class NetworkWait: Sendable {
         }
     }
 
+    /// Creates and starts a wait that its owner can cancel. Returns `false` if no wait is needed or
+    /// possible.
+    ///
+    /// - Parameters:
+    ///   - register: Stores the wait, or `nil` if it did not begin. Returns whether its owner was
+    ///     cancelled.
+    ///   - waiting: Called before the wait begins.
+    ///   - body: Called once at the end of the wait.
+    static func begin(
+        for url: HTTPURL, of client: Client, within nanoseconds: Int64,
+        register: (NetworkWait?) -> Bool, waiting: () -> Void = {},
+        _ body: @escaping @Sendable (End) -> Void
+    ) -> Bool {
+        guard let wait = NetworkWait(for: url, of: client, body) else { return false }
+        let isVoid = register(wait)
+        waiting()
+        guard wait.begin(within: max(0, nanoseconds)) else {
+            _ = register(nil)
+            return false
+        }
+        if isVoid { wait.cancel() }
+        return true
+    }
+
     /// Cancels the wait, unless it has ended.
     func cancel() { finish(.cancelled) }
 
@@ -73,48 +97,6 @@ final class NetworkWait: Sendable {
         if end == .cancelled, let id { monitor.center.cancelWait(id) }
         let transport = client.transport
         transport.schedule(at: transport.clock.now()) { body(end) }
-    }
-}
-
-extension RequestTransfer {
-    /// Waits until the host is reachable. Returns `false` if no wait is needed.
-    func waitForNetwork(_ exchange: Exchange) -> Bool {
-        let now = client.transport.clock.now()
-        let window = started.advanced(by: .milliseconds(options[.waitForNetwork]))
-        let wait = NetworkWait(for: exchange.request.url, of: client) { [self] end in
-            hops.withLock { $0.networkWait = nil }
-            switch end {
-            case .found: resume { launchNow(exchange, wake: .now) }
-            case .cancelled: self.end(TransferOutcome(error: Self.cancelledError))
-            case .timeout: didWaitInVain(exchange)
-            }
-        }
-        guard let wait else { return false }
-        let wasCancelled = hops.withLock { state in
-            state.networkWait = wait
-            return state.wasCancelled
-        }
-        become(.waiting, reason: .offline)
-        guard wait.begin(within: max(0, min(window, deadline).since(now))) else {
-            hops.withLock { $0.networkWait = nil }
-            return false
-        }
-        if wasCancelled { wait.cancel() }
-        return true
-    }
-
-    private func didWaitInVain(_ exchange: Exchange) {
-        // After its deadline, the transport reports the timeout.
-        guard client.transport.clock.now() < deadline else {
-            return launchNow(exchange, wake: .now)
-        }
-        let host = exchange.request.url.origin.text
-        let time = options[.waitForNetwork]
-        end(
-            TransferOutcome(
-                error: WherryError(
-                    .offline,
-                    "No network reached \(host) within \(time) ms. Check the network connection.")))
     }
 }
 

@@ -1,6 +1,7 @@
 // Wherry: the refresh of a bearer token after 401 responses.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -9,33 +10,12 @@ import WherryTransport
 /// The first request asks the program, on the request's own queue; the others wait for the result.
 /// A request that was sent with an outdated token is retried at once.
 package final class TokenRefresh: Sendable {
-    /// The next step of a request that received a 401 response.
-    package enum Verdict: Sendable, Equatable {
-        /// Retry with this token, which the client has got since.
-        case replay(String)
-        /// Wait for the new token that another request has asked for.
-        case wait
-        /// Ask the program for a new token.
-        case ask
-        /// Return the 401 response: five new tokens within 30 seconds did not help.
-        case giveUp
-    }
-
     private struct State {
         /// The request that is asking the program.
         var asker: UInt64?
-        var waiting: [(id: UInt64, goOn: @Sendable (Outcome) -> Void)] = []
+        var waiting: [(id: UInt64, goOn: @Sendable (TokenVerdict) -> Void)] = []
         /// The times of the last questions, oldest first.
         var asked: [Instant] = []
-    }
-
-    /// The next step of a request that waited.
-    package enum Outcome: Sendable {
-        case replay(String)
-        /// Return the 401 response, since the program has no new token.
-        case giveUp
-        /// Ask the program, since the request that asked was cancelled.
-        case ask
     }
 
     private static let window: Int64 = 30_000_000_000
@@ -44,21 +24,22 @@ package final class TokenRefresh: Sendable {
 
     package init() {}
 
-    /// Handles a 401 response.
+    /// Handles a 401 response. Returns `nil` if the request waits for the new token that another one
+    /// has asked for, and `giveUp` if five new tokens within 30 seconds did not help.
     ///
     /// - Parameters:
     ///   - used: The token that the request was sent with.
     ///   - current: Returns the client's token.
-    ///   - goOn: Called once if the result is `.wait`, from any thread.
+    ///   - goOn: Called once if the result is `nil`, from any thread.
     package func met401(
         _ id: UInt64, used: String?, now: Instant, current: () -> String?,
-        goOn: @escaping @Sendable (Outcome) -> Void
-    ) -> Verdict {
+        goOn: @escaping @Sendable (TokenVerdict) -> Void
+    ) -> TokenVerdict? {
         state.withLock { state in
             if let current = current(), current != used { return .replay(current) }
             guard state.asker == nil else {
                 state.waiting.append((id, goOn))
-                return .wait
+                return nil
             }
             state.asked.removeAll { $0.advanced(by: Self.window) <= now }
             guard state.asked.count < Self.mostInWindow else { return .giveUp }
@@ -83,7 +64,7 @@ package final class TokenRefresh: Sendable {
 
     /// Lets the next waiting request ask, since the asking request was cancelled.
     package func handOver() {
-        let next = state.withLock { state -> (id: UInt64, goOn: @Sendable (Outcome) -> Void)? in
+        let next = state.withLock { state -> (id: UInt64, goOn: @Sendable (TokenVerdict) -> Void)? in
             state.asker = nil
             guard !state.waiting.isEmpty else { return nil }
             let next = state.waiting.removeFirst()

@@ -36,17 +36,17 @@ struct SharedRequestKey: Hashable, Sendable {
         guard transfer.kind == .request, !request.isStreamed, transfer.decisions.isEmpty,
             transfer.options[.wantHead] == 0, request.cachePolicy != .thenNetwork
         else { return nil }
-        return try transfer.hops.withLock { state throws(WherryError) in
-            try SharedRequestKey(transfer, state)
+        return try transfer.work.withLock { work throws(WherryError) in
+            try SharedRequestKey(transfer, work.machine.hop)
         }
     }
 
     private init?(
-        _ transfer: RequestTransfer, _ state: RequestTransfer.State
+        _ transfer: RequestTransfer, _ hop: RequestHop
     ) throws(WherryError) {
         let request = transfer.request
         var hasBody = true
-        switch state.body.body {
+        switch hop.body.body {
         case .none:
             body = []
             hasBody = false
@@ -54,16 +54,16 @@ struct SharedRequestKey: Hashable, Sendable {
         case .source: return nil
         }
         let headers = try RequestPlanner.fields(
-            of: request, contentType: state.body.contentType, hasBody: hasBody,
-            settings: transfer.settings, cookies: transfer.cookies(state),
+            of: request, contentType: hop.body.contentType, hasBody: hasBody,
+            settings: transfer.settings, cookies: transfer.cookies(hop),
             mergesCookies: transfer.options.cookieHandling.merges)
         fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
-        method = state.follower.method
-        url = state.follower.url.text
+        method = hop.follower.method
+        url = hop.follower.url.text
         bases = request.bases
         userAgent = transfer.settings.userAgent
         credentials = transfer.settings.credentials(
-            of: request, at: state.follower.url.origin, isHome: true)
+            of: request, at: hop.follower.url.origin, isHome: true)
         options = transfer.options
         accepted = request.acceptedStatus
         shape = request.jsonShape

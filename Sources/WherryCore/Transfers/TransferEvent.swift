@@ -22,27 +22,6 @@ package final class BodyPiece: Sendable {
     deinit { exchange?.consumed() }
 }
 
-/// The outcome of a transfer.
-package struct TransferOutcome: Sendable {
-    package var response: Response?
-    package var error: WherryError?
-    /// The path of a finished download.
-    package var path: String?
-    /// The computed digests of a download.
-    package var digests: [DigestAlgorithm: [UInt8]] = [:]
-
-    package init(response: Response? = nil, error: WherryError? = nil, path: String? = nil) {
-        self.response = response
-        self.error = error
-        self.path = path
-    }
-
-    package var state: TransferState {
-        guard let error else { return .done }
-        return error.code == .cancelled ? .cancelled : .failed
-    }
-}
-
 /// An event for the observer of a transfer.
 package enum TransferEvent: Sendable {
     case progress(Progress)

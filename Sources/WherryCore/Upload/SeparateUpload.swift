@@ -305,16 +305,3 @@ private final class ChildObserver: TransferObserver {
         }
     }
 }
-
-extension RequestTransfer {
-    /// The length of the body; `nil` if unknown.
-    var bodyLength: Int64? {
-        hops.withLock { work in
-            switch work.body.body {
-            case .none: 0
-            case .bytes(let bytes): Int64(bytes.count)
-            case .source(let source): source.length
-            }
-        }
-    }
-}

@@ -10,17 +10,19 @@ extension DownloadMachine {
         _ error: DownloadError, notBefore seconds: Int64? = nil, receivedAt: Int64 = 0
     ) -> [DownloadAction] {
         let floor = (seconds ?? 0).multipliedSaturating(by: 1_000_000_000)
-        if let limit = policy.maximumRetryAfter, floor > limit, let seconds {
+        let step = max(0, policy.retries - retriesLeft)
+        let delay = Backoff.delay(
+            after: step, asked: floor, longest: policy.maximumRetryAfter, &random)
+        guard let delay else {
             var later = DownloadError(
-                .retryLater, "\(error.message). The server asks to try again in \(seconds) s.")
+                .retryLater, "\(error.message). The server asks to try again in \(seconds ?? 0) s.")
             later.status = error.status
             later.retryAfter = seconds
-            later.retryAt = receivedAt.addingSaturating(seconds)
+            later.retryAt = receivedAt.addingSaturating(seconds ?? 0)
             return fail(later)
         }
         if let actions = loseFirst(kept: body?.kept ?? 0) { return actions }
         guard retriesLeft > 0 else { return fail(error) }
-        let step = max(0, policy.retries - retriesLeft)
         retriesLeft -= 1
         var actions: [DownloadAction] = []
         if isResumable {
@@ -29,8 +31,7 @@ extension DownloadMachine {
             actions += forget(isWholeOnly ? .rangesUnsupported : .noValidator)
         }
         state = .waiting
-        let delay = Backoff.delay(after: step, &random)
-        actions.append(.wait(max(floor, delay), error))
+        actions.append(.wait(delay, error))
         return actions
     }
 

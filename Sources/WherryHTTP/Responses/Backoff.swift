@@ -1,4 +1,4 @@
-// Wherry: the delay before a retry.
+// Wherry: the wait before a retry.
 // SPDX-License-Identifier: Apache-2.0
 
 /// The delays between attempts of requests and downloads: a random delay up to a bound that doubles
@@ -15,6 +15,47 @@ package enum Backoff {
     package static func delay(after retries: Int, _ random: inout SplitMix) -> Int64 {
         Int64(random.unit() * Double(bound(after: retries)))
     }
+
+    /// Returns a random delay up to the bound, but not before the server allows a retry, in
+    /// nanoseconds; `nil` if the server asks for a longer wait than the caller accepts.
+    ///
+    /// - Parameters:
+    ///   - asked: The wait that the server asks for, in nanoseconds; 0 or less for none.
+    ///   - longest: The longest wait to accept; `nil` for any.
+    package static func delay(
+        after retries: Int, asked: Int64, longest: Int64?, _ random: inout SplitMix
+    ) -> Int64? {
+        if let longest, asked > longest { return nil }
+        return max(asked, delay(after: retries, &random))
+    }
+}
+
+/// The current wait of a transfer. Its number tells its end from that of an earlier wait.
+package struct PendingWait: Sendable {
+    private var last: UInt64 = 0
+    /// Whether a wait has begun, and neither ended nor been cancelled.
+    package private(set) var isActive = false
+
+    package init() {}
+
+    /// Begins a wait, and returns its number. An earlier wait does not count any more.
+    package mutating func begin() -> UInt64 {
+        last &+= 1
+        isActive = true
+        return last
+    }
+
+    /// Returns whether a wait is the current one.
+    package func isCurrent(_ wait: UInt64) -> Bool { isActive && wait == last }
+
+    /// Ends a wait. Returns `false` if it is not the current one.
+    package mutating func end(_ wait: UInt64) -> Bool {
+        guard isCurrent(wait) else { return false }
+        isActive = false
+        return true
+    }
+
+    package mutating func cancel() { isActive = false }
 }
 
 /// A small random number generator (splitmix64), sufficient to spread delays.

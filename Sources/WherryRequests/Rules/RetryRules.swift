@@ -52,10 +52,10 @@ package struct RetryRules: Sendable {
         after error: WherryError, retries: Int, now: Instant, _ random: inout SplitMix
     ) -> Int64? {
         let asked = Int64.milliseconds(error.fields.retryAfterMilliseconds)
-        // A retry would come before the server allows it, or delay the caller for too long.
-        guard asked <= longestAsked else { return nil }
-        let delay = max(asked, Backoff.delay(after: retries, &random))
-        return now.advanced(by: delay) < deadline ? delay : nil
+        let delay = Backoff.delay(
+            after: retries, asked: asked, longest: longestAsked, &random)
+        guard let delay, now.advanced(by: delay) < deadline else { return nil }
+        return delay
     }
 }
 

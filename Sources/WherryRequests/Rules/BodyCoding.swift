@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
-import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -13,7 +12,7 @@ package enum BodyCoding {
     private enum Coded: Int64 { case skip, replace, error }
 
     /// The coding of a body.
-    enum Plan {
+    package enum Plan {
         case nothing
         /// Compress the body at once. The result is sent only if it is smaller.
         case whole(Bytes, Inflater.Coding)
@@ -26,7 +25,7 @@ package enum BodyCoding {
     static let wholeLimit = 1 << 20
     /// The largest body that is compressed on the calling thread, in bytes. Takes half a
     /// millisecond.
-    static let quick = 16_384
+    package static let quick = 16_384
 
     private static func coding(_ options: OptionTable) -> Inflater.Coding? {
         switch options[.bodyCoding] {
@@ -66,7 +65,7 @@ package enum BodyCoding {
     }
 
     /// Returns how to code this body.
-    static func plan(
+    package static func plan(
         _ body: PreparedBody, of request: Request, _ settings: ClientSettings,
         _ options: OptionTable, workers: WorkerPool
     ) throws(WherryError) -> Plan {
@@ -98,7 +97,7 @@ package enum BodyCoding {
 extension PreparedBody {
     /// Returns the progress of the body before compression. The compressed size counts only in wire
     /// totals.
-    func plainSent(_ exchange: Exchange) -> (sent: Int64, total: Int64?) {
+    package func plainSent(_ exchange: Exchange) -> (sent: Int64, total: Int64?) {
         switch exchange.request.body {
         case .none: return (exchange.sent, 0)
         case .bytes(let bytes):
@@ -108,69 +107,6 @@ extension PreparedBody {
             return (plainLength * min(exchange.sent, count) / max(1, count), plainLength)
         case .source(let source as CodedBody): return (source.plainSent, source.plain.length)
         case .source(let source): return (exchange.sent, source.length)
-        }
-    }
-}
-
-extension RequestTransfer {
-    /// Whether the coding of the body is still undecided.
-    var lacksCoding: Bool {
-        guard options[.bodyCoding] != 0 else { return false }
-        return hops.withLock { !$0.body.isCodingSettled }
-    }
-
-    /// Compresses the body, or prepares its compression, then sends the request.
-    func codeBody(wake: Wake) {
-        do throws(WherryError) {
-            let (request, body) = hops.withLock { ($0.edited ?? self.request, $0.body) }
-            switch try BodyCoding.plan(body, of: request, settings, options, workers: client.workers) {
-            case .nothing: settle { _ in }
-            case .streamed(let source, let coding):
-                let coded = CodedBody(
-                    source, coding, flushes: stream != nil, workers: client.workers)
-                settle { body in
-                    body.body = .source(coded)
-                    body.coding = coding
-                }
-            case .whole(let bytes, let coding):
-                guard bytes.count > BodyCoding.quick else {
-                    try code(bytes, coding)
-                    break
-                }
-                return client.workers.submit { [self] in
-                    do throws(WherryError) {
-                        try code(bytes, coding)
-                        resume { send(wake: .now) }
-                    } catch {
-                        end(TransferOutcome(error: error))
-                    }
-                }
-            }
-            send(wake: wake)
-        } catch {
-            end(TransferOutcome(error: error))
-        }
-    }
-
-    private func settle(_ change: (inout PreparedBody) -> Void) {
-        hops.withLock { state in
-            change(&state.body)
-            state.body.isCodingSettled = true
-        }
-    }
-
-    /// Compresses the whole body on the calling thread.
-    private func code(_ bytes: Bytes, _ coding: Inflater.Coding) throws(WherryError) {
-        guard let coded = Deflater.code(bytes, coding) else {
-            throw WherryError(
-                .noMemory, "Could not encode the request body: there is not enough memory")
-        }
-        settle { body in
-            // Keep a body that compression does not shrink, such as a picture.
-            guard coded.count < bytes.count else { return }
-            body.body = .bytes(coded)
-            body.coding = coding
-            body.plainLength = Int64(bytes.count)
         }
     }
 }

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
-import WherryRequests
 import WherrySystem
 import WherryTransport
 
 /// Computes the headers that carry the digest of a body (U24): Content-MD5 (RFC 1864), and
 /// Content-Digest (RFC 9530) for SHA-256 and SHA-512.
-enum BodyDigest {
+package enum BodyDigest {
     /// Returns the algorithm for the value of an option; the values are those of `wherry_digest`.
-    static func algorithm(_ value: Int64) -> DigestAlgorithm? {
+    package static func algorithm(_ value: Int64) -> DigestAlgorithm? {
         switch value {
         case 1: .md5
         case 3: .sha256
@@ -21,7 +20,7 @@ enum BodyDigest {
 
     /// Throws if a digest is requested for a streamed body. The headers are sent first, before such
     /// a body is known.
-    static func check(_ request: Request, _ options: OptionTable) throws(WherryError) {
+    package static func check(_ request: Request, _ options: OptionTable) throws(WherryError) {
         guard options[.bodyDigest] != 0 || options[.partDigests] != 0, request.isWritten else {
             return
         }
@@ -35,7 +34,7 @@ enum BodyDigest {
     /// returns true.
     ///
     /// Reads the whole body, so call it on a worker. Throws the error of reading a file.
-    static func field(
+    package static func field(
         _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
     ) throws(WherryError) -> Headers.Field? {
         if case .none = body { return nil }
@@ -55,7 +54,7 @@ enum BodyDigest {
     /// streamed body, or if `isStopped` returns true.
     ///
     /// Reads the whole body, so call it on a worker. Throws the error of reading a file.
-    static func value(
+    package static func value(
         _ algorithm: DigestAlgorithm, of body: ExchangeBody, isStopped: () -> Bool = { false }
     ) throws(WherryError) -> [UInt8]? {
         var digest = Digest(algorithm)
@@ -83,45 +82,5 @@ enum BodyDigest {
             throw WherryError(.internal, "The digest of the body could not be computed")
         }
         return value
-    }
-}
-
-extension RequestTransfer {
-    /// Whether requested digests are not computed yet.
-    var lacksDigests: Bool {
-        guard options[.bodyDigest] != 0 || options[.partDigests] != 0 else { return false }
-        return hops.withLock { !$0.isDigested }
-    }
-
-    /// Computes the digests on a worker, then sends the request.
-    func computeDigests() {
-        client.workers.submit { [self] in
-            do throws(WherryError) {
-                let (request, method, made) = hops.withLock { state in
-                    (state.edited ?? self.request, state.follower.method, state.body)
-                }
-                var body = made
-                // Parts with pictures already have their digests.
-                if case .multipart = request.body, options[.partDigests] != 0, !request.hasImages,
-                    case .source = made.body
-                {
-                    body = try UploadEngine.body(
-                        of: request, method: method, settings: settings, options: options,
-                        workers: client.workers, computesDigests: true)
-                }
-                if let algorithm = BodyDigest.algorithm(options[.bodyDigest]) {
-                    body.digest = try BodyDigest.field(
-                        algorithm, of: body.body, isStopped: { isCancelled })
-                }
-                let ready = body
-                hops.withLock { state in
-                    state.body = ready
-                    state.isDigested = true
-                }
-                resume { send(wake: .now) }
-            } catch {
-                end(TransferOutcome(error: error))
-            }
-        }
     }
 }

@@ -1,0 +1,141 @@
+// Wherry: the phases of a request.
+// SPDX-License-Identifier: Apache-2.0
+
+import WherryCache
+import WherryHTTP
+import WherryTransport
+
+extension RequestMachine {
+    package enum Phase: Sendable {
+        /// Waits for the start. Exits: looking, encoding, asking, preparing, building, ended.
+        case idle
+        /// Looks up the timed cache. Exits: encoding, asking, preparing, building, ended.
+        case looking
+        /// Encodes pictures. Exits: asking, preparing, building, ended.
+        case encoding
+        /// Waits for the program. Exits depend on the question.
+        case asking(Question)
+        /// Prepares the body. Exits: preparing (the next step), building, ended.
+        case preparing
+        /// Builds the exchange. Exits: preparing (a digest), consulting, offline, exchanging, ended.
+        case building
+        /// Looks up the HTTP cache. Exits: offline, exchanging, or those of a response.
+        case consulting
+        /// Waits for the network. Exits: exchanging, ended.
+        case offline
+        /// The exchange is in progress. Exits: saving, settling, asking (for the next base URL),
+        /// preparing, building, or those of a response.
+        case exchanging
+        /// The file of the body is being completed or removed. Exits: settling, ended, or those of a
+        /// response.
+        case saving(Saving)
+        /// The HTTP cache examines the result. Exits: asking, applying, or those of a response.
+        case settling
+        /// The HTTP cache is updated. Exits: consulting (again), ended, or those of a response.
+        case applying(CacheOutcome, ExchangeResult, Applying)
+        /// The request is about to be sent again. Exits: asking, preparing, building, ended.
+        case resending(RequestResend)
+        /// A complete response is checked. Exits: asking, choosing, keeping, ended.
+        case checking(Response)
+        /// The delay of a retry is chosen. Exits: delaying, ended.
+        case choosing(Failure)
+        /// Waits before a retry. Exits: resending, ended.
+        case delaying(Failure)
+        /// Waits for the token that another request has asked for. Exits: asking, resending,
+        /// checking, choosing, keeping, ended.
+        case refreshing(Response)
+        /// The timed cache stores the response, or removes its entry. Exits: asking, ended.
+        case keeping(TransferOutcome?)
+        /// Final.
+        case ended
+    }
+
+    /// A response, from the network or a cache. It leads to resending, asking, checking, choosing,
+    /// keeping, or ended.
+    package struct Arrival: Sendable {
+        let head: ResponseHead
+        let result: ExchangeResult
+        let marks: Response.CacheMarks
+    }
+
+    /// A failed attempt, with the bytes sent and received in all attempts.
+    package struct Failure: Sendable {
+        let outcome: TransferOutcome
+        let wire: (sent: Int64, received: Int64)
+    }
+
+    /// A question to the program, with what its answer needs.
+    package enum Question: Sendable {
+        /// Exits: preparing, building, looking, ended.
+        case edit
+        /// Exits: resending, choosing, asking, checking, keeping, ended.
+        case redirect(RedirectRules.Hop, Arrival)
+        /// Exits: resending, choosing, asking, checking, keeping, ended.
+        case credentials(Arrival)
+        /// Exits: saving, ended.
+        case headers(TransferOutcome)
+        /// Exits: choosing, delaying, ended.
+        case retry(Failure)
+        /// Exit: applying.
+        case storeHTTP(CacheOutcome, ExchangeResult)
+        /// Exits: keeping, ended.
+        case storeTimed(Response)
+        /// Exits: resending, choosing, asking, checking, keeping, ended.
+        case token(Response)
+    }
+
+    package enum Saving: Sendable {
+        /// The exchange failed, or its body may be truncated.
+        case abandoning(ExchangeResult)
+        case publishing(ExchangeResult)
+        /// The body was in memory.
+        case publishingWhole(TransferOutcome)
+    }
+
+    package enum Applying: Sendable {
+        case response
+        /// The body was delivered in pieces.
+        case told
+        /// The program refused, with this message.
+        case refused(String)
+    }
+
+    /// The report of the response headers. Only those of the final response are reported, once.
+    enum HeaderReport: Sendable {
+        /// Exits: deferred, reported.
+        case pending
+        /// Deferred until the end, if the response is final. Exits: reported, pending (another
+        /// exchange).
+        case deferred
+        /// Final.
+        case reported
+    }
+
+    /// The decision of the program about the response headers.
+    enum HeaderDecision: Sendable {
+        /// The program was not asked. Exit: awaited.
+        case none
+        /// The body waits for the decision. Exits: all that follow.
+        case awaited
+        /// Continue as if the program was not asked.
+        case proceeds
+        /// End with this outcome, whatever happens to the exchange.
+        case ends(TransferOutcome)
+        /// Save the body. Exits: saved, proceeds.
+        case saves
+        /// The complete body is in this file.
+        case saved(path: String)
+    }
+
+    /// How a request uses the caches.
+    package struct Caches: Sendable {
+        /// Whether to look up the timed cache.
+        package var looks = false
+        /// Whether to look up the HTTP cache before each hop.
+        package var usesHTTP = false
+        /// Whether a response may be stored in the timed cache.
+        package var keeps = false
+
+        package init() {}
+    }
+}
