@@ -44,11 +44,16 @@ let package = Package(
             swiftSettings: memorySafe),
         .target(name: "WherryCache", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(name: "WherryDownloads", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
+        .target(name: "WherryReachability", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
+        .target(name: "WherryLogging", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(
             name: "WherryRequests",
             dependencies: ["WherryCache", "WherryDownloads", "WherryImaging"],
             exclude: ["Options/options.toml"], swiftSettings: memorySafe),
-        .target(name: "WherryCore", dependencies: ["WherryRequests"], swiftSettings: memorySafe),
+        .target(
+            name: "WherryCore",
+            dependencies: ["WherryRequests", "WherryReachability", "WherryLogging"],
+            swiftSettings: memorySafe),
         .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(name: "WherryModels", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(
@@ -86,6 +91,8 @@ let package = Package(
         .testTarget(name: "WherryCacheTests", dependencies: ["WherryCache", "CacheChild"]),
         .testTarget(
             name: "WherryDownloadsTests", dependencies: ["WherryDownloads", "TestServer"]),
+        .testTarget(name: "WherryReachabilityTests", dependencies: ["WherryReachability"]),
+        .testTarget(name: "WherryLoggingTests", dependencies: ["WherryLogging"]),
         .testTarget(name: "WherryRequestsTests", dependencies: ["WherryRequests"]),
         .testTarget(name: "WherryCoreTests", dependencies: ["WherryCore", "TestServer"]),
         .testTarget(

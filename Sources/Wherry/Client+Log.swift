@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryLogging
 
 extension Client {
     /// Returns log records of all events from now on, in order for each transfer. It serves as log
@@ -10,7 +11,7 @@ extension Client {
     ///     for await record in client.log(.debug) { print(record.text) }
     ///
     /// Only the end of the reading task ends the sequence. A reader more than 1,000 records behind
-    /// misses the following ones; its next record is then ``/WherryCore/LogRecord/Event/lost``.
+    /// misses the following ones; its next record is then ``/WherryLogging/LogRecord/Event/lost``.
     /// Each call creates a separate log, which collects records from the time of the call.
     ///
     /// - Parameter level: The log level. Default: `.info`.

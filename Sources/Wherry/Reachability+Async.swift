@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryReachability
 import WherrySystem
 
 extension Reachability {

@@ -6,7 +6,9 @@
 @_exported import WherryCore
 @_exported import WherryDownloads
 @_exported import WherryHTTP
+@_exported import WherryLogging
 @_exported import WherryModels
+@_exported import WherryReachability
 @_exported import WherryRequests
 
 /// The progress of a transfer: an alias of `Progress` for files that import Foundation, which has a

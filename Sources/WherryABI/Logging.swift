@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryLogging
 import WherrySystem
 
 private func logLevel(_ level: wherry_log_level) throws(WherryError) -> LogLevel {

@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryReachability
 
 private func get(_ reachability: OpaquePointer?) throws(WherryError) -> ReachabilityBox {
     try Handles.get(reachability, ReachabilityBox.self)

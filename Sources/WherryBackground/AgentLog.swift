@@ -3,6 +3,7 @@
 
 import WherryCore
 import WherryHTTP
+import WherryLogging
 import WherrySystem
 
 /// The file `log` of a session: one line with a timestamp per event, without secrets. A file larger

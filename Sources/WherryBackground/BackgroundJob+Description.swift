@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCore
+import WherryLogging
 
 extension BackgroundJob: CustomStringConvertible {
     /// A short description of the job: "<Download job: 3f2a91c07d5e>".

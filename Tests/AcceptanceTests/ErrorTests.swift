@@ -36,7 +36,7 @@ import WherrySystem
         .replaced: "AcceptanceTests/EndpointTests.swift",
         .offline: "AcceptanceTests/ReachabilityTests.swift",
         .metered: "AcceptanceTests/ReachabilityTests.swift",
-        .noNetworkState: "WherryCoreTests/Reachability/ReachabilityCenterTests.swift",
+        .noNetworkState: "WherryReachabilityTests/ReachabilityCenterTests.swift",
         .badHandle: "C/test_handles.c", .badArgument: "C/test_handles.c",
         .badText: "C/test_handles.c", .answered: "C/test_decisions.c",
         .wrongState: "C/test_streams.c", .decisionExpired: "C/test_decisions.c",

@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryReachability
 import WherrySystem
 
 /// Sends the changes of a monitor to a queue.

@@ -4,6 +4,7 @@
 import CWherry
 import WherryCore
 import WherryHTTP
+import WherryLogging
 import WherryModels
 import WherrySystem
 

@@ -3,6 +3,8 @@
 
 import Synchronization
 import WherryHTTP
+import WherryLogging
+import WherryReachability
 import WherryRequests
 import WherrySystem
 import WherryTransport

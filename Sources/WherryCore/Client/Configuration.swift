@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryReachability
 import WherryRequests
 import WherrySystem
 import WherryTransport

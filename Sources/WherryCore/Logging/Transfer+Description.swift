@@ -3,6 +3,7 @@
 
 import WherryCache
 import WherryHTTP
+import WherryLogging
 
 extension Transfer: CustomStringConvertible {
     /// The description as in SJNetwork: the full one while the client is debugging, else "<Request:

@@ -4,6 +4,7 @@
 import Synchronization
 import WherryCache
 import WherryHTTP
+import WherryLogging
 import WherryRequests
 import WherrySystem
 import WherryTransport

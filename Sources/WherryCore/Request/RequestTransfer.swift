@@ -3,6 +3,7 @@
 
 import WherryCache
 import WherryHTTP
+import WherryLogging
 import WherryRequests
 import WherrySystem
 import WherryTransport

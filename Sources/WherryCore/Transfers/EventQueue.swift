@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryLogging
+import WherryReachability
 import WherrySystem
 import WherryTransport
 

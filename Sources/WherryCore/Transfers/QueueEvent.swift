@@ -1,6 +1,8 @@
 // Wherry: an event in a completion queue.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryLogging
+import WherryReachability
 import WherrySystem
 
 /// An event of a transfer, in the queue or held by a reader. Releasing the event lets a stream

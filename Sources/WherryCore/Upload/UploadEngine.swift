@@ -113,7 +113,7 @@ package enum UploadEngine {
             return headers.fields
         }
         if !RequestPlanner.takesQuery(request.effectiveMethod) {
-            form.addFields(try fields(of: request, settings, options))
+            form.addFields(try RequestPlanner.formFields(of: request, settings, options))
         }
         for (index, part) in parts.enumerated() {
             switch part.content {
@@ -147,18 +147,6 @@ package enum UploadEngine {
         let body = try RequestPlanner.segmented(form.finished(), workers: workers)
         return PreparedBody(
             .source(body), contentType: form.contentType, isReplayable: stream == nil)
-    }
-
-    /// Returns the parameters of the client and the request as form fields (U9).
-    package static func fields(
-        of request: Request, _ settings: ClientSettings, _ options: OptionTable
-    ) throws(WherryError) -> [(name: String, value: String?)] {
-        do {
-            let parameters = RequestPlanner.merged(request, settings, options)
-            return try RequestPlanner.encoding(options).fields(parameters)
-        } catch {
-            throw WherryError(.badParameters, error.message)
-        }
     }
 
     /// Encodes the pictures on the workers, several concurrently, then creates the form.

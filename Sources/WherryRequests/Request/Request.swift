@@ -399,13 +399,4 @@ extension Duration {
     package var settingMilliseconds: Int64 {
         self < .zero ? -max(1, (.zero - self).wholeMilliseconds) : wholeMilliseconds
     }
-
-    /// The duration in milliseconds, rounded up, at least 0; saturates.
-    package var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        if overflow { return .max }
-        return product.addingSaturating((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
-    }
 }

@@ -403,4 +403,16 @@ package enum RequestPlanner {
         }
         return exchange
     }
+
+    /// Returns the parameters of the client and the request as form fields (U9).
+    package static func formFields(
+        of request: Request, _ settings: ClientSettings, _ options: OptionTable
+    ) throws(WherryError) -> [(name: String, value: String?)] {
+        do {
+            let parameters = merged(request, settings, options)
+            return try encoding(options).fields(parameters)
+        } catch {
+            throw WherryError(.badParameters, error.message)
+        }
+    }
 }

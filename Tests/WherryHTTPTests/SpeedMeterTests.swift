@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WherryCore
+import WherryHTTP
 import WherrySystem
 
 @Suite struct SpeedMeterTests {

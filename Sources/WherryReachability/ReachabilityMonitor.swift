@@ -87,8 +87,3 @@ package final class ReachabilityMonitor: @unchecked Sendable {
             interfaceName: new.name)
     }
 }
-
-extension Duration {
-    /// The duration in nanoseconds; saturates.
-    package var nanosecondsSaturating: Int64 { .milliseconds(wholeMilliseconds) }
-}

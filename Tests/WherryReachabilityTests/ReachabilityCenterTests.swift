@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WherryCore
 import WherryHTTP
+import WherryReachability
 import WherrySystem
 
 @Suite struct ReachabilityCenterTests {
@@ -17,7 +17,7 @@ import WherrySystem
         resolve: @escaping @Sendable (String) -> [NetworkAddress]? = { _ in nil },
         probe: @escaping @Sendable (Reachability.Probe, Duration) -> Bool = { _, _ in true }
     ) -> ReachabilityCenter {
-        var world = ReachabilityCenter.World()
+        var world = ReachabilityCenter.World { _, _ in false }
         world.clock = clock
         world.networks = { [network] () throws(SystemError) in network }
         world.resolve = resolve
@@ -235,7 +235,7 @@ import WherrySystem
 
     @Test("a system without network updates is an error of the start")
     func noNetworks() throws {
-        var world = ReachabilityCenter.World()
+        var world = ReachabilityCenter.World { _, _ in false }
         world.networks = { () throws(SystemError) in throw SystemError(1, "watch the networks") }
         let reachability = try monitor(ReachabilityCenter(world))
         let error = #expect(throws: WherryError.self) { try reachability.start() }

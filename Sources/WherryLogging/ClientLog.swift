@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-import WherryRequests
 import WherrySystem
 
 /// Stores or writes log records. Its methods must not block for long.
@@ -39,7 +38,6 @@ package final class ClientLog: Sendable {
     package init() {}
 
     /// Returns whether a sink wants records of a level.
-    @inline(__always)
     package func isOn(_ level: LogLevel) -> Bool {
         most.load(ordering: .relaxed) >= level.rawValue
     }
@@ -93,7 +91,7 @@ package final class ClientLog: Sendable {
 
     // MARK: Standard error and environment
 
-    /// Enables or disables debug logging to standard error: ``Client/Configuration/isDebugging``.
+    /// Enables or disables debug logging to standard error: `isDebugging` of a client's configuration.
     package func setDebugging(_ on: Bool) {
         set(.standardError, on ? StandardErrorLog(.debug) : nil)
     }
@@ -130,28 +128,11 @@ package final class ClientLog: Sendable {
     }
     private static let said = Atomic<UInt8>(0)
 
-    private static func warn(_ text: String, _ warning: Warning) {
+    /// Prints a warning on standard error, unless this process has already printed it.
+    package static func warn(_ text: String, _ warning: Warning) {
         let bit = UInt8(1) << UInt8(warning.rawValue)
         guard said.bitwiseOr(bit, ordering: .relaxed).oldValue & bit == 0 else { return }
         StandardError.write("wherry: \(text)\n")
-    }
-
-    /// Warns about settings of a trust policy that weaken security, whatever the log level: each
-    /// once in a process (S1, S3).
-    package static func warn(of trust: TrustPolicy) {
-        if trust.trustsAnybody {
-            return warn(
-                "a client of this program trusts anybody: certificates are not checked", .insecure)
-        }
-        if trust.allowsInvalidCertificates {
-            warn(
-                "a client of this program allows invalid certificates: pins alone vouch for them",
-                .invalidCertificates)
-        }
-        if !trust.checksName {
-            warn(
-                "a client of this program does not check whose name a certificate is for", .anyName)
-        }
     }
 
     /// Reports a pin mismatch in report-only mode (S8).
@@ -169,19 +150,4 @@ final class StandardErrorLog: LogSink {
         StandardError.write(LogText.plain(record))
         return true
     }
-}
-
-/// Sends records as events to a queue.
-final class QueueLog: LogSink {
-    let level: LogLevel
-    private let queue: EventQueue
-    private let userData: UInt
-
-    init(_ level: LogLevel, _ queue: EventQueue, userData: UInt) {
-        self.level = level
-        self.queue = queue
-        self.userData = userData
-    }
-
-    func write(_ record: LogRecord) -> Bool { queue.put(record, userData: userData) }
 }

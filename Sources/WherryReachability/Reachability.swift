@@ -52,40 +52,11 @@ public final class Reachability: Sendable {
         monitor = ReachabilityMonitor(target, name: name, options: options, center: center)
     }
 
-    /// Monitors any network: whether there is a default route for IPv4 or IPv6.
-    ///
-    /// - Throws: `bad_value` for invalid probe times.
-    public convenience init(_ options: Options = Options()) throws(WherryError) {
-        try self.init(.anywhere, name: nil, options, center: .shared)
-    }
-
-    /// Monitors the route to a host. Resolves its name at the start and whenever the network
-    /// changes. A name without an address is not reachable.
-    ///
-    /// - Parameter host: A name, or an address such as "192.0.2.1", "2001:db8::1" or
-    ///   "fe80::1%eth0".
-    /// - Throws: `bad_value` for anything else, such as a URL.
-    public convenience init(host: String, _ options: Options = Options()) throws(WherryError) {
-        try self.init(Self.target(host), name: host, options, center: .shared)
-    }
+    /// Creates a monitor from its state in a center.
+    package init(_ monitor: ReachabilityMonitor) { self.monitor = monitor }
 
     /// Checks a host name; throws the errors of ``init(host:_:)``.
     package static func check(host: String) throws(WherryError) { _ = try target(host) }
-
-    /// Creates a monitor whose status comes from ``report(_:interface:)`` instead of the network.
-    /// For programs that know the status, and for tests.
-    public static func reported() -> Reachability {
-        Reachability(
-            ReachabilityMonitor(.reported, name: nil, options: Options(), center: .shared))
-    }
-
-    /// Monitors any network with the default options.
-    static func anywhere() -> Reachability {
-        Reachability(
-            ReachabilityMonitor(.anywhere, name: nil, options: Options(), center: .shared))
-    }
-
-    private init(_ monitor: ReachabilityMonitor) { self.monitor = monitor }
 
     deinit { monitor.center.stop(monitor) }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-@testable import WherryCore
 @testable import WherryHTTP
 
 @Suite struct ProgressSumTests {

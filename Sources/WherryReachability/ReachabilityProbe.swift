@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
-import WherryRequests
 import WherrySystem
 import WherryTransport
 
@@ -51,17 +50,16 @@ extension Reachability {
         }
 
         /// Probes the server. Blocks until it responds or the timeout expires.
-        package func answers(within timeout: Duration) -> Bool {
+        ///
+        /// - Parameter get: Sends a GET request and returns whether it succeeds, as in
+        ///   `ReachabilityCenter.World`.
+        func answers(within timeout: Duration, get: (String, Duration) -> Bool) -> Bool {
             switch kind {
             case .connection(let host, let port):
                 return ConnectionProbe.connects(
                     to: host, port: port, timeout: timeout.nanosecondsSaturating)
             case .request(let url):
-                guard let client = try? Client({ $0.totalTimeout = timeout }) else { return false }
-                defer { client.close() }
-                var request = Request(url, method: "GET")
-                request.maxRedirects = 0
-                return (try? client.perform(request)) != nil
+                return get(url, timeout)
             }
         }
     }

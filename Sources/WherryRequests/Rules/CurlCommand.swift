@@ -2,42 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
-import WherryRequests
 import WherrySystem
 import WherryTransport
 
-extension Client {
-    /// Returns a shell command that sends the same request with curl (L9).
-    ///
-    /// Headers, parameters and JSON members with secret names show `***`, and a body that is
-    /// neither a form nor JSON is left out, unless `revealingSecrets`. Images appear as their
-    /// source files or bytes, before compression. A streamed body is read from standard input.
-    /// Nothing is sent, and no file is opened.
-    ///
-    /// - Throws: The errors that sending the request would throw immediately.
-    public func curlCommand(
-        of request: Request, revealingSecrets: Bool = false
-    ) throws(WherryError) -> String {
-        try CurlCommand(
-            request, settings: settings, workers: workers, revealing: revealingSecrets
-        ).text
-    }
-}
-
-extension Transfer {
-    /// Returns a shell command that sends the same request with curl, with the settings at its
-    /// start; see ``Client/curlCommand(of:revealingSecrets:)``.
-    public final func curlCommand(revealingSecrets: Bool = false) throws(WherryError) -> String {
-        try CurlCommand(
-            request, settings: settings, workers: client.workers, revealing: revealingSecrets,
-            isDownload: kind == .download
-        ).text
-    }
-}
-
-/// Builds the command.
-struct CurlCommand {
-    private(set) var text = ""
+/// A shell command that sends a request with curl (L9).
+package struct CurlCommand {
+    /// The command, with line breaks between the options.
+    package private(set) var text = ""
     private var words: [String] = []
     /// The command that produces the body, if the body does not fit into an argument.
     private var producer = ""
@@ -46,7 +17,11 @@ struct CurlCommand {
     /// `nil` reveals all secrets.
     private let secrets: Secrets?
 
-    init(
+    /// Builds the command. Sends nothing, and opens no file.
+    ///
+    /// - Parameter revealing: Whether to show secrets instead of `***`.
+    /// - Throws: The errors that sending the request would throw immediately.
+    package init(
         _ request: Request, settings: ClientSettings, workers: WorkerPool, revealing: Bool,
         isDownload: Bool = false
     ) throws(WherryError) {
@@ -281,7 +256,7 @@ struct CurlCommand {
             add("--data-binary", "@-")
         case .parts(let parts):
             if !RequestPlanner.takesQuery(method) {
-                for field in try UploadEngine.fields(of: request, settings, options) {
+                for field in try RequestPlanner.formFields(of: request, settings, options) {
                     addField(field.name, field.value ?? "")
                 }
             }

@@ -22,11 +22,13 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
             NetworkAddress.all(of: $0)
         }
         /// The function that returns whether a server responds. May block.
-        package var probe: @Sendable (Reachability.Probe, Duration) -> Bool = {
-            $0.answers(within: $1)
-        }
+        package var probe: @Sendable (Reachability.Probe, Duration) -> Bool
 
-        package init() {}
+        /// - Parameter get: Sends a GET request to a URL within a timeout, and follows no redirect.
+        ///   Returns whether the response has a status of 200 to 299. May block.
+        package init(get: @escaping @Sendable (String, Duration) -> Bool) {
+            probe = { $0.answers(within: $1, get: get) }
+        }
     }
 
     enum Message: Sendable {
@@ -73,10 +75,6 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         var everywhere: [any ReachabilityObserver] = []
     }
 
-    private static let current = ProcessLocal { ReachabilityCenter(World()) }
-    /// The center of this process; a forked child has another one.
-    package static var shared: ReachabilityCenter { current.object }
-
     package let world: World
     let state = Monitor(State())
     private let forkGeneration = ForkGuard.current
@@ -88,7 +86,8 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         self.observation.withLock { $0 = observation }
     }
 
-    var isForked: Bool { ForkGuard.current != forkGeneration }
+    /// Whether this process was forked after the center was created.
+    package var isForked: Bool { ForkGuard.current != forkGeneration }
     func checkFork() throws(WherryError) {
         guard isForked else { return }
         throw WherryError(.forked, "The monitor belongs to the parent of this process")
@@ -280,7 +279,8 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         return world.probe(probe, monitor.options.probeTimeout)
     }
 
-    func find(_ addresses: [NetworkAddress], in source: any NetworkSource) -> NetworkPath {
+    /// Returns the path to the first of several addresses that has a route.
+    package func find(_ addresses: [NetworkAddress], in source: any NetworkSource) -> NetworkPath {
         NetworkPath(to: addresses, in: source, rules: LinkRules.shared.withLock { $0 })
     }
 }
