@@ -151,6 +151,53 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
     }
 
+    // MARK: Actions
+
+    /// Carries out an action, and those that follow at once.
+    ///
+    /// - Parameter wake: The thread to use if no thread drives the transport.
+    func run(_ action: RequestAction, wake: Wake) {
+        var action = action
+        while let next = perform(action, wake: wake) { action = next }
+    }
+
+    /// Carries out an action. Returns the next one; `nil` if it follows from a later event.
+    private func perform(_ action: RequestAction, wake: Wake) -> RequestAction? {
+        switch action {
+        case .none, .receive, .setPaused, .setPriority: break
+        case .build: return build()
+        case .launch(let isFirst): launch(isFirst: isFirst, wake: wake)
+        case .finish(let outcome, let tells): finish(outcome, tells: tells)
+        case .lookUp: lookUp(wake: wake)
+        case .encode: encodePictures()
+        case .ask(let question): ask(question)
+        case .prepare(.coding): return codeBody()
+        case .prepare(.digests): computeDigests()
+        case .prepare(.integrity(let algorithm)): return computeIntegrity(algorithm)
+        case .consult: consult(wake: wake)
+        case .plan(let plan): return prepare(plan)
+        case .awaitNetwork: return awaitNetwork()
+        case .decide(let use, let head): decide(use, head)
+        case .cancelExchange: cancelExchange()
+        case .stop: stop()
+        case .abandon, .publish, .save: closeFile(action)
+        case .settle(let result): return settle(result)
+        case .apply(let outcome, let bytes, let isTold): return apply(outcome, bytes, isTold: isTold)
+        case .resend(let reason, let rewinds): return resend(reason, rewinds: rewinds)
+        case .check(let response, let isSaved): return check(response, isSaved: isSaved)
+        case .chooseDelay(let error, let retries):
+            return handle(.delay(usualDelay(error, retries)))
+        case .wait(let delay, let number, let error): wait(delay, number, error)
+        case .refreshToken(let number): refreshToken(number)
+        case .keep(let response): return keep(response)
+        case .write(let response, let names): write(response, without: names)
+        case .forget(let response):
+            caching?.timed?.remove()
+            return handle(.kept(response))
+        }
+        return nil
+    }
+
     // MARK: The exchange
 
     /// Builds the exchange of the next attempt.
@@ -273,6 +320,66 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
         decision?.expire()
         run(action, wake: .now)
+    }
+
+    // MARK: Responses
+
+    /// Returns how the transport handles the body of a response.
+    func disposition(
+        _ use: RequestBodyUse, _ head: ResponseHead, of exchange: Exchange
+    ) -> BodyDisposition {
+        switch use {
+        case .collect(let tells):
+            if tells { tell(head) }
+            return .collect(limit: options[.maxBodyBytes])
+        case .deliver(let tells):
+            if tells { tell(head) }
+            beginCopy(head)
+            return .deliver(offset: 0, eager: true)
+        case .save(let tells):
+            work.withLock { $0.file }?.open { [self] in client.transport.cancel(exchange) }
+            if tells { tell(head) }
+            return .deliver(offset: 0, eager: false)
+        case .discard: return .discard
+        case .skim: return .skim
+        case .ask:
+            ask(about: head)
+            return .wait
+        }
+    }
+
+    /// Reports the response headers.
+    private func tell(_ head: ResponseHead) {
+        emit(.head(work.withLock { $0.machine.response(head, Bytes(), ExchangeResult()) }))
+    }
+
+    /// Continues an exchange whose body has waited for the program.
+    private func decide(_ use: RequestBodyUse, _ head: ResponseHead) {
+        guard let exchange = work.withLock({ $0.exchange }) else { return }
+        become(.running, quiet: true)
+        exchange.decide(disposition(use, head, of: exchange))
+    }
+
+    /// The largest JSON body that is parsed on the transport's thread, in bytes.
+    private static let quickJSON = 16_384
+
+    /// Checks a complete response.
+    private func check(_ response: Response, isSaved: Bool) -> RequestAction? {
+        var request = request
+        // A body saved to a file is not parsed.
+        if isSaved { request.jsonShape = nil }
+        let readsJSON = options[.jsonOnly] == 1 || self.request.jsonShape != nil
+        let checked = request
+        let verdict = { @Sendable [self] in
+            RequestEvent.checked(
+                ResponseRules.error(
+                    response, method: method, request: checked, options: options,
+                    receivedAt: Int64(client.transport.clock.wallSeconds())))
+        }
+        guard readsJSON, response.body.count > Self.quickJSON else { return handle(verdict()) }
+        // Parsing a large JSON body would delay the other transfers on this thread.
+        client.workers.submit { [self] in feed(verdict()) }
+        return nil
     }
 
     // MARK: The end
