@@ -207,9 +207,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 if let algorithm = lackingIntegrity(&work.machine.hop) {
                     return work.machine.handle(.lacksIntegrity(algorithm))
                 }
+                // Separate statements: as arguments of `fields`, they would copy the hop.
+                let authorization = authorization(&work.machine.hop)
+                let cookies = cookies(work.machine.hop)
                 let headers = try work.machine.hop.fields(
-                    authorization: authorization(&work.machine.hop),
-                    cookies: cookies(work.machine.hop))
+                    authorization: authorization, cookies: cookies)
                 var exchange = RequestPlanner.exchange(
                     method: work.machine.hop.follower.method, url: work.machine.hop.follower.url,
                     headers: headers, body: work.machine.hop.body.body, settings: settings,

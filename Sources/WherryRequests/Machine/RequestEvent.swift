@@ -8,6 +8,8 @@ import WherrySystem
 import WherryTransport
 
 /// An event of a request's life. An event that does not fit the machine's phase is ignored.
+///
+/// Large values of rare events are `indirect`, so that the frequent ones are moved fast.
 package enum RequestEvent: Sendable {
     /// The transfer starts.
     case start
@@ -24,11 +26,11 @@ package enum RequestEvent: Sendable {
     /// The timed cache was looked up; `nil` if it has no usable response.
     case lookedUp(Response?)
     /// The timed cache has a response that the request does not accept.
-    case lookedUpInVain(Response, TransportError)
+    indirect case lookedUpInVain(Response, TransportError)
     /// The pictures are encoded.
-    case encoded(PreparedBody)
+    indirect case encoded(PreparedBody)
     /// A step of the preparation is done.
-    case prepared(RequestPreparation, PreparedBody)
+    indirect case prepared(RequestPreparation, PreparedBody)
     /// The credentials need this digest of the body.
     case lacksIntegrity(DigestAlgorithm)
     /// The next exchange is ready.
@@ -36,7 +38,7 @@ package enum RequestEvent: Sendable {
     /// The HTTP cache has no usable response, and the exchange is ready.
     case planned
     /// The HTTP cache has this response. With it, what a 401 response demands.
-    case cached(ExchangeResult, Response.CacheMarks, Authentication.Step?)
+    indirect case cached(ExchangeResult, Response.CacheMarks, Authentication.Step?)
     /// The HTTP cache has no response, and the request must not use the network.
     case gatewayTimeout
     /// A network reaches the host, or the wait is not needed.
@@ -53,16 +55,16 @@ package enum RequestEvent: Sendable {
     /// The exchange has ended.
     case ended(ExchangeResult)
     /// The HTTP cache leaves the result as it is.
-    case unchanged(ExchangeResult)
+    indirect case unchanged(ExchangeResult)
     /// The HTTP cache has decided about a result. `told` is the size of a body that was delivered
     /// in pieces.
-    case outcome(CacheOutcome, ExchangeResult, told: Int?)
+    indirect case outcome(CacheOutcome, ExchangeResult, told: Int?)
     /// The HTTP cache is updated. The response belongs to this URL.
-    case applied(HTTPURL, Authentication.Step?)
+    indirect case applied(HTTPURL, Authentication.Step?)
     /// The file of a body that will not be complete is removed. With it, the error of a write.
     case abandoned(DownloadError?)
     /// The file of a body is complete.
-    case published(Result<String, DownloadError>)
+    indirect case published(Result<String, DownloadError>)
 
     // After an exchange
     /// A complete response was checked; `nil` for a success.
@@ -83,13 +85,13 @@ package enum RequestEvent: Sendable {
     case standard
     /// The program ends the transfer with this message.
     case refused(String)
-    case edited(RequestHop.Edit)
+    indirect case edited(RequestHop.Edit)
     /// The redirect is followed, or is the final response.
     case followed(Bool)
-    case rewritten(RequestHop.Rewrite)
+    indirect case rewritten(RequestHop.Rewrite)
     /// Whether the credentials of the program fit the challenge.
     case authenticated(Bool)
-    case headersAnswered(HeadersAnswer, ResponseHead)
+    indirect case headersAnswered(HeadersAnswer, ResponseHead)
     /// Whether to store the response, and the headers to leave out.
     case stores(Bool, without: [String])
     /// The program's new token, which is the client's now.
@@ -180,7 +182,7 @@ package enum RequestAction: Sendable {
     /// Encode the pictures. Event: ``RequestEvent/encoded(_:)``.
     case encode
     /// Ask the program. Event: one of its answers.
-    case ask(RequestQuestion)
+    indirect case ask(RequestQuestion)
     /// Prepare the body. Event: ``RequestEvent/prepared(_:_:)``.
     case prepare(RequestPreparation)
     /// Build the exchange. Event: ``RequestEvent/built`` or ``RequestEvent/lacksIntegrity(_:)``.
@@ -215,12 +217,12 @@ package enum RequestAction: Sendable {
     case save(Response)
     /// Pass the result to the HTTP cache. Event: ``RequestEvent/unchanged(_:)`` or
     /// ``RequestEvent/outcome(_:_:told:)``.
-    case settle(ExchangeResult)
+    indirect case settle(ExchangeResult)
     /// Update the HTTP cache, and log the storing of a body of this size. Event:
     /// ``RequestEvent/applied(_:_:)``.
-    case apply(CacheOutcome, bytes: Int, isTold: Bool)
+    indirect case apply(CacheOutcome, bytes: Int, isTold: Bool)
     /// Rewind the body if it was sent. Event: ``RequestEvent/rewound(_:)``.
-    case resend(RequestResend, rewinds: Bool)
+    indirect case resend(RequestResend, rewinds: Bool)
     /// Check the response. Event: ``RequestEvent/checked(_:)``.
     case check(Response, isSaved: Bool)
     /// Choose the delay of a retry. Event: ``RequestEvent/delay(_:)``.

@@ -14,7 +14,7 @@ extension RequestMachine {
         /// Encodes pictures. Exits: asking, preparing, building, ended.
         case encoding
         /// Waits for the program. Exits depend on the question.
-        case asking(Question)
+        indirect case asking(Question)
         /// Prepares the body. Exits: preparing (the next step), building, ended.
         case preparing
         /// Builds the exchange. Exits: preparing (a digest), consulting, offline, exchanging, ended.
@@ -28,24 +28,24 @@ extension RequestMachine {
         case exchanging
         /// The file of the body is being completed or removed. Exits: settling, ended, or those of a
         /// response.
-        case saving(Saving)
+        indirect case saving(Saving)
         /// The HTTP cache examines the result. Exits: asking, applying, or those of a response.
         case settling
         /// The HTTP cache is updated. Exits: consulting (again), ended, or those of a response.
-        case applying(CacheOutcome, ExchangeResult, Applying)
+        indirect case applying(CacheOutcome, ExchangeResult, Applying)
         /// The request is about to be sent again. Exits: asking, preparing, building, ended.
-        case resending(RequestResend)
+        indirect case resending(RequestResend)
         /// A complete response is checked. Exits: asking, choosing, keeping, ended.
         case checking(Response)
         /// The delay of a retry is chosen. Exits: delaying, ended.
-        case choosing(Failure)
+        indirect case choosing(Failure)
         /// Waits before a retry. Exits: resending, ended.
-        case delaying(Failure)
+        indirect case delaying(Failure)
         /// Waits for the token that another request has asked for. Exits: asking, resending,
         /// checking, choosing, keeping, ended.
         case refreshing(Response)
         /// The timed cache stores the response, or removes its entry. Exits: asking, ended.
-        case keeping(TransferOutcome?)
+        indirect case keeping(TransferOutcome?)
         /// Final.
         case ended
     }
