@@ -13,9 +13,9 @@ import Synchronization
 package final class File: Sendable {
     /// Options for opening a file. `O_CLOEXEC` is always set. A symbolic link as the last component
     /// is followed only with `.following`. Opening a FIFO never blocks.
-    package struct Options: OptionSet, Sendable {
-        package let rawValue: Int
-        package init(rawValue: Int) { self.rawValue = rawValue }
+    @usableFromInline package struct Options: OptionSet, Sendable {
+        @usableFromInline package let rawValue: Int
+        @inlinable package init(rawValue: Int) { self.rawValue = rawValue }
 
         package static let read = Options(rawValue: 1)
         package static let write = Options(rawValue: 2)

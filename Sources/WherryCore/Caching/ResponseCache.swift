@@ -13,7 +13,7 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
     /// The stores as bits: 1 for the timed cache, 2 for the HTTP cache, 4 for partial downloads.
     public let rawValue: UInt32
     /// Creates a set from bits. Unknown bits have no effect.
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The timed cache.
     public static let timed = CacheStores(rawValue: 1)

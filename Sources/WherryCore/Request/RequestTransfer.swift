@@ -209,7 +209,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 }
                 // Separate statements: as arguments of `fields`, they would copy the hop.
                 let authorization = authorization(&work.machine.hop)
-                let cookies = cookies(work.machine.hop)
+                let cookies = work.machine.hop.usesJar
+                    ? cookieJar.field(for: work.machine.hop.follower.url) : nil
                 let headers = try work.machine.hop.fields(
                     authorization: authorization, cookies: cookies)
                 var exchange = RequestPlanner.exchange(

@@ -55,7 +55,8 @@ struct SharedRequestKey: Hashable, Sendable {
         }
         let headers = try RequestPlanner.fields(
             of: request, contentType: hop.body.contentType, hasBody: hasBody,
-            settings: transfer.settings, cookies: transfer.cookies(hop),
+            settings: transfer.settings,
+            cookies: hop.usesJar ? transfer.cookieJar.field(for: hop.follower.url) : nil,
             mergesCookies: transfer.options.cookieHandling.merges)
         fields = headers.fields.map { "\($0.name): \($0.value ?? "\0")" }
         method = hop.follower.method

@@ -125,22 +125,22 @@ extension RequestTransfer {
 
     // MARK: Credentials
 
-    /// Whether a 401 response may lead to another request.
-    private func mayAuthenticate(_ hop: borrowing RequestHop) -> Bool {
-        if request.credentials != nil || settings.hasCredentials
-            || decisions.contains(.credentials)
-        {
-            return true
-        }
-        // A callback may have added credentials before an attempt or at a redirect.
-        return !decisions.isDisjoint(with: [.adapt, .redirect])
-            && hop.follower.authentication?.credentials != nil
+    /// Whether the request has credentials, or can get them from the program.
+    private var hasCredentials: Bool {
+        request.credentials != nil || settings.hasCredentials || decisions.contains(.credentials)
+    }
+
+    /// Whether a callback may add credentials before an attempt or at a redirect.
+    private var mayGetCredentials: Bool {
+        decisions.contains(.adapt) || decisions.contains(.redirect)
     }
 
     /// Returns what a 401 response demands; `nil` for other responses, and without credentials.
     /// Updates the authentication state from the headers of other responses.
     func challenge(by head: ResponseHead, _ hop: inout RequestHop) -> Authentication.Step? {
-        guard mayAuthenticate(hop) else { return nil }
+        guard hasCredentials
+            || (mayGetCredentials && hop.follower.authentication?.credentials != nil)
+        else { return nil }
         guard head.status == 401 else {
             hop.follower.authentication?.renew(by: head, memory: client.auth)
             return nil
@@ -157,7 +157,9 @@ extension RequestTransfer {
 
     /// The algorithm of the body digest that the next exchange needs and lacks; `nil` if none.
     func lackingIntegrity(_ hop: inout RequestHop) -> DigestAlgorithm? {
-        guard mayAuthenticate(hop) else { return nil }
+        guard hasCredentials
+            || (mayGetCredentials && hop.follower.authentication?.credentials != nil)
+        else { return nil }
         let authentication = hop.follower.currentAuthentication(hop.request, settings)
         let needed = authentication?.bodyAlgorithm(at: hop.follower.url, memory: client.auth)
         return hop.body.integrity?.algorithm == needed ? nil : needed
@@ -169,10 +171,5 @@ extension RequestTransfer {
         return hop.follower.authorization(hop.request, settings, memory: client.auth) { algorithm in
             integrity?.algorithm == algorithm ? integrity?.value : nil
         }
-    }
-
-    /// Returns the `Cookie` header of the jar for the current hop; `nil` if there is none.
-    func cookies(_ hop: borrowing RequestHop) -> String? {
-        hop.usesJar ? cookieJar.field(for: hop.follower.url) : nil
     }
 }

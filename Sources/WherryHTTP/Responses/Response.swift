@@ -90,13 +90,13 @@ public struct Response: Sendable {
     }
 
     /// How caches contributed to a response.
-    package struct CacheMarks: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
-        package static let stored = CacheMarks(rawValue: 1)
-        package static let unchanged = CacheMarks(rawValue: 2)
-        package static let stale = CacheMarks(rawValue: 4)
-        package static let revalidated = CacheMarks(rawValue: 8)
+    @usableFromInline package struct CacheMarks: OptionSet, Sendable {
+        @usableFromInline package let rawValue: UInt8
+        @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
+        @inlinable package static var stored: Self { Self(rawValue: 1) }
+        @inlinable package static var unchanged: Self { Self(rawValue: 2) }
+        @inlinable package static var stale: Self { Self(rawValue: 4) }
+        @inlinable package static var revalidated: Self { Self(rawValue: 8) }
     }
 
     private let storage: Storage

@@ -13,8 +13,6 @@ import WherryTransport
 /// Calls must not overlap. Every run ends with one `finish`, after which all events return `none`.
 /// This file contains the path of a plain request, and the extensions the detours.
 package struct RequestMachine: Sendable {
-    let request: Request
-    let options: OptionTable
     package let decisions: DecisionSet
     package internal(set) var phase = Phase.idle
     package var hop: RequestHop
@@ -52,8 +50,6 @@ package struct RequestMachine: Sendable {
         _ request: Request, method: String, url: HTTPURL, body: PreparedBody,
         settings: ClientSettings, options: OptionTable, caches: Caches
     ) {
-        self.request = request
-        self.options = options
         self.caches = caches
         decisions = request.decisions ?? settings.values.decisions
         needsPictures = request.hasImages
@@ -287,6 +283,10 @@ package struct RequestMachine: Sendable {
     }
 
     // MARK: Properties
+
+    /// The request of the caller.
+    var request: Request { hop.first }
+    var options: OptionTable { hop.options }
 
     private var isExchanging: Bool { if case .exchanging = phase { true } else { false } }
 

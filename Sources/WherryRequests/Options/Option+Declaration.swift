@@ -6,9 +6,9 @@ import WherrySystem
 
 extension Option {
     /// The places where an option can be set.
-    package struct Scope: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+    @usableFromInline package struct Scope: OptionSet, Sendable {
+        @usableFromInline package let rawValue: UInt8
+        @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// In the configuration of a new client.
         package static let build = Scope(rawValue: 1)
         /// On an existing client, for requests that start afterwards.

@@ -59,7 +59,7 @@ public struct TrustPolicy: Sendable, Hashable {
     /// Classes of IPv4 and IPv6 addresses, checked on every hop.
     public struct Addresses: OptionSet, Sendable, Hashable {
         public let rawValue: Int64
-        public init(rawValue: Int64) { self.rawValue = rawValue }
+        @inlinable public init(rawValue: Int64) { self.rawValue = rawValue }
 
         /// The local machine: 127.0.0.0/8, ::1, 0.0.0.0.
         public static let loopback = Addresses(rawValue: 1)

@@ -5,9 +5,9 @@ internal import CCurl
 import Glibc
 
 /// Classes of IPv4 and IPv6 addresses. An IPv4 address embedded in an IPv6 one counts as itself.
-package struct AddressClasses: OptionSet, Hashable, Sendable {
-    package let rawValue: Int64
-    package init(rawValue: Int64) { self.rawValue = rawValue }
+@usableFromInline package struct AddressClasses: OptionSet, Hashable, Sendable {
+    @usableFromInline package let rawValue: Int64
+    @inlinable package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// This host: 127.0.0.0/8, ::1, and the unspecified addresses, which also reach this host.
     package static let loopback = AddressClasses(rawValue: 1)
