@@ -184,13 +184,15 @@ extension RequestTransfer {
         }
         client.workers.submit { [self, whole] in
             feed(
-                .outcome(http.outcome(of: whole), result, told: copy == nil ? nil : whole.body.count))
+                .outcome(
+                    http.outcome(of: whole), result,
+                    deliveredBytes: copy == nil ? nil : whole.body.count))
         }
         return nil
     }
 
     /// Updates the cache. Runs on a worker.
-    func apply(_ outcome: CacheOutcome, _ bytes: Int, isTold: Bool) -> RequestAction? {
+    func apply(_ outcome: CacheOutcome, _ bytes: Int, isDelivered: Bool) -> RequestAction? {
         let used = work.withLock { work in
             defer { if case .askAgain = outcome.answer {} else { work.http = nil } }
             return work.http
@@ -204,7 +206,7 @@ extension RequestTransfer {
             noteStored(bytes, identifier: "", seconds: nil)
         }
         var challenge: Authentication.Step?
-        if case .cached(let answer) = outcome.answer, !isTold, !isCancelled {
+        if case .cached(let answer) = outcome.answer, !isDelivered, !isCancelled {
             noteHit(answer, answer.isRevalidated ? ", revalidated" : ", stale")
             challenge = self.challenge(byCached: answer.head)
         }

@@ -24,7 +24,7 @@ extension RequestTransfer {
         guard !isCancelled else { return .lookedUp(nil) }
         switch found {
         case .success(let response):
-            if let error = tooLarge(response.body) { return .lookedUpInVain(response, error) }
+            if let error = tooLarge(response.body) { return .foundTooLarge(response, error) }
             guard caching.policy == .thenNetwork else {
                 noteHit(response)
                 return .lookedUp(response)
@@ -78,7 +78,8 @@ extension RequestTransfer {
         }
         let timed =
             caching.writes && isOfNetwork && !response.isLengthUnverified
-            && response.status != 206 && response.status != 304 && !isOther ? caching.timed : nil
+                && response.status != 206 && response.status != 304 && !isOther
+            ? caching.timed : nil
         if isDeliveredInPieces {
             // Only the copy contains the body; `nil` if it is too large to be stored.
             guard let timed, let body = copy?.body else { return handle(.kept(response)) }

@@ -152,7 +152,7 @@ extension RequestMachine.Caches {
     init(_ caching: TransferCaching?) {
         self.init()
         guard let caching else { return }
-        looks = caching.reads
+        looksUp = caching.reads
         usesHTTP = caching.hasHTTP
         keeps = true
     }

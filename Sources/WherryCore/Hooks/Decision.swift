@@ -85,7 +85,8 @@ package final class Decision: Sendable {
     package func answer(_ answer: Answer) throws(WherryError) {
         guard resolve(answer) else {
             throw expired.withLock { $0 }
-                ? WherryError(.decisionExpired, "The decision came too late: its timeout has passed")
+                ? WherryError(
+                    .decisionExpired, "The decision came too late: its timeout has passed")
                 : WherryError(.answered, "This decision has already been made")
         }
     }

@@ -43,7 +43,9 @@ extension RequestTransfer {
         case .store(let response):
             put(.store(response)) { [self] answer in
                 client.workers.submit { [self] in
-                    guard case .store(let isWanted, let names) = answer else { return feedCommon(answer) }
+                    guard case .store(let isWanted, let names) = answer else {
+                        return feedCommon(answer)
+                    }
                     feed(.stores(isWanted, without: names))
                 }
             }
@@ -107,7 +109,7 @@ extension RequestTransfer {
                 let machine = work.machine
                 return (
                     try machine.hop.edit(edited, from: own, isStreamed: isStreamed),
-                    machine.hasLooked
+                    machine.hasLookedUp
                 )
             }
             if edit.needsBody { edit.body = try body(of: edited, edit.options) }
@@ -226,7 +228,9 @@ extension RequestTransfer {
             defer { work.file = nil }
             return work.file
         }
-        guard let file else { return feed(.failed(WherryError(.internal, "There is no body file"))) }
+        guard let file else {
+            return feed(.failed(WherryError(.internal, "There is no body file")))
+        }
         switch action {
         case .abandon: file.abandon { [self] failure in feed(.abandoned(failure)) }
         case .publish(let length): file.publish(length: length) { [self] in feed(.published($0)) }

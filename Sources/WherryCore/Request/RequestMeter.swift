@@ -19,7 +19,8 @@ struct RequestMeter: Sendable {
     init(isUpload: Bool) { self.isUpload = isUpload }
 
     /// Adds the current byte count. Returns the progress if it is news for the caller.
-    mutating func measure(_ exchange: Exchange, _ body: PreparedBody, at now: Instant) -> Progress? {
+    mutating func measure(_ exchange: Exchange, _ body: PreparedBody, at now: Instant) -> Progress?
+    {
         speed.add(isUpload ? body.plainSent(exchange).sent : exchange.receivedOnWire, at: now)
         let progress = progress(of: exchange, body)
         // Bytes of a response are not progress of an upload.

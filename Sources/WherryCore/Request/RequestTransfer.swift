@@ -167,7 +167,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         case .none, .receive, .setPaused, .setPriority: break
         case .build: return build()
         case .launch(let isFirst): launch(isFirst: isFirst, wake: wake)
-        case .finish(let outcome, let tells): finish(outcome, tells: tells)
+        case .finish(let outcome, let reportsHeaders):
+            finish(outcome, reportsHeaders: reportsHeaders)
         case .lookUp: lookUp(wake: wake)
         case .encode: encodePictures()
         case .ask(let question): ask(question)
@@ -182,7 +183,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         case .stop: stop()
         case .abandon, .publish, .save: closeFile(action)
         case .settle(let result): return settle(result)
-        case .apply(let outcome, let bytes, let isTold): return apply(outcome, bytes, isTold: isTold)
+        case .apply(let outcome, let bytes, let isDelivered):
+            return apply(outcome, bytes, isDelivered: isDelivered)
         case .resend(let reason, let rewinds): return resend(reason, rewinds: rewinds)
         case .check(let response, let isSaved): return check(response, isSaved: isSaved)
         case .chooseDelay(let error, let retries):
@@ -209,7 +211,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 }
                 // Separate statements: as arguments of `fields`, they would copy the hop.
                 let authorization = authorization(&work.machine.hop)
-                let cookies = work.machine.hop.usesJar
+                let cookies =
+                    work.machine.hop.usesJar
                     ? cookieJar.field(for: work.machine.hop.follower.url) : nil
                 let headers = try work.machine.hop.fields(
                     authorization: authorization, cookies: cookies)
@@ -221,7 +224,11 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 exchange.isBulk = request.isStreamed
                 if let priority = work.machine.priority { exchange.priority = priority }
                 let made = Exchange(exchange, receiver: self)
-                if work.machine.caches.usesHTTP { work.planned = made } else { work.exchange = made }
+                if work.machine.caches.usesHTTP {
+                    work.planned = made
+                } else {
+                    work.exchange = made
+                }
                 return work.machine.handle(.built)
             }
         } catch {
@@ -332,16 +339,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         _ use: RequestBodyUse, _ head: ResponseHead, of exchange: Exchange
     ) -> BodyDisposition {
         switch use {
-        case .collect(let tells):
-            if tells { tell(head) }
+        case .collect(let reportsHeaders):
+            if reportsHeaders { tell(head) }
             return .collect(limit: options[.maxBodyBytes])
-        case .deliver(let tells):
-            if tells { tell(head) }
+        case .deliver(let reportsHeaders):
+            if reportsHeaders { tell(head) }
             beginCopy(head)
             return .deliver(offset: 0, eager: true)
-        case .save(let tells):
+        case .save(let reportsHeaders):
             work.withLock { $0.file }?.open { [self] in client.transport.cancel(exchange) }
-            if tells { tell(head) }
+            if reportsHeaders { tell(head) }
             return .deliver(offset: 0, eager: false)
         case .discard: return .discard
         case .skim: return .skim
@@ -389,8 +396,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     /// Reports the outcome, including the pictures.
     ///
-    /// - Parameter tells: Whether to report the response headers first.
-    func finish(_ outcome: TransferOutcome, tells: Bool) {
+    /// - Parameter reportsHeaders: Whether to report the response headers first.
+    func finish(_ outcome: TransferOutcome, reportsHeaders: Bool) {
         var outcome = outcome
         if wantsProgress, outcome.error == nil, let exchange = work.withLock({ $0.exchange }) {
             exchangeDidProgress(exchange)
@@ -404,7 +411,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             return (work.images, work.machine.hasSucceeded)
         }
         if hasSucceeded, options[.maxRetries] > 0 { client.retryBudget.withLock { $0.earn() } }
-        if tells { tellHeaders(&outcome) }
+        if reportsHeaders { tellHeaders(&outcome) }
         if let path = outcome.path { outcome.response = outcome.response?.saved(at: path) }
         if let error = outcome.error, kind == .upload {
             // If the request fails as a whole, every picture has failed (U11).

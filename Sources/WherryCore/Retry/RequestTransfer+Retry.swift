@@ -95,12 +95,12 @@ extension RequestTransfer {
             waiting: { become(.waiting, reason: .offline) }
         ) { [self] end in
             work.withLock { $0.networkWait = nil }
-            feed(end == .timeout ? didWaitInVain(for: url) : .reachable)
+            feed(end == .timeout ? networkTimeout(for: url) : .reachable)
         }
         return begins ? nil : handle(.reachable)
     }
 
-    private func didWaitInVain(for url: HTTPURL) -> RequestEvent {
+    private func networkTimeout(for url: HTTPURL) -> RequestEvent {
         // After its deadline, the transport reports the timeout.
         guard client.transport.clock.now() < deadline else { return .reachable }
         return .failed(

@@ -24,7 +24,9 @@ extension RequestTransfer {
         do throws(WherryError) {
             let (request, made) = work.withLock { ($0.machine.hop.request, $0.machine.hop.body) }
             var body = made
-            switch try BodyCoding.plan(body, of: request, settings, options, workers: client.workers) {
+            switch try BodyCoding.plan(
+                body, of: request, settings, options, workers: client.workers)
+            {
             case .nothing: break
             case .streamed(let source, let coding):
                 body.body = .source(
@@ -94,11 +96,12 @@ extension RequestTransfer {
     /// Computes the digest that the credentials cover. Uses a worker unless the body is small.
     func computeIntegrity(_ algorithm: DigestAlgorithm) -> RequestAction? {
         let body = work.withLock { $0.machine.hop.body }
-        let isSmall = switch body.body {
-        case .none: true
-        case .bytes(let bytes): bytes.count <= Self.smallBody
-        case .source: false
-        }
+        let isSmall =
+            switch body.body {
+            case .none: true
+            case .bytes(let bytes): bytes.count <= Self.smallBody
+            case .source: false
+            }
         if isSmall { return handle(integrity(algorithm, of: body)) }
         client.workers.submit { [self] in feed(integrity(algorithm, of: body)) }
         return nil
@@ -138,8 +141,9 @@ extension RequestTransfer {
     /// Returns what a 401 response demands; `nil` for other responses, and without credentials.
     /// Updates the authentication state from the headers of other responses.
     func challenge(by head: ResponseHead, _ hop: inout RequestHop) -> Authentication.Step? {
-        guard hasCredentials
-            || (mayGetCredentials && hop.follower.authentication?.credentials != nil)
+        guard
+            hasCredentials
+                || (mayGetCredentials && hop.follower.authentication?.credentials != nil)
         else { return nil }
         guard head.status == 401 else {
             hop.follower.authentication?.renew(by: head, memory: client.auth)
@@ -157,8 +161,9 @@ extension RequestTransfer {
 
     /// The algorithm of the body digest that the next exchange needs and lacks; `nil` if none.
     func lackingIntegrity(_ hop: inout RequestHop) -> DigestAlgorithm? {
-        guard hasCredentials
-            || (mayGetCredentials && hop.follower.authentication?.credentials != nil)
+        guard
+            hasCredentials
+                || (mayGetCredentials && hop.follower.authentication?.credentials != nil)
         else { return nil }
         let authentication = hop.follower.currentAuthentication(hop.request, settings)
         let needed = authentication?.bodyAlgorithm(at: hop.follower.url, memory: client.auth)

@@ -26,7 +26,7 @@ package enum RequestEvent: Sendable {
     /// The timed cache was looked up; `nil` if it has no usable response.
     case lookedUp(Response?)
     /// The timed cache has a response that the request does not accept.
-    indirect case lookedUpInVain(Response, TransportError)
+    indirect case foundTooLarge(Response, TransportError)
     /// The pictures are encoded.
     indirect case encoded(PreparedBody)
     /// A step of the preparation is done.
@@ -56,9 +56,9 @@ package enum RequestEvent: Sendable {
     case ended(ExchangeResult)
     /// The HTTP cache leaves the result as it is.
     indirect case unchanged(ExchangeResult)
-    /// The HTTP cache has decided about a result. `told` is the size of a body that was delivered
+    /// The HTTP cache has decided about a result. `deliveredBytes` is the size of a body that was delivered
     /// in pieces.
-    indirect case outcome(CacheOutcome, ExchangeResult, told: Int?)
+    indirect case outcome(CacheOutcome, ExchangeResult, deliveredBytes: Int?)
     /// The HTTP cache is updated. The response belongs to this URL.
     indirect case applied(HTTPURL, Authentication.Step?)
     /// The file of a body that will not be complete is removed. With it, the error of a write.
@@ -146,12 +146,12 @@ package enum RequestQuestion: Sendable {
 
 /// What to do with the body of a response.
 package enum RequestBodyUse: Hashable, Sendable {
-    /// Collect it; `tells` says whether to report the headers now.
-    case collect(tells: Bool)
+    /// Collect it; `reportsHeaders` says whether to report the headers now.
+    case collect(reportsHeaders: Bool)
     /// Deliver it in pieces.
-    case deliver(tells: Bool)
+    case deliver(reportsHeaders: Bool)
     /// Save it to the file that the program chose.
-    case save(tells: Bool)
+    case save(reportsHeaders: Bool)
     /// Discard it.
     case discard
     /// Discard it, but keep the bytes that were read for the HTTP cache.
@@ -177,7 +177,7 @@ package enum RequestAction: Sendable {
     /// Do nothing; another event follows, or the transfer has ended.
     case none
     /// Look up the timed cache. Event: ``RequestEvent/lookedUp(_:)`` or
-    /// ``RequestEvent/lookedUpInVain(_:_:)``.
+    /// ``RequestEvent/foundTooLarge(_:_:)``.
     case lookUp
     /// Encode the pictures. Event: ``RequestEvent/encoded(_:)``.
     case encode
@@ -216,11 +216,11 @@ package enum RequestAction: Sendable {
     /// Write the body of this response to the file. Event: ``RequestEvent/published(_:)``.
     case save(Response)
     /// Pass the result to the HTTP cache. Event: ``RequestEvent/unchanged(_:)`` or
-    /// ``RequestEvent/outcome(_:_:told:)``.
+    /// ``RequestEvent/outcome(_:_:deliveredBytes:)``.
     indirect case settle(ExchangeResult)
     /// Update the HTTP cache, and log the storing of a body of this size. Event:
     /// ``RequestEvent/applied(_:_:)``.
-    indirect case apply(CacheOutcome, bytes: Int, isTold: Bool)
+    indirect case apply(CacheOutcome, bytes: Int, isDelivered: Bool)
     /// Rewind the body if it was sent. Event: ``RequestEvent/rewound(_:)``.
     indirect case resend(RequestResend, rewinds: Bool)
     /// Check the response. Event: ``RequestEvent/checked(_:)``.
@@ -239,6 +239,7 @@ package enum RequestAction: Sendable {
     case write(Response, without: [String])
     /// Remove the entry of the timed cache. Event: ``RequestEvent/kept(_:)``.
     case forget(Response)
-    /// End the transfer. Always the last action. `tells` says whether to report the headers first.
-    case finish(TransferOutcome, tells: Bool)
+    /// End the transfer. Always the last action. `reportsHeaders` says whether to report the headers
+    /// first.
+    case finish(TransferOutcome, reportsHeaders: Bool)
 }

@@ -210,7 +210,8 @@ package struct RequestHop: Sendable {
         let url = try RequestPlanner.url(
             of: request, method: method, settings: settings, options: options)
         // A body that a redirect keeps is already prepared.
-        let keepsBody = isStreamed || request.hasImages
+        let keepsBody =
+            isStreamed || request.hasImages
             || (follower.isRedirected && !request.body.replaces(own.body))
         return Edit(
             request: request, own: own, method: method, url: url, needsBody: !keepsBody,
@@ -243,7 +244,8 @@ package struct RequestHop: Sendable {
     package func step(after head: ResponseHead) -> RedirectRules.Step {
         guard RedirectRules.redirects(head.status) else { return .answer }
         var body: AttemptFollower.Body?
-        if case .none = self.body.body {} else {
+        if case .none = self.body.body {
+        } else {
             body = AttemptFollower.Body(isReplayable: self.body.isReplayable, origin: bodyOrigin)
         }
         return follower.step(after: head, body: body, options: options)
@@ -275,7 +277,8 @@ package struct RequestHop: Sendable {
         let url = try RequestPlanner.url(
             of: request, method: method, settings: settings, options: options)
         // Parameters become a body with methods that do not put them into the query.
-        let isOther = request.body.replaces(offered.body)
+        let isOther =
+            request.body.replaces(offered.body)
             || !(request.parameters.isEmpty || RequestPlanner.takesQuery(method))
         switch request.body {
         case .multipart where isOther, .stream where isOther:

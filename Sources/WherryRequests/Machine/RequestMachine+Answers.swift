@@ -29,7 +29,7 @@ extension RequestMachine {
         switch (question, event) {
         case (.edit, .standard): return continueEdited()
         case (.edit, .edited(let edit)):
-            hop.apply(edit, isLate: hasLooked)
+            hop.apply(edit, isLate: hasLookedUp)
             return continueEdited()
         case (.redirect(let target, let arrival), .standard),
             (.redirect(let target, let arrival), .followed(true)):
@@ -39,14 +39,16 @@ extension RequestMachine {
         case (.redirect(_, let arrival), .followed(false)):
             _ = deferred()
             if let error = arrival.result.error { return fail(error, arrival.result) }
-            return judge(response(arrival))
-        case (.credentials(let arrival), .standard), (.credentials(let arrival), .authenticated(false)):
-            return judge(response(arrival))
+            return evaluate(response(arrival))
+        case (.credentials(let arrival), .standard),
+            (.credentials(let arrival), .authenticated(false)):
+            return evaluate(response(arrival))
         case (.credentials(let arrival), .authenticated(true)): return answerChallenge(arrival)
         case (.headers(let outcome), .headersAnswered(let answer, _)):
             return handleHeaders(answer, outcome)
+        case (.headers(let outcome), .standard): return handleHeaders(.proceed, outcome)
         case (.retry(let failure), .standard): return choose(failure)
-        case (.token(let response), .standard): return pronounce(response)
+        case (.token(let response), .standard): return validate(response)
         case (.token(let response), .tokenAnswered(let token)): return replay(token, response)
         default: return .none
         }
@@ -69,9 +71,9 @@ extension RequestMachine {
 
     /// Continues after the callback that edits requests. After the first one, looks up the cache.
     private mutating func continueEdited() -> RequestAction {
-        let isFirst = !hasLooked
-        hasLooked = true
-        return isFirst && caches.looks ? lookUp() : send()
+        let isFirst = !hasLookedUp
+        hasLookedUp = true
+        return isFirst && caches.looksUp ? lookUp() : send()
     }
 
     // MARK: Response headers from the network
@@ -93,7 +95,7 @@ extension RequestMachine {
             return .cancelExchange
         case .save:
             headerDecision = .saves
-            return .decide(.save(tells: options[.wantHead] == 1), head)
+            return .decide(.save(reportsHeaders: options[.wantHead] == 1), head)
         }
     }
 
@@ -167,7 +169,9 @@ extension RequestMachine {
             return end(other)
         case .save:
             guard let response = outcome.response else { return end(outcome) }
-            guard !response.isLengthUnverified else { return end(Self.unverified(response.bodiless)) }
+            guard !response.isLengthUnverified else {
+                return end(Self.unverified(response.bodiless))
+            }
             phase = .saving(.publishingWhole(outcome))
             return .save(response)
         }
@@ -191,7 +195,8 @@ extension RequestMachine {
     }
 
     /// Returns the outcome for a successful response whose body could not be saved.
-    private static func unsaved(_ response: Response?, _ failure: DownloadError) -> TransferOutcome {
+    private static func unsaved(_ response: Response?, _ failure: DownloadError) -> TransferOutcome
+    {
         guard let response else { return TransferOutcome(error: failure.wherryError()) }
         return rejected(response, failure.wherryError())
     }

@@ -11,7 +11,7 @@ extension RequestMachine {
     mutating func handleDetour(_ event: RequestEvent) -> RequestAction {
         switch (phase, event) {
         case (.looking, .lookedUp(let response)): return didLookUp(response)
-        case (.looking, .lookedUpInVain(let response, let error)):
+        case (.looking, .foundTooLarge(let response, let error)):
             return end(TransferOutcome(response: response, error: WherryError(error)))
         case (.encoding, .encoded(let body)):
             guard !isCancelled else { return endCancelled() }
@@ -25,8 +25,8 @@ extension RequestMachine {
         case (.consulting, .gatewayTimeout): return timeOut()
         case (.offline, .reachable): return launchNow()
         case (.settling, .unchanged(let result)): return arrive(result)
-        case (.settling, .outcome(let outcome, let result, let told)):
-            return settle(outcome, result, told)
+        case (.settling, .outcome(let outcome, let result, let delivered)):
+            return settle(outcome, result, delivered)
         case (.applying(let outcome, let result, let purpose), .applied(let url, let challenge)):
             return didApply(outcome, result, purpose, url, challenge)
         case (.keeping(nil), .storable(let response)):
@@ -107,9 +107,11 @@ extension RequestMachine {
 
     /// Applies the decision of the cache, and asks the program if it wants to decide on storing.
     private mutating func settle(
-        _ outcome: CacheOutcome, _ result: ExchangeResult, _ told: Int?
+        _ outcome: CacheOutcome, _ result: ExchangeResult, _ deliveredBytes: Int?
     ) -> RequestAction {
-        if let told { return apply(outcome, result, .told, bytes: told) }
+        if let deliveredBytes {
+            return apply(outcome, result, .delivered, bytes: deliveredBytes)
+        }
         guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
             return apply(outcome, result, .response)
         }
@@ -138,7 +140,7 @@ extension RequestMachine {
         _ outcome: CacheOutcome, _ result: ExchangeResult, _ purpose: Applying, bytes: Int? = nil
     ) -> RequestAction {
         phase = .applying(outcome, result, purpose)
-        return .apply(outcome, bytes: bytes ?? result.body.count, isTold: bytes != nil)
+        return .apply(outcome, bytes: bytes ?? result.body.count, isDelivered: bytes != nil)
     }
 
     private mutating func didApply(
@@ -147,7 +149,7 @@ extension RequestMachine {
     ) -> RequestAction {
         switch purpose {
         case .refused(let message): return end(Self.refusal(message))
-        case .told: return arrive(result)
+        case .delivered: return arrive(result)
         case .response: break
         }
         switch outcome.answer {

@@ -17,7 +17,8 @@ extension RequestMachine {
             guard let error else { return succeed(response) }
             return conclude(
                 Failure(
-                    outcome: TransferOutcome(response: response, error: error), wire: response.wire))
+                    outcome: TransferOutcome(response: response, error: error), wire: response.wire)
+            )
         case (.choosing(let failure), .delay(let delay)),
             (.asking(.retry(let failure)), .delay(let delay)):
             return retry(failure, after: delay)
@@ -98,7 +99,7 @@ extension RequestMachine {
 
     mutating func redirect(_ step: RedirectRules.Step, _ arrival: Arrival) -> RequestAction {
         switch step {
-        case .answer: return judge(response(arrival))
+        case .answer: return evaluate(response(arrival))
         case .fail(let error):
             // The redirect's body was read only as far as needed to reuse the connection.
             return end(
@@ -249,7 +250,7 @@ extension RequestMachine {
         switch verdict {
         case .replay(let token): return replay(token, response)
         case .ask: return ask(.token(response), .token(response))
-        case .giveUp: return isCancelled ? endCancelled() : pronounce(response)
+        case .giveUp: return isCancelled ? endCancelled() : validate(response)
         }
     }
 

@@ -22,7 +22,7 @@ package struct RequestMachine: Sendable {
     /// The priority, if changed after the start.
     package private(set) var priority: Int8?
     /// Whether the cache lookup is done, or not needed.
-    package internal(set) var hasLooked = false
+    package internal(set) var hasLookedUp = false
     var needsPictures: Bool
     var headers = HeaderReport.pending
     var headerDecision = HeaderDecision.none
@@ -96,7 +96,7 @@ package struct RequestMachine: Sendable {
 
     /// The program's answer comes first, since it may change what is looked up.
     private mutating func start() -> RequestAction {
-        if caches.looks, !decisions.contains(.adapt) { return lookUp() }
+        if caches.looksUp, !decisions.contains(.adapt) { return lookUp() }
         return needsPictures ? encode() : attempt()
     }
 
@@ -163,7 +163,7 @@ package struct RequestMachine: Sendable {
         switch hop.step(after: head) {
         case .answer: break
         // The redirect may become the final response.
-        case .follow where decisions.contains(.redirect): return .collect(tells: false)
+        case .follow where decisions.contains(.redirect): return .collect(reportsHeaders: false)
         case .follow, .fail: return discarded
         }
         if head.status >= 400, mayRetry(after: head) { return deferred() }
@@ -181,17 +181,18 @@ package struct RequestMachine: Sendable {
 
     /// Treats a response as the final one.
     mutating func take(_ status: Int, mayBeReplaced: Bool = false) -> RequestBodyUse {
-        if request.collectsRefusals, !accepts(status) { return .collect(tells: false) }
+        if request.collectsRefusals, !accepts(status) { return .collect(reportsHeaders: false) }
         if mayBeReplaced { return deferred() }
-        let tells = options[.wantHead] == 1
-        if tells { headers = .reported }
-        return request.isStreamed ? .deliver(tells: tells) : .collect(tells: tells)
+        let reportsHeaders = options[.wantHead] == 1
+        if reportsHeaders { headers = .reported }
+        return request.isStreamed
+            ? .deliver(reportsHeaders: reportsHeaders) : .collect(reportsHeaders: reportsHeaders)
     }
 
     /// Defers the report of the headers until the end, and collects the body.
     mutating func deferred() -> RequestBodyUse {
         if headers == .pending { headers = .deferred }
-        return .collect(tells: false)
+        return .collect(reportsHeaders: false)
     }
 
     private var discarded: RequestBodyUse { caches.usesHTTP ? .skim : .discard }
@@ -240,16 +241,16 @@ package struct RequestMachine: Sendable {
             let arrival = Arrival(head: head, result: result, marks: marks)
             if let next = authenticate(step, arrival) { return next }
         }
-        return judge(response(head, result.body, result, marks))
+        return evaluate(response(head, result.body, result, marks))
     }
 
     /// Ends the transfer with a response, as success or failure, unless a retry is possible.
-    mutating func judge(_ response: Response) -> RequestAction {
+    mutating func evaluate(_ response: Response) -> RequestAction {
         if response.status == 401, let next = refreshToken(after: response) { return next }
-        return pronounce(response)
+        return validate(response)
     }
 
-    mutating func pronounce(_ response: Response) -> RequestAction {
+    mutating func validate(_ response: Response) -> RequestAction {
         let readsJSON = options[.jsonOnly] == 1 || request.jsonShape != nil
         if !readsJSON, !response.isLengthUnverified, accepts(response.status) {
             return succeed(response)
@@ -260,7 +261,9 @@ package struct RequestMachine: Sendable {
 
     mutating func succeed(_ response: Response) -> RequestAction {
         hasSucceeded = true
-        guard caches.keeps, savedPath == nil else { return end(TransferOutcome(response: response)) }
+        guard caches.keeps, savedPath == nil else {
+            return end(TransferOutcome(response: response))
+        }
         phase = .keeping(nil)
         return .keep(response)
     }
@@ -273,7 +276,7 @@ package struct RequestMachine: Sendable {
         var outcome = outcome
         if outcome.error == nil { outcome.path = savedPath }
         phase = .ended
-        return .finish(outcome, tells: headers == .deferred)
+        return .finish(outcome, reportsHeaders: headers == .deferred)
     }
 
     mutating func endCancelled() -> RequestAction { end(Self.cancelled) }

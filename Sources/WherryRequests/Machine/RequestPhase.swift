@@ -6,52 +6,56 @@ import WherryHTTP
 import WherryTransport
 
 extension RequestMachine {
+    /// The tests contain these exits as a table. Asking names the question.
     package enum Phase: Sendable {
-        /// Waits for the start. Exits: looking, encoding, asking, preparing, building, ended.
+        /// Waits for the start. Exits: looking, encoding, asking (edit), preparing, building, ended.
         case idle
-        /// Looks up the timed cache. Exits: encoding, asking, preparing, building, ended.
+        /// Looks up the timed cache. Exits: encoding, asking (headers), preparing, building, ended.
         case looking
-        /// Encodes pictures. Exits: asking, preparing, building, ended.
+        /// Encodes images. Exits: asking (edit), preparing, building, ended.
         case encoding
         /// Waits for the program. Exits depend on the question.
         indirect case asking(Question)
         /// Prepares the body. Exits: preparing (the next step), building, ended.
         case preparing
-        /// Builds the exchange. Exits: preparing (a digest), consulting, offline, exchanging, ended.
+        /// Builds the exchange. Exits: preparing (a digest), consulting, offline, exchanging,
+        /// ended.
         case building
-        /// Looks up the HTTP cache. Exits: offline, exchanging, or those of a response.
+        /// Looks up the HTTP cache. Exits: offline, exchanging, or those of an arrival.
         case consulting
         /// Waits for the network. Exits: exchanging, ended.
         case offline
-        /// The exchange is in progress. Exits: saving, settling, asking (for the next base URL),
-        /// preparing, building, or those of a response.
+        /// The exchange is in progress. Exits: saving, settling, asking (edit) or building for the
+        /// next base URL, or those of an arrival.
         case exchanging
-        /// The file of the body is being completed or removed. Exits: settling, ended, or those of a
-        /// response.
+        /// The file of the body is being completed or removed. Exits: settling, checking, ended.
         indirect case saving(Saving)
-        /// The HTTP cache examines the result. Exits: asking, applying, or those of a response.
+        /// The HTTP cache examines the result. Exits: asking (storeHTTP), applying, or those of an
+        /// arrival.
         case settling
-        /// The HTTP cache is updated. Exits: consulting (again), ended, or those of a response.
+        /// The HTTP cache is updated. Exits: consulting (again), or those of an arrival.
         indirect case applying(CacheOutcome, ExchangeResult, Applying)
-        /// The request is about to be sent again. Exits: asking, preparing, building, ended.
+        /// The request is about to be sent again. Exits: asking (edit), preparing, building, ended.
         indirect case resending(RequestResend)
-        /// A complete response is checked. Exits: asking, choosing, keeping, ended.
+        /// A complete response is checked. Exits: asking (retry, headers), choosing, keeping,
+        /// ended.
         case checking(Response)
-        /// The delay of a retry is chosen. Exits: delaying, ended.
+        /// The delay of a retry is chosen. Exits: delaying, asking (headers), ended.
         indirect case choosing(Failure)
         /// Waits before a retry. Exits: resending, ended.
         indirect case delaying(Failure)
-        /// Waits for the token that another request has asked for. Exits: asking, resending,
-        /// checking, choosing, keeping, ended.
+        /// Waits for the token that another request has asked for. Exits: asking (token, headers),
+        /// resending, checking, keeping, ended.
         case refreshing(Response)
-        /// The timed cache stores the response, or removes its entry. Exits: asking, ended.
+        /// The timed cache stores the response, or removes its entry. Exits: asking (storeTimed,
+        /// headers), ended.
         indirect case keeping(TransferOutcome?)
         /// Final.
         case ended
     }
 
-    /// A response, from the network or a cache. It leads to resending, asking, checking, choosing,
-    /// keeping, or ended.
+    /// A response, from the network or a cache. It leads to resending, refreshing, asking (redirect,
+    /// credentials, retry, headers), checking, choosing, keeping, or ended.
     package struct Arrival: Sendable {
         let head: ResponseHead
         let result: ExchangeResult
@@ -68,19 +72,19 @@ extension RequestMachine {
     package enum Question: Sendable {
         /// Exits: preparing, building, looking, ended.
         case edit
-        /// Exits: resending, choosing, asking, checking, keeping, ended.
+        /// Exits: those of an arrival.
         case redirect(RedirectRules.Hop, Arrival)
-        /// Exits: resending, choosing, asking, checking, keeping, ended.
+        /// Exits: resending, refreshing, checking, keeping, asking (headers), ended.
         case credentials(Arrival)
         /// Exits: saving, ended.
         case headers(TransferOutcome)
-        /// Exits: choosing, delaying, ended.
+        /// Exits: choosing, delaying, asking (headers), ended.
         case retry(Failure)
         /// Exit: applying.
         case storeHTTP(CacheOutcome, ExchangeResult)
         /// Exits: keeping, ended.
         case storeTimed(Response)
-        /// Exits: resending, choosing, asking, checking, keeping, ended.
+        /// Exits: resending, checking, keeping, asking (headers), ended.
         case token(Response)
     }
 
@@ -95,7 +99,7 @@ extension RequestMachine {
     package enum Applying: Sendable {
         case response
         /// The body was delivered in pieces.
-        case told
+        case delivered
         /// The program refused, with this message.
         case refused(String)
     }
@@ -130,7 +134,7 @@ extension RequestMachine {
     /// How a request uses the caches.
     package struct Caches: Sendable {
         /// Whether to look up the timed cache.
-        package var looks = false
+        package var looksUp = false
         /// Whether to look up the HTTP cache before each hop.
         package var usesHTTP = false
         /// Whether a response may be stored in the timed cache.
