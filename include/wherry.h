@@ -147,7 +147,8 @@ wherry_status wherry_library_restart(void);
 
 /* The letters say where an option can be set: B on a config, L on a live client (applies to
  * requests started afterwards), R on one request, where it overrides the client's value. Elsewhere
- * the call fails with E_ARGUMENT `bad_option`. The default follows. Booleans are 0 and 1. */
+ * the call fails with E_ARGUMENT `bad_option`. The default follows, then the range in parentheses if
+ * it is not 0 or more. Booleans are 0 and 1. */
 typedef enum wherry_option {
   /* options: begin wherry_option (scripts/make-options) */
   WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,        /* BLR 20000; restarts with every byte; 0: none */
@@ -157,12 +158,13 @@ typedef enum wherry_option {
   WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,
   WHERRY_OPTION_TOTAL_TIMEOUT_MS = 4,       /* BLR 0: none; includes redirects and retries */
   WHERRY_OPTION_DECISION_TIMEOUT_MS = 5,    /* BLR 30000; then the default applies; 0: at once */
-  WHERRY_OPTION_MAX_REDIRECTS = 10,         /* BLR 10; 0: the redirect itself is the response */
+  /* BLR 10 (0 to 100); 0: the redirect itself is the response */
+  WHERRY_OPTION_MAX_REDIRECTS = 10,
   WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11, /* BLR 0 */
-  /* BLR -1: 5 for downloads, none for requests. Maximum number of retries after a dropped
-   * connection, a timeout, or status 408, 429, 500, 502, 503, 504. Requests wait a random time of
-   * up to 0.5, 1, 2... 30 s before each retry, or as long as Retry-After says. Each client has a
-   * budget of 100 retries for its requests; every five successes add one. */
+  /* BLR -1 (0 to 1000): 5 for downloads, none for requests. Maximum number of retries after a
+   * dropped connection, a timeout, or status 408, 429, 500, 502, 503, 504. Requests wait a random
+   * time of up to 0.5, 1, 2... 30 s before each retry, or as long as Retry-After says. Each client
+   * has a budget of 100 retries for its requests; every five successes add one. */
   WHERRY_OPTION_MAX_RETRIES = 12,
   /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS, and TRACE are retried, also after a reused
    * connection drops without a response. 1: all methods; the server may execute a request twice */
@@ -177,13 +179,14 @@ typedef enum wherry_option {
   /* BLR 0: automatic: HTTP/2 over TLS if the server offers it, otherwise HTTP/1.1; downloads use
    * 1.1, which costs less CPU time. 11 or 20: that version, also for downloads */
   WHERRY_OPTION_HTTP_VERSION = 16,
-  WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,     /* BLR 200; wherry_request_accept_status adds more */
-  WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 */
+  /* BLR 200 (100 to 999); wherry_request_accept_status adds more */
+  WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,
+  WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 (100 to 999) */
   /* BLR 1: accept gzip and deflate; 2: also br and zstd */
   WHERRY_OPTION_COMPRESSED = 19,
   /* BLR 67108864; decoded size of bodies in memory; 0: no body */
   WHERRY_OPTION_MAX_BODY_BYTES = 20,
-  WHERRY_OPTION_MAX_HEADER_BYTES = 21,      /* BLR 307200 */
+  WHERRY_OPTION_MAX_HEADER_BYTES = 21,      /* BLR 307200 (1024 to 307200) */
   WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22, /* BLR 0: no limit */
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
   /* BL 0: no limit; all downloads together; applies to running downloads at once */
@@ -200,8 +203,8 @@ typedef enum wherry_option {
    * together with the jar's other cookies. 3: like 2, but with a jar of the request alone, so that
    * its redirects receive its cookies, and other requests do not. */
   WHERRY_OPTION_COOKIES = 29,
-  /* R 0; -100...100. Among requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS) and
-   * downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first and equal
+  /* R 0 (-100 to 100); among requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS)
+   * and downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first and equal
    * ones in order. Lower ones wait as long as higher ones arrive. Over HTTP/2 it is also the weight
    * of the stream, for servers that use it. */
   WHERRY_OPTION_PRIORITY = 30,
@@ -209,21 +212,22 @@ typedef enum wherry_option {
    * again; see wherry_transfer_wants_rewind. Otherwise the transfer fails in that case. */
   WHERRY_OPTION_REWINDABLE_BODY = 31,
   WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: raise a HEAD event */
-  WHERRY_OPTION_WANT_PROGRESS = 33,         /* BLR -1: for multipart uploads and downloads; 0; 1 */
+  /* BLR -1 (0 to 1): for multipart uploads and downloads; 0; 1 */
+  WHERRY_OPTION_WANT_PROGRESS = 33,
   /* BLR 0; how an upload handles an image that is damaged, unsupported (GIF, WebP, HEIC), or above
    * a limit of its compression. 0: fails before the request is sent, with a message that names
    * every such image; with SEPARATE_IMAGES the other images are sent, and the upload fails at its
    * end. 1: skips the image, and fails if none is left. 2: sends the file unchanged, with all
    * metadata. MAX_BYTES still applies, and a file that cannot be opened still fails. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
-  /* BLR 0: one form with all images. n: one form per image, each with all other parts, n at a time.
-   * A failed image does not stop the others, but makes the DONE event a failure, whose images tell
-   * which. wherry_list_response of wherry_transfer_list_images is the response of each image; DONE
-   * carries the response of the first failure. */
+  /* BLR 0 (0 to 1000): one form with all images. n: one form per image, each with all other parts,
+   * n at a time. A failed image does not stop the others, but makes the DONE event a failure, whose
+   * images tell which. wherry_list_response of wherry_transfer_list_images is the response of each
+   * image; DONE carries the response of the first failure. */
   WHERRY_OPTION_SEPARATE_IMAGES = 35,
-  /* BLR 0; with SEPARATE_IMAGES, how many times an image is retried after a transient failure,
-   * after 0.5, 1, 2... s or as Retry-After says. MAX_RETRIES does not apply then. The server may
-   * receive the image twice. */
+  /* BLR 0 (0 to 1000); with SEPARATE_IMAGES, how many times an image is retried after a transient
+   * failure, after 0.5, 1, 2... s or as Retry-After says. MAX_RETRIES does not apply then. The
+   * server may receive the image twice. */
   WHERRY_OPTION_IMAGE_RETRIES = 36,
   /* BLR 0; 1: sends file names that are not ASCII a second time as filename* (RFC 8187), for
    * servers that need it. RFC 7578 advises against it. */
@@ -234,11 +238,12 @@ typedef enum wherry_option {
   WHERRY_OPTION_BODY_DIGEST = 38,
   /* BLR 0; the same in the headers of each file and image */
   WHERRY_OPTION_PART_DIGESTS = 39,
-  WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 connections */
-  WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 */
-  /* BL 0: no limit; how many downloads run at once. The others are QUEUED in the order of their
-   * PRIORITY and start. A paused download gives up its turn and keeps its place. A new value
-   * applies at once, but running downloads continue. TOTAL_TIMEOUT_MS includes the wait. */
+  WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 (1 to 100000); connections to one origin */
+  WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 (1 to 100000) */
+  /* BL 0 (0 to 100000): no limit; how many downloads run at once. The others are QUEUED in the
+   * order of their PRIORITY and start. A paused download gives up its turn and keeps its place. A
+   * new value applies at once, but running downloads continue. TOTAL_TIMEOUT_MS includes the wait.
+   * */
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
   WHERRY_OPTION_MEMBER_STYLE = 43,          /* BLR 0 a[b]=, 1 a.b=; in queries and forms */
   WHERRY_OPTION_BOOL_STYLE = 44,            /* BLR 0 a=1 and a=0, 1 a=true and a=false; the same */
@@ -266,15 +271,16 @@ typedef enum wherry_option {
   /* BL 268435456 on disk, for each of the two caches; least recently used entries are evicted */
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216; the same in memory; 0: nothing */
-  /* BL 0: no limit; how many requests, at most 1000000, may start per RATE_INTERVAL_MS. The others
-   * are QUEUED by their PRIORITY and start; TOTAL_TIMEOUT_MS includes the wait. Tokens are added at
-   * a constant rate; up to RATE_BURST are kept. Everything that is sent counts: redirects, retries,
+  /* BL 0 (0 to 1000000): no limit; how many requests may start per RATE_INTERVAL_MS. The others are
+   * QUEUED by their PRIORITY and start; TOTAL_TIMEOUT_MS includes the wait. Tokens are added at a
+   * constant rate; up to RATE_BURST are kept. Everything that is sent counts: redirects, retries,
    * and the segments of a download, but not cache hits. The further connections of SEGMENTS count
    * but do not wait. A new value applies at once. */
   WHERRY_OPTION_RATE_LIMIT = 53,
-  WHERRY_OPTION_HOST_RATE_LIMIT = 54,       /* BL 0: no limit; the same per origin, in addition */
-  WHERRY_OPTION_RATE_BURST = 55,            /* BL 0: as many as per interval; at most 10000 */
-  WHERRY_OPTION_RATE_INTERVAL_MS = 56,      /* BL 1000; at most 86400000 */
+  /* BL 0 (0 to 1000000): no limit; the same per origin, in addition */
+  WHERRY_OPTION_HOST_RATE_LIMIT = 54,
+  WHERRY_OPTION_RATE_BURST = 55,            /* BL 0 (0 to 10000): as many as per interval */
+  WHERRY_OPTION_RATE_INTERVAL_MS = 56,      /* BL 1000 (1 to 86400000) */
   /* B 0; a sum of address ranges that are refused, also after name resolution and redirects:
    * 1 loopback, 2 private, 4 link-local, 8 cloud metadata, 16 multicast. No proxy is used then. */
   WHERRY_OPTION_DENY_ADDRESSES = 59,
@@ -303,10 +309,10 @@ typedef enum wherry_option {
    * 2: every 1 MiB. 0: a checkpoint does not wait for the disk: the partial file survives a crash
    * of the program, but perhaps not one of the system. */
   WHERRY_OPTION_DURABILITY = 75,
-  /* BLR 0: one connection, and more while they help: up to 5, and one fewer than MAX_PER_HOST.
-   * 1...16: that many as soon as the first response shows a length and a strong validator,
-   * regardless of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses one, the download uses
-   * one fewer. */
+  /* BLR 0 (0 to 16): one connection, and more while they help: up to 5, and one fewer than
+   * MAX_PER_HOST. 1...16: that many as soon as the first response shows a length and a strong
+   * validator, regardless of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses one, the
+   * download uses one fewer. */
   WHERRY_OPTION_SEGMENTS = 74,
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
   /* BLR 10000: a download that stays below that speed for this time has stalled and is retried. If

@@ -25,10 +25,20 @@ default = 2_500
 range = [0, 60_000]
 help = "The pause between two requests, besides {rate_limit}."
 feature = "C6"
-flag = "pause"
-flag_in = "connection"
-flag_value = "seconds"
-flag_help = "Pause this long between two requests. (default: 2.5)"
+
+[[option.flags]]
+name = "pause"
+in = "connection"
+value = "seconds"
+help = "Pause this long between two requests. (default: 2.5)"
+
+[[option.flags]]
+name = "wait"
+short = "w"
+also = "delay"
+in = "download"
+value = "seconds"
+help = "Pause this long before each file. (default: 2.5)"
 
 [[option]]
 name = "trim"
@@ -51,7 +61,7 @@ feature = "C6"
 
 def unrelated(folder: str, names: list[str]) -> set[str]:
     """The names that the copy leaves out."""
-    sources = {name for name in names if name.endswith((".swift", ".c", ".h")) and "ption" not in name}
+    sources = {name for name in names if name.endswith((".swift", ".c", ".h")) and "ption" not in name and not name.endswith("Command.swift")}
     return {"__pycache__", "_lib", "decisions", "man"} | (sources if "/Sources/" in folder else set())
 
 
@@ -93,7 +103,7 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert make_options(tree).stderr == ""
 
     header = (tree / "include/wherry.h").read_text()
-    assert "  /* BLR 2500; the pause between two requests, besides RATE_LIMIT */\n  WHERRY_OPTION_PAUSE_MS = 900" in header
+    assert "  /* BLR 2500 (0 to 60000); the pause between two requests, besides RATE_LIMIT */\n  WHERRY_OPTION_PAUSE_MS = 900" in header
     assert "  WHERRY_OPTION_TRIM = 901                  /* BL 1; whether to trim answers */\n" in header
     assert "  WHERRY_TEXT_GREETING = 900      /* BL; the greeting of a session */\n" in header
     subprocess.run(["cc", "-fsyntax-only", "-x", "c", str(tree / "include/wherry.h")], check=True)
@@ -107,7 +117,11 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert "public var pause: Duration? {" in request and "trim" not in request
     cli = tree / "Sources/wherry-cli/Options"
     assert 'name: .customLong("pause"),' in (cli / "ConnectionOptions.swift").read_text()
-    assert "options[.pause] = pause.duration.settingMilliseconds" in (cli / "OptionFlags.swift").read_text()
+    command = (cli.parent / "Commands/DownloadCommand.swift").read_text()
+    assert 'name: [.customShort("w"), .customLong("wait"), .customLong("delay")],' in command
+    setters = (cli / "OptionFlags.swift").read_text()
+    assert "options[.pause] = pause.duration.settingMilliseconds" in setters
+    assert "if let pause { request.set(.pause, pause.duration.settingMilliseconds) }" in setters
     python = tree / "bindings/python/src/wherry"
     assert "OPTION_PAUSE_MS = 900\n" in (python / "_native/codes.py").read_text()
     keywords = (python / "_core/option_table.py").read_text()
@@ -115,11 +129,11 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert '"trim": (codes.OPTION_TRIM, "whole"),' in keywords and '"greeting": codes.TEXT_GREETING,' in keywords
     types = (python / "_core/option_keywords.py").read_text()
     assert types.count("    pause: float\n") == 2 and "    trim: bool\n" in types and "greeting: Optional[str]" in types
-    assert "\npause | 2.5 | The pause between two requests, besides rate_limit. In seconds\n" in types
+    assert "\npause | 2.5 | The pause between two requests, besides rate_limit. From 0 to 60. In seconds\n" in types
     for module in (keywords, types):
         compile(module, "generated", "exec")
     readme = (tree / "bindings/python/README.md").read_text()
-    assert "| `pause` | 2.5 | The pause between two requests, besides rate_limit. In seconds |\n" in readme
+    assert "| `pause` | 2.5 | The pause between two requests, besides rate_limit. From 0 to 60. In seconds |\n" in readme
     page = (tree / "docs/configuration.md").read_text()
     assert ("| `pause_ms` | BLR | ms, 0 to 60,000 | 2,500 | The pause between two requests, besides `rate_limit`. |"
             " [C6](features.md) |\n") in page
@@ -137,7 +151,7 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
         ("{rate_interval_ms}", "{rate_intervals}", "there is no option rate_intervals"),
         ('type = "switch"', 'type = "boolean"', "the type is not one of"),
         ('swift_type = "HTTPVersion"\n', "", "http_version: there is no swift_type"),
-        ('flag_in = "tls"', 'flag_in = "ssl"', "flag_in is not"),
+        ('\nin = "tls"', '\nin = "ssl"', "is in none of the groups"),
         ('python_in = ["collected"]', 'python_in = ["gathered"]', "coalesce: python_in is not"),
         ("accepts_bool = true", "accepts_bools = true", "unknown key accepts_bools"),
         ('swift = "keepsAuthAcrossHosts"\n', "", "names keepsAuthAcrossHosts for keep_auth_across_hosts"),

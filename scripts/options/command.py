@@ -5,62 +5,82 @@ from __future__ import annotations
 import json
 
 from .swift import start
-from .table import UNLIMITED, Option, Table
+from .table import CLIENT_GROUPS, UNLIMITED, Flag, Option, Table
 from .text import replaced, wrapped
 
-FOLDER = "Sources/wherry-cli/Options"
-GROUPS = {"connection": "ConnectionOptions", "proxy": "ProxyOptions", "tls": "TLSOptions"}
+FOLDER = "Sources/wherry-cli"
+#: The types that declare the flags of each group, in files of their name.
+GROUPS = {
+    "connection": "Options/ConnectionOptions", "proxy": "Options/ProxyOptions", "tls": "Options/TLSOptions",
+    "request": "Options/RequestOptions", "body": "Options/BodyOptions", "download": "Commands/DownloadCommand",
+    "upload": "Commands/UploadCommand",
+}
 BEGIN, END = "// options: begin (scripts/make-options)", "// options: end"
 COMPLETIONS = {"file": ".file()", "directory": ".directory"}
+TYPES = {"ms": "Seconds", "integer": "Int", "speed": "ByteRate"}
 
 
-def flags(table: Table, group: str) -> list[Option]:
-    return [option for option in table.options if option.flag and option.flag_in == group]
+def flags(table: Table, group: str) -> list[tuple[Option, Flag]]:
+    return [(option, flag) for option in table.options for flag in option.flags if flag.group == group]
 
 
-def declaration(option: Option) -> list[str]:
+def declaration(option: Option, flag: Flag) -> list[str]:
     """The property with its wrapper, in the layout of `swift format`."""
-    help_text = json.dumps(option.flag_help, ensure_ascii=False)
-    name = f'.customLong("{option.flag}")'
+    help_text = json.dumps(flag.help, ensure_ascii=False)
+    names = [f'.customShort("{flag.short}")'] if flag.short else []
+    names += [f'.customLong("{name}")' for name in (flag.name, flag.also) if name]
+    name = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
     if option.type == "switch":
         return ["    @Flag(", f"        name: {name},", f"        help: {help_text})", f"    var {option.case} = false", ""]
-    completion = COMPLETIONS.get(option.flag_value) if option.type == "path" else None
-    kind = {"ms": "Seconds?", "integer": "Int?"}.get(option.type, "String?")
+    completion = COMPLETIONS.get(flag.value) if option.type == "path" else None
+    kind = flag.type or TYPES.get(option.type, "String")
+    discussion = json.dumps(flag.discussion, ensure_ascii=False)
     return [
         "    @Option(", f"        name: {name},", "        help: ArgumentHelp(", f"            {help_text},",
-        f'            valueName: "{option.flag_value}")' + ("," if completion else ")"),
-        *([f"        completion: {completion})"] if completion else []), f"    var {option.case}: {kind}", ""]
+        *([f"            discussion: {discussion},"] if flag.discussion else []),
+        f'            valueName: "{flag.value}")' + ("," if completion else ")"),
+        *([f"        completion: {completion})"] if completion else []), f"    var {option.case}: {kind}?", ""]
 
 
 def region(table: Table, group: str) -> str:
-    lines = [line for option in flags(table, group) for line in declaration(option)]
-    return "\n".join(lines)
+    return "\n".join(line for option, flag in flags(table, group) for line in declaration(option, flag))
 
 
-def setter(option: Option) -> str:
-    target = f"configuration.values.{'texts' if option.kind == 'text' else 'options'}[.{option.case}]"
-    if option.type == "switch":
-        return f"if {option.case} {{ {target} = {0 if option.default else 1} }}"
-    value = {"ms": f"{option.case}.duration.settingMilliseconds", "integer": f"Int64({option.case})"}
-    return f"if let {option.case} {{ {target} = {value.get(option.type, option.case)} }}"
+def value(option: Option, flag: Flag) -> str:
+    """The expression for the number or text of the option."""
+    if flag.type or option.type == "speed":
+        return f"{option.case}.number"
+    return {"ms": f"{option.case}.duration.settingMilliseconds", "integer": f"Int64({option.case})"}.get(
+        option.type, option.case)
 
 
-def check(option: Option) -> list[str]:
-    lowest, highest = option.range
-    if option.type != "integer" or highest == UNLIMITED:
+def setter(option: Option, flag: Flag) -> str:
+    is_switch = option.type == "switch"
+    new = str(0 if option.default else 1) if is_switch else value(option, flag)
+    if flag.group in CLIENT_GROUPS:
+        action = f"configuration.values.{'texts' if option.kind == 'text' else 'options'}[.{option.case}] = {new}"
+    else:
+        action = f"request.set(.{option.case}, {new})"
+    return f"if {'' if is_switch else 'let '}{option.case} {{ {action} }}"
+
+
+def check(option: Option, flag: Flag) -> list[str]:
+    lowest, highest = flag.range or option.range
+    if option.type != "integer" or highest == UNLIMITED or flag.type:
         return []
     return [f"        if let {option.case}, !({lowest}...{highest}).contains({option.case}) {{",
             "            throw ValidationError(",
-            f'                "--{option.flag} takes {lowest} to {highest}, not \\({option.case}).")', "        }"]
+            f'                "--{flag.name} takes {lowest} to {highest}, not \\({option.case}).")', "        }"]
 
 
 def extension(table: Table, group: str) -> list[str]:
-    options = flags(table, group)
-    lines = [f"extension {GROUPS[group]} {{"]
-    lines += wrapped("Sets the options of a client that one flag of this group sets each.", "    /// ")
-    lines += ["    func applyFlags(to configuration: inout Client.Configuration) {"]
-    for option in options:
-        line = f"        {setter(option)}"
+    of_client = group in CLIENT_GROUPS
+    said = f"Sets the options of a {'client' if of_client else 'request'} that one flag of this group sets each."
+    target = "configuration: inout Client.Configuration" if of_client else "request: inout Request"
+    lines = [f"extension {GROUPS[group].rpartition('/')[2]} {{", *wrapped(said, "    /// "),
+             f"    func applyFlags(to {target}) {{"]
+    for option, flag in flags(table, group):
+        line = f"        {setter(option, flag)}"
         if len(line) < 100:
             lines.append(line)
         else:
@@ -70,7 +90,7 @@ def extension(table: Table, group: str) -> list[str]:
                 action = action.replace(" = ", " =\n                ", 1)
             lines += [condition + " {", action, "        }"]
     lines += ["    }"]
-    checks = [line for option in options for line in check(option)]
+    checks = [line for option, flag in flags(table, group) for line in check(option, flag)]
     if checks:
         lines += ["", "    /// Checks the numbers of these flags.", "    func validateFlags() throws {", *checks, "    }"]
     return [*lines, "}", ""]
@@ -88,4 +108,4 @@ def path(group: str) -> str:
 def write(texts: dict[str, str], table: Table) -> dict[str, str]:
     """The files of the groups with the declarations of their flags, and the file of the functions."""
     files = {path(group): replaced(texts[path(group)], BEGIN, END, region(table, group), path(group)) for group in GROUPS}
-    return {**files, f"{FOLDER}/OptionFlags.swift": functions(table)}
+    return {**files, f"{FOLDER}/Options/OptionFlags.swift": functions(table)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from .table import REFERENCE, Option, Table, lower_first
+from .table import REFERENCE, UNLIMITED, Option, Table, lower_first
 from .text import replaced, wrapped
 
 PATH = "include/wherry.h"
@@ -15,13 +15,21 @@ def comment(option: Option, table: Table) -> str:
     """The comment of a constant: scope, default, and the rest."""
     if option.kind == "image":
         return option.header or ""
-    start = f"{option.scope} {option.default}" if option.kind == "option" else option.scope
+    start = f"{option.scope} {option.default}{limits(option)}" if option.kind == "option" else option.scope
     if option.header is not None:
         return start + (option.header if option.header[:1] in ";:,.( " or not option.header else f" {option.header}")
     text = REFERENCE.sub(lambda found: table.named(found[1]).name.upper(), lower_first(option.help)).rstrip(".")
     for value in option.values if option.kind == "option" else ():
         text += f". {value.number}: {lower_first(value.meaning or value.word)}"
     return f"{start}; {text}"
+
+
+def limits(option: Option) -> str:
+    """The range of a number, if it is limited."""
+    if option.limits is None:
+        return ""
+    lowest, highest = option.limits
+    return f" ({lowest} or more)" if highest == UNLIMITED else f" ({lowest} to {highest})"
 
 
 def enum(kind: str, table: Table) -> str:

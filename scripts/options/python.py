@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from .table import REFERENCE, Option, Table, TableError, lower_first
+from .table import REFERENCE, UNLIMITED, Option, Table, TableError, lower_first
 from .text import replaced, wrapped
 
 PACKAGE = "bindings/python/src/wherry"
@@ -54,6 +54,9 @@ def meaning(option: Option, table: Table) -> str:
     """What the keyword means, in the words of Python, without a final period."""
     text = option.python_help or option.docs_help or option.help
     if not option.python_help:
+        if option.limits is not None and option.limits[1] != UNLIMITED:
+            lowest, highest = (f"{each / 1000:g}" if option.type == "ms" else f"{each:,}" for each in option.limits)
+            text += f" From {lowest} to {highest}."
         if option.kind == "option" and option.values and conversion(option) == "words":
             text += " " + ". ".join(
                 f'"{value.word}"' + (f": {lower_first(value.meaning)}" if value.meaning != value.word else "")

@@ -13,6 +13,9 @@ PATH = "Sources/WherryRequests/Options/options.toml"
 KINDS = ("option", "text", "image")
 NUMBERS = ("switch", "integer", "bytes", "speed", "ms", "choice", "mask")
 TEXTS = ("text", "path", "list")
+#: The groups of flags of the command: of those that set options of a client, and of a request.
+CLIENT_GROUPS = ("connection", "proxy", "tls")
+FLAG_GROUPS = (*CLIENT_GROUPS, "request", "body", "download", "upload")
 PREFIXES = {"option": "WHERRY_OPTION_", "text": "WHERRY_TEXT_", "image": "WHERRY_IMAGE_"}
 #: The largest value, Int64.max.
 UNLIMITED = (1 << 63) - 1
@@ -30,6 +33,21 @@ class Value:
     number: int
     word: str
     meaning: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+    """A flag of the command that sets only one option."""
+
+    name: str
+    group: str
+    help: str
+    short: str = ""
+    also: str = ""
+    value: str = ""
+    discussion: str = ""
+    range: tuple[int, int] | None = None
+    type: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +76,7 @@ class Option:
     by_hand: str = ""
     without: str = ""
     optional: bool = False
-    flag: str = ""
-    flag_in: str = ""
-    flag_value: str = ""
-    flag_help: str = ""
+    flags: tuple[Flag, ...] = ()
     python: str | bool = True
     python_in: tuple[str, ...] = ()
     python_by_hand: bool = False
@@ -92,6 +107,15 @@ class Option:
     def default_value(self) -> Value | None:
         """The default of a choice."""
         return next((value for value in self.values if value.number == self.default), None)
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The range of a number whose range is limited. -1 does not count if it only stands for the default."""
+        lowest, highest = self.range
+        if self.default == -1 == lowest:
+            lowest = 0
+        is_limited = (lowest, highest) != (0, UNLIMITED) and self.type in ("integer", "bytes", "speed", "ms")
+        return (lowest, highest) if is_limited else None
 
     def is_for(self, owner: Owner) -> bool:
         return ("R" if owner == "request" else "B") in self.scope
@@ -195,12 +219,25 @@ def _option(kind: str, row: dict[str, Any]) -> Option:
     if row.get("type") == "switch":
         bounds = [0, 1]
     row["python_in"] = tuple(row.get("python_in", []))
+    row["flags"] = tuple(_flag(name, flag) for flag in row.get("flags", []))
     row["range"] = (bounds[0], bounds[1] if len(bounds) > 1 else UNLIMITED)
     for key in ("case", "swift"):
         row.setdefault(key, camel_case(name.removesuffix("_ms")))
     if kind == "image" and row["values"]:
         row["type"] = "choice"
     return Option(kind=kind, **row)
+
+
+def _flag(option: str, row: dict[str, Any]) -> Flag:
+    row = {"group" if key == "in" else key: " ".join(value.split()) if isinstance(value, str) else value
+           for key, value in row.items()}
+    unknown = set(row) - {field.name for field in dataclasses.fields(Flag)}
+    missing = {"name", "group", "help"} - set(row)
+    if unknown or missing:
+        raise TableError(f"a flag of {option} has wrong keys: {', '.join(sorted(unknown | missing))}")
+    if "range" in row:
+        row["range"] = tuple(row["range"])
+    return Flag(**row)
 
 
 def _check(option: Option, table: Table, features: set[str]) -> None:
@@ -227,12 +264,13 @@ def _check(option: Option, table: Table, features: set[str]) -> None:
     if option.kind == "option":
         require(isinstance(option.default, int), "there is no default")
         require(option.range[0] <= option.default <= option.range[1], "the default is not in the range")
-    if option.flag:
-        require(option.flag_in in ("connection", "proxy", "tls"), "flag_in is not connection, proxy, or tls")
-        require(option.type in ("switch", "integer", "ms", "text", "path"), f"no flag can be written for a {option.type}")
-        require(bool(option.flag_help), "there is no flag_help")
-        require(bool(option.flag_value) == (option.type != "switch"), "flag_value is for flags with a value")
-        require("B" in option.scope, "a flag sets an option of a client")
+    for flag in option.flags:
+        require(flag.group in FLAG_GROUPS, f"--{flag.name} is in none of the groups {', '.join(FLAG_GROUPS)}")
+        readable = ("switch", "integer", "ms", "speed", "text", "path")
+        require(option.type in readable or bool(flag.type), f"--{flag.name} of a {option.type} needs a type")
+        require(bool(flag.value) == (option.type != "switch"), f"--{flag.name}: a value is named if there is one")
+        scope = "B" if flag.group in CLIENT_GROUPS else "R"
+        require(scope in option.scope, f"--{flag.name} is in the group {flag.group}, but the option is not for it")
     if option.type == "choice":
         require(option.default_value is not None, "the default is not one of the values")
         is_generated = option.is_property_generated("client") or option.is_property_generated("request")

@@ -100,8 +100,8 @@ extension Client.Configuration {
         get { Int(values.options[.rateBurst]) }
         set { values.options[.rateBurst] = Int64(newValue) }
     }
-    /// The interval of ``rateLimit`` and ``hostRateLimit``, at most one day. Range: 0.001 s to
-    /// 86400 s. Default: 1 s.
+    /// The interval of ``rateLimit`` and ``hostRateLimit``. Range: 0.001 s to 86400 s. Default:
+    /// 1 s.
     public var rateInterval: Duration {
         get { .milliseconds(values.options[.rateInterval]) }
         set { values.options[.rateInterval] = newValue.settingMilliseconds }

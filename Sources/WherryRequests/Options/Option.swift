@@ -117,7 +117,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     /// The maximum number of requests that may start at once after an idle period. 0: the number
     /// that may start in one `rate_interval_ms`.
     case rateBurst = 55
-    /// The interval of `rate_limit` and `host_rate_limit`, at most one day. In milliseconds.
+    /// The interval of `rate_limit` and `host_rate_limit`. In milliseconds.
     case rateInterval = 56
     /// The addresses to which the client must not connect, also after redirects.
     case denyAddresses = 59

@@ -46,9 +46,6 @@ struct DownloadCommand: ConnectingCommand {
         help: "Name the file as the server suggests. (default without --output)")
     var remoteName = false
 
-    @Flag(help: "Create missing directories.")
-    var createDirs = false
-
     @Flag(inversion: .prefixedNo, help: "Resume an earlier attempt.")
     var resume = true
 
@@ -79,41 +76,51 @@ struct DownloadCommand: ConnectingCommand {
             valueName: "url"), transform: { try Address.complete($0) })
     var mirror: [String] = []
 
+    // options: begin (scripts/make-options)
     @Option(
-        name: [.long, .customLong("retry")],
+        name: [.customLong("retries"), .customLong("retry")],
         help: ArgumentHelp(
             "Maximum number of retries after a dropped connection. (default: 5)",
             valueName: "count"))
-    var retries: Int?
+    var maxRetries: Int?
 
     @Option(
+        name: .customLong("limit-rate"),
         help: ArgumentHelp(
-            "Retry after this long below 1 kB/s. If set, it also shortens the limit for the first byte. (default: 10; first byte: 30)",
-            valueName: "seconds"))
-    var stallTimeout: Seconds?
+            "Maximum bytes per second; k, M, and G multiply by 1000, 1000000, and 1000000000. (default: no limit)",
+            valueName: "rate"))
+    var maxReceiveSpeed: ByteRate?
+
+    @Flag(
+        name: .customLong("create-dirs"),
+        help: "Create missing directories.")
+    var makeDirectories = false
 
     @Option(
+        name: .customLong("segments"),
         help: ArgumentHelp(
             "Connections per file: 1 to 16, or auto, which adds connections while they help. (default: auto)",
             valueName: "count"))
     var segments: SegmentCount?
 
     @Option(
+        name: .customLong("stall-timeout"),
         help: ArgumentHelp(
-            "Maximum bytes per second; k, M, and G multiply by 1000, 1000000, and 1000000000. (default: no limit)",
-            valueName: "rate"))
-    var limitRate: ByteRate?
+            "Retry after this long below 1 kB/s. If set, it also shortens the limit for the first byte. (default: 10; first byte: 30)",
+            valueName: "seconds"))
+    var stallTimeout: Seconds?
+
+    @Flag(
+        name: [.customShort("R"), .customLong("remote-time")],
+        help: "Set the modification time of the file to the server's Last-Modified.")
+    var keepServerTime = false
+    // options: end
 
     @Option(
         help: ArgumentHelp(
             "Maximum number of files downloaded at once. (default: 4)",
             valueName: "count"))
     var maxActive: Int?
-
-    @Flag(
-        name: [.customShort("R"), .long],
-        help: "Set the modification time of the file to the server's Last-Modified.")
-    var remoteTime = false
 
     @Flag(
         name: [.long, .customLong("detach")],
@@ -155,9 +162,7 @@ struct DownloadCommand: ConnectingCommand {
         if let maxActive, !(1...1000).contains(maxActive) {
             throw ValidationError("--max-active takes 1 to 1000, not \(maxActive).")
         }
-        if let retries, !(0...1000).contains(retries) {
-            throw ValidationError("--retries takes 0 to 1000, not \(retries).")
-        }
+        try validateFlags()
         if let sha256, Hex.decode(sha256)?.count != 32 {
             throw ValidationError("--sha256 takes 64 hexadecimal digits.")
         }
@@ -295,13 +300,8 @@ struct DownloadCommand: ConnectingCommand {
         try connection.addHeaders(to: &request)
         request.resumes = resume
         request.overwrites = overwrite
-        if remoteTime { request.keepsServerTime = true }
         if file == nil { request.set(.targetIsDirectory, 1) }
-        if let retries { request.set(.maxRetries, Int64(retries)) }
-        if let stallTimeout { request.stallTimeout = stallTimeout.duration }
-        if let segments { request.segments = segments.count }
-        if let limitRate { request.maxReceiveBytesPerSecond = limitRate.bytesPerSecond }
-        if createDirs { request.makesDirectories = true }
+        applyFlags(to: &request)
         request.expectedDigest = expectedDigest
         request.mirrors = mirror
         return request

@@ -25,7 +25,7 @@ extension MethodCommand {
     }
 
     mutating func perform(_ console: Console) async throws {
-        try await Exchange(makeRequest(console), self, console).run()
+        try await RequestRunner(makeRequest(console), self, console).run()
     }
 
     private func makeRequest(_ console: Console) throws -> Request {

@@ -46,17 +46,40 @@ struct UploadCommand: ConnectingCommand {
             valueName: "name=value"))
     var field: [PairArgument] = []
 
+    // options: begin (scripts/make-options)
     @Option(
+        name: .customLong("separate"),
         help: ArgumentHelp(
-            "Send each picture in a separate request, at most this many at once. If one fails, the others are still sent.",
+            "Send each image in a separate request, at most this many at once. If one fails, the others are still sent.",
             valueName: "count"))
-    var separate: Int?
+    var separateImages: Int?
 
     @Option(
+        name: .customLong("retries"),
         help: ArgumentHelp(
-            "With --separate, the maximum number of retries of a picture after a transient failure. (default: 0)",
+            "With --separate, the maximum number of retries of an image after a transient failure. (default: 0)",
             valueName: "count"))
-    var retries: Int?
+    var imageRetries: Int?
+
+    @Flag(
+        name: .customLong("extended-names"),
+        help: "Also send filename* for file names that are not ASCII.")
+    var extendedNames = false
+
+    @Option(
+        name: .customLong("body-digest"),
+        help: ArgumentHelp(
+            "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
+            valueName: "kind"))
+    var bodyDigest: DigestKindArgument?
+
+    @Option(
+        name: .customLong("part-digests"),
+        help: ArgumentHelp(
+            "Send the digest of each image in the headers of its part.",
+            valueName: "kind"))
+    var partDigests: DigestKindArgument?
+    // options: end
 
     @Option(
         help: ArgumentHelp(
@@ -73,18 +96,6 @@ struct UploadCommand: ConnectingCommand {
             "Add a header to the part of each picture; repeatable.",
             valueName: "field"))
     var partHeader: [HeaderArgument] = []
-
-    @Flag(help: "Also send filename* for file names that are not ASCII.")
-    var extendedNames = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Send the digest of each picture in the headers of its part.",
-            valueName: "kind"))
-    var partDigests: DigestKindArgument?
-
-    @Option(help: DigestKindArgument.bodyHelp)
-    var bodyDigest: DigestKindArgument?
 
     @Flag(name: .shortAndLong, help: "Do not print the body of an error response. The exit status is 3 in any case.")
     var fail = false
@@ -107,17 +118,15 @@ struct UploadCommand: ConnectingCommand {
         if skipBroken, let unreadable, unreadable != .skip {
             throw ValidationError("--skip-broken and --unreadable \(unreadable.rawValue) cannot be combined.")
         }
-        if let separate, !(1...1000).contains(separate) {
-            throw ValidationError("--separate takes 1 to 1000, not \(separate).")
-        }
-        if let retries, !(0...1000).contains(retries) || separate == nil {
-            throw ValidationError("--retries takes 0 to 1000, and needs --separate.")
+        try validateFlags()
+        if imageRetries != nil, separateImages == nil {
+            throw ValidationError("--retries needs --separate.")
         }
         if !detach && session.isGiven {
             throw ValidationError(
                 "--session and --state-dir need --detach.")
         }
-        if detach && separate != nil {
+        if detach && separateImages != nil {
             throw ValidationError(
                 "--separate and --detach cannot be combined. Run the command for each picture instead.")
         }
@@ -159,12 +168,12 @@ struct UploadCommand: ConnectingCommand {
             listener.stop()
             if !console.isJSON {
                 // The message that follows names the first picture, or the upload as a whole.
-                let isNamed = error.failedImages.count < 2 || separate == nil
+                let isNamed = error.failedImages.count < 2 || separateImages == nil
                 for image in error.failedImages.dropFirst(isNamed ? 1 : 0)
                 where image.error?.message != error.message {
                     console.note((image.error.map(Report.message) ?? image.fileName).printable)
                 }
-                if separate != nil {
+                if separateImages != nil {
                     try show(listener.responses)
                 } else if let response = error.response {
                     try show(response)
@@ -172,7 +181,7 @@ struct UploadCommand: ConnectingCommand {
             }
             guard console.isJSON else { throw error }
             // If the one form failed, none of its encoded pictures was sent.
-            let rows = separate == nil ? listener.failures : listener.results
+            let rows = separateImages == nil ? listener.failures : listener.results
             throw ToldFailure(status: console.complain(error, pictures: rows))
         }
         listener.finish()
@@ -183,7 +192,7 @@ struct UploadCommand: ConnectingCommand {
             Report.add(response.body, of: response, to: &result)
             result.pictures = listener.results
             try console.print(result)
-        } else if separate != nil {
+        } else if separateImages != nil {
             try show(listener.responses)
         } else {
             try show(response)
@@ -222,12 +231,8 @@ struct UploadCommand: ConnectingCommand {
         var request = Request(url, method: "POST")
         request.body = .multipart(parts)
         request.imageNames = names.rawValue
-        request.separateImages = separate
-        request.imageRetries = retries
+        applyFlags(to: &request)
         request.unreadableImages = skips ? .skip : unreadable?.mode
-        if extendedNames { request.sendsExtendedNames = true }
-        request.partDigests = partDigests?.digest
-        request.bodyDigest = bodyDigest?.digest
         try connection.addHeaders(to: &request)
         return request
     }

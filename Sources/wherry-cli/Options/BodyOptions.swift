@@ -25,14 +25,21 @@ struct BodyOptions: ParsableArguments, Sendable {
             valueName: "name=value"))
     var field: [PairArgument] = []
 
+    // options: begin (scripts/make-options)
     @Option(
+        name: .customLong("body-digest"),
+        help: ArgumentHelp(
+            "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
+            valueName: "kind"))
+    var bodyDigest: DigestKindArgument?
+
+    @Option(
+        name: .customLong("body-coding"),
         help: ArgumentHelp(
             "Compress the body. The server has to support it.",
             valueName: "coding"))
     var bodyCoding: BodyCodingArgument?
-
-    @Option(help: DigestKindArgument.bodyHelp)
-    var bodyDigest: DigestKindArgument?
+    // options: end
 
     mutating func validate() throws {
         let kinds = [json != nil, !data.isEmpty, !field.isEmpty]
@@ -52,8 +59,7 @@ struct BodyOptions: ParsableArguments, Sendable {
             let type = request.headers.contains("Content-Type") ? nil : "application/octet-stream"
             request.body = .bytes(bytes, contentType: type)
         }
-        request.bodyDigest = bodyDigest?.digest
-        request.bodyCoding = bodyCoding?.coding
+        applyFlags(to: &request)
     }
 
     /// The body that the options set.
@@ -83,10 +89,10 @@ struct BodyOptions: ParsableArguments, Sendable {
 enum BodyCodingArgument: String, ExpressibleByArgument, CaseIterable {
     case gzip, deflate
 
-    var coding: ContentCoding {
+    var number: Int64 {
         switch self {
-        case .gzip: .gzip
-        case .deflate: .deflate
+        case .gzip: ContentCoding.gzip.rawValue
+        case .deflate: ContentCoding.deflate.rawValue
         }
     }
 }
@@ -95,16 +101,11 @@ enum BodyCodingArgument: String, ExpressibleByArgument, CaseIterable {
 enum DigestKindArgument: String, ExpressibleByArgument, CaseIterable {
     case md5, sha256, sha512
 
-    /// The help of `--body-digest`.
-    static let bodyHelp = ArgumentHelp(
-        "Send the digest of the body: md5 as Content-MD5, sha256 and sha512 as Content-Digest.",
-        valueName: "kind")
-
-    var digest: ContentDigest {
+    var number: Int64 {
         switch self {
-        case .md5: .md5
-        case .sha256: .sha256
-        case .sha512: .sha512
+        case .md5: ContentDigest.md5.rawValue
+        case .sha256: ContentDigest.sha256.rawValue
+        case .sha512: ContentDigest.sha512.rawValue
         }
     }
 }

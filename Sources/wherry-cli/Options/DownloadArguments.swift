@@ -34,21 +34,21 @@ extension DigestAlgorithm {
 /// `auto`, or 1 to 16.
 struct SegmentCount: ExpressibleByArgument, Sendable {
     /// 0 for `auto`.
-    let count: Int
+    let number: Int64
 
     init?(argument: String) {
         guard argument != "auto" else {
-            count = 0
+            number = 0
             return
         }
-        guard let count = Int(argument), (1...16).contains(count) else { return nil }
-        self.count = count
+        guard let number = Int64(argument), (1...16).contains(number) else { return nil }
+        self.number = number
     }
 }
 
 /// Bytes per second, more than 0: `500k`, `2.5M`, or a number.
 struct ByteRate: ExpressibleByArgument, Sendable {
-    let bytesPerSecond: Int64
+    let number: Int64
 
     init?(argument: String) {
         let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9]
@@ -59,6 +59,6 @@ struct ByteRate: ExpressibleByArgument, Sendable {
         else { return nil }
         let rate = (number * (factor ?? 1)).rounded()
         guard rate >= 1, rate < 9e18 else { return nil }
-        bytesPerSecond = Int64(rate)
+        self.number = Int64(rate)
     }
 }

@@ -56,3 +56,71 @@ extension TLSOptions {
         if let crlFile { configuration.values.texts[.crlFile] = crlFile }
     }
 }
+
+extension RequestOptions {
+    /// Sets the options of a request that one flag of this group sets each.
+    func applyFlags(to request: inout Request) {
+        if let maxRetries { request.set(.maxRetries, Int64(maxRetries)) }
+    }
+
+    /// Checks the numbers of these flags.
+    func validateFlags() throws {
+        if let maxRetries, !(0...1000).contains(maxRetries) {
+            throw ValidationError(
+                "--retries takes 0 to 1000, not \(maxRetries).")
+        }
+    }
+}
+
+extension BodyOptions {
+    /// Sets the options of a request that one flag of this group sets each.
+    func applyFlags(to request: inout Request) {
+        if let bodyDigest { request.set(.bodyDigest, bodyDigest.number) }
+        if let bodyCoding { request.set(.bodyCoding, bodyCoding.number) }
+    }
+}
+
+extension DownloadCommand {
+    /// Sets the options of a request that one flag of this group sets each.
+    func applyFlags(to request: inout Request) {
+        if let maxRetries { request.set(.maxRetries, Int64(maxRetries)) }
+        if let maxReceiveSpeed { request.set(.maxReceiveSpeed, maxReceiveSpeed.number) }
+        if makeDirectories { request.set(.makeDirectories, 1) }
+        if let segments { request.set(.segments, segments.number) }
+        if let stallTimeout {
+            request.set(.stallTimeout, stallTimeout.duration.settingMilliseconds)
+        }
+        if keepServerTime { request.set(.keepServerTime, 1) }
+    }
+
+    /// Checks the numbers of these flags.
+    func validateFlags() throws {
+        if let maxRetries, !(0...1000).contains(maxRetries) {
+            throw ValidationError(
+                "--retries takes 0 to 1000, not \(maxRetries).")
+        }
+    }
+}
+
+extension UploadCommand {
+    /// Sets the options of a request that one flag of this group sets each.
+    func applyFlags(to request: inout Request) {
+        if let separateImages { request.set(.separateImages, Int64(separateImages)) }
+        if let imageRetries { request.set(.imageRetries, Int64(imageRetries)) }
+        if extendedNames { request.set(.extendedNames, 1) }
+        if let bodyDigest { request.set(.bodyDigest, bodyDigest.number) }
+        if let partDigests { request.set(.partDigests, partDigests.number) }
+    }
+
+    /// Checks the numbers of these flags.
+    func validateFlags() throws {
+        if let separateImages, !(1...1000).contains(separateImages) {
+            throw ValidationError(
+                "--separate takes 1 to 1000, not \(separateImages).")
+        }
+        if let imageRetries, !(0...1000).contains(imageRetries) {
+            throw ValidationError(
+                "--retries takes 0 to 1000, not \(imageRetries).")
+        }
+    }
+}

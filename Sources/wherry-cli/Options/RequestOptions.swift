@@ -48,13 +48,15 @@ struct RequestOptions: ParsableArguments, Sendable {
             discussion: "An existing file is an error."))
     var remoteHeaderName = false
 
+    // options: begin (scripts/make-options)
     @Option(
-        name: [.long, .customLong("retry")],
+        name: [.customLong("retries"), .customLong("retry")],
         help: ArgumentHelp(
             "Maximum number of retries after a transient failure. (default: 0)",
             discussion: "POST and PATCH are retried only if the server cannot have received them.",
             valueName: "count"))
-    var retries: Int?
+    var maxRetries: Int?
+    // options: end
 
     @Flag(
         inversion: .prefixedNo,
@@ -62,9 +64,7 @@ struct RequestOptions: ParsableArguments, Sendable {
     var pretty: Bool?
 
     mutating func validate() throws {
-        if let retries, !(0...1000).contains(retries) {
-            throw ValidationError("--retries takes 0 to 1000, not \(retries).")
-        }
+        try validateFlags()
         if remoteName, outputPath != nil {
             throw ValidationError("--output and --remote-name cannot be combined.")
         }
@@ -99,7 +99,7 @@ struct RequestOptions: ParsableArguments, Sendable {
     /// Returns the request without headers and a body.
     func makeRequest(_ method: String) throws -> Request {
         var request = Request(url, method: otherMethod ?? method)
-        if let retries { request.maxRetries = retries }
+        applyFlags(to: &request)
         request.query = try param.map { try $0.pair() }
         return request
     }

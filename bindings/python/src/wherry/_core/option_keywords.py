@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 class CommonKeywords(TypedDict, total=False):
     """Options of the group "common"."""
 
-    #: The maximum number of redirects. 0 returns the redirect response.
+    #: The maximum number of redirects. 0 returns the redirect response. From 0 to 100.
     max_redirects: int
     #: Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or
     #: port. Enable it only for servers that trust each other.
     keep_auth_across_hosts: bool
-    #: The maximum number of automatic retries of transient failures. Transient failures are dropped
-    #: connections, timeouts, and the statuses 408, 429, 500, 502, 503, and 504. A request waits a random part
-    #: of up to 0.5, 1, 2... 30 s before each retry, or as long as `Retry-After` says. All requests of a
-    #: client share a budget of 100 retries, which grows by one for every five successes.
+    #: The maximum number of automatic retries of transient failures. From 0 to 1,000. Transient failures are
+    #: dropped connections, timeouts, and the statuses 408, 429, 500, 502, 503, and 504. A request waits a
+    #: random part of up to 0.5, 1, 2... 30 s before each retry, or as long as `Retry-After` says. All
+    #: requests of a client share a budget of 100 retries, which grows by one for every five successes.
     max_retries: int
     #: Whether to retry requests with methods that are not idempotent, such as POST. The server may execute
     #: such a request twice.
@@ -52,8 +52,8 @@ class CommonKeywords(TypedDict, total=False):
     #: `a[0]=1&a[1]=2`.
     array_style: str
     #: The priority among requests that wait for a connection, and among queued downloads. The highest
-    #: priority starts first, and equal ones start in order. Lower priorities wait as long as higher ones
-    #: arrive. Over HTTP/2 it is also the weight of the stream.
+    #: priority starts first, and equal ones start in order. From -100 to 100. Lower priorities wait as long
+    #: as higher ones arrive. Over HTTP/2 it is also the weight of the stream.
     priority: int
     #: The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`.
     member_style: str
@@ -132,7 +132,7 @@ class UploadKeywords(TypedDict, total=False):
     #: The number of images to send concurrently, each in a separate request. 0 sends one form.
     separate: int
     #: The maximum number of retries of an image after a transient failure, with separate. The server may
-    #: receive the image twice. Independent of max_retries.
+    #: receive the image twice. From 0 to 1,000. Independent of max_retries.
     image_retries: int
     #: Whether to send non-ASCII file names a second time as `filename*`. RFC 7578 advises against it, and few
     #: servers need it.
@@ -174,15 +174,15 @@ class LiveKeywords(TypedDict, total=False):
     #: The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at
     #: once. In seconds.
     decision_timeout: float
-    #: The maximum number of redirects. 0 returns the redirect response.
+    #: The maximum number of redirects. 0 returns the redirect response. From 0 to 100.
     max_redirects: int
     #: Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or
     #: port. Enable it only for servers that trust each other.
     keep_auth_across_hosts: bool
-    #: The maximum number of automatic retries of transient failures. Transient failures are dropped
-    #: connections, timeouts, and the statuses 408, 429, 500, 502, 503, and 504. A request waits a random part
-    #: of up to 0.5, 1, 2... 30 s before each retry, or as long as `Retry-After` says. All requests of a
-    #: client share a budget of 100 retries, which grows by one for every five successes.
+    #: The maximum number of automatic retries of transient failures. From 0 to 1,000. Transient failures are
+    #: dropped connections, timeouts, and the statuses 408, 429, 500, 502, 503, and 504. A request waits a
+    #: random part of up to 0.5, 1, 2... 30 s before each retry, or as long as `Retry-After` says. All
+    #: requests of a client share a budget of 100 retries, which grows by one for every five successes.
     max_retries: int
     #: Whether to retry requests with methods that are not idempotent, such as POST. The server may execute
     #: such a request twice.
@@ -200,7 +200,7 @@ class LiveKeywords(TypedDict, total=False):
     compressed: int
     #: The maximum size in bytes of a body collected in memory, after decoding.
     max_body_bytes: int
-    #: The maximum size of the response headers in bytes.
+    #: The maximum size of the response headers in bytes. From 1,024 to 307,200.
     max_header_bytes: int
     #: The send limit of one transfer in bytes per second. 0: no limit.
     max_send_bytes_per_second: int
@@ -230,12 +230,12 @@ class LiveKeywords(TypedDict, total=False):
     #: The digest of each image and file of a form, sent in the headers of its part. "none": no digest. "md5":
     #: Content-MD5. "sha256": Content-Digest with SHA-256. "sha512": Content-Digest with SHA-512.
     part_digests: str
-    #: The maximum number of connections to one origin.
+    #: The maximum number of connections to one origin. From 1 to 100,000.
     max_per_host: int
-    #: The maximum number of connections.
+    #: The maximum number of connections. From 1 to 100,000.
     max_connections: int
     #: The maximum number of concurrent downloads. Further downloads wait in the order of their priority. A
-    #: paused download gives up its slot. 0: no limit.
+    #: paused download gives up its slot. 0: no limit. From 0 to 100,000.
     max_downloads: int
     #: The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`.
     member_style: str
@@ -265,18 +265,18 @@ class LiveKeywords(TypedDict, total=False):
     #: The maximum size in bytes of the responses that each of the two caches keeps in memory. 0 keeps none.
     cache_memory_bytes: int
     #: The maximum number of requests per rate_interval. Further requests wait in the order of their priority.
-    #: 0: no limit. The limit is a token bucket: tokens arrive at even intervals, and at most rate_burst of
-    #: them are saved. Redirects, retries, and the segments of a download count; cache hits do not. If the
-    #: number of a download's connections was set, further connections count but do not wait. total_timeout
-    #: includes the wait.
+    #: 0: no limit. From 0 to 1,000,000. The limit is a token bucket: tokens arrive at even intervals, and at
+    #: most rate_burst of them are saved. Redirects, retries, and the segments of a download count; cache hits
+    #: do not. If the number of a download's connections was set, further connections count but do not wait.
+    #: total_timeout includes the wait.
     rate_limit: int
     #: The maximum number of requests per rate_interval to each origin (scheme, host, and port), in addition
-    #: to rate_limit. 0: no limit.
+    #: to rate_limit. 0: no limit. From 0 to 1,000,000.
     host_rate_limit: int
     #: The maximum number of requests that may start at once after an idle period. 0: the number that may
-    #: start in one rate_interval.
+    #: start in one rate_interval. From 0 to 10,000.
     rate_burst: int
-    #: The interval of rate_limit and host_rate_limit, at most one day. In seconds.
+    #: The interval of rate_limit and host_rate_limit. From 0.001 to 86400. In seconds.
     rate_interval: float
     #: Whether to create the missing directories of a file.
     make_directories: bool
@@ -392,16 +392,16 @@ class ChangeKeywords(TypedDict, total=False):
 #: A line for each keyword: keyword | default | description
 ROWS = """\
 decision_timeout | 30 | The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at once. In seconds
-max_redirects | 10 | The maximum number of redirects. 0 returns the redirect response
+max_redirects | 10 | The maximum number of redirects. 0 returns the redirect response. From 0 to 100
 keep_auth_across_hosts | False | Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or port. Enable it only for servers that trust each other
-max_retries | 5 for downloads, 0 for requests | The maximum number of automatic retries of transient failures
+max_retries | 5 for downloads, 0 for requests | The maximum number of automatic retries of transient failures. From 0 to 1,000
 retry_unsafe_methods | False | Whether to retry requests with methods that are not idempotent, such as POST. The server may execute such a request twice
 wait_for_network | 0 for requests, 60 s for downloads | The maximum time that a transfer waits while its host is unreachable. Zero: no wait. In seconds
 send_languages | False | Whether to send the user's languages as Accept-Language, taken from the environment (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`). A header that you set overrides it
 http_version | 2 over TLS, downloads 1.1 | "1.1", or "2" if the server supports it
 compressed | 1 | 0 requests no content coding, 1 gzip and deflate, 2 also br and zstd
 max_body_bytes | 67108864 | The maximum size in bytes of a body collected in memory, after decoding
-max_header_bytes | 307200 | The maximum size of the response headers in bytes
+max_header_bytes | 307200 | The maximum size of the response headers in bytes. From 1,024 to 307,200
 max_send_bytes_per_second | 0 | The send limit of one transfer in bytes per second. 0: no limit
 max_receive_bytes_per_second | 0 | The receive limit of one transfer in bytes per second. 0: no limit
 max_download_bytes_per_second | 0 | The receive limit of all downloads together in bytes per second. A new value also applies to running downloads. 0: no limit
@@ -410,16 +410,16 @@ ignore_base | False | Whether to ignore the client's base URL, also in the ident
 json_only | False | Whether a response fails if its content type is not JSON or its body is not valid JSON
 array_style | "brackets" | The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index": `a[0]=1&a[1]=2`
 cookies | True | False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. A mapping is sent to every host; see `Client.cookies`
-priority | 0 | The priority among requests that wait for a connection, and among queued downloads. The highest priority starts first, and equal ones start in order
+priority | 0 | The priority among requests that wait for a connection, and among queued downloads. The highest priority starts first, and equal ones start in order. From -100 to 100
 unreadable | "fail" | What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata
 separate | 0 | The number of images to send concurrently, each in a separate request. 0 sends one form
-image_retries | 0 | The maximum number of retries of an image after a transient failure, with separate. The server may receive the image twice
+image_retries | 0 | The maximum number of retries of an image after a transient failure, with separate. The server may receive the image twice. From 0 to 1,000
 extended_names | False | Whether to send non-ASCII file names a second time as `filename*`. RFC 7578 advises against it, and few servers need it
 body_digest | "none" | The digest of the body, sent in a header. The body is then read twice. "none": no digest. "md5": Content-MD5. "sha256": Content-Digest with SHA-256. "sha512": Content-Digest with SHA-512
 part_digests | "none" | The digest of each image and file of a form, sent in the headers of its part. "none": no digest. "md5": Content-MD5. "sha256": Content-Digest with SHA-256. "sha512": Content-Digest with SHA-512
-max_per_host | 6 | The maximum number of connections to one origin
-max_connections | 32 | The maximum number of connections
-max_downloads | 0 | The maximum number of concurrent downloads. Further downloads wait in the order of their priority. A paused download gives up its slot. 0: no limit
+max_per_host | 6 | The maximum number of connections to one origin. From 1 to 100,000
+max_connections | 32 | The maximum number of connections. From 1 to 100,000
+max_downloads | 0 | The maximum number of concurrent downloads. Further downloads wait in the order of their priority. A paused download gives up its slot. 0: no limit. From 0 to 100,000
 member_style | "brackets" | The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`
 bool_style | "digits" | The encoding of bools in queries and forms. "digits": `1` and `0`. "words": `true` and `false`
 coalesce | False | Whether to share the response of an equal request of this client that is in progress, instead of sending this one. A failure is shared too
@@ -430,10 +430,10 @@ coded_body | "skip" | How body_coding treats a request with a Content-Encoding h
 cache | False | Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a request has a cache policy
 cache_max_bytes | 268435456 | The maximum size in bytes of each of the two caches on disk. The least recently used entries are removed first. A response larger than an eighth of the size is not stored
 cache_memory_bytes | 16777216 | The maximum size in bytes of the responses that each of the two caches keeps in memory. 0 keeps none
-rate_limit | 0 | The maximum number of requests per rate_interval. Further requests wait in the order of their priority. 0: no limit
-host_rate_limit | 0 | The maximum number of requests per rate_interval to each origin (scheme, host, and port), in addition to rate_limit. 0: no limit
-rate_burst | 0 | The maximum number of requests that may start at once after an idle period. 0: the number that may start in one rate_interval
-rate_interval | 1 | The interval of rate_limit and host_rate_limit, at most one day. In seconds
+rate_limit | 0 | The maximum number of requests per rate_interval. Further requests wait in the order of their priority. 0: no limit. From 0 to 1,000,000
+host_rate_limit | 0 | The maximum number of requests per rate_interval to each origin (scheme, host, and port), in addition to rate_limit. 0: no limit. From 0 to 1,000,000
+rate_burst | 0 | The maximum number of requests that may start at once after an idle period. 0: the number that may start in one rate_interval. From 0 to 10,000
+rate_interval | 1 | The interval of rate_limit and host_rate_limit. From 0.001 to 86400. In seconds
 deny_addresses | none | Addresses that are never connected to: "loopback", "private", "link_local", "metadata", "multicast", or "not_public"
 https_only | False | Whether to reject requests without https before anything is sent
 require_tls_1_3 | False | Whether to require TLS 1.3. Otherwise TLS 1.2 or later is required

@@ -4,7 +4,7 @@
 import Wherry
 
 /// Sends a request, and writes the response to standard output or a file.
-struct Exchange {
+struct RequestRunner {
     /// The maximum size of JSON that is indented. Larger JSON is printed unchanged, as it arrives.
     private static let longestPretty = 8 << 20
 
