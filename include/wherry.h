@@ -9,7 +9,16 @@
  *    wherry_queue      where the events of transfers arrive: progress, body, end
  *    wherry_response   status, headers, and body
  *
- * A blocking GET, as in Examples/c/get.c:
+ * One GET, download, or upload needs none of them but the response (see Simple calls):
+ *
+ *    wherry_response *response = NULL;
+ *    if (wherry_get(url, &response) != WHERRY_OK) puts(wherry_error_message(wherry_last_error()));
+ *    size_t size = 0;
+ *    const uint8_t *body = wherry_response_body(response, &size);
+ *    fwrite(body, 1, size, stdout);
+ *    wherry_response_free(response);
+ *
+ * The same with a client, which other requests can use too (see docs/tutorial.md):
  *
  *    wherry_client *client = NULL;
  *    wherry_request *request = NULL;
@@ -34,8 +43,8 @@
  *            unit in its name (_ms, _bytes, _per_second). An int64_t of -1 means "unknown" in
  *            results and "no limit" in arguments, unless its comment says otherwise.
  *  RESULTS   Calls that can fail return a wherry_status; 0 is success. Other results go to trailing
- *            out-parameters, which are written only on success (wherry_client_perform is the one
- *            exception). NULL is allowed for out_transfer if a queue is passed, and for every
+ *            out-parameters, which are written only on success (exceptions: wherry_client_perform,
+ *            wherry_get, and wherry_upload_image). NULL is allowed for out_transfer if a queue is passed, and for every
  *            out_count except that of wherry_queue_read; any other NULL out-parameter is E_ARGUMENT. Other
  *            functions return their value, or 0, NULL, false, or -1 for a bad handle.
  *  HANDLES   Objects are opaque; the pointer is a checked id, not an address. A freed, foreign,
@@ -142,6 +151,27 @@ wherry_status wherry_error_list_failed_images(const wherry_error *error, wherry_
 /* Makes the library usable in a forked child. Handles from before the fork stay invalid: using or
  * freeing one is E_FORKED and changes nothing. No-op in a process that has not forked. */
 wherry_status wherry_library_restart(void);
+
+/* ---- Simple calls ---------------------------------------------------------------------------- */
+
+typedef struct wherry_response wherry_response;
+
+/* Each of these calls blocks until its transfer has ended, on any thread, and returns the errors of
+ * the function in section 7 that it names; wherry_last_error has the details. It uses a client of its
+ * own with default settings, and closes it. For several requests, a wherry_client is faster, because it
+ * reuses connections. The URL must have a scheme (otherwise `bad_url`). */
+
+/* Gets a URL, like wherry_client_perform. On OK and E_HTTP you own *out_response; otherwise it is set
+ * to NULL. */
+WHERRY_CHECKED wherry_status wherry_get(const char *url, wherry_response **out_response);
+/* Downloads a URL to a file, like wherry_client_download. path is the file, or a directory that ends
+ * with "/" or exists; then the server names the file. After an interruption, call it again to
+ * continue. */
+WHERRY_CHECKED wherry_status wherry_download_file(const char *url, const char *path);
+/* Posts a JPEG or PNG file as the part `name` of a multipart form, compressed with the default
+ * compression (section 13), like wherry_client_upload_images. out_response as in wherry_get. */
+WHERRY_CHECKED wherry_status wherry_upload_image(const char *url, const char *name, const char *path,
+    wherry_response **out_response);
 
 /* ---- 3. Options: one list for client and request --------------------------------------------- */
 
@@ -725,7 +755,6 @@ const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_co
 /* ---- 7. Transfers: requests in flight, known by handle and by number -------------------------- */
 
 typedef struct wherry_transfer wherry_transfer;
-typedef struct wherry_response wherry_response;
 typedef struct wherry_record wherry_record; /* section 8 */
 
 typedef enum wherry_state {

@@ -92,16 +92,30 @@ public func wherry_client_perform(
         let out = try required(out_response)
         let client = try Handles.get(client, Client.self)
         let (transfer, waiter) = try client.startPerform(snapshot(request))
+        try give(waiter.outcome(of: transfer, on: client), to: out)
+    }
+}
+
+extension PerformWaiter {
+    /// Waits until the transfer has ended.
+    func outcome(of transfer: Transfer, on client: Client) throws(WherryError) -> TransferOutcome {
         defer { withExtendedLifetime(transfer) {} }
-        guard let outcome = waiter.wait(on: client, timeout: nil) else {
+        guard let outcome = wait(on: client, timeout: nil) else {
             throw WherryError(
                 .internal, "The wait for a transfer returned before the transfer ended")
         }
-        if let response = outcome.response, outcome.error.map({ $0.code == .http }) ?? true {
-            try Handles.give(ResponseBox(response), to: out)
-        }
-        if let error = outcome.error { throw error }
+        return outcome
     }
+}
+
+/// Returns the handle of the response, if it is complete, and throws the error of the transfer.
+func give(
+    _ outcome: TransferOutcome, to out: UnsafeMutablePointer<OpaquePointer?>
+) throws(WherryError) {
+    if let response = outcome.response, outcome.error.map({ $0.code == .http }) ?? true {
+        try Handles.give(ResponseBox(response), to: out)
+    }
+    if let error = outcome.error { throw error }
 }
 
 @_cdecl("wherry_client_perform_for") @implementation

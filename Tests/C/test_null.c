@@ -368,6 +368,9 @@ TEST("S11 every function of an object rejects NULL and freed, foreign, and inven
 
 TEST("S11 every other function rejects NULL for its required arguments") {
   REFUSED(wherry_config_new(NULL));
+  REFUSED(wherry_get(NULL, NULL));
+  REFUSED(wherry_download_file(NULL, NULL));
+  REFUSED(wherry_upload_image(NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_new(NULL, NULL));
   REFUSED(wherry_request_new(NULL, NULL, NULL));
   REFUSED(wherry_queue_new(NULL));

@@ -21,6 +21,11 @@ const char *wherry_error_partial_path(const wherry_error *error);
 const wherry_error *wherry_error_underlying(const wherry_error *error);
 wherry_status wherry_error_list_failed_images(const wherry_error *error, wherry_list **out_list);
 wherry_status wherry_library_restart(void);
+// Simple calls
+wherry_status wherry_get(const char *url, wherry_response **out_response);
+wherry_status wherry_download_file(const char *url, const char *path);
+wherry_status wherry_upload_image(const char *url, const char *name, const char *path,
+    wherry_response **out_response);
 // 4. Config
 wherry_status wherry_config_new(wherry_config **out_config);
 wherry_status wherry_config_free(wherry_config *config);
