@@ -44,7 +44,8 @@ let package = Package(
             swiftSettings: memorySafe),
         .target(name: "WherryCache", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(name: "WherryDownloads", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
-        .target(name: "WherryReachability", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
+        .target(
+            name: "WherryReachability", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(name: "WherryLogging", dependencies: ["WherryHTTP"], swiftSettings: memorySafe),
         .target(
             name: "WherryRequests",

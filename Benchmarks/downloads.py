@@ -59,9 +59,7 @@ def measure(measured: str, words: List[str]) -> Run:
     return Run(found["wall_s"], found["cpu_s"], found["peak_kib"])
 
 
-def commands(
-    programs: Dict[str, str], peers: Optional[str], url: str, target: str, ca: str
-) -> Dict[str, List[str]]:
+def commands(programs: Dict[str, str], peers: Optional[str], url: str, target: str, ca: str) -> Dict[str, List[str]]:
     """Command lines of Wherry, the C program, and the installed programs."""
     folder, name = os.path.split(target)
     ends = [ca] if ca else []
@@ -85,9 +83,7 @@ def commands(
     return found
 
 
-def table(
-    measured: str, title: str, found: Dict[str, List[str]], target: str, size: int, rounds: int
-) -> None:
+def table(measured: str, title: str, found: Dict[str, List[str]], target: str, size: int, rounds: int) -> None:
     """Measures one target and prints its rows."""
     runs: Dict[str, List[Run]] = {name: [] for name in found}
     for number in range(rounds + 1):
@@ -112,15 +108,12 @@ def table(
         each = statistics.median(run.cpu for run in all) * (1 << 30) / size
         peak = max(run.peak for run in all) / 1024
         print(
-            f"| {title} | {name} | {size / wall / MIB:,.0f} | {speed:.2f} "
-            f"| {each:.2f} | {cpu:.2f} | {peak:.1f} |",
+            f"| {title} | {name} | {size / wall / MIB:,.0f} | {speed:.2f} | {each:.2f} | {cpu:.2f} | {peak:.1f} |",
             flush=True,
         )
 
 
-def run(
-    programs: Dict[str, str], peers: Optional[str], disk: str, memory: str, rounds: int, size: int
-) -> None:
+def run(programs: Dict[str, str], peers: Optional[str], disk: str, memory: str, rounds: int, size: int) -> None:
     """Prints the rows of all targets; `disk` and `memory` are folders."""
     print("| target | program | MiB/s | speed | CPU s per GiB | cpu | peak, MiB |")
     print("|---|---|---:|---:|---:|---:|---:|", flush=True)

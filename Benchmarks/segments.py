@@ -22,9 +22,7 @@ def timed(words: List[str], target: str) -> float:
         if os.path.exists(name):
             os.unlink(name)  # Otherwise the next program would have to truncate it.
     begun = time.perf_counter()
-    done = subprocess.run(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600
-    )
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
     wall = time.perf_counter() - begun
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)} failed: {done.returncode}")
@@ -35,8 +33,7 @@ def commands(abi: str, url: str, target: str, is_capped: bool) -> List[Program]:
     """Command lines of Wherry and the installed programs."""
     counts = (1, 8, 0) if is_capped else (1, 0)
     found: List[Program] = [
-        ("Wherry", str(count or "auto"), [abi, "download", url, target, "1", str(count)])
-        for count in counts
+        ("Wherry", str(count or "auto"), [abi, "download", url, target, "1", str(count)]) for count in counts
     ]
     if is_capped and shutil.which("axel"):
         found.append(("axel", "8", ["axel", "-q", "-n8", "-o", target, url]))
@@ -44,9 +41,7 @@ def commands(abi: str, url: str, target: str, is_capped: bool) -> List[Program]:
         folder, name = os.path.split(target)
         for count in (8,) if is_capped else (1, 4):
             split = [f"-x{count}", f"-s{count}", "-k1M", "--file-allocation=none", "-q"]
-            found.append(
-                ("aria2c", str(count), ["aria2c", *split, "-d", folder, "-o", name, url])
-            )
+            found.append(("aria2c", str(count), ["aria2c", *split, "-d", folder, "-o", name, url]))
     found.append(("curl", "1", ["curl", "-s", "-o", target, url]))
     return found
 
@@ -57,9 +52,7 @@ def run(abi: str, capped: str, folder: str, rounds: int) -> None:
     print("| file and server | program | connections | s | of the ideal |")
     print("|---|---|---:|---:|---:|", flush=True)
     for size, rate in ((128 * MIB, 8 * MIB), (1024 * MIB, 0)):
-        with subprocess.Popen(
-            [capped, str(size), str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as server:
+        with subprocess.Popen([capped, str(size), str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdin is not None and server.stdout is not None
             url = f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}/file"
             programs = commands(abi, url, target, rate > 0)

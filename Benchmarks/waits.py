@@ -79,7 +79,8 @@ def many(folder: str) -> None:
 
 def open_session(state: str, agent: str, **options: Any) -> wherry.BackgroundSession:
     return wherry.BackgroundSession(
-        "bench", state_directory=state, agent=agent, agent_idle=5, trust_env=False, **options)
+        "bench", state_directory=state, agent=agent, agent_idle=5, trust_env=False, **options
+    )
 
 
 def agent_of(state: str) -> int:

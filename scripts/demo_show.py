@@ -1,6 +1,7 @@
 # Wherry: the part of scripts/demo that runs after the build
 # SPDX-License-Identifier: Apache-2.0
 """Demonstrates and checks requests, uploads, and a download that resumes after being killed."""
+
 from __future__ import annotations
 
 import hashlib
@@ -62,7 +63,10 @@ class Server:
     def __init__(self, saved: pathlib.Path) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "wherry_testserver", "--port", "0", "--save-dir", str(saved)],
-            cwd=ROOT / "Tests/TestServer", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            cwd=ROOT / "Tests/TestServer",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         assert self.process.stdout
         self.base = f"http://127.0.0.1:{json.loads(self.process.stdout.readline())['port']}"
 
@@ -79,8 +83,11 @@ class Server:
 def wherry(*words: object) -> tuple[int, Any]:
     """Runs the command and returns its JSON output."""
     done = subprocess.run(
-        [str(WHERRY), *map(str, words), "--json-output"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-        timeout=GUARD)
+        [str(WHERRY), *map(str, words), "--json-output"],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        timeout=GUARD,
+    )
     return done.returncode, json.loads(done.stdout)
 
 
@@ -92,8 +99,10 @@ def requests(server: Server) -> None:
     status, result = wherry("post", url, "--param", "page=2", "--json", json.dumps(body))
     seen = result.get("json", {})
     say(f"  the server saw {seen.get('method')} {seen.get('target')} with {json.dumps(seen.get('json'))}")
-    prove(status == 0 and seen.get("json") == body and seen.get("query") == [["page", "2"]],
-          "JSON was sent and received, with exact 64-bit numbers")
+    prove(
+        status == 0 and seen.get("json") == body and seen.get("query") == [["page", "2"]],
+        "JSON was sent and received, with exact 64-bit numbers",
+    )
 
     show("wherry", "get", f"{server.base}/status/404")
     status, result = wherry("get", f"{server.base}/status/404?body=no+such+note")
@@ -107,16 +116,24 @@ def uploads(server: Server, saved: pathlib.Path) -> None:
     url = f"{server.base}/upload-photo"
     show("wherry", "upload", url, *photos, "--quality", "0.5")
     done = subprocess.run(
-        [str(WHERRY), "upload", url, *map(str, photos), "--quality", "0.5"], stdout=subprocess.PIPE,
-        stderr=None if sys.stderr.isatty() else sys.stdout, stdin=subprocess.DEVNULL, timeout=GUARD)
+        [str(WHERRY), "upload", url, *map(str, photos), "--quality", "0.5"],
+        stdout=subprocess.PIPE,
+        stderr=None if sys.stderr.isatty() else sys.stdout,
+        stdin=subprocess.DEVNULL,
+        timeout=GUARD,
+    )
     files = json.loads(done.stdout)["files"] if done.returncode == 0 else []
     before = sum(path.stat().st_size for path in photos)
     after = sum(file["size"] for file in files)
     kept = {hashlib.sha256(path.read_bytes()).hexdigest() for path in saved.rglob("*") if path.is_file()}
-    prove(len(photos) == 2 and len(files) == 2 and kept >= {file["sha256"] for file in files},
-          "the server has both images, byte for byte as they were sent")
-    prove(0 < after < before / 2,
-          f"{human(before)} compressed to {human(after)}: {100 - 100 * after // max(1, before)} % saved")
+    prove(
+        len(photos) == 2 and len(files) == 2 and kept >= {file["sha256"] for file in files},
+        "the server has both images, byte for byte as they were sent",
+    )
+    prove(
+        0 < after < before / 2,
+        f"{human(before)} compressed to {human(after)}: {100 - 100 * after // max(1, before)} % saved",
+    )
 
 
 def downloads(server: Server, folder: pathlib.Path) -> None:
@@ -137,15 +154,19 @@ def downloads(server: Server, folder: pathlib.Path) -> None:
         print(file=sys.stderr)  # ends the line of the unfinished progress bar
     say(paint(f"  kill -9 {child.pid}", "31"))
     left = sorted(path.name for path in folder.iterdir())
-    prove(child.returncode == -signal.SIGKILL and not target.exists() and len(left) == 2,
-          f"killed after {time.monotonic() - began:.1f} s; the file does not exist yet, only " + ", ".join(left))
+    prove(
+        child.returncode == -signal.SIGKILL and not target.exists() and len(left) == 2,
+        f"killed after {time.monotonic() - began:.1f} s; the file does not exist yet, only " + ", ".join(left),
+    )
 
     show("wherry", "download", url, "-o", target.name, "--sha256", wanted[:12] + "...")
     again = subprocess.run([*command, "--sha256", wanted], stdin=subprocess.DEVNULL, stderr=ERRORS, timeout=GUARD)
     log = json.loads(server.ask("/_log?key=demo"))["requests"]
     asked = next((value for name, value in log[-1]["headers"] if name.lower() == "range"), "nothing")
-    prove(again.returncode == 0 and asked.startswith("bytes=") and asked != "bytes=0-",
-          f"the same command resumed the download: it requested {asked}")
+    prove(
+        again.returncode == 0 and asked.startswith("bytes=") and asked != "bytes=0-",
+        f"the same command resumed the download: it requested {asked}",
+    )
     digest = hashlib.sha256()
     if target.exists():
         with target.open("rb") as file:
@@ -161,12 +182,17 @@ def languages(server: Server) -> None:
     expected = server.ask("/text/hello")
     python = "import sys, wherry; sys.stdout.buffer.write(wherry.get(sys.argv[1]).content)"
     environment = {
-        **os.environ, "PYTHONPATH": str(ROOT / "bindings/python/src"),
-        "WHERRY_LIBRARY": str(ROOT / "build/libwherry.so")}
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "bindings/python/src"),
+        "WHERRY_LIBRARY": str(ROOT / "build/libwherry.so"),
+    }
     for name, line, command in (
         ("C", f"build/demo-get {url}", [str(ROOT / "build/demo-get"), url]),
-        ("Python", f"python3 -c 'import wherry; print(wherry.get(\"{url}\").text)'",
-         [sys.executable, "-c", python, url]),
+        (
+            "Python",
+            f"python3 -c 'import wherry; print(wherry.get(\"{url}\").text)'",
+            [sys.executable, "-c", python, url],
+        ),
     ):
         say(paint("$ " + line, "2"))
         done = subprocess.run(command, capture_output=True, env=environment, timeout=GUARD)
@@ -197,8 +223,7 @@ def main() -> int:
     if wrong:
         say(f"{len(wrong)} of {len(facts)} checks failed: " + "; ".join(wrong))
         return 1
-    say(f"all {len(facts)} checks passed in {time.monotonic() - began:.0f} s. Try: "
-        ".build/debug/wherry-cli --help")
+    say(f"all {len(facts)} checks passed in {time.monotonic() - began:.0f} s. Try: .build/debug/wherry-cli --help")
     return 0
 
 

@@ -54,9 +54,10 @@ static inline bench bench_begin(void) {
 
 static inline void bench_end(bench begun, long done, long failed, int64_t bytes) {
   double wall = bench_wall() - begun.wall, cpu = bench_cpu() - begun.cpu;
-  printf("{\"wall_s\": %.6f, \"cpu_s\": %.6f, \"done\": %ld, \"failed\": %ld, \"bytes\": %lld, "
-         "\"start_kib\": %ld, \"peak_kib\": %ld}\n",
-         wall, cpu, done, failed, (long long)bytes, begun.start_kib, bench_status_kib("VmHWM:"));
+  printf(
+      "{\"wall_s\": %.6f, \"cpu_s\": %.6f, \"done\": %ld, \"failed\": %ld, \"bytes\": %lld, "
+      "\"start_kib\": %ld, \"peak_kib\": %ld}\n",
+      wall, cpu, done, failed, (long long)bytes, begun.start_kib, bench_status_kib("VmHWM:"));
 }
 
 _Noreturn static inline void bench_fail(const char *what, const char *why) {

@@ -10,9 +10,9 @@
  *                the same with the HTTP cache
  *
  * Missing entries are stored first. */
-#include <wherry.h>
-
 #include "bench_cache.h"
+
+#include <wherry.h>
 
 enum { REQUESTS = 1024, DAY_MS = 86400000 };
 
@@ -84,7 +84,8 @@ static bool is_hit(wherry_status status, wherry_response *response) {
   size_t count = 0;
   if (status != WHERRY_OK) return false;
   const uint8_t *bytes = wherry_response_body(response, &count);
-  bool is_right = wherry_response_is_from_cache(response) && count == size && bytes[count - 1] == 'x';
+  bool is_right =
+      wherry_response_is_from_cache(response) && count == size && bytes[count - 1] == 'x';
   return wherry_response_free(response) == WHERRY_OK && is_right;
 }
 
@@ -112,7 +113,8 @@ static bool clear_one(long number) {
   char url[64];
   size_t count = 0;
   url_of(number % REQUESTS, url);
-  wherry_status status = wherry_client_clear_cache(client, WHERRY_STORE_TIMED, NULL, url, NULL, &count);
+  wherry_status status =
+      wherry_client_clear_cache(client, WHERRY_STORE_TIMED, NULL, url, NULL, &count);
   return status == WHERRY_OK && count == 1;
 }
 
@@ -127,7 +129,9 @@ static bool is_full(long entries) {
 }
 
 int main(int count, char **arguments) {
-  static const char usage[] = "bench_cache FOLDER memory|disk read|read-http|perform|perform-http|open|clear SIZE ENTRIES COUNT";
+  static const char usage[] =
+      "bench_cache FOLDER memory|disk read|read-http|perform|perform-http|open|clear SIZE ENTRIES "
+      "COUNT";
   if (count != 7) bench_fail("usage", usage);
   const char *call = arguments[3];
   folder = arguments[1];

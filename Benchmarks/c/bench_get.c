@@ -17,7 +17,9 @@ enum { MAX_DESCRIPTORS = 4096, EVENTS = 128, WARM_UP = 64, GUARD_MS = 1000 };
 static int epoll_fd;
 static CURLM *multi;
 static long deadline_ms = -1; /* on bench_wall's clock; -1: none */
-static struct { uint32_t want, have; } table[MAX_DESCRIPTORS];
+static struct {
+  uint32_t want, have;
+} table[MAX_DESCRIPTORS];
 static int64_t received;
 
 static long now_ms(void) { return (long)(bench_wall() * 1000); }
@@ -34,7 +36,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *s
   (void)easy, (void)user, (void)socket_user;
   if (fd >= MAX_DESCRIPTORS) bench_fail("descriptor", "too large");
   table[fd].want = what == CURL_POLL_REMOVE ? 0
-                   : (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+                                            : (what & CURL_POLL_IN ? EPOLLIN : 0u) |
+                                                  (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
   if (table[fd].want & ~table[fd].have) set_interest(fd, table[fd].want);
   return 0;
 }

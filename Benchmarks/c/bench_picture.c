@@ -3,8 +3,8 @@
  *
  * usage: bench_picture IN OUT QUALITY TIMES [WIDTH [jpeg [OPTIMIZE]]]
  *
- * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the first
- * run, and bytes. */
+ * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the
+ * first run, and bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -32,7 +32,8 @@ static size_t once(const char *from, const char *to, double quality, long width,
   check(wherry_compression_new(quality, &compression));
   check(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, width));
   check(wherry_compression_set_option(compression, WHERRY_IMAGE_OPTIMIZE, optimize));
-  if (as_jpeg) check(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, WHERRY_IMAGE_JPEG));
+  if (as_jpeg)
+    check(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, WHERRY_IMAGE_JPEG));
   check(wherry_image_compress(image, compression, &made));
   size_t count;
   const uint8_t *bytes = wherry_image_bytes(made, &count);
@@ -58,10 +59,12 @@ int main(int count, char **arguments) {
   size_t bytes = 0;
   for (int i = 0; i < atoi(arguments[4]); i++) {
     double start = cpu_ms();
-    bytes = once(arguments[1], arguments[2], quality, width, count > 6, count > 7 ? atoi(arguments[7]) : 0);
+    bytes = once(arguments[1], arguments[2], quality, width, count > 6,
+                 count > 7 ? atoi(arguments[7]) : 0);
     double spent = cpu_ms() - start;
     if (spent < best) best = spent;
   }
-  printf("cpu_ms %.1f rss_kib %ld before_kib %ld bytes %zu\n", best, bench_peak_kib(), before, bytes);
+  printf("cpu_ms %.1f rss_kib %ld before_kib %ld bytes %zu\n", best, bench_peak_kib(), before,
+         bytes);
   return 0;
 }

@@ -3,11 +3,11 @@
  *
  * usage: bench_requantise IN.jpg OUT.jpg QUALITY [TIMES [OPTIMIZE]]
  *
- * wherry_image_compress does this only if the coefficients are in memory anyway. This program always
- * does it, to compare with decoding and encoding. Built with Sources/CImageCodecs.
+ * wherry_image_compress does this only if the coefficients are in memory anyway. This program
+ * always does it, to compare with decoding and encoding. Built with Sources/CImageCodecs.
  *
- * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the first
- * run, and bytes. */
+ * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the
+ * first run, and bytes. */
 #include <cimage.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,10 +30,16 @@ static size_t once(const char *from, const char *to, int quality, int optimize) 
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0) fail(from);
   cimage_input input = {.bytes = NULL, .count = (size_t)status.st_size, .descriptor = file};
-  cimage_limits limits = {.max_pixels = 100000000, .max_side = 65500, .max_scans = 100,
-                          .max_memory = 256 << 20, .deadline_ns = INT64_MAX};
-  cimage_jpeg_options options = {.quality = quality, .luma_h = 2, .luma_v = 2,
-                                 .optimize = optimize != 0, .max_memory = 256 << 20,
+  cimage_limits limits = {.max_pixels = 100000000,
+                          .max_side = 65500,
+                          .max_scans = 100,
+                          .max_memory = 256 << 20,
+                          .deadline_ns = INT64_MAX};
+  cimage_jpeg_options options = {.quality = quality,
+                                 .luma_h = 2,
+                                 .luma_v = 2,
+                                 .optimize = optimize != 0,
+                                 .max_memory = 256 << 20,
                                  .deadline_ns = INT64_MAX};
   cimage_message message = {words, sizeof words};
   cimage_decoder *decoder = NULL;
@@ -68,6 +74,7 @@ int main(int count, char **arguments) {
     double spent = cpu_ms() - start;
     if (spent < best) best = spent;
   }
-  printf("cpu_ms %.1f rss_kib %ld before_kib %ld bytes %zu\n", best, bench_peak_kib(), before, bytes);
+  printf("cpu_ms %.1f rss_kib %ld before_kib %ld bytes %zu\n", best, bench_peak_kib(), before,
+         bytes);
   return 0;
 }

@@ -3,9 +3,10 @@
  *
  * usage: capped BYTES RATE     prints {"port": N} and exits at the end of its standard input
  *
- * HTTP/1.1 on loopback: one file of BYTES bytes with a strong ETag, GET and HEAD, single ranges. RATE
- * limits the bytes per second of each connection without bursts; 0 means no limit. nginx is not
- * suitable, because it allows each request a burst of one second. Each connection has a thread. */
+ * HTTP/1.1 on loopback: one file of BYTES bytes with a strong ETag, GET and HEAD, single ranges.
+ * RATE limits the bytes per second of each connection without bursts; 0 means no limit. nginx is
+ * not suitable, because it allows each request a burst of one second. Each connection has a thread.
+ */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,7 +77,8 @@ static bool answer(int fd, const char *head) {
     if (start < 0 || start >= end) {
       snprintf(text, sizeof text,
                "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */%lld\r\n"
-               "Content-Length: 0\r\n\r\n", (long long)size);
+               "Content-Length: 0\r\n\r\n",
+               (long long)size);
       return send_all(fd, text, strlen(text));
     }
   }
@@ -147,6 +149,7 @@ int main(int count, char **arguments) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, accept_all, (void *)(intptr_t)listener) != 0) return 1;
   char byte;
-  while (read(0, &byte, 1) > 0) {}
+  while (read(0, &byte, 1) > 0) {
+  }
   return 0;
 }

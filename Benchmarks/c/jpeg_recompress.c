@@ -6,8 +6,8 @@
  * With WIDTH, the decoder scales to the next larger N/8, then a triangle filter to the width.
  * OPTIMIZE 1 optimizes the Huffman tables.
  *
- * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the first
- * run, and bytes. */
+ * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the
+ * first run, and bytes. */
 /* clang-format off */
 #include <stdio.h>
 #include <jpeglib.h> /* needs stdio.h first */
@@ -27,7 +27,7 @@ static void fail(const char *what, const char *which) {
 /* The second scaling step: takes rows and returns rows of another size. */
 typedef struct scaler {
   int from_width, from_height, width, height, channels, got, next;
-  int *left, taps;  /* of each output column: the first source column, and the number of them */
+  int *left, taps; /* of each output column: the first source column, and the number of them */
   float *weights;
   float *rows; /* the last `ring` source rows, scaled horizontally */
   int ring;
@@ -91,7 +91,9 @@ static int scaler_pull(scaler *s, JSAMPLE *row) {
   for (int x = 0; x < s->width * s->channels; x++) {
     float sum = 0.5f;
     for (int i = 0; i < count; i++)
-      sum += weights[i] * s->rows[(size_t)((first + i) % s->ring) * (size_t)(s->width * s->channels) + (size_t)x];
+      sum +=
+          weights[i] *
+          s->rows[(size_t)((first + i) % s->ring) * (size_t)(s->width * s->channels) + (size_t)x];
     row[x] = (JSAMPLE)(sum > 255 ? 255 : sum);
   }
   s->next++;
@@ -109,7 +111,9 @@ static long recompress(const char *from, const char *to, int quality, int width,
   jpeg_create_decompress(&decoder);
   jpeg_stdio_src(&decoder, in);
   jpeg_read_header(&decoder, TRUE);
-  int height = width ? (int)(((long)decoder.image_height * width + (long)decoder.image_width / 2) / decoder.image_width) : 0;
+  int height = width ? (int)(((long)decoder.image_height * width + (long)decoder.image_width / 2) /
+                             decoder.image_width)
+                     : 0;
   if (width) {
     decoder.scale_denom = 8;
     decoder.scale_num = 1;
@@ -183,6 +187,7 @@ int main(int count, char **arguments) {
     double spent = cpu_ms() - start;
     if (spent < best) best = spent;
   }
-  printf("cpu_ms %.1f rss_kib %ld before_kib %ld bytes %ld\n", best, bench_peak_kib(), before, bytes);
+  printf("cpu_ms %.1f rss_kib %ld before_kib %ld bytes %ld\n", best, bench_peak_kib(), before,
+         bytes);
   return 0;
 }

@@ -3,8 +3,8 @@
  *
  * usage: measured PROGRAM [ARGUMENT...]
  *
- * Prints {"wall_s": 1.9, "cpu_s": 1.2, "peak_kib": 9800}, and discards the program's own output. The
- * kernel counts the parent's memory as part of the program's peak, so this parent is small. */
+ * Prints {"wall_s": 1.9, "cpu_s": 1.2, "peak_kib": 9800}, and discards the program's own output.
+ * The kernel counts the parent's memory as part of the program's peak, so this parent is small. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,9 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static double seconds(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec / 1e6; }
+static double seconds(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
 
 int main(int count, char **arguments) {
   if (count < 2) {

@@ -50,7 +50,8 @@ static bool answer(connection *self) {
   int size = snprintf(body, sizeof body, "{\"bytes\": %lld}\n", (long long)self->bytes);
   int count = snprintf(text, sizeof text,
                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                       "Content-Length: %d\r\n\r\n%s", size, body);
+                       "Content-Length: %d\r\n\r\n%s",
+                       size, body);
   self->in_body = self->chunked = false;
   self->bytes = 0;
   return send_all(self->fd, text, (size_t)count);
@@ -128,7 +129,8 @@ int main(void) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
   struct epoll_event leave = {.events = EPOLLIN, .data.ptr = &leave};
   if (listener < 0 || bind(listener, (struct sockaddr *)&address, size) != 0 ||
-      listen(listener, 1024) != 0 || getsockname(listener, (struct sockaddr *)&address, &size) != 0 ||
+      listen(listener, 1024) != 0 ||
+      getsockname(listener, (struct sockaddr *)&address, &size) != 0 ||
       epoll_ctl(loop, EPOLL_CTL_ADD, listener, &event) != 0 ||
       epoll_ctl(loop, EPOLL_CTL_ADD, 0, &leave) != 0) {
     perror("sink");

@@ -92,9 +92,7 @@ def requests_cache_call(folder: str, in_memory: bool, size: int, urls: List[str]
 
     class Adapter(requests.adapters.HTTPAdapter):  # type: ignore[misc,unused-ignore]
         def send(self, request: Any, **options: Any) -> Any:
-            raw = HTTPResponse(
-                io.BytesIO(b"x" * size), HEADERS, 200, preload_content=False, reason="OK"
-            )
+            raw = HTTPResponse(io.BytesIO(b"x" * size), HEADERS, 200, preload_content=False, reason="OK")
             return self.build_response(request, raw)
 
     os.makedirs(folder, exist_ok=True)

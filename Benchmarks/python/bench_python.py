@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench_python.py sync|asyncio VERB WORD...: prints one line in the format of Benchmarks/c/bench.h.
 
-    sync URL REQUESTS          one GET after the other
-    get URL REQUESTS FLIGHT    FLIGHT GETs at once (asyncio)
-    download URL PATH COUNT    into a file
-    upload URL PATH COUNT      a multipart form with that file, one after the other
+sync URL REQUESTS          one GET after the other
+get URL REQUESTS FLIGHT    FLIGHT GETs at once (asyncio)
+download URL PATH COUNT    into a file
+upload URL PATH COUNT      a multipart form with that file, one after the other
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from typing import Any, Callable, Tuple
 
 sys.path.insert(
     0,
-    os.path.join(
-        os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 2, "bindings", "python", "src"
-    ),
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 2, "bindings", "python", "src"),
 )
 
 import wherry  # noqa: E402
@@ -99,9 +97,7 @@ async def gets(client: wherry.AsyncClient, url: str, total: int, flight: int) ->
     return total, failed, count
 
 
-async def async_downloads(
-    client: wherry.AsyncClient, url: str, path: str, total: int
-) -> Counts:
+async def async_downloads(client: wherry.AsyncClient, url: str, path: str, total: int) -> Counts:
     for _ in range(total):
         await client.download(url, path, overwrite=True, resume=False)
     return total, 0, os.path.getsize(path) * total

@@ -28,8 +28,7 @@ static book read_book(const wherry_json *books, size_t index) {
   snprintf(id, sizeof id, "%zu/id", index);
   snprintf(title, sizeof title, "%zu/title", index);
   snprintf(author, sizeof author, "%zu/author/name", index);
-  return (book){wherry_json_get_integer(books, id, 0),
-                wherry_json_get_text(books, title, "", NULL),
+  return (book){wherry_json_get_integer(books, id, 0), wherry_json_get_text(books, title, "", NULL),
                 wherry_json_get_text(books, author, "unknown", NULL)};
 }
 /* guide: end model */
@@ -61,8 +60,7 @@ static wherry_status make_client(library *app, const char *base) {
     status = wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1);
   if (status == WHERRY_OK)
     status = wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, "books");
-  if (status == WHERRY_OK)
-    status = wherry_config_set_option(config, WHERRY_OPTION_MAX_RETRIES, 2);
+  if (status == WHERRY_OK) status = wherry_config_set_option(config, WHERRY_OPTION_MAX_RETRIES, 2);
   if (status == WHERRY_OK) status = wherry_client_new(config, &app->client);
   if (status == WHERRY_OK) /* raised once for all requests that got a 401 */
     status = wherry_client_set_decisions(app->client, WHERRY_DECISION_TOKEN);

@@ -60,10 +60,8 @@ int main(int count, char **arguments) {
   if (status == WHERRY_OK) {
     if (strcmp(verb, "start") == 0 && count == 4)
       status = start(session, arguments[2], arguments[3]);
-    else if (strcmp(verb, "list") == 0 && count == 2)
-      status = list(session);
-    else if (strcmp(verb, "wait") == 0 && count == 3)
-      status = wait(session, arguments[2]);
+    else if (strcmp(verb, "list") == 0 && count == 2) status = list(session);
+    else if (strcmp(verb, "wait") == 0 && count == 3) status = wait(session, arguments[2]);
     else {
       fprintf(stderr, "usage: background start URL ABSOLUTE-PATH | list | wait JOB\n");
       wherry_session_free(session);

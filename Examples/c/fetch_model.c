@@ -22,8 +22,10 @@ typedef struct options {
 } options;
 
 static bool read_options(int count, char **arguments, options *out) {
-  static const struct option known[] = {{"sha256", 1, NULL, 'd'},   {"mirror", 1, NULL, 'm'},
-                                        {"segments", 1, NULL, 's'}, {"retries", 1, NULL, 'r'},
+  static const struct option known[] = {{"sha256", 1, NULL, 'd'},
+                                        {"mirror", 1, NULL, 'm'},
+                                        {"segments", 1, NULL, 's'},
+                                        {"retries", 1, NULL, 'r'},
                                         {NULL, 0, NULL, 0}};
   *out = (options){.segments = 4, .retries = 5};
   for (int found; (found = getopt_long(count, arguments, "", known, NULL)) != -1;) {

@@ -60,9 +60,7 @@ class Library:
         # guide: end token
 
     def _keep(self, token: str) -> None:
-        with open(
-            self._token_file, "w", opener=lambda path, flags: os.open(path, flags, 0o600)
-        ) as file:
+        with open(self._token_file, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(token)
 
     def user(self) -> wherry.Response:

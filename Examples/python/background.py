@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A download that continues after this program exits.
 
-    python3 background.py start https://example.org/big.iso big.iso
-    python3 background.py list
-    python3 background.py wait JOB
+python3 background.py start https://example.org/big.iso big.iso
+python3 background.py list
+python3 background.py wait JOB
 """
 
 import os

@@ -13,9 +13,7 @@ class Token(wherry.Auth):
     def __init__(self, token: str) -> None:
         self.token = token
 
-    def auth_flow(
-        self, request: wherry.SentRequest
-    ) -> Generator[wherry.SentRequest, wherry.Response, None]:
+    def auth_flow(self, request: wherry.SentRequest) -> Generator[wherry.SentRequest, wherry.Response, None]:
         request.headers["X-Token"] = self.token
         response = yield request
         if response.status_code == 401:

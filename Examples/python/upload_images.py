@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compresses and uploads the images of a folder, and prints the result for each.
 
-    python3 upload_images.py https://api.example.org/photos ~/Pictures/Skye --retries 2
+python3 upload_images.py https://api.example.org/photos ~/Pictures/Skye --retries 2
 """
 
 import argparse
@@ -50,9 +50,7 @@ def main() -> int:
         return 2
     try:
         # guide: begin upload
-        small = wherry.Compression(
-            options.quality, type="jpg", max_width=options.max_side, max_height=options.max_side
-        )
+        small = wherry.Compression(options.quality, type="jpg", max_width=options.max_side, max_height=options.max_side)
         with wherry.Client() as client:
             response = client.upload(
                 options.url,

@@ -37,7 +37,8 @@ static inline CURLcode ccurl_set_share(CURL *easy, CURLSH *share) {
   return curl_easy_setopt(easy, CURLOPT_SHARE, share);
 }
 
-static inline CURLcode ccurl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+static inline CURLcode ccurl_set_blob(CURL *easy, CURLoption option, const void *bytes,
+                                      size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
   return curl_easy_setopt(easy, option, &blob);
 }

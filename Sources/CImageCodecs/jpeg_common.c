@@ -15,8 +15,8 @@ static void jump(j_common_ptr codec) {
 static void warn(j_common_ptr codec, int level) {
   if (level >= 0) return; /* a trace message */
   switch (codec->err->msg_code) {
-    case JWRN_ADOBE_XFORM: /* an unknown color transform; libjpeg guesses */
-    case JWRN_JFIF_MAJOR:  /* an unknown version */
+    case JWRN_ADOBE_XFORM:     /* an unknown color transform; libjpeg guesses */
+    case JWRN_JFIF_MAJOR:      /* an unknown version */
     case JWRN_EXTRANEOUS_DATA: /* padding before a marker; browsers accept it too */
       return;
     default: /* damaged data, which libjpeg would fill with gray */

@@ -1,14 +1,14 @@
 /* Wherry: files in private directories; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "clinux.h"
 
 /* Opens the directories of the path one by one, for kernels and sandboxes without openat2. */
 static int open_steps(int directory, const char *path) {

@@ -1,8 +1,6 @@
 /* Wherry: handling of process exit; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -12,6 +10,8 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "clinux.h"
 
 enum {
   NO_ATEXIT = 0x80000, /* OPENSSL_INIT_NO_ATEXIT */
@@ -105,10 +105,8 @@ void clinux_exit_detach(void) {
 void clinux_exit_begin_thread(void) { is_library_thread = 1; }
 
 void clinux_exit_end_thread(void) {
-  if (clinux_exit_attach())
-    clinux_exit_detach();
-  else
-    clinux_exit_block(0);
+  if (clinux_exit_attach()) clinux_exit_detach();
+  else clinux_exit_block(0);
 }
 
 void clinux_exit_join(uintptr_t thread) {

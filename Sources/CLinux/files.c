@@ -1,8 +1,6 @@
 /* Wherry: file functions; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +8,8 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "clinux.h"
 
 static int set_lock(int descriptor, short kind) {
   struct flock lock = {.l_type = kind, .l_whence = SEEK_SET};
@@ -33,7 +33,7 @@ int clinux_is_locked(int descriptor, int *out_locked) {
 }
 
 int clinux_rename_exclusive(int from_directory, const char *from, int to_directory,
-    const char *to) {
+                            const char *to) {
   if (renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
   if (linkat(from_directory, from, to_directory, to, 0) != 0) return errno;

@@ -1,8 +1,6 @@
 /* Wherry: network interfaces and routes; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
@@ -12,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "clinux.h"
 
 /* The buffer size recommended by the kernel documentation; fits the largest dump message. */
 enum { BUFFER_BYTES = 32768 };
@@ -33,7 +33,7 @@ int clinux_network_watch(void) {
   struct sockaddr_nl own = {.nl_family = AF_NETLINK};
   if (bind(result, (struct sockaddr *)&own, sizeof own) != 0) return close_failing(result);
   static const int groups[] = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
-      RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
+                               RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     if (join(result, groups[i]) != 0) return close_failing(result);
   /* Kernels without policy routing do not have these groups. */
@@ -71,7 +71,8 @@ typedef struct request {
 } request;
 
 static void add_attribute(request *request, unsigned short type, const void *data, size_t size) {
-  struct rtattr *attribute = (struct rtattr *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
+  struct rtattr *attribute =
+      (struct rtattr *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
   attribute->rta_type = type;
   attribute->rta_len = (unsigned short)RTA_LENGTH(size);
   memcpy(RTA_DATA(attribute), data, size);
@@ -94,7 +95,7 @@ static int ask(request *request, taker take, void *context) {
   request->head.nlmsg_flags |= NLM_F_REQUEST;
   if (setsockopt(link, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) failure = errno;
   while (failure == 0 && sendto(link, request, request->head.nlmsg_len, 0,
-                             (struct sockaddr *)&kernel, sizeof kernel) < 0)
+                                (struct sockaddr *)&kernel, sizeof kernel) < 0)
     if (errno != EINTR) failure = errno;
   char buffer[BUFFER_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
   int overtaken = 0, finished = failure != 0;
@@ -174,8 +175,8 @@ static void take_link(const struct nlmsghdr *message, void *context) {
 }
 
 static request link_request(void) {
-  request result = {.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
-                        .nlmsg_type = RTM_GETLINK}};
+  request result = {
+      .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)), .nlmsg_type = RTM_GETLINK}};
   result.body.link.ifi_family = AF_UNSPEC;
   return result;
 }
@@ -206,12 +207,16 @@ static void take_route(const struct nlmsghdr *message, void *context) {
   const struct rtmsg *route = NLMSG_DATA(message);
   if (message->nlmsg_type != RTM_NEWROUTE) return;
   switch (route->rtm_type) {
-    case RTN_LOCAL: out->flags |= CLINUX_ROUTE_LOCAL; break;
+    case RTN_LOCAL:
+      out->flags |= CLINUX_ROUTE_LOCAL;
+      break;
     case RTN_UNICAST:
     case RTN_BROADCAST:
     case RTN_ANYCAST:
-    case RTN_MULTICAST: break;
-    default: return; /* a route without a destination, such as `unreachable` */
+    case RTN_MULTICAST:
+      break;
+    default:
+      return; /* a route without a destination, such as `unreachable` */
   }
   if (route->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) out->flags |= CLINUX_ROUTE_DOWN;
   int rest = (int)RTM_PAYLOAD(message);
@@ -223,8 +228,8 @@ static void take_route(const struct nlmsghdr *message, void *context) {
 
 int clinux_route_to(const uint8_t *address, int32_t size, int32_t scope, clinux_route *out) {
   if (size != 4 && size != 16) return EINVAL;
-  request request = {.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
-                         .nlmsg_type = RTM_GETROUTE}};
+  request request = {
+      .head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)), .nlmsg_type = RTM_GETROUTE}};
   request.body.route.rtm_family = size == 4 ? AF_INET : AF_INET6;
   request.body.route.rtm_dst_len = (unsigned char)(size * 8);
   /* The structures have different lengths. Attributes start after the one in use. */

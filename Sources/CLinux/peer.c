@@ -1,56 +1,58 @@
 /* Wherry: peer verification with libcurl's OpenSSL; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "clinux.h"
+
 /* The functions of the OpenSSL that libcurl is linked with. Functions of another copy must not use
  * its objects. Declared here because the packages we depend on do not guarantee the headers. */
-#define FUNCTIONS(X)                                                                       \
-  X(void, SSL_CTX_set_cert_verify_callback, (void *, int (*)(void *, void *), void *))     \
-  X(int, SSL_CTX_get_security_level, (const void *))                                       \
-  X(void, SSL_CTX_set_security_level, (void *, int))                                       \
-  X(int, X509_verify_cert, (void *))                                                       \
-  X(int, X509_STORE_CTX_get_error, (const void *))                                         \
-  X(void, X509_STORE_CTX_set_error, (void *, int))                                         \
-  X(void *, X509_STORE_CTX_get_current_cert, (const void *))                               \
-  X(void *, X509_STORE_CTX_get0_cert, (const void *))                                      \
-  X(void *, X509_STORE_CTX_get0_untrusted, (const void *))                                 \
-  X(void *, X509_STORE_CTX_get0_param, (const void *))                                     \
-  X(void *, X509_STORE_CTX_new, (void))                                                    \
-  X(int, X509_STORE_CTX_init, (void *, void *, void *, void *))                            \
-  X(int, X509_STORE_CTX_set_default, (void *, const char *))                               \
-  X(void, X509_STORE_CTX_free, (void *))                                                   \
-  X(void, X509_VERIFY_PARAM_set_auth_level, (void *, int))                                 \
-  X(void *, X509_STORE_new, (void))                                                        \
-  X(int, X509_STORE_add_cert, (void *, void *))                                            \
-  X(int, X509_STORE_set_flags, (void *, unsigned long))                                    \
-  X(void, X509_STORE_free, (void *))                                                       \
-  X(const char *, X509_verify_cert_error_string, (long))                                   \
-  X(void *, X509_get_subject_name, (const void *))                                         \
-  X(void *, X509_get_issuer_name, (const void *))                                          \
-  X(char *, X509_NAME_oneline, (const void *, char *, int))                                \
-  X(int, i2d_X509, (const void *, unsigned char **))                                       \
-  X(void *, d2i_X509, (void **, const unsigned char **, long))                             \
-  X(void, X509_free, (void *))                                                             \
-  X(void *, X509_get_ext_d2i, (const void *, int, int *, int *))                           \
-  X(int, OPENSSL_sk_num, (const void *))                                                   \
-  X(void *, OPENSSL_sk_value, (const void *, int))                                         \
-  X(void *, GENERAL_NAME_get0_value, (const void *, int *))                                \
-  X(void, GENERAL_NAMES_free, (void *))                                                    \
-  X(void, SSL_CTX_set_info_callback, (void *, void (*)(const void *, int, int)))           \
-  X(void *, SSL_get_SSL_CTX, (const void *))                                               \
-  X(int, SSL_CTX_set_ex_data, (void *, int, void *))                                       \
-  X(void *, SSL_CTX_get_ex_data, (const void *, int))                                      \
-  X(int, CRYPTO_get_ex_new_index, (int, long, void *, void *, void *, void *))             \
+#define FUNCTIONS(X)                                                                   \
+  X(void, SSL_CTX_set_cert_verify_callback, (void *, int (*)(void *, void *), void *)) \
+  X(int, SSL_CTX_get_security_level, (const void *))                                   \
+  X(void, SSL_CTX_set_security_level, (void *, int))                                   \
+  X(int, X509_verify_cert, (void *))                                                   \
+  X(int, X509_STORE_CTX_get_error, (const void *))                                     \
+  X(void, X509_STORE_CTX_set_error, (void *, int))                                     \
+  X(void *, X509_STORE_CTX_get_current_cert, (const void *))                           \
+  X(void *, X509_STORE_CTX_get0_cert, (const void *))                                  \
+  X(void *, X509_STORE_CTX_get0_untrusted, (const void *))                             \
+  X(void *, X509_STORE_CTX_get0_param, (const void *))                                 \
+  X(void *, X509_STORE_CTX_new, (void))                                                \
+  X(int, X509_STORE_CTX_init, (void *, void *, void *, void *))                        \
+  X(int, X509_STORE_CTX_set_default, (void *, const char *))                           \
+  X(void, X509_STORE_CTX_free, (void *))                                               \
+  X(void, X509_VERIFY_PARAM_set_auth_level, (void *, int))                             \
+  X(void *, X509_STORE_new, (void))                                                    \
+  X(int, X509_STORE_add_cert, (void *, void *))                                        \
+  X(int, X509_STORE_set_flags, (void *, unsigned long))                                \
+  X(void, X509_STORE_free, (void *))                                                   \
+  X(const char *, X509_verify_cert_error_string, (long))                               \
+  X(void *, X509_get_subject_name, (const void *))                                     \
+  X(void *, X509_get_issuer_name, (const void *))                                      \
+  X(char *, X509_NAME_oneline, (const void *, char *, int))                            \
+  X(int, i2d_X509, (const void *, unsigned char **))                                   \
+  X(void *, d2i_X509, (void **, const unsigned char **, long))                         \
+  X(void, X509_free, (void *))                                                         \
+  X(void *, X509_get_ext_d2i, (const void *, int, int *, int *))                       \
+  X(int, OPENSSL_sk_num, (const void *))                                               \
+  X(void *, OPENSSL_sk_value, (const void *, int))                                     \
+  X(void *, GENERAL_NAME_get0_value, (const void *, int *))                            \
+  X(void, GENERAL_NAMES_free, (void *))                                                \
+  X(void, SSL_CTX_set_info_callback, (void *, void (*)(const void *, int, int)))       \
+  X(void *, SSL_get_SSL_CTX, (const void *))                                           \
+  X(int, SSL_CTX_set_ex_data, (void *, int, void *))                                   \
+  X(void *, SSL_CTX_get_ex_data, (const void *, int))                                  \
+  X(int, CRYPTO_get_ex_new_index, (int, long, void *, void *, void *, void *))         \
   X(void, ERR_clear_error, (void))
 
 #define DECLARE(result, name, arguments) result(*name) arguments;
-static struct { FUNCTIONS(DECLARE) } ssl;
+static struct {
+  FUNCTIONS(DECLARE)
+} ssl;
 
 enum {
   APPLICATION_VERIFICATION = 50, /* X509_V_ERR_APPLICATION_VERIFICATION */
@@ -88,8 +90,8 @@ void clinux_exit_keep_tls(void) {
 static void load(void) {
   void *library = libcurl();
   if (library == NULL) return;
-#define FIND(result, name, arguments)                  \
-  *(void **)(&ssl.name) = dlsym(library, #name);       \
+#define FIND(result, name, arguments)            \
+  *(void **)(&ssl.name) = dlsym(library, #name); \
   if (ssl.name == NULL) return;
   FUNCTIONS(FIND)
   watch_index = ssl.CRYPTO_get_ex_new_index(EX_INDEX_SSL_CTX, 0, NULL, NULL, NULL, NULL);
@@ -117,8 +119,8 @@ static int is_anchored(void *context, const clinux_peer_watch *watch) {
     }
     void *leaf = ssl.X509_STORE_CTX_get0_cert(context);
     if (count > 0 && leaf != NULL && ssl.X509_STORE_set_flags(store, PARTIAL_CHAIN) == 1 &&
-        ssl.X509_STORE_CTX_init(other, store, leaf,
-                                ssl.X509_STORE_CTX_get0_untrusted(context)) == 1 &&
+        ssl.X509_STORE_CTX_init(other, store, leaf, ssl.X509_STORE_CTX_get0_untrusted(context)) ==
+            1 &&
         ssl.X509_STORE_CTX_set_default(other, "ssl_server") == 1) {
       ssl.X509_VERIFY_PARAM_set_auth_level(ssl.X509_STORE_CTX_get0_param(other), SECURITY_LEVEL);
       is_good = ssl.X509_verify_cert(other) == 1;

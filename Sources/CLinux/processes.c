@@ -1,8 +1,6 @@
 /* Wherry: processes and local sockets; see clinux.h. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clinux.h"
+
 /* Adds the actions for the new process. Returns the first error. */
 static int file_actions(posix_spawn_file_actions_t *actions, int ready) {
   int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
@@ -34,15 +34,15 @@ static int attributes(posix_spawnattr_t *attributes) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  int error = posix_spawnattr_setflags(attributes,
-      POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  int error = posix_spawnattr_setflags(
+      attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   if (error == 0) error = posix_spawnattr_setsigmask(attributes, &none);
   if (error == 0) error = posix_spawnattr_setsigdefault(attributes, &all);
   return error;
 }
 
 int clinux_spawn_detached(const char *path, char *const *arguments, char *const *environment,
-    int ready, int32_t *out_process) {
+                          int ready, int32_t *out_process) {
   /* Move the descriptor away from those that the file actions set up first. */
   int safe = -1;
   if (ready >= 0) {
@@ -174,9 +174,7 @@ int clinux_end_signals(void) {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int clinux_redirect_error(int descriptor) {
-  return dup2(descriptor, 2) < 0 ? errno : 0;
-}
+int clinux_redirect_error(int descriptor) { return dup2(descriptor, 2) < 0 ? errno : 0; }
 
 int clinux_own_file(char *buffer, uint64_t capacity) {
   Dl_info info;
@@ -184,8 +182,8 @@ int clinux_own_file(char *buffer, uint64_t capacity) {
   if (capacity < PATH_MAX) return ENAMETOOLONG;
   /* For a program, dladdr reports argv[0]; /proc has the real path. */
   int found = dladdr1((void *)clinux_own_file, &info, (void **)&map, RTLD_DL_LINKMAP);
-  const char *name = found != 0 && map != NULL && map->l_name[0] != 0 ? map->l_name
-                                                                       : "/proc/self/exe";
+  const char *name =
+      found != 0 && map != NULL && map->l_name[0] != 0 ? map->l_name : "/proc/self/exe";
   return realpath(name, buffer) != NULL ? 0 : errno;
 }
 

@@ -1,11 +1,11 @@
 /* Wherry: the stack of the current thread
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "clinux.h"
-
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "clinux.h"
 
 size_t clinux_stack_room(void) {
   /* The lowest usable address, and the end of the stack. */

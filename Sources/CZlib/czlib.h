@@ -12,7 +12,8 @@ static inline int czlib_inflate_init(z_stream *stream, int window_bits) {
 
 /* deflateInit2 with zlib's default level, memory and strategy. */
 static inline int czlib_deflate_init(z_stream *stream, int window_bits) {
-  return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
+  return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits, 8,
+                      Z_DEFAULT_STRATEGY);
 }
 
 #endif

@@ -3,7 +3,9 @@
 
 extension BodyStream {
     /// The body as server-sent events (`text/event-stream`).
-    public var serverEvents: ServerEventStream { ServerEventStream(body: self, maxEventBytes: 1 << 20) }
+    public var serverEvents: ServerEventStream {
+        ServerEventStream(body: self, maxEventBytes: 1 << 20)
+    }
 
     /// Returns the body as server-sent events.
     ///

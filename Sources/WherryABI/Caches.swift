@@ -124,7 +124,9 @@ private func stores(_ bits: UInt32, from known: CacheStores) throws(WherryError)
     let stores = CacheStores(rawValue: bits)
     guard !stores.isEmpty, known.isSuperset(of: stores) else {
         throw WherryError(
-            .badValue, "The cache stores \(bits) are not valid here. Combine constants of wherry_cache_store that the function accepts.")
+            .badValue,
+            "The cache stores \(bits) are not valid here. Combine constants of wherry_cache_store that the function accepts."
+        )
     }
     return stores
 }

@@ -62,7 +62,9 @@ public func wherry_endpoint_access(
         let box = try get(endpoint)
         var object: JSONObject?
         if parameters != nil {
-            let json = try Handles.change(parameters, JSONValue.self, name: "parameters") { $0.json }
+            let json = try Handles.change(parameters, JSONValue.self, name: "parameters") {
+                $0.json
+            }
             guard case .object(let found) = json else {
                 throw WherryError(
                     .badParameters, "The parameters are not a JSON object. Pass an object.")

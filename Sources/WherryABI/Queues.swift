@@ -84,7 +84,8 @@ public func wherry_queue_release(
         guard areGood else {
             throw WherryError(
                 .badHandle,
-                "The argument records is invalid: an event in it was freed. Release each event once")
+                "The argument records is invalid: an event in it was freed. Release each event once"
+            )
         }
         // Last, since events taken from a freed queue must still be freed.
         _ = try Handles.get(queue, EventQueue.self)

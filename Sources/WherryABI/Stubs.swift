@@ -52,7 +52,8 @@ public func wherry_stub_add_failure(
         let kind = try failureKind(reason)
         guard 0...67_108_864 ~= after_bytes else {
             throw WherryError(
-                .badValue, "A body cannot fail after \(after_bytes) bytes. Pass 0 to 67108864 (64 MiB).")
+                .badValue,
+                "A body cannot fail after \(after_bytes) bytes. Pass 0 to 67108864 (64 MiB).")
         }
         stub.addFailure(
             method: try optionalText(method, "method"), url: try text(url, "url"),
@@ -94,7 +95,8 @@ func headerLines(_ head: UnsafePointer<CChar>?) throws(WherryError) -> String {
         else {
             throw WherryError(
                 .badHeader,
-                "\"\(String(line) ?? "")\" is not a header line. Write each as \"Name: value\" and a line break.")
+                "\"\(String(line) ?? "")\" is not a header line. Write each as \"Name: value\" and a line break."
+            )
         }
     }
     return head

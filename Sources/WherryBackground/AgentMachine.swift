@@ -294,7 +294,9 @@ package struct AgentMachine: Sendable {
 
     /// Records the file name that a response determines.
     package mutating func named(_ id: String, _ name: String, _ time: Time) -> [Action] {
-        guard var entry = entries[id], entry.isAtWork, entry.record.job.fileName != name else { return [] }
+        guard var entry = entries[id], entry.isAtWork, entry.record.job.fileName != name else {
+            return []
+        }
         entry.record.job.fileName = name
         entries[id] = entry
         return [.save(entry.record), .tell(entry.record.job)]

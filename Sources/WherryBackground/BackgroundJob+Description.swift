@@ -19,7 +19,11 @@ extension BackgroundJob: CustomStringConvertible {
         if let tag { rows.append(("tag", tag)) }
         rows.append(("state", "\(state)"))
         if let reason, error == nil { rows.append(("reason", reason)) }
-        rows.append(("progress", "\(progress.completed) of \(progress.total.map { "\($0)" } ?? "unknown") bytes"))
+        rows.append(
+            (
+                "progress",
+                "\(progress.completed) of \(progress.total.map { "\($0)" } ?? "unknown") bytes"
+            ))
         if let error { rows.append(("error", error.description)) }
         rows.append(("job", id))
         let lines = rows.map { name, value in

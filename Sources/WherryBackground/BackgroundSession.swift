@@ -147,7 +147,9 @@ public final class BackgroundSession: Sendable {
                 options: options, hasDigest: DownloadPolicy(request, options).expected != nil)
         } catch {
             // The file may exist because the same job is already done.
-            if keepsFinished, error.reasonWord == .exists, let known = try finished(wanted, at: path) {
+            if keepsFinished, error.reasonWord == .exists,
+                let known = try finished(wanted, at: path)
+            {
                 return known
             }
             throw error

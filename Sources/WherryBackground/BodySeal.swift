@@ -69,6 +69,7 @@ package struct BodySeal: Sendable, Hashable {
         }
         throw WherryError(
             .damagedJob,
-            "The stored body of an upload, \(path), was not sent: \(problem). Start the upload again.")
+            "The stored body of an upload, \(path), was not sent: \(problem). Start the upload again."
+        )
     }
 }

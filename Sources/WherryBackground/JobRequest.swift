@@ -76,7 +76,9 @@ package struct JobRequest: Sendable, Hashable {
             do {
                 // `caDirectory` may list several folders.
                 var absolute: [String] = []
-                for path in option == .caDirectory ? paths.split(separator: ":").map({ String($0) }) : [paths] {
+                for path in option == .caDirectory
+                    ? paths.split(separator: ":").map({ String($0) }) : [paths]
+                {
                     absolute.append(try Directory.absolute(path))
                 }
                 client.texts[option] = absolute.joined(separator: ":")
@@ -360,7 +362,8 @@ extension TextOption {
     /// Whether the option is part of a client's identity, for jobs with an absolute URL.
     fileprivate var isOfClients: Bool {
         switch self {
-        case .baseURL, .appName, .appVersion, .storageName, .storageDirectory, .agentPath, .stateDirectory,
+        case .baseURL, .appName, .appVersion, .storageName, .storageDirectory, .agentPath,
+            .stateDirectory,
             .bearerToken, .tag, .imageNames, .jpegType, .netrc:
             false
         default: true

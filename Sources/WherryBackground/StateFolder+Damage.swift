@@ -44,7 +44,8 @@ extension StateFolder {
         guard text != nil else { return "the file could not be opened" }
         guard let json else { return "it is not valid JSON" }
         if let version = json.integer("version"), version != JobRecord.version {
-            return "it has version \(version), and this release of Wherry reads \(JobRecord.version)"
+            return
+                "it has version \(version), and this release of Wherry reads \(JobRecord.version)"
         }
         return "members are missing or have invalid values"
     }

@@ -116,7 +116,9 @@ package final class StateFolder: Sendable {
             guard BackgroundJob.isID(id) else { continue }
             if var record = record(id) {
                 record.refresh()
-                if record.job.kind == .upload, !record.job.isFinal { record.remains = remains(id, all) }
+                if record.job.kind == .upload, !record.job.isFinal {
+                    record.remains = remains(id, all)
+                }
                 records.append(record)
             } else if let record = damaged(id, hasBody: all.contains(Self.bodyName(id))) {
                 records.append(record)

@@ -108,7 +108,8 @@ struct LosslessRewrite {
         // Unknown critical chunks too: a decoder would have to reject the new file.
         let isAncillary = { (type: String) in type.utf8.first.map { $0 & 0x20 != 0 } ?? false }
         var all: [UInt8] = []
-        for chunk in layout.chunks where isAncillary(chunk.type) && !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
+        for chunk in layout.chunks
+        where isAncillary(chunk.type) && !gone.contains(chunk.type) && chunk.range.count < 1 << 20 {
             guard try keeps(chunk, input, metadata) else { continue }
             if let turned = try turnedXMP(chunk, input, orientation) {
                 all += turned

@@ -72,7 +72,8 @@ struct PNGLayout {
             }
         guard depths.contains(bits) else {
             throw .badImage(
-                "The PNG header has color type \(colorType) with \(bits) bits, which PNG does not define.")
+                "The PNG header has color type \(colorType) with \(bits) bits, which PNG does not define."
+            )
         }
         let methods = (
             try input.byte(at: 26), try input.byte(at: 27), try input.byte(at: 28)

@@ -45,7 +45,9 @@ struct XMP {
         guard let found = offset(of: namespace, in: bytes, from: 0), found >= 2,
             bytes[found - 2] == 0x3D
         else { return usual }
-        let isNameByte: (UInt8) -> Bool = { $0 > 0x20 && ![0x22, 0x27, 0x3A, 0x3C, 0x3D, 0x3E].contains($0) }
+        let isNameByte: (UInt8) -> Bool = {
+            $0 > 0x20 && ![0x22, 0x27, 0x3A, 0x3C, 0x3D, 0x3E].contains($0)
+        }
         let name = bytes[..<(found - 2)].suffix(64).reversed().prefix(while: isNameByte)
         return name.isEmpty ? usual : name.reversed()
     }

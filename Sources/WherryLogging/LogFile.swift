@@ -110,7 +110,9 @@ package final class LogFile: LogSink, @unchecked Sendable {
         let bytes = Array((isJSON ? LogText.json(record) : LogText.dated(record)).utf8)
         do throws(SystemError) {
             var out = if let open = out { open } else { try Self.open(name, in: directory) }
-            if maxBytes > 0, out.isRegular, out.length > 0, out.length + Int64(bytes.count) > maxBytes {
+            if maxBytes > 0, out.isRegular, out.length > 0,
+                out.length + Int64(bytes.count) > maxBytes
+            {
                 self.out = nil
                 try directory.rename(name, to: name + ".1", replacing: true)
                 out = try Self.open(name, in: directory)
@@ -135,7 +137,8 @@ extension LogRecord {
             .warning, .lost, at: time,
             [
                 .everybody(
-                    "\(count) records of the log are missing: it was not read or written fast enough")
+                    "\(count) records of the log are missing: it was not read or written fast enough"
+                )
             ])
         record.count = count
         return record.told(at: .debug)

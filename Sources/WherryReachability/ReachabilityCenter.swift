@@ -255,7 +255,8 @@ package final class ReachabilityCenter: @unchecked Sendable {  // all mutable da
         do {
             source = try world.networks()
         } catch {
-            throw WherryError(.noNetworkState, "Could not watch the networks of the system: \(error)")
+            throw WherryError(
+                .noNetworkState, "Could not watch the networks of the system: \(error)")
         }
         var machine = state.withLock { _ in monitor.freshMachine }
         let old = machine.path

@@ -34,7 +34,9 @@ private final class Converter {
         guard let opened = Self.open(charset) ?? Self.open(plain) else { return nil }
         handle = opened
         unit =
-            ["utf16", "ucs2", "unicode", "csunicode", "iso10646ucs2"].contains { plain.hasPrefix($0) }
+            ["utf16", "ucs2", "unicode", "csunicode", "iso10646ucs2"].contains {
+                plain.hasPrefix($0)
+            }
             ? 2 : ["utf32", "ucs4", "csucs4", "iso10646"].contains { plain.hasPrefix($0) } ? 4 : 1
     }
 

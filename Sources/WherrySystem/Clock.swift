@@ -12,7 +12,9 @@ package struct Instant: Hashable, Comparable, Sendable {
     /// An instant after all others; the value of "no deadline".
     package static let never = Instant(nanoseconds: .max)
 
-    @inlinable package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    @inlinable package static func < (a: Instant, b: Instant) -> Bool {
+        a.nanoseconds < b.nanoseconds
+    }
 
     /// Returns the instant that is `nanoseconds` later. Saturates.
     @inlinable package func advanced(by nanoseconds: Int64) -> Instant {

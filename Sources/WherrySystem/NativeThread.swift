@@ -32,15 +32,17 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
             sigdelset(&blocked, signal)
         }
         pthread_sigmask(SIG_SETMASK, &blocked, &old)
-        let result = pthread_create(&handle, nil, { argument in
-            guard let argument else { return nil }
-            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-            clinux_name_thread(start.name)
-            clinux_exit_begin_thread()
-            start.body()
-            clinux_exit_end_thread()
-            return nil
-        }, start.toOpaque())
+        let result = pthread_create(
+            &handle, nil,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                clinux_name_thread(start.name)
+                clinux_exit_begin_thread()
+                start.body()
+                clinux_exit_end_thread()
+                return nil
+            }, start.toOpaque())
         pthread_sigmask(SIG_SETMASK, &old, nil)
         if result != 0 {
             start.release()

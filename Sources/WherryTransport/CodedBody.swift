@@ -126,7 +126,8 @@ package final class CodedBody: BodySource {
         guard let block = current else { return nil }
         let count = min(target.count, block.bytes.count - offset)
         block.bytes.withUnsafeBytes { bytes in
-            target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
+            target.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
         }
         offset += count
         if offset == block.bytes.count {
@@ -142,7 +143,9 @@ package final class CodedBody: BodySource {
     private func fill(for exchange: Exchange) -> TransportError? {
         isStarved = false
         while !isOver {
-            let mayRun = shared.withLock { $0.failure == nil && !$0.isRunning && $0.ready.count < 2 }
+            let mayRun = shared.withLock {
+                $0.failure == nil && !$0.isRunning && $0.ready.count < 2
+            }
             guard mayRun else { return nil }
             if input == nil { input = malloc(Self.blockSize) }
             guard let input else {
@@ -231,7 +234,8 @@ package final class CodedBody: BodySource {
         let isWhole = try source.forEachPiece { piece in
             var rest = piece[...]
             while !rest.isEmpty {
-                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.blockSize - block.count))
+                let part = UnsafeRawBufferPointer(
+                    rebasing: rest.prefix(Self.blockSize - block.count))
                 hasMemory = hasMemory && block.append(part)
                 rest = rest.dropFirst(part.count)
                 if block.count == Self.blockSize, !code(.more) { return false }

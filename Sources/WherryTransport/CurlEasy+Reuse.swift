@@ -62,7 +62,8 @@ extension CurlEasy {
             exchange.state.beginsAnew = isSoiled
         } else {
             var byte: UInt8 = 0
-            exchange.state.beginsAnew = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+            exchange.state.beginsAnew =
+                recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
         }
         exchange.state.isOnSerial = !exchange.state.beginsAnew && speech == .either
         return !exchange.state.beginsAnew

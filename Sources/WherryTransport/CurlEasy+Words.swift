@@ -33,7 +33,9 @@ extension CurlEasy {
         hearing.stream = 0
         hearing.localPort = localPort
         // An earlier connection used the same port.
-        if !loop.goneAway.isEmpty, long(CURLINFO_NUM_CONNECTS) > 0 { loop.goneAway[localPort] = nil }
+        if !loop.goneAway.isEmpty, long(CURLINFO_NUM_CONNECTS) > 0 {
+            loop.goneAway[localPort] = nil
+        }
     }
 
     /// Whether the server never processed the request. A server that is about to close a connection
@@ -58,7 +60,9 @@ extension CurlEasy {
     /// Handles a line of libcurl's debug text.
     func hear(_ words: UnsafeMutablePointer<CChar>?, _ count: Int) {
         guard let words, count > 0, let first = UInt8(exactly: words[0]) else { return }
-        let line = { String(decoding: UnsafeRawBufferPointer(start: words, count: count), as: UTF8.self) }
+        let line = {
+            String(decoding: UnsafeRawBufferPointer(start: words, count: count), as: UTF8.self)
+        }
         switch first {
         case UInt8(ascii: "R") where line().hasPrefix("REFUSED_STREAM"): hearing.wasRefused = true
         case UInt8(ascii: "U"):
@@ -68,7 +72,8 @@ extension CurlEasy {
         case UInt8(ascii: "r"):
             let line = line()
             // libcurl 7.88 writes "recveived".
-            guard line.contains(" GOAWAY, "), let last = Self.number(behind: "last_stream=", in: line)
+            guard line.contains(" GOAWAY, "),
+                let last = Self.number(behind: "last_stream=", in: line)
             else { return }
             if loop.goneAway.count >= Self.mostGoneAway { loop.goneAway = [:] }
             loop.goneAway[hearing.localPort] = last

@@ -104,37 +104,53 @@ final class CurlEasy {
         ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
         ccurl_set_pointer(handle, CURLOPT_PRIVATE, context)
-        ccurl_set_write(handle, { bytes, _, count, context in
-            CurlEasy.with(context) { $0.receive(bytes, count) }
-        }, context)
-        ccurl_set_header(handle, { bytes, _, count, context in
-            CurlEasy.with(context) { $0.receiveHeader(bytes, count) }
-        }, context)
-        ccurl_set_read(handle, { bytes, size, count, context in
-            CurlEasy.with(context) { $0.send(bytes, size * count) }
-        }, context)
-        ccurl_set_seek(handle, { context, offset, origin in
-            CurlEasy.with(context) { $0.seek(offset, origin) }
-        }, context)
-        ccurl_set_sockopt(handle, { context, socket, _ in
-            guard let context else { return 0 }
-            Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().sockets.opened(socket)
-            return 0
-        }, Unmanaged.passUnretained(loop).toOpaque())
-        ccurl_set_close(handle, { context, socket in
-            guard let context else { return 0 }
-            let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
-            loop.sockets.closed(socket)
-            return close(socket)
-        }, Unmanaged.passUnretained(loop).toOpaque())
-        ccurl_set_prereq(handle, { context, _, _, port, localPort in
-            CurlEasy.with(context) { $0.mayUseConnection(to: port, from: localPort) }
-                ? Int32(CCURL_PREREQ_OK) : Int32(CCURL_PREREQ_ABORT)
-        }, context)
-        ccurl_set_debug(handle, { _, kind, bytes, count, context in
-            if kind == CURLINFO_TEXT { CurlEasy.with(context) { $0.hear(bytes, count) } }
-            return 0
-        }, context)
+        ccurl_set_write(
+            handle,
+            { bytes, _, count, context in
+                CurlEasy.with(context) { $0.receive(bytes, count) }
+            }, context)
+        ccurl_set_header(
+            handle,
+            { bytes, _, count, context in
+                CurlEasy.with(context) { $0.receiveHeader(bytes, count) }
+            }, context)
+        ccurl_set_read(
+            handle,
+            { bytes, size, count, context in
+                CurlEasy.with(context) { $0.send(bytes, size * count) }
+            }, context)
+        ccurl_set_seek(
+            handle,
+            { context, offset, origin in
+                CurlEasy.with(context) { $0.seek(offset, origin) }
+            }, context)
+        ccurl_set_sockopt(
+            handle,
+            { context, socket, _ in
+                guard let context else { return 0 }
+                Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().sockets.opened(socket)
+                return 0
+            }, Unmanaged.passUnretained(loop).toOpaque())
+        ccurl_set_close(
+            handle,
+            { context, socket in
+                guard let context else { return 0 }
+                let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
+                loop.sockets.closed(socket)
+                return close(socket)
+            }, Unmanaged.passUnretained(loop).toOpaque())
+        ccurl_set_prereq(
+            handle,
+            { context, _, _, port, localPort in
+                CurlEasy.with(context) { $0.mayUseConnection(to: port, from: localPort) }
+                    ? Int32(CCURL_PREREQ_OK) : Int32(CCURL_PREREQ_ABORT)
+            }, context)
+        ccurl_set_debug(
+            handle,
+            { _, kind, bytes, count, context in
+                if kind == CURLINFO_TEXT { CurlEasy.with(context) { $0.hear(bytes, count) } }
+                return 0
+            }, context)
         ccurl_set_share(handle, loop.share)
         setUpTrust()
         setUpWay()
@@ -208,7 +224,8 @@ final class CurlEasy {
         guard headSize <= Self.mostHeadBytes else {
             return TransportError(
                 .headerTooLarge,
-                "The URL and headers of the request have \(headSize) bytes. Use at most \(Self.mostHeadBytes), and send more in a body.")
+                "The URL and headers of the request have \(headSize) bytes. Use at most \(Self.mostHeadBytes), and send more in a body."
+            )
         }
         if let error = prepareTrust(exchange.request.url.origin) { return error }
         head.start(limit: exchange.request.maxHeaderBytes)
@@ -268,7 +285,8 @@ final class CurlEasy {
         // If `curl_url` cannot parse the URL, libcurl gets the text and reports the error itself.
         // Also, libcurl 7.88 loses the zone of an IPv6 address ("[fe80::1%25eth0]") when it copies
         // the parts.
-        let isParsed = !text.utf8.contains(UInt8(ascii: "["))
+        let isParsed =
+            !text.utf8.contains(UInt8(ascii: "["))
             && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK
         ccurl_set_pointer(handle, CURLOPT_CURLU, isParsed ? UnsafeMutableRawPointer(url) : nil)
         // If the text were not set, libcurl would assemble it from the parts.
@@ -358,7 +376,8 @@ final class CurlEasy {
         if request.maxSendSpeed > 0 || request.maxReceiveSpeed > 0 {
             isPlain = false
             ccurl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(request.maxSendSpeed))
-            ccurl_set_offset(handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.maxReceiveSpeed))
+            ccurl_set_offset(
+                handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.maxReceiveSpeed))
         }
     }
 

@@ -122,7 +122,8 @@ extension CurlLoop {
             switch duty {
             case .turn: if !turnUntilRest() { return }
             case .watch:
-                patience = keepWatch(patience)
+                patience =
+                    keepWatch(patience)
                     ? min(patience * 2, Self.patience.upperBound) : Self.patience.lowerBound
             case .end, nil: return
             }

@@ -352,7 +352,8 @@ extension CurlLoop {
             let isClosedByPeer = exchange.state.tlsConnection.map {
                 closedByPeer.remove($0) != nil
             }
-            result.isLengthUnverified = exchange.request.url.origin.isSecure
+            result.isLengthUnverified =
+                exchange.request.url.origin.isSecure
                 && head.httpVersion < 20 && !exchange.state.hasLength && isClosedByPeer != true
         }
         exchange.state.decoder = nil

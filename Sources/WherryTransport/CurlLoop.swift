@@ -150,7 +150,8 @@ final class CurlLoop: @unchecked Sendable {
         self.multi = multi
         self.share = share
         caCertificates = configuration.trust.caCertificates.map { bytes in
-            let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+            let memory = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: bytes.count, alignment: 1)
             memory.copyBytes(from: bytes)
             return memory
         }
@@ -166,28 +167,33 @@ final class CurlLoop: @unchecked Sendable {
         ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         ccurl_share_data(share, CURL_LOCK_DATA_DNS)
         let context = Unmanaged.passUnretained(self).toOpaque()
-        ccurl_multi_set_socket(multi, { _, socket, what, context, _ in
-            let events =
-                switch what {
-                case CURL_POLL_IN: CLINUX_READ
-                case CURL_POLL_OUT: CLINUX_WRITE
-                case CURL_POLL_INOUT: CLINUX_READ | CLINUX_WRITE
-                default: 0
+        ccurl_multi_set_socket(
+            multi,
+            { _, socket, what, context, _ in
+                let events =
+                    switch what {
+                    case CURL_POLL_IN: CLINUX_READ
+                    case CURL_POLL_OUT: CLINUX_WRITE
+                    case CURL_POLL_INOUT: CLINUX_READ | CLINUX_WRITE
+                    default: 0
+                    }
+                Unmanaged<CurlLoop>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                    $0.sockets.want(socket, UInt8(events))
                 }
-            Unmanaged<CurlLoop>.fromOpaque(context!)._withUnsafeGuaranteedRef {
-                $0.sockets.want(socket, UInt8(events))
-            }
-            return 0
-        }, context)
-        ccurl_multi_set_timer(multi, { _, milliseconds, context in
-            let deadline = milliseconds < 0
-                ? Instant.never
-                : SystemClock.shared.now().advanced(by: .milliseconds(Int64(milliseconds)))
-            Unmanaged<CurlLoop>.fromOpaque(context!)._withUnsafeGuaranteedRef {
-                $0.curlDeadline = deadline
-            }
-            return 0
-        }, context)
+                return 0
+            }, context)
+        ccurl_multi_set_timer(
+            multi,
+            { _, milliseconds, context in
+                let deadline =
+                    milliseconds < 0
+                    ? Instant.never
+                    : SystemClock.shared.now().advanced(by: .milliseconds(Int64(milliseconds)))
+                Unmanaged<CurlLoop>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                    $0.curlDeadline = deadline
+                }
+                return 0
+            }, context)
         setConnectionCache()
         observation = clock.observe(for: self) { $0.clockMoved() }
     }

@@ -206,7 +206,7 @@ extension ExchangeReceiver {
 }
 
 /// A single request, created by the client and performed by a transport.
-package final class Exchange: @unchecked Sendable { // Atomics; the transport owns everything else.
+package final class Exchange: @unchecked Sendable {  // Atomics; the transport owns everything else.
     /// The size of delivered chunks in bytes: large enough for aligned writes to a file.
     package static let pieceSize = 262_144
     /// The time after which an incomplete chunk is delivered.

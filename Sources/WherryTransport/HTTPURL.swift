@@ -136,7 +136,8 @@ package struct HTTPURL: Hashable, Sendable {
     /// "#".
     private static let isPlain: [Bool] = {
         var table = [Bool](repeating: false, count: 256)
-        let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?=&+,;!$()*'"
+        let plain =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?=&+,;!$()*'"
         for byte in plain.utf8 { table[Int(byte)] = true }
         return table
     }()
@@ -208,7 +209,9 @@ package struct HTTPURL: Hashable, Sendable {
             default: nil
             }
         }
-        guard let start, text.utf8[start...].contains(where: { escape($0) != nil }) else { return text }
+        guard let start, text.utf8[start...].contains(where: { escape($0) != nil }) else {
+            return text
+        }
         var result = Array(text.utf8[..<start])
         for byte in text.utf8[start...] {
             if let escape = escape(byte) { result += escape.utf8 } else { result.append(byte) }
@@ -274,7 +277,9 @@ package struct HTTPURL: Hashable, Sendable {
         }
         // libcurl accepts one or three slashes, where other parsers see a path or another host.
         let named = "\(scheme):"
-        if text.utf8.prefix(named.utf8.count).elementsEqual(named.utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
+        if text.utf8.prefix(named.utf8.count).elementsEqual(
+            named.utf8, by: { $0 | 0x20 == $1 | 0x20 })
+        {
             let rest = text.utf8.dropFirst(named.utf8.count)
             guard rest.starts(with: "//".utf8), rest.dropFirst(2).first != UInt8(ascii: "/") else {
                 throw Invalid(
@@ -298,7 +303,8 @@ package struct HTTPURL: Hashable, Sendable {
             } catch {
                 throw Invalid(
                     message:
-                        "The host of the \(name) \"\(redacted(text))\" has no ASCII form: \(error.cause). Check its spelling, or write it as xn--...")
+                        "The host of the \(name) \"\(redacted(text))\" has no ASCII form: \(error.cause). Check its spelling, or write it as xn--..."
+                )
             }
             guard curl_url_set(handle, CURLUPART_HOST, host, 0) == CURLUE_OK else {
                 throw Invalid(message: "The host of the \(name) \"\(redacted(text))\" is not valid")
@@ -333,6 +339,7 @@ package struct HTTPURL: Hashable, Sendable {
                 )
             }
         }
-        return HTTPURL(text: whole, origin: Origin(scheme: scheme, host: host, port: port), authorityEnd)
+        return HTTPURL(
+            text: whole, origin: Origin(scheme: scheme, host: host, port: port), authorityEnd)
     }
 }

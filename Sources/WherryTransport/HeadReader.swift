@@ -89,7 +89,8 @@ struct HeadReader: ~Copyable {
         // "HTTP/1.1 200 OK", "HTTP/2 200": libcurl has checked the syntax.
         var space = 5
         while space < line.count && line[space] != 0x20 { space += 1 }
-        version = line.count > 7 && line[5] == 0x32 ? 20 : line.count > 7 && line[7] == 0x30 ? 10 : 11
+        version =
+            line.count > 7 && line[5] == 0x32 ? 20 : line.count > 7 && line[7] == 0x30 ? 10 : 11
         status = 0
         for index in min(space + 1, line.count)..<min(space + 4, line.count)
         where line[index] >= 0x30 && line[index] <= 0x39 {
@@ -155,7 +156,8 @@ struct HeadReader: ~Copyable {
         guard interimBytes <= limit else {
             return fail(
                 .headerTooLarge,
-                "The informational responses before the final one have more than \(limit) bytes of fields")
+                "The informational responses before the final one have more than \(limit) bytes of fields"
+            )
         }
         guard let block = Bytes(copyingIfPossible: fields) else {
             return fail(.noMemory, "Not enough memory for the response headers")

@@ -101,7 +101,8 @@ package final class HeaderList: @unchecked Sendable {  // never changes after in
         fields.contains { field in
             field.name.utf8.count == name.utf8CodeUnitCount
                 && strcasecmp(
-                    field.name, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
+                    field.name, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+                )
                     == 0
         }
     }

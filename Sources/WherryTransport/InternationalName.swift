@@ -51,7 +51,8 @@ enum InternationalName {
         let code = library.convert(name, &converted, flags)
         defer { library.free(converted) }
         guard code == 0, let converted else {
-            throw Failure(cause: library.describe(code).map { String(cString: $0) } ?? "error \(code)")
+            throw Failure(
+                cause: library.describe(code).map { String(cString: $0) } ?? "error \(code)")
         }
         let ascii = String(cString: converted)
         // Some characters map to several, including "/" and "#", which would end the host.

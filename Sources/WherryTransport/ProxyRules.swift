@@ -124,7 +124,8 @@ package struct ProxyExceptions: Sendable {
         if word == "*" { return Entry(host: .every) }
         if word.first == "[" {
             guard let end = word.firstIndex(of: "]"),
-                let address = NetworkAddress(String(word[word.index(after: word.startIndex)..<end])),
+                let address = NetworkAddress(
+                    String(word[word.index(after: word.startIndex)..<end])),
                 address.bytes.count == 16
             else { return nil }
             let rest = word[word.index(after: end)...]
@@ -145,7 +146,9 @@ package struct ProxyExceptions: Sendable {
         if let address = address(String(word)) {
             return Entry(host: .network(address, bits: address.bytes.count * 8))
         }
-        guard let colon = word.firstIndex(of: ":") else { return host(word).map { Entry(host: $0) } }
+        guard let colon = word.firstIndex(of: ":") else {
+            return host(word).map { Entry(host: $0) }
+        }
         guard let port = number(word[word.index(after: colon)...], upTo: 65_535), port > 0 else {
             return nil
         }
@@ -156,7 +159,8 @@ package struct ProxyExceptions: Sendable {
 
     private static func host(_ text: Substring) -> Host? {
         if text == "*" { return .every }
-        let name = text.hasPrefix("*.") ? text.dropFirst(2) : text.hasPrefix(".") ? text.dropFirst() : text
+        let name =
+            text.hasPrefix("*.") ? text.dropFirst(2) : text.hasPrefix(".") ? text.dropFirst() : text
         return HTTPURL.hostName(String(name)).map { .name($0) }
     }
 

@@ -32,7 +32,8 @@ package struct ProxyURL: Hashable, Sendable {
         self.scheme = scheme == "socks" ? "socks4" : scheme
         guard Self.schemes.contains(self.scheme) else { return nil }
         self.host = name
-        port = Self.part(CURLUPART_PORT, of: handle).flatMap { Int($0) }
+        port =
+            Self.part(CURLUPART_PORT, of: handle).flatMap { Int($0) }
             ?? (scheme == "https" ? 443 : 1080)
     }
 

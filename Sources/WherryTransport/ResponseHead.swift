@@ -38,7 +38,8 @@ package struct ResponseHead: Sendable {
         var found: String?
         forEachField { fieldName, value in
             guard Self.matches(fieldName, name) else { return true }
-            found = String(validating: value, as: UTF8.self)
+            found =
+                String(validating: value, as: UTF8.self)
                 ?? String(
                     decoding: value.reduce(into: []) { bytes, byte in
                         if byte < 0x80 {

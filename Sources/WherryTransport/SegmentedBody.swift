@@ -161,7 +161,8 @@ package final class SegmentedBody: BodySource {
                     let count = min(
                         Int64(try file.read(into: &buffer, at: offset + done)), length - done)
                     guard count > 0 else {
-                        throw SystemError(ESTALE, "send a file that became shorter:", path: file.path)
+                        throw SystemError(
+                            ESTALE, "send a file that became shorter:", path: file.path)
                     }
                     let piece = count == buffer.count ? buffer : Array(buffer[..<Int(count)])
                     try target.write(piece, at: end + done)

@@ -117,10 +117,12 @@ final class SocketTable {
 
     /// Returns the socket of the connection between these ports; `nil` if there is none.
     func connection(to port: Int32, from localPort: Int32) -> Int32? {
-        let route = Self.route(UInt16(truncatingIfNeeded: port), UInt16(truncatingIfNeeded: localPort))
+        let route = Self.route(
+            UInt16(truncatingIfNeeded: port), UInt16(truncatingIfNeeded: localPort))
         if let socket = routes[route] { return socket }
         // Determined once per connection, and only when it is reused.
-        for index in interests.indices where interests[index].isConnection && interests[index].route == 0 {
+        for index in interests.indices
+        where interests[index].isConnection && interests[index].route == 0 {
             let socket = Int32(index)
             guard let remote = Self.port(of: socket, getpeername),
                 let local = Self.port(of: socket, getsockname)
@@ -184,7 +186,8 @@ final class SocketTable {
         }
         let interest = interests[Int(socket)]
         if interest.isSoiled { return true }
-        let wasSeen = hasSeenAll && interest.have & UInt8(CLINUX_READ) != 0
+        let wasSeen =
+            hasSeenAll && interest.have & UInt8(CLINUX_READ) != 0
             && interest.idleSince < inspections
         return wasSeen ? false : nil
     }

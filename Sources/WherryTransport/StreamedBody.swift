@@ -77,7 +77,8 @@ package final class StreamedBody: BodySource {
         if let length, !state.wantsRewind, Int64(bytes.count) > length - state.written {
             throw TransportError(
                 .bodySource,
-                "The request body would have at least \(state.written.addingSaturating(Int64(bytes.count))) bytes, but \(length) were announced")
+                "The request body would have at least \(state.written.addingSaturating(Int64(bytes.count))) bytes, but \(length) were announced"
+            )
         }
         guard !state.wantsRewind else { return 0 }
         let count = min(bytes.count, Self.capacity - state.count)

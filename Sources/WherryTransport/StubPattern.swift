@@ -28,7 +28,8 @@ struct StubPattern: Sendable {
     static func parts(_ url: String) -> [ArraySlice<UInt8>]? {
         let bytes = Array(url.utf8)
         let slash = UInt8(ascii: "/")
-        guard let mark = bytes.indices.first(where: { bytes[$0...].starts(with: Array("://".utf8)) }),
+        guard
+            let mark = bytes.indices.first(where: { bytes[$0...].starts(with: Array("://".utf8)) }),
             let path = bytes[(mark + 3)...].firstIndex(of: slash)
         else { return nil }
         let scheme = bytes[..<mark].map(\.asciiLowercased)

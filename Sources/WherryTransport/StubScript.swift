@@ -95,7 +95,8 @@ final class StubScript: Sendable {
 
     func add(method: String?, url: String, times: Int, action: StubAction) {
         let rule = Rule(
-            method: method, pattern: StubPattern(url), times: times < 0 ? -1 : times, action: action)
+            method: method, pattern: StubPattern(url), times: times < 0 ? -1 : times, action: action
+        )
         state.withLock { $0.rules.append(rule) }
     }
 

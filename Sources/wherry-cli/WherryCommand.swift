@@ -62,7 +62,9 @@ extension WherryCommand {
         let arguments = arguments[..<end].map { $0 == "-h" ? "--help" : $0 } + arguments[end...]
         do {
             // The parser prints the help of wherry for a command that does not exist.
-            if arguments.first == "help" { try CommandHint.checkCommand(of: arguments, OptionTable()) }
+            if arguments.first == "help" {
+                try CommandHint.checkCommand(of: arguments, OptionTable())
+            }
             return try parseAsRoot(arguments)
         } catch {
             if exitCode(for: error) == .success { throw error }
@@ -97,7 +99,8 @@ extension WherryCommand {
         var text = fullMessage(for: error)
         let message = message(for: error)
         // The message repeats an argument, which may have megabytes.
-        let console = Console(isJSON: GivenArguments.wantsJSON, hasJSONLines: GivenArguments.wantsJSONLines)
+        let console = Console(
+            isJSON: GivenArguments.wantsJSON, hasJSONLines: GivenArguments.wantsJSONLines)
         if isAnswer {
             do throws(OutputError) {
                 if !text.isEmpty { try console.print(text) }

@@ -46,7 +46,8 @@ import WherrySystem
         let own = try makeClient(scope) { $0.credentials = .basic("skye", "päss") }
         #expect(try await own.get(path).status == 200)
         try own.setCredentials(nil)
-        #expect(await failure { () throws(WherryError) in try await own.get(path) }?.httpStatus == 401)
+        #expect(
+            await failure { () throws(WherryError) in try await own.get(path) }?.httpStatus == 401)
         // A header of the request takes precedence.
         try own.setCredentials(.basic("a", "b"))
         let echo = try await own.get("echo", headers: ["Authorization": "Own 1"]).decode(Echo.self)
@@ -58,7 +59,8 @@ import WherrySystem
         arguments: [
             "algorithm=MD5", "algorithm=SHA-256", "algorithm=MD5-sess", "algorithm=SHA-256-sess",
             "algorithm=MD5&qop=none", "qop=auth,auth-int", "opaque=a%2C%20b", "userhash=1",
-            "next=1", "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess", "weaker=MD5", "charset=UTF-8",
+            "next=1", "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess", "weaker=MD5",
+            "charset=UTF-8",
             "qop=auth-int", "qop=auth-int&algorithm=MD5-sess", "algorithm=MD5&userhash=1",
             "algorithm=SHA-512-256-sess&userhash=1&charset=UTF-8",
         ])
@@ -124,7 +126,9 @@ import WherrySystem
         "R20 a name that is not ASCII is sent by RFC 7616, hashed or extended",
         arguments: ["", "&userhash=1"])
     func internationalNames(query: String) async throws {
-        let asked = request("auth/digest/J%C3%A4s%C3%B8n%20Doe/p%C3%A4?charset=UTF-8\(query)", .digest("Jäsøn Doe", "pä"))
+        let asked = request(
+            "auth/digest/J%C3%A4s%C3%B8n%20Doe/p%C3%A4?charset=UTF-8\(query)",
+            .digest("Jäsøn Doe", "pä"))
         #expect(try await client.send(asked, as: Answer.self).authenticated)
         let field = try #require(try fields().last ?? nil)
         #expect(field.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe") == query.isEmpty)
@@ -134,12 +138,16 @@ import WherrySystem
     func netrc() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("netrc")
-        let text = "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n"
+        let text =
+            "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         let client = try makeClient(scope) { $0.netrc = file }
-        #expect(try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="])
+        #expect(
+            try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="]
+        )
         let away = "redirect-to?url=\(scope.url("/echo", host: "localhost"))"
-        #expect(try await client.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
+        #expect(
+            try await client.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
         let download = folder.file("a")
         _ = try await client.download(Request("bytes/1000"), to: download).value
         #expect(try fields().last == "Basic aGVyZTpwMQ==")
@@ -149,16 +157,23 @@ import WherrySystem
         #expect(try await client.echo(own).values("authorization") == ["Own 1"])
         own.headers.suppress("Authorization")
         #expect(try await client.echo(own).values("authorization").isEmpty)
-        #expect(try await client.echo(request("echo", .basic("a", "b"))).values("authorization") == ["Basic YTpi"])
+        #expect(
+            try await client.echo(request("echo", .basic("a", "b"))).values("authorization") == [
+                "Basic YTpi"
+            ])
         let token = try makeClient(scope) {
             $0.netrc = file
             $0.bearerToken = "t"
         }
         #expect(try await token.echo(Request("echo")).values("authorization") == ["Bearer t"])
-        #expect(try await token.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
+        #expect(
+            try await token.echo(Request(away)).values("authorization") == ["Basic dGhlcmU6cDI="])
         // The file is read once, and not at all by default.
-        try Data("machine 127.0.0.1 login other password p3".utf8).write(to: URL(fileURLWithPath: file))
-        #expect(try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="])
+        try Data("machine 127.0.0.1 login other password p3".utf8).write(
+            to: URL(fileURLWithPath: file))
+        #expect(
+            try await client.echo(Request("echo")).values("authorization") == ["Basic aGVyZTpwMQ=="]
+        )
         #expect(try await self.client.echo(Request("echo")).values("authorization").isEmpty)
         #expect(try !client.curlCommand(of: Request("echo")).contains("p1"))
     }
@@ -176,7 +191,9 @@ import WherrySystem
         #expect(damaged?.message.hasPrefix("Could not parse \(file), line 2: ") == true)
         #expect(damaged?.message.contains("s3cret") == false)
         try makeClient { $0.netrc = "" }.close()
-        let live = await failure { [client] () throws(WherryError) in try client.configure { $0.netrc = file } }
+        let live = await failure { [client] () throws(WherryError) in
+            try client.configure { $0.netrc = file }
+        }
         #expect(live?.reason == "bad_option")
         let session = await failure { () throws(WherryError) in
             try BackgroundSession("netrc-\(scope.key)") { $0.netrc = file }
@@ -188,7 +205,8 @@ import WherrySystem
     func stale() async throws {
         let asked = request("auth/digest/skye/p?uses=2", .digest("skye", "p"))
         for _ in 0..<6 { #expect(try await client.send(asked).status == 200) }
-        #expect(try scope.requests().map(\.status) == [401, 200, 200, 401, 200, 200, 401, 200, 200])
+        #expect(
+            try scope.requests().map(\.status) == [401, 200, 200, 401, 200, 200, 401, 200, 200])
     }
 
     @Test("R20 many concurrent requests count the uses of one nonce, each once")
@@ -276,7 +294,8 @@ import WherrySystem
                 #expect(question.realm == "wherry" && question.scheme == .digest)
                 #expect(question.response.status == 401 && !question.response.body.isEmpty)
                 failures.withLock { $0.append(question.previousFailures) }
-                return Credentials(user: "skye", password: question.previousFailures < 2 ? "no" : "p")
+                return Credentials(
+                    user: "skye", password: question.previousFailures < 2 ? "no" : "p")
             })
         #expect(response.status == 200 && failures.withLock { $0 } == [0, 1, 2])
 
@@ -318,7 +337,11 @@ import WherrySystem
             var decisions = Decisions()
             decisions.adapt = { request in
                 var request = request
-                if hops.withLock({ $0 += 1; return $0 }) == 2 { change(&request) }
+                if hops.withLock({
+                    $0 += 1; return $0
+                }) == 2 {
+                    change(&request)
+                }
                 return request
             }
             _ = try await client.send(
@@ -352,7 +375,9 @@ import WherrySystem
         var decisions = Decisions()
         decisions.adapt = { request in
             var request = request
-            let number = attempts.withLock { $0 += 1; return $0 }
+            let number = attempts.withLock {
+                $0 += 1; return $0
+            }
             request.credentials = Credentials(user: "skye", password: "wrong \(number)")
             return request
         }
@@ -377,7 +402,8 @@ import WherrySystem
         let folder = try TemporaryFolder()
         try scope.script(
             "guarded",
-            #"[{"status": 401, "headers": [["WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]]}, {"json": {"a": 1}}]"#)
+            #"[{"status": 401, "headers": [["WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]]}, {"json": {"a": 1}}]"#
+        )
         var asked = request("s/guarded", .digest("skye", "p"))
         _ = try await client.download(asked, to: folder.file("a")).value
         #expect(try folder.contents("a").count > 5)

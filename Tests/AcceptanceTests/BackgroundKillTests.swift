@@ -28,8 +28,10 @@ import WherrySystem
                 for kill in 1...kills where arrivalsAtAnswer == nil {
                     try await bench.scope.wait("requests=\(kill)")
                     // Anywhere from the first byte of the request to after the end of the response.
-                    let moment = ContinuousClock.now + .microseconds(
-                        Int.random(in: 0...20_000, using: &random))
+                    let moment =
+                        ContinuousClock.now
+                        + .microseconds(
+                            Int.random(in: 0...20_000, using: &random))
                     while ContinuousClock.now < moment { await Task.yield() }
                     try await bench.killAgent()
                     let isAnswered = access(bench.file(id, "end"), F_OK) == 0
@@ -75,7 +77,8 @@ import WherrySystem
                 // No two may run at the same time.
                 let log = try String(contentsOfFile: bench.state + "/log", encoding: .utf8)
                 let lives = log.split(separator: "\n").compactMap { line in
-                    line.hasSuffix("started") ? true : line.contains("the agent stopped") ? false : nil
+                    line.hasSuffix("started")
+                        ? true : line.contains("the agent stopped") ? false : nil
                 }
                 #expect(lives == lives.indices.map { $0.isMultiple(of: 2) }, "\(log)")
             }

@@ -35,7 +35,8 @@ import WherrySystem
     private static func lines(_ count: Int) -> [UInt8] {
         var text: [UInt8] = []
         while text.count < count {
-            text += Array("{\"line\": \(text.count), \"level\": \"info\", \"text\": \"as before\"}\n".utf8)
+            text += Array(
+                "{\"line\": \(text.count), \"level\": \"info\", \"text\": \"as before\"}\n".utf8)
         }
         return Array(text[..<count])
     }

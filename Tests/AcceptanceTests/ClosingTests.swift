@@ -34,7 +34,8 @@ import WherrySystem
             case .stream: request.body = .stream(length: nil, contentType: nil)
             case .download: request = Request("bytes/1000")
             }
-            let transfer = kind == .download
+            let transfer =
+                kind == .download
                 ? try client.download(
                     request, to: folder.file("\(round)"), observer: closer)
                 : try client.send(request, observer: closer)

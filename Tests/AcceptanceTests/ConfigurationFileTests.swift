@@ -65,7 +65,8 @@ import Wherry
             (#"{"credentials": {"h": {"user": "u"}}}"#, "bad_url", "h"),
             (#"{"max_redirects": 1.5}"#, "bad_value", "max_redirects"),
             (#"{"max_redirects": "1"}"#, "bad_value", "max_redirects"),
-            (#"{"proxy": 1}"#, "bad_value", "proxy"), (#"{"priority": 1}"#, "bad_option", "priority"),
+            (#"{"proxy": 1}"#, "bad_value", "proxy"),
+            (#"{"priority": 1}"#, "bad_option", "priority"),
             (#"{"headers": {"X": 1}}"#, "bad_value", "headers/X"),
             (#"{"headers": {"a b": "c"}}"#, "bad_header", "a b"),
             (#"{"credentials": {"": {"password": "s3cret"}}}"#, "bad_value", "credentials"),
@@ -90,9 +91,12 @@ import Wherry
 
     @Test("C20 null removes a setting, with one value or several")
     func nulls() throws {
-        let lists = ["headers", "parameters", "bases", "secret_names", "credentials", "pins",
-            "client_certificates"]
-        let members = lists.map { "\"\($0)\": null" } + ["\"max_redirects\": null", "\"proxy\": null"]
+        let lists = [
+            "headers", "parameters", "bases", "secret_names", "credentials", "pins",
+            "client_certificates",
+        ]
+        let members =
+            lists.map { "\"\($0)\": null" } + ["\"max_redirects\": null", "\"proxy\": null"]
         var configuration = Client.Configuration()
         configuration.headers = ["X": "1"]
         configuration.parameters = ["p": 1]
@@ -141,7 +145,8 @@ import Wherry
         #expect(Option.named.count == Option.allCases.count)
         #expect(TextOption.named.count == TextOption.allCases.count)
         #expect(
-            Set(Option.settings.values) == Set(Option.allCases.filter { $0.scope.contains(.build) }))
+            Set(Option.settings.values) == Set(Option.allCases.filter { $0.scope.contains(.build) })
+        )
         #expect(
             Set(TextOption.settings.values)
                 == Set(TextOption.allCases.filter { $0.scope.contains(.build) }))
@@ -158,7 +163,9 @@ import Wherry
             $0.appVersion = "3"
             $0.sendsLanguages = true
         }
-        #expect(try await client.echo(Request("echo")).values("user-agent").first?.hasPrefix("Demo/3 (") == true)
+        #expect(
+            try await client.echo(Request("echo")).values("user-agent").first?.hasPrefix("Demo/3 (")
+                == true)
         try client.configure { $0.userAgent = "Own/1" }
         var request = Request("echo")
         request.headers["Accept-Language"] = "fr"

@@ -19,7 +19,8 @@ import WherrySystem
     @Test("Informational responses are listed for the final response only")
     func informational() async throws {
         let head = #"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nX-N: 1\r\n\r\n"#
-        let raw = head + #"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"#
+        let raw =
+            head + #"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"#
         try scope.script("hints", #"[{"raw": [["send", "\#(raw)"], ["fin"]]}]"#)
         let response = try await client.get("s/hints")
         #expect(response.text == "ok" && response.informational.map(\.status) == [103, 102])
@@ -29,7 +30,8 @@ import WherrySystem
         // Those before the redirect do not count.
         let target = scope.url("/json?value=1&informational=103")
         let redirected = try await client.get(
-            "redirect-to?url=\(target.replacingOccurrences(of: "&", with: "%26"))&informational=103,102")
+            "redirect-to?url=\(target.replacingOccurrences(of: "&", with: "%26"))&informational=103,102"
+        )
         #expect(redirected.redirects.count == 1)
         #expect(redirected.informational.map(\.status) == [103])
     }
@@ -45,7 +47,9 @@ import WherrySystem
         request.keepsAlive = true
         for _ in 0..<2 { _ = try await off.send(request) }
         let seen = try scope.requests()
-        let sent = seen.map { $0.headers.filter { $0[0].lowercased() == "connection" }.map { $0[1] } }
+        let sent = seen.map {
+            $0.headers.filter { $0[0].lowercased() == "connection" }.map { $0[1] }
+        }
         #expect(sent == Array(repeating: ["close"], count: 4) + [[], []])
         #expect(Set(seen.prefix(4).map(\.connection)).count == 4)
         #expect(Set(seen.suffix(2).map(\.connection)).count == 1)
@@ -54,7 +58,9 @@ import WherrySystem
     @Test("C15 the error for a Connection header names the option", arguments: ["close", nil])
     func connectionHeader(value: String?) async throws {
         var request = Request("echo", method: "GET")
-        if let value { request.headers["connection"] = value } else {
+        if let value {
+            request.headers["connection"] = value
+        } else {
             request.headers.suppress("connection")
         }
         let error = await #expect(throws: WherryError.self) { try await client.send(request) }

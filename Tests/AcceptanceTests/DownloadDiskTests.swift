@@ -17,7 +17,8 @@ private func run(_ program: String, _ arguments: [String]) throws -> (status: In
     try child.run()
     let said = output.fileHandleForReading.readDataToEndOfFile()
     child.waitUntilExit()
-    let status = child.terminationReason == .exit
+    let status =
+        child.terminationReason == .exit
         ? child.terminationStatus : -child.terminationStatus
     return (status, String(decoding: said, as: UTF8.self))
 }

@@ -208,22 +208,44 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
                     ], bytes: (560_921, 2, 500_000)),
             ], restarts: ["changed"], content: Contents.v2, ranges: [from400, "bytes=500000-"]),
         useless(
-            "DR7 416 with the same tag", WireAnswer(416, ["Content-Range: bytes */1060921",
-                "ETag: \"x\"", "Content-Length: 0"]), "416"),
+            "DR7 416 with the same tag",
+            WireAnswer(
+                416,
+                [
+                    "Content-Range: bytes */1060921",
+                    "ETag: \"x\"", "Content-Length: 0",
+                ]), "416"),
         useless(
-            "DR7 416 that calls the partial the whole", WireAnswer(416,
+            "DR7 416 that calls the partial the whole",
+            WireAnswer(
+                416,
                 ["Content-Range: bytes */400000", "ETag: \"x\"", "Content-Length: 0"]), "416"),
         useless(
-            "DR7 416 with another tag", WireAnswer(416, ["Content-Range: bytes */400000",
-                "ETag: \"y\"", "Content-Length: 0"]), "416"),
+            "DR7 416 with another tag",
+            WireAnswer(
+                416,
+                [
+                    "Content-Range: bytes */400000",
+                    "ETag: \"y\"", "Content-Length: 0",
+                ]), "416"),
         useless("DR7 416 that says nothing", WireAnswer(416, ["Content-Length: 0"]), "416"),
         useless("DR7 412", WireAnswer(412, ["Content-Length: 5"], bytes: (5, 9, 0)), "changed"),
         fails(
-            "DR10 a redirect to a file", WireAnswer(302, ["Location: file:///etc/passwd",
-                "Content-Length: 0"]), "redirect_refused", status: 302),
+            "DR10 a redirect to a file",
+            WireAnswer(
+                302,
+                [
+                    "Location: file:///etc/passwd",
+                    "Content-Length: 0",
+                ]), "redirect_refused", status: 302),
         fails(
-            "DR10 a redirect to ftp", WireAnswer(307, ["Location: ftp://127.0.0.1/x",
-                "Content-Length: 0"]), "redirect_refused", status: 307),
+            "DR10 a redirect to ftp",
+            WireAnswer(
+                307,
+                [
+                    "Location: ftp://127.0.0.1/x",
+                    "Content-Length: 0",
+                ]), "redirect_refused", status: 307),
         fails("DR11 401", refusal(401), "expired", status: 401),
         fails("DR11 403", refusal(403), "expired", status: 403),
         fails("DR11 410", refusal(410), "expired", status: 410),
@@ -243,9 +265,10 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             status, ["Content-Length: 1060921"] + fields, bytes: (Contents.size, 9, 0))
     }
 
-    static let waits: [FaultCase] = [
-        "nonsense", "-5", "", "1e3", "0x10", "3, 4", "Thu, 01 Jan 1970 00:00:00 GMT", "0",
-    ].map { goesOn("DR15 Retry-After: \($0)", refusal(503, ["Retry-After: \($0)"])) }
+    static let waits: [FaultCase] =
+        [
+            "nonsense", "-5", "", "1e3", "0x10", "3, 4", "Thu, 01 Jan 1970 00:00:00 GMT", "0",
+        ].map { goesOn("DR15 Retry-After: \($0)", refusal(503, ["Retry-After: \($0)"])) }
         + ["61", "9223372036854775807", "999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"]
         .map {
             fails(

@@ -236,7 +236,8 @@ import WherrySystem
 
     // MARK: D15, D16
 
-    @Test("D15 a path is the same file however it is written, and D9 a partial file is found by each")
+    @Test(
+        "D15 a path is the same file however it is written, and D9 a partial file is found by each")
     func spellings() async throws {
         let bench = try DownloadBench()
         let path = bench.folder.file("a.bin")
@@ -426,7 +427,8 @@ import WherrySystem
     @Test("D19 a plain name in ISO-8859-1 becomes the same name in UTF-8")
     func latin1Name() async throws {
         let bench = try DownloadBench()
-        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n".utf8)
+        let head =
+            Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n".utf8)
             + Array("Content-Disposition: attachment; filename=\"".utf8) + [0xE9]
             + Array(".bin\"\r\n\r\nok".utf8)
         let bytes = Data(head).base64EncodedString()

@@ -126,7 +126,9 @@ import WherrySystem
         bench.clock.advance(by: .milliseconds(100))
         await bench.client.settle(bench.clock)
         await watcher.wait { events in
-            events.contains { if case .progress(let told) = $0 { told.completed == 10 } else { false } }
+            events.contains {
+                if case .progress(let told) = $0 { told.completed == 10 } else { false }
+            }
         }
         #expect(transfer.state == .paused)
         transfer.resume()

@@ -50,7 +50,8 @@ import WherrySystem
     func lateDestination() async throws {
         let bench = try DownloadBench()
         let url = bench.url(
-            "cut=400000&times=1&disposition=" + ParameterEncoding.escaped("attachment; filename=x.bin"))
+            "cut=400000&times=1&disposition="
+                + ParameterEncoding.escaped("attachment; filename=x.bin"))
         func run() async throws -> DownloadEnd {
             try await bench.client.run(url, to: bench.folder.path) { request in
                 request.savesIntoDirectory = true

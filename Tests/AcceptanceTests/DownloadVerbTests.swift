@@ -248,9 +248,10 @@ enum Verb: String, CaseIterable, Sendable {
                 let last = watcher.events.last
                 #expect({ if case .done = last { true } else { false } }())
                 // M5: of other events, which carry the current state, only the state counts.
-                let states = watcher.states.filter {
-                    $0.reason != "journal_invalid" && $0.reason != "already_complete"
-                }.map(\.state) + [outcome.state]
+                let states =
+                    watcher.states.filter {
+                        $0.reason != "journal_invalid" && $0.reason != "already_complete"
+                    }.map(\.state) + [outcome.state]
                 #expect(StateTable.downloads.allows(states), "M5: \(states)")
             }
             #expect(bench.client.count() == 0)

@@ -10,7 +10,8 @@ import WherrySystem
 @Suite struct DownloadWaitingTests {
     private func descriptors(in folder: String) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { entry in
-            let end = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + entry)
+            let end = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/" + entry)
             return end?.hasPrefix(folder) == true
         }
     }

@@ -71,7 +71,8 @@ import WherrySystem
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../docs/errors.md")
         let text = try String(contentsOf: path, encoding: .utf8)
-        let table = try #require(text.components(separatedBy: "## Foundation and libcurl codes").last)
+        let table = try #require(
+            text.components(separatedBy: "## Foundation and libcurl codes").last)
         let row = table.components(separatedBy: "\n").first {
             $0.hasPrefix("| `\(reason.rawValue)` |")
         }
@@ -175,7 +176,8 @@ import WherrySystem
         let server = try TestServer(certificate: certificate)
         defer { server.stop() }
         let client = try makeClient { if trusts { $0.caFile = server.ca } }
-        let error = downloads
+        let error =
+            downloads
             ? await loaded(server.tlsURL(path), on: client)
             : await sent(server.tlsURL(path), on: client)
         if !downloads { #expect(try server.requests().isEmpty) }

@@ -38,7 +38,8 @@ import WherrySystem
         request.add(.image("photo", try .pixels(pixels, .rgb8, width: 10, height: 10)))
         #expect(try await client.send(request).text == "done")
         let sent = try #require(stub.requests.last)
-        #expect(sent.bodyLength > 300 && sent.headers["Content-Type"]?.hasPrefix("multipart/") == true)
+        #expect(
+            sent.bodyLength > 300 && sent.headers["Content-Type"]?.hasPrefix("multipart/") == true)
         client.close()
     }
 
@@ -137,7 +138,8 @@ import WherrySystem
         }
         try scope.script(
             "x",
-            #"[{"headers": [["Cache-Control", "max-age=60"]], "body": "old"}, {"raw": [["read_body"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc"], ["gate", "g"], ["send", "def"], ["keep"]]}, {"body": "new"}]"#)
+            #"[{"headers": [["Cache-Control", "max-age=60"]], "body": "old"}, {"raw": [["read_body"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc"], ["gate", "g"], ["send", "def"], ["keep"]]}, {"body": "new"}]"#
+        )
         #expect(try await client.send(cached(url: "s/x")).text == "old")
         let stream = try await client.stream(Request("s/x", method: "POST"))
         var pieces = stream.body.makeAsyncIterator()
@@ -166,7 +168,8 @@ import WherrySystem
         try stub.fail("http://two.example/a", times: 1, reason: "connect")
         let stale = try await client.send(request)
         #expect(stale.isStale && stale.text == "body")
-        #expect(stub.requests.map(\.url).suffix(2) == ["http://one.example/a", "http://two.example/a"])
+        #expect(
+            stub.requests.map(\.url).suffix(2) == ["http://one.example/a", "http://two.example/a"])
         bench.answer("of two", url: "http://two.example/a")
         #expect(try await client.send(request).text == "of two")
         client.close()
@@ -299,7 +302,9 @@ import WherrySystem
         for await _ in asked.stream { break }
         task.cancel()
         let error = await failure { () throws(WherryError) in
-            do { _ = try await task.value } catch { throw error as? WherryError ?? WherryError(.internal, "\(error)") }
+            do { _ = try await task.value } catch {
+                throw error as? WherryError ?? WherryError(.internal, "\(error)")
+            }
         }
         #expect(error?.code == .cancelled)
         client.close()
@@ -321,8 +326,11 @@ import WherrySystem
         _ = try await client.send(request)
         stub.advance(by: .seconds(61))
         try stub.fail("http://one.example/a", reason: "connect")
-        bench.answer("", ["Location": "http://three.example/"], url: "http://two.example/a", status: 302)
-        let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
+        bench.answer(
+            "", ["Location": "http://three.example/"], url: "http://two.example/a", status: 302)
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request)
+        }
         #expect(error?.reason == "connect")
         client.close()
     }

@@ -101,7 +101,8 @@ import WherrySystem
         func ask(_ url: String, _ storing: Decisions.Storing) async throws -> Response {
             var decisions = Decisions()
             decisions.store = { _ in storing }
-            return try await client.send(cached(url: "http://example.org/" + url), decisions: decisions)
+            return try await client.send(
+                cached(url: "http://example.org/" + url), decisions: decisions)
         }
         for _ in 0..<2 { #expect(try await !ask("skip", .skip).isFromCache) }
         for round in 0..<2 {
@@ -198,7 +199,9 @@ import WherrySystem
         try client.caches.http().entries.waitUntilSwept()
         let usage = try await client.cache.usage()
         #expect(usage.entryBytes <= 2_000_000 && usage.entries > count / 5 && usage.entries < count)
-        #expect(try await client.send(cached(url: "http://example.org/list?page=\(count - 1)")).isFromCache)
+        #expect(
+            try await client.send(cached(url: "http://example.org/list?page=\(count - 1)"))
+                .isFromCache)
         client.close()
     }
 

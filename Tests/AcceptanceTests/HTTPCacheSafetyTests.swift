@@ -172,7 +172,8 @@ import WherrySystem
         // A validation in flight while the resource changes.
         try scope.script(
             "x",
-            #"[{"headers": [["Cache-Control", "max-age=60"], ["ETag", "\"1\""], ["Age", "61"]], "body": "old"}, {"status": 304, "headers": [["Cache-Control", "max-age=60"], ["ETag", "\"1\""]], "gate": "g"}, {"body": "changed"}, {"headers": [["Cache-Control", "max-age=60"]], "body": "new"}]"#)
+            #"[{"headers": [["Cache-Control", "max-age=60"], ["ETag", "\"1\""], ["Age", "61"]], "body": "old"}, {"status": 304, "headers": [["Cache-Control", "max-age=60"], ["ETag", "\"1\""]], "gate": "g"}, {"body": "changed"}, {"headers": [["Cache-Control", "max-age=60"]], "body": "new"}]"#
+        )
         _ = try await client.send(cached(url: "s/x"))
         async let validated = client.send(cached(url: "s/x"))
         _ = try await scope.wait("requests=2")
@@ -190,12 +191,15 @@ import WherrySystem
         let client = try httpClient()
         try scope.script(
             "r",
-            #"[{"status": 301, "headers": [["Location", "t"], ["Cache-Control", "max-age=60"]], "body": "page"}]"#)
-        try scope.script("t", #"[{"headers": [["Cache-Control", "max-age=60"]], "body": "target"}]"#)
+            #"[{"status": 301, "headers": [["Location", "t"], ["Cache-Control", "max-age=60"]], "body": "page"}]"#
+        )
+        try scope.script(
+            "t", #"[{"headers": [["Cache-Control", "max-age=60"]], "body": "target"}]"#)
         let first = try await client.send(cached(url: "s/r"))
         let second = try await client.send(cached(url: "s/r"))
         #expect(first.text == "target" && second.text == "target" && second.isFromCache)
-        #expect(second.url == first.url && second.redirects.map(\.url) == first.redirects.map(\.url))
+        #expect(
+            second.url == first.url && second.redirects.map(\.url) == first.redirects.map(\.url))
         #expect(second.redirects.map(\.status) == [301])
         // A stored redirect has an Age, and otherwise the same headers.
         let fields = second.redirects.flatMap(\.headers.fields).filter { $0.name != "Age" }
@@ -215,12 +219,14 @@ import WherrySystem
         arguments: ["cut", "endless", "large"])
     func redirectPages(_ kind: String) async throws {
         let client = try httpClient()
-        let head = #"HTTP/1.1 301 Moved\r\nLocation: t\r\nCache-Control: max-age=60\r\nContent-Length: 200000\r\n\r\n"#
-        let rest = switch kind {
-        case "cut": #"["send", "abc"], ["fin"]"#
-        case "endless": #"["send", "abc"], ["stall", 60]"#
-        default: #"["bytes", 200000, 1, 0], ["keep"]"#
-        }
+        let head =
+            #"HTTP/1.1 301 Moved\r\nLocation: t\r\nCache-Control: max-age=60\r\nContent-Length: 200000\r\n\r\n"#
+        let rest =
+            switch kind {
+            case "cut": #"["send", "abc"], ["fin"]"#
+            case "endless": #"["send", "abc"], ["stall", 60]"#
+            default: #"["bytes", 200000, 1, 0], ["keep"]"#
+            }
         try scope.script("r", #"[{"raw": [["send", ""# + head + #""], "# + rest + "]}]")
         try scope.script("t", #"[{"body": "target"}]"#)
         #expect(try await client.send(cached(url: "s/r")).text == "target")
@@ -243,7 +249,8 @@ import WherrySystem
         let first = try await part("bytes=100-299")
         #expect(first.status == 206 && !first.isFromCache)
         let inside = try await part("bytes=150-199")
-        #expect(inside.isFromCache && inside.status == 206 && inside.body == Bytes(bytes[150..<200]))
+        #expect(
+            inside.isFromCache && inside.status == 206 && inside.body == Bytes(bytes[150..<200]))
         #expect(inside.header("content-range") == "bytes 150-199/1000")
         #expect(try await !part("bytes=0-99").isFromCache)
         #expect(try await part("bytes=50-250").isFromCache)
@@ -280,7 +287,9 @@ import WherrySystem
             #expect(whole.status == 200 && !whole.isFromCache)
             let isShort = change.hasPrefix("size")
             #expect(whole.body.count == (isShort ? 100 : 1000))
-            #expect(whole.body == Bytes(TestPattern.bytes(seed: isShort ? 1 : 2, count: whole.body.count)))
+            #expect(
+                whole.body
+                    == Bytes(TestPattern.bytes(seed: isShort ? 1 : 2, count: whole.body.count)))
         }
         client.close()
     }
@@ -290,7 +299,8 @@ import WherrySystem
         let client = try httpClient()
         try scope.script(
             "x",
-            #"[{"headers": [["Cache-Control", "max-age=60"], ["X-A", "a\udcfcb"], ["X-A", "2"]], "body": "1"}]"#)
+            #"[{"headers": [["Cache-Control", "max-age=60"], ["X-A", "a\udcfcb"], ["X-A", "2"]], "body": "1"}]"#
+        )
         let first = try await client.send(cached(url: "s/x"))
         let second = try await client.send(cached(url: "s/x"))
         #expect(second.isFromCache && second.headers.values("x-a") == first.headers.values("x-a"))

@@ -74,7 +74,8 @@ import WherrySystem
     func hit() async throws {
         let client = try bench.client()
         bench.answer(
-            "body", ["Cache-Control": "max-age=60", "X-Own": "1", "Connection": "X-Hop", "X-Hop": "2"])
+            "body",
+            ["Cache-Control": "max-age=60", "X-Own": "1", "Connection": "X-Hop", "X-Hop": "2"])
         let first = try await client.send(cached())
         #expect(!first.isFromCache && first.header("x-hop") == "2" && first.header("age") == nil)
         stub.advance(by: .seconds(7))
@@ -337,7 +338,9 @@ import WherrySystem
         _ = try await client.send(cached())
         stub.advance(by: .seconds(61))
         try stub.fail(HTTPCacheBench.url, times: 1, reason: "connect")
-        let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request)
+        }
         #expect(error?.reason == "connect")
         bench.answer("body")
         _ = try await client.send(cached())

@@ -39,8 +39,12 @@ import WherrySystem
             try await client.echo(request("echo", host: "own.example")).values("host")
                 == ["own.example"])
         try client.setHeader("Host", nil)
-        #expect(try await client.echo(Request("echo")).values("host").first?.hasPrefix("127.0.0.1:") == true)
-        #expect(try client.curlCommand(of: request("echo", host: "a.example")).contains("host: a.example"))
+        #expect(
+            try await client.echo(Request("echo")).values("host").first?.hasPrefix("127.0.0.1:")
+                == true)
+        #expect(
+            try client.curlCommand(of: request("echo", host: "a.example")).contains(
+                "host: a.example"))
     }
 
     @Test("SEC-U11 a repeated, empty, or invalid Host is refused before anything is sent")
@@ -49,9 +53,13 @@ import WherrySystem
         twice.headers.append("Host", "b.example")
         var none = Request("echo")
         none.headers.suppress("Host")
-        let bad = ["", "a b", "a/b", "a:0", "a:65536", "a:x", "a:", "user@a", "[::1", "ä.example", "a,b"]
+        let bad = [
+            "", "a b", "a/b", "a:0", "a:65536", "a:x", "a:", "user@a", "[::1", "ä.example", "a,b",
+        ]
         for request in [twice, none] + bad.map({ request("echo", host: $0) }) {
-            let error = await failure { [client] () throws(WherryError) in try await client.send(request) }
+            let error = await failure { [client] () throws(WherryError) in
+                try await client.send(request)
+            }
             #expect(error?.reason == "bad_header", "\(request.headers.fields)")
             #expect(error?.message.contains("Host") == true)
         }
@@ -141,7 +149,10 @@ import WherrySystem
         let scope = server.scope()
         let client = try makeClient { $0.caFile = server.ca }
         let url = server.tlsURL("/@\(scope.key)/echo")
-        #expect(try await client.echo(request(url, host: "other.example")).values("host") == ["other.example"])
+        #expect(
+            try await client.echo(request(url, host: "other.example")).values("host") == [
+                "other.example"
+            ])
         // The certificate is that of localhost, whatever the header says.
         let wrong = url.replacingOccurrences(of: "localhost", with: "wrong.example")
         let port = server.tlsPort ?? 0

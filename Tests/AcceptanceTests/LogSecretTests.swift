@@ -31,7 +31,8 @@ import WherrySystem
         #expect(!dumped.contains(planted) && !"\(trust)".contains(planted))
         let keeper = LogKeeper(client)
         try client.setLogFile(folder.file("log"), asJSON: true)
-        var request = Request("echo?access_token=\(planted)&page=2&Api%2DKey=\(planted)", method: "POST")
+        var request = Request(
+            "echo?access_token=\(planted)&page=2&Api%2DKey=\(planted)", method: "POST")
         request.headers = [
             "Cookie": "session=\(planted)", "Proxy-Authorization": "Basic \(planted)",
             "X-Auth-Token": planted, "x-shop": planted, "X-Link": "<http://h/?token=\(planted)>",
@@ -58,7 +59,9 @@ import WherrySystem
             let error = await failure { () throws(WherryError) in try await client.get("s/login") }
             texts.append(error.map { "\($0)" } ?? "")
         }
-        for url in ["http://u:\(planted)@h/", "http://h\\?token=\(planted)", "ftp://u:\(planted)@h"] {
+        for url in [
+            "http://u:\(planted)@h/", "http://h\\?token=\(planted)", "ftp://u:\(planted)@h",
+        ] {
             let error = await failure { () throws(WherryError) in try await client.get(url) }
             #expect(error != nil)
             texts.append(error.map { "\($0)" } ?? "")
@@ -129,7 +132,8 @@ import WherrySystem
         let secrets = Secrets(["X-Shop", "größe"])
         for name in [
             "Authorization", "PROXY-AUTHORIZATION", "set-cookie", "api_key", "x-api-key", "key",
-            "user[password]", "accessToken", "X-Amz-Signature", "xshop", "x_shop", "GRÖßE".lowercased(),
+            "user[password]", "accessToken", "X-Amz-Signature", "xshop", "x_shop",
+            "GRÖßE".lowercased(),
             "to%6ben", "sid", "JSESSIONID",
         ] { #expect(secrets.contains(name), "\(name)") }
         for name in [
@@ -171,7 +175,8 @@ import WherrySystem
                     }
                     // The boundary of a form is different each time, and so is its length.
                     let isForm = object["parts"].map { !$0.isNull } ?? false
-                    return !isForm || !["content-type", "content-length"].contains(name.lowercased())
+                    return !isForm
+                        || !["content-type", "content-length"].contains(name.lowercased())
                 }.sorted { "\($0)".lowercased() < "\($1)".lowercased() })
         }
         if let parts = object["parts"], !parts.isNull {
@@ -184,7 +189,8 @@ import WherrySystem
     @Test(
         "L9 the command pasted into a shell sends the same request",
         arguments: [
-            "get", "query", "json", "form", "text", "empty", "binary", "quotes", "file", "fields", "part",
+            "get", "query", "json", "form", "text", "empty", "binary", "quotes", "file", "fields",
+            "part",
             "head",
         ])
     func curl(_ kind: String) async throws {
@@ -217,7 +223,8 @@ import WherrySystem
         case "part":
             try Data("of a file".utf8).write(to: URL(fileURLWithPath: folder.file("f.txt")))
             request.body = .multipart([
-                .file("up", path: folder.file("f.txt"), fileName: "n;a\"m.txt", contentType: "text/x"),
+                .file(
+                    "up", path: folder.file("f.txt"), fileName: "n;a\"m.txt", contentType: "text/x"),
                 .bytes("b", Bytes("bytes; \"q\""), fileName: "b.txt", contentType: "text/plain"),
             ])
         case "head": request.method = "HEAD"
@@ -230,7 +237,9 @@ import WherrySystem
             _ = try await client.send(request)
             let logged = try scope.requests()
             #expect(logged.count == 2 && logged[0].method == "HEAD" && logged[1].method == "HEAD")
-            #expect(logged[0].headers.map { "\($0)" }.sorted() == logged[1].headers.map { "\($0)" }.sorted())
+            #expect(
+                logged[0].headers.map { "\($0)" }.sorted()
+                    == logged[1].headers.map { "\($0)" }.sorted())
             return client.close()
         }
         let pasted = try seen(shell(command))

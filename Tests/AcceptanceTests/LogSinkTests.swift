@@ -68,8 +68,9 @@ import WherrySystem
         let client = try client()
         let keeper = LogKeeper(client)
         let target = scope.url("/bytes/300000?cut=100000&times=1")
-        let url = scope.url("/redirect-to?url=") + target.addingPercentEncoding(
-            withAllowedCharacters: .alphanumerics)!
+        let url =
+            scope.url("/redirect-to?url=") + target.addingPercentEncoding(
+                withAllowedCharacters: .alphanumerics)!
         let end = try await client.run(url, to: folder.file("file"), clock: clock)
         #expect(end.path != nil)
         client.close()
@@ -102,9 +103,10 @@ import WherrySystem
         client.close()
         #expect(response.status == 200 && response.metrics.retries == 1)
         let wanted: [LogRecord.Event] = [.started, .sent, .retried, .succeeded, .failed]
-        #expect(keeper.events.filter { wanted.contains($0) } == [
-            .started, .sent, .retried, .sent, .succeeded,
-        ])
+        #expect(
+            keeper.events.filter { wanted.contains($0) } == [
+                .started, .sent, .retried, .sent, .succeeded,
+            ])
         #expect(keeper.records.first { $0.event == .retried }?.reason == "http_status")
         #expect(client.counters().retried == 1 && client.counters().requests == 2)
     }
@@ -173,7 +175,9 @@ import WherrySystem
         for number in 0..<20 { _ = try await client.get("echo/\(number)") }
         try client.setLogFile(nil)
         _ = try await client.get("echo/unseen")
-        let text = try ["log.1", "log"].map { String(decoding: try folder.contents($0), as: UTF8.self) }
+        let text = try ["log.1", "log"].map {
+            String(decoding: try folder.contents($0), as: UTF8.self)
+        }
         #expect(text.allSatisfy { $0.utf8.count <= 2000 && $0.hasSuffix("\n") })
         #expect(text[1].contains("/echo/19\n") && !text[1].contains("unseen"))
         #expect(try folder.names.filter { $0.hasPrefix("log") }.count == 2)
@@ -202,7 +206,8 @@ import WherrySystem
         }
         #expect(size?.reason == "bad_value")
         client.close()
-        #expect(String(decoding: try folder.contents("log"), as: UTF8.self).contains("Client closed"))
+        #expect(
+            String(decoding: try folder.contents("log"), as: UTF8.self).contains("Client closed"))
     }
 
     @Test("L11 JSON lines have the members that programs need")

@@ -196,7 +196,8 @@ import WherrySystem
     private func expect(_ name: String, _ transfer: Transfer) throws {
         let wanted = try golden(name)
         var text = transfer.description(inFull: true)
-        let identifier = text.split(separator: "\n")
+        let identifier =
+            text.split(separator: "\n")
             .first { $0.hasPrefix("   requestIdentifier:") }?
             .dropFirst("   requestIdentifier:".count) ?? ""
         #expect(identifier.count > 60)
@@ -229,7 +230,8 @@ import WherrySystem
             "added header:key:X-Token-Kind value:***", "added header:key:X-Name value:skye",
             "start downloading:\nurl:\(scope.url("/bytes/1000000?hold=400000&gate=g"))\ndownloadPath:\(path)",
             "Can not resume request: \(id), since it is not suspended",
-            "Suspended request:\(id)", "Request \(id) can not be suspended, since it is not running",
+            "Suspended request:\(id)",
+            "Request \(id) can not be suspended, since it is not running",
             "Resumed request: \(id)", "Download progress:", "Move download file succeed:\(path)",
             "Download succeed,download file path:\(path)",
         ] { #expect(keeper.text.contains(line), "\(line)") }
@@ -271,6 +273,7 @@ import WherrySystem
                 #expect(!(0x202A...0x202E).contains(scalar.value))
             }
         }
-        #expect(LogText.line("a\r\nb\u{1B}c\u{9B}\t\u{2028}") == "a\\r\\nb\\u{1b}c\\u{9b}\\t\\u{2028}")
+        #expect(
+            LogText.line("a\r\nb\u{1B}c\u{9B}\t\u{2028}") == "a\\r\\nb\\u{1b}c\\u{9b}\\t\\u{2028}")
     }
 }

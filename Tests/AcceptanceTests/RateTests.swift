@@ -88,7 +88,8 @@ import WherrySystem
             for index in 0..<4 { _ = try client.start(Request("http://\(host)/\(index)")) }
         }
         stub.advance(by: .zero)
-        #expect(stub.requests.map(\.url) == ["a/0", "a/1", "b/0", "b/1", "c/0"].map { "http://\($0)" })
+        #expect(
+            stub.requests.map(\.url) == ["a/0", "a/1", "b/0", "b/1", "c/0"].map { "http://\($0)" })
         stub.advance(by: .milliseconds(200))
         #expect(stub.requests.last?.url == "http://c/1")
         // Now every host waits half a second for its next.
@@ -143,7 +144,8 @@ import WherrySystem
         for (name, handle) in handles {
             let error = await failure { () throws(WherryError) in try await handle.value }
             #expect(
-                error?.reason == ["cancelled": "cancelled", "late": "total_timeout"][name], "\(name)")
+                error?.reason == ["cancelled": "cancelled", "late": "total_timeout"][name],
+                "\(name)")
         }
     }
 
@@ -216,7 +218,8 @@ import WherrySystem
     @Test("R38 a settings file supports rate limits too")
     func file() async throws {
         let folder = try TemporaryFolder()
-        let text = #"{"rate_limit": 2, "host_rate_limit": 1, "rate_interval_ms": 500, "rate_burst": 1}"#
+        let text =
+            #"{"rate_limit": 2, "host_rate_limit": 1, "rate_interval_ms": 500, "rate_burst": 1}"#
         try text.write(toFile: folder.file("c.json"), atomically: false, encoding: .utf8)
         var configuration = Client.Configuration()
         try configuration.load(from: folder.file("c.json"))

@@ -352,7 +352,8 @@ private enum Namespace {
     }
 
     static func run(_ body: @escaping @Sendable () throws -> Void) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<Void, any Error>) in
             Thread {
                 guard leave() else {
                     return continuation.resume(throwing: SystemError(errno, "leave the network"))

@@ -121,7 +121,11 @@ import WherryCore
             Request("echo"),
             decisions: .adapting { request in
                 var request = request
-                guard attempts.withLock({ $0 += 1; return $0 }) == 1 else { return request }
+                guard
+                    attempts.withLock({
+                        $0 += 1; return $0
+                    }) == 1
+                else { return request }
                 request.url = away
                 request.headers["Authorization"] = "Bearer away"
                 return request
@@ -151,7 +155,8 @@ import WherryCore
         var plain = Request("br")
         plain.contentCodings = .identity
         let page = Data(try await client.send(plain).body).base64EncodedString()
-        let head = "HTTP/1.1 302 Found\\r\\nContent-Encoding: br\\r\\nLocation: \(scope.url("/echo"))\\r\\n\\r\\n"
+        let head =
+            "HTTP/1.1 302 Found\\r\\nContent-Encoding: br\\r\\nLocation: \(scope.url("/echo"))\\r\\n\\r\\n"
         try scope.script(
             "br", #"[{"raw": [["send", "\#(head)"], ["send_base64", "\#(page)"], ["fin"]]}]"#)
         var request = Request("s/br")
@@ -205,7 +210,9 @@ import WherryCore
             let target = escaped(server.url("/@\(key)/echo", host: host))
             for status in [302, 307] {
                 var request = Request("redirect-to?status=\(status)&url=\(target)", method: "GET")
-                request.headers = ["Proxy-Authorization": "Basic cDpw", "Authorization": "Basic YTph"]
+                request.headers = [
+                    "Proxy-Authorization": "Basic cDpw", "Authorization": "Basic YTph",
+                ]
                 _ = try await client.send(request)
                 let last = try #require(try server.requests(key: key).last)
                 #expect((last.header("proxy-authorization") != nil) == stays, "\(host) \(status)")
@@ -280,7 +287,8 @@ import WherryCore
 
     @Test("SEC-U2 a target in ISO-8859-1 is requested with its original bytes")
     func latin1Target() async throws {
-        let head: [UInt8] = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n".utf8)
+        let head: [UInt8] =
+            Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n".utf8)
             + Array("Location: /@\(scope.key)/echo/caf".utf8) + [0xE9] + Array("\r\n\r\n".utf8)
         let bytes = Data(head).base64EncodedString()
         try scope.script("latin", #"[{"raw": [["send_base64", "\#(bytes)"], ["keep"]]}]"#)

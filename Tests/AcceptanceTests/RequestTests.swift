@@ -73,7 +73,8 @@ import Wherry
         #expect(response.body.isEmpty)
     }
 
-    @Test("R3 any token is a valid method", arguments: ["PURGE", "OPTIONS", "PROPFIND", "M-SEARCH"])
+    @Test(
+        "R3 any token is a valid method", arguments: ["PURGE", "OPTIONS", "PROPFIND", "M-SEARCH"])
     func anyMethod(method: String) async throws {
         #expect(try await client.echo(Request("echo", method: method)).method == method)
     }

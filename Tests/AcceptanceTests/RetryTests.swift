@@ -69,7 +69,8 @@ import WherrySystem
     /// A server that responds, and drops the next request on that connection after reading it.
     private func dropping(_ scope: TestServer.Scope, times: Int) throws -> String {
         let pair = #"{"json": {}}, {"raw": [["read_body"], ["fin"]]}"#
-        try scope.script("kept", "[\(Array(repeating: pair, count: times).joined(separator: ", "))]")
+        try scope.script(
+            "kept", "[\(Array(repeating: pair, count: times).joined(separator: ", "))]")
         return scope.url("/s/kept")
     }
 
@@ -83,7 +84,9 @@ import WherrySystem
         let client = try makeClient(scope)
         _ = try await client.get(url)
         var request = Request(url, method: method)
-        if let size { request.body = .bytes(Bytes([UInt8](repeating: 7, count: size)), contentType: nil) }
+        if let size {
+            request.body = .bytes(Bytes([UInt8](repeating: 7, count: size)), contentType: nil)
+        }
         let error = await failure { [request] () throws(WherryError) in
             try await client.send(request)
         }
@@ -132,19 +135,25 @@ import WherrySystem
         stub.advance(by: .milliseconds(1))
         #expect(try await handle.value.metrics.retries == 1)
         request.url = "b"
-        let error = await failure { [request] () throws(WherryError) in try await client.send(request) }
+        let error = await failure { [request] () throws(WherryError) in
+            try await client.send(request)
+        }
         #expect(error?.httpStatus == 429 && error?.retryAfter == .seconds(61))
         #expect(stub.requests.count == 3)
         // A date is relative to the response's Date, and without one to now.
         let now = Int64(client.transport.clock.wallSeconds())
         let dates: [(Headers, Duration?)] = [
-            (["Date": HTTPDate.format(now - 1_000), "Retry-After": HTTPDate.format(now - 970)], .seconds(30)),
+            (
+                ["Date": HTTPDate.format(now - 1_000), "Retry-After": HTTPDate.format(now - 970)],
+                .seconds(30)
+            ),
             (["Retry-After": HTTPDate.format(now + 30)], .seconds(30)),
             (["Retry-After": HTTPDate.format(now - 30)], .zero), (["Retry-After": "soon"], nil),
         ]
         for (index, (headers, expected)) in dates.enumerated() {
             stub.answer("http://h/d\(index)", status: 410, headers: headers)
-            let error = await failure { () throws(WherryError) in try await client.get("d\(index)") }
+            let error = await failure { () throws(WherryError) in try await client.get("d\(index)")
+            }
             #expect(error?.retryAfter == expected, "\(headers)")
         }
     }
@@ -235,7 +244,9 @@ import WherrySystem
         let count = Guarded(0)
         decisions.adapt = { request in
             var request = request
-            request.headers["X-Attempt"] = count.withLock { $0 += 1; return "\($0)" }
+            request.headers["X-Attempt"] = count.withLock {
+                $0 += 1; return "\($0)"
+            }
             return request
         }
         _ = try await client.send(Request("a"), decisions: decisions)
@@ -256,7 +267,8 @@ import WherrySystem
     private func newToken() async throws -> String {
         let request = Request("token", method: "POST")
         struct Token: Decodable { let access_token: String }
-        return try await client.send(request, decisions: Decisions()).decode(Token.self).access_token
+        return try await client.send(request, decisions: Decisions()).decode(Token.self)
+            .access_token
     }
 
     private func hits(_ path: String) throws -> Int {
@@ -316,7 +328,11 @@ import WherrySystem
     func useless() async throws {
         let asked = Guarded(0)
         try client.setDecisions(
-            .refreshingToken { _ in asked.withLock { $0 += 1; return "useless\($0)" } })
+            .refreshingToken { _ in
+                asked.withLock {
+                    $0 += 1; return "useless\($0)"
+                }
+            })
         let error = await failure { () throws(WherryError) in try await client.get("protected") }
         #expect(error?.httpStatus == 401)
         #expect(asked.withLock { $0 } == 2)
@@ -345,7 +361,9 @@ import WherrySystem
         let first = Guarded(true)
         try client.setDecisions(
             .refreshingToken { _ in
-                if first.withLock({ first in defer { first = false }; return first }) {
+                if first.withLock({ first in
+                    defer { first = false }; return first
+                }) {
                     entered.continuation.yield()
                     for await _ in AsyncStream<Void>.makeStream().stream {}
                 }

@@ -148,9 +148,11 @@ import Wherry
     func roundTrip() async throws {
         for status in [302, 307] {
             let stub = StubServer()
-            stub.answer("https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
             stub.answer(
-                "https://b.invalid/on", status: status, headers: ["Location": "https://a.invalid/end"])
+                "https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
+            stub.answer(
+                "https://b.invalid/on", status: status,
+                headers: ["Location": "https://a.invalid/end"])
             stub.answer("https://a.invalid/end", body: Bytes("home"))
             let client = try Client {
                 $0.stubServer = stub
@@ -196,7 +198,8 @@ import Wherry
     @Test("R19 SEC-U3 removing a token exposes no other token, nor an earlier value")
     func takenAway() async throws {
         let stub = StubServer()
-        stub.answer("https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
+        stub.answer(
+            "https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
         stub.answer("https://b.invalid/on", body: Bytes("there"))
         let client = try Client {
             $0.stubServer = stub

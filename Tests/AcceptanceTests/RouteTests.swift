@@ -24,11 +24,14 @@ import WherrySystem
         let echo = try await client.echo(Request(url))
         #expect(echo.values("host") == ["api.example:\(server.port)"])
         let other = url.replacingOccurrences(of: "api.example", with: "other.invalid")
-        #expect(await failure { () throws(WherryError) in try await client.send(Request(other)) }?.reason == "resolve")
+        #expect(
+            await failure { () throws(WherryError) in try await client.send(Request(other)) }?
+                .reason == "resolve")
         let any = try makeClient { $0.resolve = ["*:\(server.port):127.0.0.1"] }
         #expect(try await any.echo(Request(other)).connection > 0)
         #expect(
-            try any.curlCommand(of: Request(other)).contains("--resolve '*:\(server.port):127.0.0.1'"))
+            try any.curlCommand(of: Request(other)).contains(
+                "--resolve '*:\(server.port):127.0.0.1'"))
     }
 
     @Test(
@@ -64,7 +67,9 @@ import WherrySystem
             try client.curlCommand(of: Request("http://a/")).contains(
                 "--unix-socket \(server.unixSocket)"))
         let gone = try makeClient { $0.unixSocket = server.unixSocket + ".none" }
-        #expect(await failure { () throws(WherryError) in try await gone.send(Request("http://a/")) }?.reason == "connect")
+        #expect(
+            await failure { () throws(WherryError) in try await gone.send(Request("http://a/")) }?
+                .reason == "connect")
         for path in ["relative", "/" + String(repeating: "a", count: 107)] {
             let error = await failure { () throws(WherryError) in
                 try Client { $0.unixSocket = path }
@@ -81,7 +86,8 @@ import WherrySystem
             #expect(try await client.echo(Request("echo")).connection > 0)
         }
         let other = try makeClient(scope) { $0.interface = "none0" }
-        let error = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
+        let error = await failure { () throws(WherryError) in try await other.send(Request("echo"))
+        }
         #expect(error?.reason == "connect")
         #expect(error?.message.contains("interface") == true)
     }
@@ -143,16 +149,22 @@ import WherrySystem
             client.close()
             return [target.hasPrefix("http://"), after > before]
         }
-        #expect(try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = (proxy, proxy) } == [true, true])
-        #expect(try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = (proxy, "") } == [true, false])
-        #expect(try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = ("", proxy) } == [false, true])
+        #expect(
+            try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = (proxy, proxy) } == [true, true])
+        #expect(
+            try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = (proxy, "") } == [true, false])
+        #expect(
+            try await isProxied { ($0.proxyHTTP, $0.proxyHTTPS) = ("", proxy) } == [false, true])
         #expect(try await isProxied { ($0.proxy, $0.proxyHTTP) = (proxy, "") } == [false, true])
         let client = try makeClient { $0.proxyHTTPS = "http://p:1" }
         #expect(try client.curlCommand(of: Request("https://h/")).contains("--proxy http://p:1"))
         #expect(try !client.curlCommand(of: Request("http://h/")).contains("http://p:1"))
         for word in ["ftp://h:1", "http://"] {
-            let error = await failure { () throws(WherryError) in try Client { $0.proxyHTTPS = word } }
-            #expect(error?.reason == "bad_value" && error?.message.hasPrefix("proxy_https ") == true)
+            let error = await failure { () throws(WherryError) in
+                try Client { $0.proxyHTTPS = word }
+            }
+            #expect(
+                error?.reason == "bad_value" && error?.message.hasPrefix("proxy_https ") == true)
         }
     }
 
@@ -177,7 +189,8 @@ import WherrySystem
             $0.noProxy = ["bücher.example"]
         }
         #expect(
-            try await without.echo(Request("http://\(host)" + (try path(scope, "/echo")))).target.hasPrefix("/"))
+            try await without.echo(Request("http://\(host)" + (try path(scope, "/echo")))).target
+                .hasPrefix("/"))
     }
 
     @Test("C19 an exception may have a port, and an invalid one is named")
@@ -193,7 +206,8 @@ import WherrySystem
             $0.proxy = "http://127.0.0.1:1"
             $0.noProxy = ["127.0.0.1:9"]
         }
-        let failed = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
+        let failed = await failure { () throws(WherryError) in try await other.send(Request("echo"))
+        }
         #expect(failed?.message.contains("the proxy http://127.0.0.1:1:") == true)
         let error = await failure { () throws(WherryError) in
             try Client { $0.noProxy = ["h.org", "http://h.org"] }
@@ -216,7 +230,8 @@ import WherrySystem
             $0.proxy = "http://127.0.0.1:1"
             $0.noProxy = ["example.com"]
         }
-        let error = await failure { () throws(WherryError) in try await other.send(Request("echo")) }
+        let error = await failure { () throws(WherryError) in try await other.send(Request("echo"))
+        }
         #expect(error?.code == .network)
     }
 
@@ -231,12 +246,17 @@ import WherrySystem
                 $0.noProxy = hosts
                 $0.connectTimeout = .zero
             }
-            let error = await failure { () throws(WherryError) in try await client.send(Request(url)) }
+            let error = await failure { () throws(WherryError) in
+                try await client.send(Request(url))
+            }
             client.close()
             return error
         }
         for (proxy, url, reason, named) in [
-            ("http://me:hunter4@127.0.0.1:1", "http://h.invalid/", "connect", "http://127.0.0.1:1:"),
+            (
+                "http://me:hunter4@127.0.0.1:1", "http://h.invalid/", "connect",
+                "http://127.0.0.1:1:"
+            ),
             ("127.0.0.1:1", "https://h.invalid/", "connect", "http://127.0.0.1:1:"),
             ("socks5h://127.0.0.1:1", "http://h.invalid/", "connect", "socks5h://127.0.0.1:1:"),
             ("no-proxy.invalid:1", "http://h.invalid/", "proxy", "http://no-proxy.invalid:1:"),
@@ -269,7 +289,9 @@ import WherrySystem
         }
         for text in ["ftp://h:1", "http://", "a b", "http://h:99999", "http://h:1:2", "h\n"] {
             let error = await failure { () throws(WherryError) in try Client { $0.proxy = text } }
-            #expect(error?.reason == "bad_value" && error?.message.hasPrefix("proxy ") == true, "\(text)")
+            #expect(
+                error?.reason == "bad_value" && error?.message.hasPrefix("proxy ") == true,
+                "\(text)")
         }
         let error = await failure { () throws(WherryError) in
             try Client { $0.proxy = "gopher://me:hunter4@h:1" }
@@ -286,6 +308,9 @@ import WherrySystem
             #expect(error?.message.hasPrefix("The base URL \"\(text)\"") == true, "\(text)")
         }
         let probe = await failure { () throws(WherryError) in try Reachability.Probe("h") }
-        #expect(probe?.message == "The URL of a probe \"h\" is not absolute. Pass an absolute URL such as http://host/.")
+        #expect(
+            probe?.message
+                == "The URL of a probe \"h\" is not absolute. Pass an absolute URL such as http://host/."
+        )
     }
 }

@@ -38,7 +38,8 @@ import Wherry
         #expect(error?.failedImages.map(\.index) == [2, 7])
         #expect(error?.failedImages.map(\.error?.httpStatus) == [413, 403])
         #expect(error?.httpStatus == 413 && error?.response?.status == 413)
-        #expect(error?.message.hasPrefix("2 of 9 pictures were not sent. Picture 3 (p2.png)") == true)
+        #expect(
+            error?.message.hasPrefix("2 of 9 pictures were not sent. Picture 3 (p2.png)") == true)
         let statuses = upload.images.map { $0.response?.status }
         #expect(statuses == [200, 200, 413, 200, 200, 200, 200, 403, 201])
         #expect(error?.response?.images.map(\.index) == Array(0..<9))
@@ -165,7 +166,9 @@ import Wherry
     @Test("U22 cancelling ends all, and sent images stay sent")
     func cancel() async throws {
         try scope.script(
-            "held", #"[{"status": 200}, {"status": 200, "gate": "never"}, {"status": 200, "gate": "never"}]"#)
+            "held",
+            #"[{"status": 200}, {"status": 200, "gate": "never"}, {"status": 200, "gate": "never"}]"#
+        )
         let upload = try client.upload(try pictures(6), to: "s/held", name: "photo", separately: 2)
         try await scope.wait("requests=3")
         upload.cancel()
@@ -180,7 +183,9 @@ import Wherry
     private func large() throws -> Image {
         let (width, height) = (3000, 2000)
         let pixels = [UInt8](unsafeUninitializedCapacity: width * height * 3) { bytes, count in
-            for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index &* index >> 7) }
+            for index in bytes.indices {
+                bytes[index] = UInt8(truncatingIfNeeded: index &* index >> 7)
+            }
             count = bytes.count
         }
         return try .pixels(pixels, .rgb8, width: width, height: height)

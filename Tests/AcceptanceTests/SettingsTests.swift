@@ -48,7 +48,9 @@ import WherrySystem
 
     @Test("C11 a negative time is refused, and does not disable the limit")
     func negativeTimes() async throws {
-        #expect(throws: WherryError.self) { try makeClient(scope) { $0.idleTimeout = .seconds(-1) } }
+        #expect(throws: WherryError.self) {
+            try makeClient(scope) { $0.idleTimeout = .seconds(-1) }
+        }
         #expect(throws: WherryError.self) {
             try makeClient(scope) { $0.totalTimeout = .nanoseconds(-1) }
         }

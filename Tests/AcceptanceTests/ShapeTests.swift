@@ -71,7 +71,9 @@ import WherrySystem
         #expect(
             try shape
                 == JSONShape(
-                    parsing: #"{"name": "string", "list": [{"id": "number"}], "all": "array", "more": {}}"#))
+                    parsing:
+                        #"{"name": "string", "list": [{"id": "number"}], "all": "array", "more": {}}"#
+                ))
     }
 
     @Test("R26 responses without JSON have no schema check; errors and HEAD are excluded")
@@ -102,7 +104,9 @@ import WherrySystem
     @Test("R26 large JSON is checked on a worker")
     func large() async throws {
         let good = "[" + String(repeating: #"{"id": 1}, "#, count: 20_000)
-        for (last, fault) in [(#"{"id": 2}]"#, nil), (#"{"id": "2"}]"#, "20000/id is a string, not a number")] {
+        for (last, fault) in [
+            (#"{"id": 2}]"#, nil), (#"{"id": "2"}]"#, "20000/id is a string, not a number"),
+        ] {
             let (client, _) = try client(good + last)
             var request = Request("http://h/")
             request.jsonShape = [["id": .number]]

@@ -54,8 +54,10 @@ import WherrySystem
 
     @Test("R33 a request without sharing is sent, whatever the others do")
     func optIn() async throws {
-        let handles = try [request(), request(), Request("text/a?gate=g"), Request("text/a?gate=g")]
-            .map { try client.start($0) }
+        let handles = try [
+            request(), request(), Request("text/a?gate=g"), Request("text/a?gate=g"),
+        ]
+        .map { try client.start($0) }
         try await scope.wait("requests=3")
         try scope.open(gate: "g")
         for handle in handles { #expect(try await handle.value.status == 200) }
@@ -136,10 +138,12 @@ import WherrySystem
         var handles: [TransferHandle<Response>] = []
         for _ in 0..<2 {
             for change in changes {
-                handles.append(try client.start(request("faulty-echo?gate=g") {
-                    $0.method = "POST"
-                    change(&$0)
-                }))
+                handles.append(
+                    try client.start(
+                        request("faulty-echo?gate=g") {
+                            $0.method = "POST"
+                            change(&$0)
+                        }))
             }
             handles.append(
                 try client.start(request("faulty-echo?gate=g"), decisions: decisions))

@@ -123,7 +123,9 @@ import WherrySystem
         decisions.retry = { _, _ in .after(.zero) }
         let response = try await client.send(request, decisions: decisions)
         #expect(response.metrics.retries == 2)
-        let queries = try scope.requests().map { $0.target.split(separator: "?").last.map(String.init) }
+        let queries = try scope.requests().map {
+            $0.target.split(separator: "?").last.map(String.init)
+        }
         #expect(queries == (1...3).map { "page=1&token=t&signature=\($0)" })
     }
 
@@ -206,6 +208,8 @@ import WherrySystem
         let shown = try #require(kept.withLock { $0 })
         #expect(try await client.echo(shown).rawQuery == "page=1&token=t")
         #expect(try client.url(of: shown) == shown.url)
-        #expect(try client.identifier(of: shown) == client.identifier(of: Request("echo", method: "GET")))
+        #expect(
+            try client.identifier(of: shown)
+                == client.identifier(of: Request("echo", method: "GET")))
     }
 }

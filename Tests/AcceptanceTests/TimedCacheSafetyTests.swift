@@ -119,7 +119,9 @@ import WherrySystem
                 var request = asking("echo", for: Self.day, method: method)
                 request.cacheIgnoredParameters = ignored
                 request.query = [.init("a", "1"), .init("sign", sign)]
-                if method == "POST" { request.body = .form([.init("b", "1"), .init("sign", sign)]) }
+                if method == "POST" {
+                    request.body = .form([.init("b", "1"), .init("sign", sign)])
+                }
                 return try await client.send(request).isFromCache
             }
             #expect(try await !send("1", ["sign"]))

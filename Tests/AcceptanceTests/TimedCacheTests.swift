@@ -162,7 +162,9 @@ import WherrySystem
             return await failure { () async throws(WherryError) in try await client.send(request) }?
                 .reason
         }
-        func fill() async throws { _ = try await client.send(asking(loads: false, for: .seconds(9))) }
+        func fill() async throws {
+            _ = try await client.send(asking(loads: false, for: .seconds(9)))
+        }
         #expect(await only() == "missing")
         try await fill()
         #expect(await only() == nil)
@@ -204,7 +206,8 @@ import WherrySystem
         var request = asking()
         request.cachePolicy = .only
         for reason in ["damaged", "missing"] {
-            let error = await failure { () async throws(WherryError) in try await two.send(request) }
+            let error = await failure { () async throws(WherryError) in try await two.send(request)
+            }
             #expect(error?.reason == reason)
         }
         two.close()
@@ -231,7 +234,9 @@ import WherrySystem
         let client = try client()
         for url in ["status/404", "bytes/1000?cut=10"] {
             let failing = asking(url, for: .seconds(180))
-            let error = await failure { () async throws(WherryError) in try await client.send(failing) }
+            let error = await failure { () async throws(WherryError) in
+                try await client.send(failing)
+            }
             #expect(error != nil)
         }
         var upload = asking("echo", for: .seconds(180), method: nil)

@@ -77,7 +77,8 @@ struct UnreadablePictureTests {
             pictures, to: "echo", name: "photo", unreadable: .send
         ).value
         #expect(sent.images.map(\.fileName) == [path, "text.jpg"])
-        let refused = try client.upload(pictures, to: "status/500", name: "photo", unreadable: .send)
+        let refused = try client.upload(
+            pictures, to: "status/500", name: "photo", unreadable: .send)
         let unread = try client.upload(pictures, to: "echo", name: "photo")
         for upload in [refused, unread] {
             let error = await failure { () throws(WherryError) in try await upload.value }

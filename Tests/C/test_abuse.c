@@ -24,13 +24,13 @@ extern char **environ;
 
 /* ---- In the child ---------------------------------------------------------------------------- */
 
-#define MUST(condition)                                                                      \
-  do {                                                                                       \
-    if (!(condition)) {                                                                      \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition,                     \
-              wherry_error_message(wherry_last_error()));                                    \
-      _exit(3);                                                                              \
-    }                                                                                        \
+#define MUST(condition)                                                  \
+  do {                                                                   \
+    if (!(condition)) {                                                  \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
+              wherry_error_message(wherry_last_error()));                \
+      _exit(3);                                                          \
+    }                                                                    \
   } while (0)
 
 static wherry_client *client;
@@ -100,7 +100,8 @@ static int blocks_all(const char *task) {
   unsigned long long blocked = 0;
   snprintf(path, sizeof path, "/proc/self/task/%s/status", task);
   FILE *file = fopen(path, "r");
-  while (file != NULL && fgets(line, sizeof line, file) != NULL) sscanf(line, "SigBlk: %llx", &blocked);
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    sscanf(line, "SigBlk: %llx", &blocked);
   if (file != NULL) fclose(file);
   const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD, SIGPIPE};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -110,7 +111,7 @@ static int blocks_all(const char *task) {
 
 static void be_signalled(void) {
   own = pthread_self();
-  signal(SIGPIPE, SIG_DFL); /* which would end the program */
+  signal(SIGPIPE, SIG_DFL);                           /* which would end the program */
   struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART */
   MUST(sigaction(SIGALRM, &action, NULL) == 0);
   begin();
@@ -191,7 +192,10 @@ static void unload(void) {
   exit(0);
 }
 
-static const struct { const char *name; void (*function)(void); } parts[] = {
+static const struct {
+  const char *name;
+  void (*function)(void);
+} parts[] = {
     {"leave", leave}, {"be signalled", be_signalled}, {"share", share}, {"unload", unload}};
 
 __attribute__((constructor)) static void be_child(void) {

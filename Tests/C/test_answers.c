@@ -10,9 +10,11 @@
 
 TEST("R10 a status from 200 to 299 succeeds, and a request may accept others") {
   wherry_client *client = new_client(NULL);
-  const struct { int code; wherry_status status; } rows[] = {
-      {200, WHERRY_OK}, {204, WHERRY_OK}, {299, WHERRY_OK},
-      {400, WHERRY_E_HTTP}, {404, WHERRY_E_HTTP}, {500, WHERRY_E_HTTP}};
+  const struct {
+    int code;
+    wherry_status status;
+  } rows[] = {{200, WHERRY_OK},     {204, WHERRY_OK},     {299, WHERRY_OK},
+              {400, WHERRY_E_HTTP}, {404, WHERRY_E_HTTP}, {500, WHERRY_E_HTTP}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     outcome got = perform(client, new_request("GET", server_url("/status/%d", rows[i].code)));
     CHECK_STATUS(got.status, rows[i].status);
@@ -50,16 +52,18 @@ TEST("R10 304 and 300 are failures, and an interim response is no final response
   got = perform(client, new_request("GET", server_url("/status/199?then=404")));
   CHECK_STATUS(got.status, WHERRY_E_HTTP);
   CHECK_INT(got.http_code, 404);
-  server_script("{\"interim\": [{\"raw\": [[\"send\", \"HTTP/1.1 199 Wait\\r\\n\\r\\n\"], [\"fin\"]]}]}");
+  server_script(
+      "{\"interim\": [{\"raw\": [[\"send\", \"HTTP/1.1 199 Wait\\r\\n\\r\\n\"], [\"fin\"]]}]}");
   got = perform(client, new_request("GET", server_url("/s/interim")));
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
 }
 
 TEST("R16 informational responses are listed for the final response only") {
   wherry_client *client = new_client(NULL);
-  server_script("{\"hints\": [{\"raw\": [[\"send\", \"HTTP/1.1 103 Early Hints\\r\\nLink: </a.css>\\r\\n"
-                "X-N: 1\\r\\n\\r\\nHTTP/1.1 102 Processing\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n"
-                "Content-Length: 2\\r\\n\\r\\nok\"], [\"fin\"]]}]}");
+  server_script(
+      "{\"hints\": [{\"raw\": [[\"send\", \"HTTP/1.1 103 Early Hints\\r\\nLink: </a.css>\\r\\n"
+      "X-N: 1\\r\\n\\r\\nHTTP/1.1 102 Processing\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n"
+      "Content-Length: 2\\r\\n\\r\\nok\"], [\"fin\"]]}]}");
   wherry_response *response = NULL;
   REQUIRE_OK(wherry_client_perform(client, new_request("GET", server_url("/s/hints")), &response));
   int32_t code = 0;
@@ -93,9 +97,11 @@ TEST("C15 without keep-alive each request closes its connection") {
 TEST("C15 the error for a Connection header names the option") {
   wherry_client *client = new_client(NULL);
   wherry_request *request = new_request("GET", server_url("/echo"));
-  CHECK_FAILS(wherry_request_set_header(request, "Connection", "close"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_FAILS(wherry_request_set_header(request, "Connection", "close"), WHERRY_E_ARGUMENT,
+              "bad_header");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "keep_alive");
-  CHECK_FAILS(wherry_client_set_header(client, "connection", "close"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_FAILS(wherry_client_set_header(client, "connection", "close"), WHERRY_E_ARGUMENT,
+              "bad_header");
 }
 
 TEST("R11 a rejected status takes precedence over a wrong type, which is its cause") {
@@ -113,13 +119,14 @@ TEST("R11 a rejected status takes precedence over a wrong type, which is its cau
 
 TEST("R11 an invalid JSON body is refused and stays readable") {
   wherry_client *client = new_client(NULL);
-  const struct { const char *path, *body, *reason; } rows[] = {
-      {"/status/200?type=application/json&body=%7B", "{", "bad_json_body"},
-      {"/status/200?type=text/html&body=%3Cp%3E", "<p>", "bad_json_body"},
-      {"/status/200?type=text/html&body=%5B1%5D", "[1]", ""},
-      {"/status/204", "", ""},
-      {"/empty", "", ""},
-      {"/space", " ", ""}};
+  const struct {
+    const char *path, *body, *reason;
+  } rows[] = {{"/status/200?type=application/json&body=%7B", "{", "bad_json_body"},
+              {"/status/200?type=text/html&body=%3Cp%3E", "<p>", "bad_json_body"},
+              {"/status/200?type=text/html&body=%5B1%5D", "[1]", ""},
+              {"/status/204", "", ""},
+              {"/empty", "", ""},
+              {"/space", " ", ""}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     wherry_request *request = new_request("GET", server_url("%s", rows[i].path));
     CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_JSON_ONLY, 1));
@@ -132,9 +139,13 @@ TEST("R11 an invalid JSON body is refused and stays readable") {
 
 TEST("R11 the content type matters only if JSON is requested, and the body stays readable") {
   wherry_client *client = new_client(NULL);
-  const struct { const char *type, *reason; } rows[] = {
-      {"application/json", ""}, {"text/json; charset=utf-8", ""}, {"text/html", ""},
-      {"text/plain", ""}, {"application/octet-stream", "content_type"}};
+  const struct {
+    const char *type, *reason;
+  } rows[] = {{"application/json", ""},
+              {"text/json; charset=utf-8", ""},
+              {"text/html", ""},
+              {"text/plain", ""},
+              {"application/octet-stream", "content_type"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const char *url = server_url("/json?value=%%7B%%22a%%22:1%%7D&type=%s", rows[i].type);
     char *clean = check_format("%s", url);
@@ -156,8 +167,8 @@ TEST("R12 an empty body or a single space is a null value") {
   for (int i = 0; i < 3; i++) {
     wherry_response *response = NULL;
     wherry_json *json = NULL;
-    REQUIRE_OK(wherry_client_perform(client, new_request("GET", server_url("%s", paths[i])),
-                                     &response));
+    REQUIRE_OK(
+        wherry_client_perform(client, new_request("GET", server_url("%s", paths[i])), &response));
     CHECK_OK(wherry_response_json(response, &json));
     CHECK_INT(wherry_json_get_type(json, NULL), WHERRY_JSON_NULL);
     CHECK_OK(wherry_json_free(json));
@@ -221,11 +232,12 @@ TEST("R14 a response has status, headers, bytes, URL, and times, and outlives it
 
 TEST("R14 a header that is not UTF-8 keeps its bytes") {
   /* "HTTP/1.1 200 OK", "Content-Length: 0", "X-Old: caf\xe9", "X-New: caf\xc3\xa9" */
-  server_script("{\"raw\": [{\"raw\": [[\"send_base64\", \"SFRUUC8xLjEgMjAwIE9LDQpDb250ZW50LUxlbmd0aDogMA"
-                "0KWC1PbGQ6IGNhZukNClgtTmV3OiBjYWbDqQ0KDQo=\"], [\"fin\"]]}]}");
+  server_script(
+      "{\"raw\": [{\"raw\": [[\"send_base64\", \"SFRUUC8xLjEgMjAwIE9LDQpDb250ZW50LUxlbmd0aDogMA"
+      "0KWC1PbGQ6IGNhZukNClgtTmV3OiBjYWbDqQ0KDQo=\"], [\"fin\"]]}]}");
   wherry_response *response = NULL;
-  REQUIRE_OK(wherry_client_perform(new_client(NULL), new_request("GET", server_url("/s/raw")),
-                                   &response));
+  REQUIRE_OK(
+      wherry_client_perform(new_client(NULL), new_request("GET", server_url("/s/raw")), &response));
   CHECK_TEXT(wherry_response_header(response, "x-old"), "caf\xe9");
   CHECK_TEXT(wherry_response_header(response, "x-new"), "caf\xc3\xa9");
   const char *name, *value;
@@ -354,7 +366,8 @@ TEST("R17 the blocking call works from any thread, but not with decision events 
   pthread_t threads[4];
   common = new_client(NULL);
   common_url = server_url("/echo");
-  for (int i = 0; i < 4; i++) REQUIRE_INT(pthread_create(&threads[i], NULL, get_in_thread, NULL), 0);
+  for (int i = 0; i < 4; i++)
+    REQUIRE_INT(pthread_create(&threads[i], NULL, get_in_thread, NULL), 0);
   for (int i = 0; i < 4; i++) {
     void *good = NULL;
     pthread_join(threads[i], &good);

@@ -101,11 +101,14 @@ TEST("SEC-U11 a Host header selects another host, and disables cookies") {
   CHECK_OK(wherry_client_set_header(client, "Host", "client.example"));
   CHECK_STATUS(perform(client, new_request("GET", server_url("/echo"))).status, WHERRY_OK);
   CHECK_TEXT(server_field(2, "Host"), "client.example");
-  CHECK_FAILS(wherry_client_add_header(client, "Host", "b.example"), WHERRY_E_ARGUMENT, "bad_header");
+  CHECK_FAILS(wherry_client_add_header(client, "Host", "b.example"), WHERRY_E_ARGUMENT,
+              "bad_header");
   CHECK_OK(wherry_client_set_header(client, "Host", NULL));
-  const char *bad[] = {"", "a b", "a/b", "a:0", "a:65536", "u@a", "[::1", "a\r\nX: y", "b\xc3\xbc.example"};
+  const char *bad[] = {
+      "", "a b", "a/b", "a:0", "a:65536", "u@a", "[::1", "a\r\nX: y", "b\xc3\xbc.example"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    CHECK_FAILS(wherry_request_set_header(request, "Host", bad[i]), WHERRY_E_ARGUMENT, "bad_header");
+    CHECK_FAILS(wherry_request_set_header(request, "Host", bad[i]), WHERRY_E_ARGUMENT,
+                "bad_header");
   CHECK_OK(wherry_request_add_header(request, "host", "second.example"));
   CHECK_TEXT(perform(client, request).reason, "bad_header");
   CHECK_INT(server_count("requests"), 3);

@@ -27,7 +27,8 @@ static int64_t answered(size_t index) {
 
 TEST("R20 Basic is sent with the first request, and Digest needs one challenge for many requests") {
   wherry_client *client = new_client(NULL);
-  CHECK_INT(perform(client, guarded("GET", "/auth/basic/skye/p", WHERRY_AUTH_BASIC)).http_code, 200);
+  CHECK_INT(perform(client, guarded("GET", "/auth/basic/skye/p", WHERRY_AUTH_BASIC)).http_code,
+            200);
   CHECK_TEXT(server_field(0, "Authorization"), "Basic c2t5ZTpw");
   for (int i = 0; i < 3; i++)
     CHECK_INT(perform(client, guarded("GET", "/auth/digest/skye/p", WHERRY_AUTH_DIGEST)).http_code,
@@ -36,8 +37,8 @@ TEST("R20 Basic is sent with the first request, and Digest needs one challenge f
   CHECK_INT(answered(2), 200);
   CHECK_INT(answered(4), 200);
   CHECK_INT(server_count("requests"), 5);
-  CHECK(strncmp(server_field(4, "Authorization"), "Digest username=\"skye\", realm=\"wherry\"", 38) ==
-        0);
+  CHECK(strncmp(server_field(4, "Authorization"), "Digest username=\"skye\", realm=\"wherry\"",
+                38) == 0);
 }
 
 TEST("R20 client credentials belong to one origin and follow no redirect to another") {
@@ -133,9 +134,9 @@ TEST("U13 bytes and files are sent again completely after a digest 401") {
 
 /* SHA-512-256 and auth-int were refused. */
 TEST("R20 Digest supports SHA-512-256, covers bodies, and hashes names") {
-  const char *queries[] = {
-      "algorithm=SHA-512-256", "algorithm=SHA-512-256-sess&userhash=1", "qop=auth-int",
-      "qop=auth-int&algorithm=MD5", "weaker=MD5&algorithm=SHA-512-256"};
+  const char *queries[] = {"algorithm=SHA-512-256", "algorithm=SHA-512-256-sess&userhash=1",
+                           "qop=auth-int", "qop=auth-int&algorithm=MD5",
+                           "weaker=MD5&algorithm=SHA-512-256"};
   static const char bytes[200000];
   for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
     wherry_client *client = new_client(NULL);
@@ -149,8 +150,8 @@ TEST("R20 Digest supports SHA-512-256, covers bodies, and hashes names") {
     CHECK_INT(perform(client, guarded("GET", path, WHERRY_AUTH_DIGEST)).http_code, 200);
     CHECK_INT(answered(4 * i), 401);
   }
-  wherry_request *request = new_request(
-      "GET", server_url("/auth/digest/J%%C3%%A4s/p?charset=UTF-8&algorithm=MD5"));
+  wherry_request *request =
+      new_request("GET", server_url("/auth/digest/J%%C3%%A4s/p?charset=UTF-8&algorithm=MD5"));
   CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "J\xc3\xa4s", "p"));
   CHECK_INT(perform(new_client(NULL), request).http_code, 200);
   CHECK_HOLDS(server_field((size_t)server_count("requests") - 1, "Authorization"),
@@ -201,7 +202,8 @@ TEST("R20 a .netrc file supplies credentials for hosts, also after redirects") {
 
 /* Writes as many bytes as each WANT_BODY requests, restarting at the first byte if required.
  * Returns the number of starts. */
-static outcome write_body(wherry_client *client, wherry_request *request, int64_t size, int *began) {
+static outcome write_body(wherry_client *client, wherry_request *request, int64_t size,
+                          int *began) {
   static char piece[100000];
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = send_request(client, request, queue, NULL);

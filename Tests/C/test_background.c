@@ -160,8 +160,7 @@ TEST("D26 a job with a fresh link into a directory resumes the partial file of a
   for (int sig = 1; sig <= 2; sig++) {
     char id[WHERRY_JOB_ID_SIZE];
     const char *cut = sig == 1 ? check_format("&cut=%d", CUT) : "";
-    wherry_request *request =
-        new_request("GET", server_url("/bytes/%d?sig=%d%s", SIZE, sig, cut));
+    wherry_request *request = new_request("GET", server_url("/bytes/%d?sig=%d%s", SIZE, sig, cut));
     REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_IS_DIRECTORY, 1));
     REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 0));
     REQUIRE_OK(wherry_session_download(session, request, folder, id));
@@ -336,8 +335,8 @@ TEST("an invalid job is refused at once") {
   wherry_request *streamed = new_request("POST", server_url("/sink"));
   REQUIRE_OK(wherry_request_set_body_stream(streamed, -1, NULL));
   CHECK_FAILS(wherry_session_upload(session, streamed, NULL), WHERRY_E_STATE, "needs_queue");
-  CHECK_FAILS(wherry_session_pause(session, "00000000000000000000000000000000"),
-              WHERRY_E_ARGUMENT, "not_found");
+  CHECK_FAILS(wherry_session_pause(session, "00000000000000000000000000000000"), WHERRY_E_ARGUMENT,
+              "not_found");
   CHECK(!has_agent());
   end_session(session);
 }

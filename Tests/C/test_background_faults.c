@@ -93,7 +93,8 @@ TEST("D14 commands apply to all jobs, or to those of a URL, a tag, or a path") {
   start(session, server_url("/bytes/2000?hold=1&gate=never"), "c", NULL, ids[2]);
   size_t count = 99;
 
-  REQUIRE_OK(wherry_session_pause_all(session, WHERRY_MATCH_URL, server_url("/bytes/1000"), &count));
+  REQUIRE_OK(
+      wherry_session_pause_all(session, WHERRY_MATCH_URL, server_url("/bytes/1000"), &count));
   CHECK_INT(count, 2);
   CHECK_INT(state_of(session, ids[0]), WHERRY_STATE_PAUSED);
   CHECK_INT(state_of(session, ids[1]), WHERRY_STATE_PAUSED);

@@ -10,10 +10,19 @@
 #include "server.h"
 
 TEST("S11 a malformed or unsupported URL is an error before anything is sent") {
-  const char *urls[] = {"http://", "http://[::1", "http://a b/", "http://127.0.0.1:99999/", "relative",
-                        "//127.0.0.1/", "ftp://127.0.0.1/", "file:///etc/passwd",
-                        "javascript:alert(1)", "", "http://127.0.0.1/\r\nX: 1",
-                        "http://\x7f/", "gopher://127.0.0.1:70/_x"};
+  const char *urls[] = {"http://",
+                        "http://[::1",
+                        "http://a b/",
+                        "http://127.0.0.1:99999/",
+                        "relative",
+                        "//127.0.0.1/",
+                        "ftp://127.0.0.1/",
+                        "file:///etc/passwd",
+                        "javascript:alert(1)",
+                        "",
+                        "http://127.0.0.1/\r\nX: 1",
+                        "http://\x7f/",
+                        "gopher://127.0.0.1:70/_x"};
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
@@ -49,9 +58,8 @@ TEST("S11 a read-only folder is an error before any traffic") {
   CHECK_STATUS(download(client, request, "/proc/x").status, WHERRY_E_FILE);
   if (geteuid() != 0) { /* root may write everywhere */
     REQUIRE_INT(mkdir(check_path("closed"), 0500), 0);
-    CHECK_STATUS(
-        wherry_client_download(client, request, check_path("closed/x"), queue, NULL, NULL),
-        WHERRY_E_FILE);
+    CHECK_STATUS(wherry_client_download(client, request, check_path("closed/x"), queue, NULL, NULL),
+                 WHERRY_E_FILE);
   }
   CHECK(queue_is_empty(queue));
   CHECK_INT(server_count("requests"), 0);
@@ -61,15 +69,17 @@ TEST("S11 a read-only folder is an error before any traffic") {
 
 TEST("S11 a malformed response is an error or contains only bytes that were sent") {
   wherry_client *client = new_client(NULL);
-  const struct { const char *path; wherry_status status; } rows[] = {
-      {"/bytes/1000?two_lengths=500", WHERRY_E_NETWORK},
-      {"/bytes/1000?chunked_cut=1", WHERRY_E_NETWORK},
-      {"/bytes/1000?chunked=1&cut=500", WHERRY_E_NETWORK},
-      {"/bytes/1000?length=2000", WHERRY_E_NETWORK},
-      {"/bytes/1000?more=100", WHERRY_OK},
-      {"/gzip?cut=10", WHERRY_E_NETWORK},
-      {"/headers?count=10&size=20000", WHERRY_E_LIMIT},
-      {"/loop", WHERRY_E_HTTP}};
+  const struct {
+    const char *path;
+    wherry_status status;
+  } rows[] = {{"/bytes/1000?two_lengths=500", WHERRY_E_NETWORK},
+              {"/bytes/1000?chunked_cut=1", WHERRY_E_NETWORK},
+              {"/bytes/1000?chunked=1&cut=500", WHERRY_E_NETWORK},
+              {"/bytes/1000?length=2000", WHERRY_E_NETWORK},
+              {"/bytes/1000?more=100", WHERRY_OK},
+              {"/gzip?cut=10", WHERRY_E_NETWORK},
+              {"/headers?count=10&size=20000", WHERRY_E_LIMIT},
+              {"/loop", WHERRY_E_HTTP}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     outcome got = perform(client, new_request("GET", server_url("%s", rows[i].path)));
     if (!CHECK_INT(got.status, rows[i].status)) CHECK_TEXT(got.message, rows[i].path);
@@ -80,15 +90,17 @@ TEST("S11 a malformed response is an error or contains only bytes that were sent
 }
 
 TEST("S11 a response that is not HTTP is a protocol error") {
-  const char *answers[] = {"", "SSH-2.0-OpenSSH\\r\\n", "HTTP/1.1\\r\\n\\r\\n",
+  const char *answers[] = {"",
+                           "SSH-2.0-OpenSSH\\r\\n",
+                           "HTTP/1.1\\r\\n\\r\\n",
                            "HTTP/1.1 999999999999 X\\r\\n\\r\\n",
                            "HTTP/1.1 200 OK\\r\\nContent-Length: -5\\r\\n\\r\\n",
                            "HTTP/1.1 200 OK\\r\\nContent-Length: 99999999999999999999\\r\\n\\r\\n",
                            "HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\nzz\\r\\n"};
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-    server_script(check_format("{\"raw%zu\": [{\"raw\": [[\"send\", \"%s\"], [\"fin\"]]}]}", i,
-                               answers[i]));
+    server_script(
+        check_format("{\"raw%zu\": [{\"raw\": [[\"send\", \"%s\"], [\"fin\"]]}]}", i, answers[i]));
     outcome got = perform(client, new_request("GET", server_url("/s/raw%zu", i)));
     CHECK(got.status == WHERRY_E_NETWORK || got.status == WHERRY_E_LIMIT);
     CHECK(got.message[0] != '\0');
@@ -143,8 +155,8 @@ TEST("S11 deep, truncated, or long JSON is an error and not a crash") {
   char *deep = check_memory(200001);
   memset(deep, '[', 200000);
   CHECK_FAILS(wherry_json_parse(deep, 200000, &json), WHERRY_E_ARGUMENT, "bad_json");
-  const char *bad[] = {"{", "{\"a\"", "[1,]", "{\"a\":1,}", "\"\\u12", "01", "1e999999", "nul", "\"\x01\"",
-                       "\"\\ud800\"", "--1", "[1 2]"};
+  const char *bad[] = {"{",        "{\"a\"", "[1,]",     "{\"a\":1,}",  "\"\\u12", "01",
+                       "1e999999", "nul",    "\"\x01\"", "\"\\ud800\"", "--1",     "[1 2]"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     wherry_status status = wherry_json_parse(bad[i], strlen(bad[i]), &json);
     if (strcmp(bad[i], "1e999999") == 0 && status == WHERRY_OK) { /* a number may be too large */

@@ -87,9 +87,11 @@ TEST("U12 all parts have headers, and images too") {
   CHECK(part_field(&got, 0, "X-Gone") == NULL);
   CHECK_TEXT(part_field(&got, 1, "X-Picture"), "yes");
 
-  static const char *const bad[][2] = {
-      {"X-A", "b\r\nX-C: d"}, {"X A", "b"}, {"", "b"}, {"content-disposition", "form-data"},
-      {"Content-Type", "text/plain"}};
+  static const char *const bad[][2] = {{"X-A", "b\r\nX-C: d"},
+                                       {"X A", "b"},
+                                       {"", "b"},
+                                       {"content-disposition", "form-data"},
+                                       {"Content-Type", "text/plain"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK_FAILS(wherry_request_set_part_header(request, bad[i][0], bad[i][1]), WHERRY_E_ARGUMENT,
                 "bad_header");
@@ -191,8 +193,8 @@ TEST("U14 files, bytes, and written bodies arrive byte for byte, by PUT and by P
       if (kind >= 2)
         CHECK_OK(wherry_request_set_body_stream(request, kind == 2 ? COUNT : -1, "x/y"));
       wherry_transfer *transfer = send_request(client, request, queue, NULL);
-      outcome got = kind < 2 ? done_of(queue, transfer)
-                             : write_all(queue, transfer, bytes, COUNT, 70001);
+      outcome got =
+          kind < 2 ? done_of(queue, transfer) : write_all(queue, transfer, bytes, COUNT, 70001);
       REQUIRE_STATUS(got.status, WHERRY_OK);
       CHECK_TEXT(echoed(&got, "method"), methods[method]);
       CHECK_TEXT(echoed_header(&got, "Content-Type"), "x/y");
@@ -209,9 +211,9 @@ static double seconds(void) {
 TEST("U15 an upload stays under the rate limit of the client and of the request") {
   const uint8_t *bytes = some_bytes(600000);
   for (int by_client = 0; by_client < 2; by_client++) {
-    wherry_client *client =
-        by_client ? new_client_with(WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND, 400000)
-                  : new_client(NULL);
+    wherry_client *client = by_client
+                                ? new_client_with(WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND, 400000)
+                                : new_client(NULL);
     wherry_request *request = new_request("POST", server_url("/sink"));
     if (!by_client)
       CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND, 400000));
@@ -243,10 +245,8 @@ TEST("U24 hostile names stay in one part and are sent as filename* on request") 
       const char *shown = part_field(&got, i, "Content-Disposition");
       CHECK_TEXT(echoed(&got, check_format("parts/%zu/filename", i)), i == 1 ? "a.txt" : HOSTILE);
       if (i != 1) CHECK_HOLDS(shown, "filename=\"a%22b%0D%0A\xe5\xa4\xa9.jpg\"");
-      if (i != 1 && extended)
-        CHECK_HOLDS(shown, "filename*=UTF-8''a%22b%0D%0A%E5%A4%A9.jpg");
-      else
-        CHECK_LACKS(shown, "filename*");
+      if (i != 1 && extended) CHECK_HOLDS(shown, "filename*=UTF-8''a%22b%0D%0A%E5%A4%A9.jpg");
+      else CHECK_LACKS(shown, "filename*");
     }
   }
   CHECK_OK(wherry_image_free(image));
@@ -256,7 +256,7 @@ TEST("U24 hostile names stay in one part and are sent as filename* on request") 
 #define TEXT "from a file"
 #define TEXT_MD5 "ov+SejXWNflSUIdNJNnsbw=="
 #define TEXT_SHA256 "sha-256=:VStJ3LI7RVgCHfj9oQJy3kWYa85p3YAoP8CyovpXwgk=:"
-#define TEXT_SHA512 \
+#define TEXT_SHA512                                       \
   "sha-512=:ZIskklTnuwiVCIq7Xy+HF3zFNp5DSCIcmEv/ISsgrozS" \
   "nvkrosJkvkozuYlyo/h7k5dzDOcDuKdkIIbTirsv7g==:"
 
@@ -264,11 +264,13 @@ TEST("U24 digests precede bodies and parts") {
   wherry_client *client = new_client(NULL);
   const char *path = bytes_file("body", TEXT, strlen(TEXT));
   wherry_image *image = one_pixel(NULL);
-  static const struct { int64_t kind; const char *name, *value; } rows[] = {
-      {WHERRY_DIGEST_MD5, "Content-MD5", TEXT_MD5},
-      {WHERRY_DIGEST_SHA256, "Content-Digest", TEXT_SHA256},
-      {WHERRY_DIGEST_SHA512, "Content-Digest", TEXT_SHA512},
-      {WHERRY_DIGEST_NONE, "Content-Digest", NULL}};
+  static const struct {
+    int64_t kind;
+    const char *name, *value;
+  } rows[] = {{WHERRY_DIGEST_MD5, "Content-MD5", TEXT_MD5},
+              {WHERRY_DIGEST_SHA256, "Content-Digest", TEXT_SHA256},
+              {WHERRY_DIGEST_SHA512, "Content-Digest", TEXT_SHA512},
+              {WHERRY_DIGEST_NONE, "Content-Digest", NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     for (int from_file = 0; from_file < 2; from_file++) {
       wherry_request *request = new_request("PUT", server_url("/redirect/1?status=308"));

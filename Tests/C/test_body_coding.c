@@ -14,8 +14,8 @@ enum { SMALL = 5000, LARGE = 2500000 };
 static char *lines(size_t count) {
   char *text = check_memory(count + 64);
   for (size_t filled = 0; filled < count;)
-    filled += (size_t)snprintf(text + filled, 64, "{\"line\": %zu, \"text\": \"as before\"}\n",
-                               filled);
+    filled +=
+        (size_t)snprintf(text + filled, 64, "{\"line\": %zu, \"text\": \"as before\"}\n", filled);
   text[count] = 0;
   return text;
 }
@@ -45,10 +45,17 @@ TEST("R37 bodies are sent compressed, also after a redirect, and the server deco
     for (int kind = 0; kind < 4; kind++) {
       wherry_request *request = coded(server_url("/redirect-to?status=308&url=%s", target), coding);
       switch (kind) {
-        case 0: CHECK_OK(wherry_request_set_body(request, text, SMALL, NULL)); break;
-        case 1: CHECK_OK(wherry_request_set_body(request, text, LARGE, NULL)); break;
-        case 2: CHECK_OK(wherry_request_set_body_file(request, path, NULL)); break;
-        default: CHECK_OK(wherry_request_add_field(request, "text", text));
+        case 0:
+          CHECK_OK(wherry_request_set_body(request, text, SMALL, NULL));
+          break;
+        case 1:
+          CHECK_OK(wherry_request_set_body(request, text, LARGE, NULL));
+          break;
+        case 2:
+          CHECK_OK(wherry_request_set_body_file(request, path, NULL));
+          break;
+        default:
+          CHECK_OK(wherry_request_add_field(request, "text", text));
       }
       outcome got = send_and_wait(client, request);
       REQUIRE_STATUS(got.status, WHERRY_OK);
@@ -76,8 +83,8 @@ TEST("R37 a written body is compressed while it is sent, and progress counts the
   while (written < LARGE) {
     CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_WANT_BODY)));
     size_t taken = 0;
-    while (written < LARGE
-           && wherry_transfer_write(transfer, text + written, LARGE - written, &taken) == WHERRY_OK)
+    while (written < LARGE &&
+           wherry_transfer_write(transfer, text + written, LARGE - written, &taken) == WHERRY_OK)
       written += taken;
   }
   CHECK_OK(wherry_transfer_finish(transfer));
@@ -109,11 +116,13 @@ TEST("R37 a setting decides about bodies that are already compressed, others are
     CHECK_TEXT(echoed_header(&got, "Content-Encoding"), rule == 0 ? "identity" : "deflate");
   }
   wherry_request *request = new_request("PUT", "/");
-  static const struct { wherry_option option; int64_t value; } bad[] = {
-      {WHERRY_OPTION_BODY_CODING, 3},
-      {WHERRY_OPTION_BODY_CODING, -1},
-      {WHERRY_OPTION_CODED_BODY, 3},
-      {WHERRY_OPTION_BODY_CODING_MIN_BYTES, -1}};
+  static const struct {
+    wherry_option option;
+    int64_t value;
+  } bad[] = {{WHERRY_OPTION_BODY_CODING, 3},
+             {WHERRY_OPTION_BODY_CODING, -1},
+             {WHERRY_OPTION_CODED_BODY, 3},
+             {WHERRY_OPTION_BODY_CODING_MIN_BYTES, -1}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK_FAILS(wherry_request_set_option(request, bad[i].option, bad[i].value), WHERRY_E_ARGUMENT,
                 "bad_value");

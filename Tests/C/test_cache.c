@@ -21,7 +21,8 @@ static wherry_client *cached_client(wherry_stub *stub, const char *version) {
 
 static bench new_bench(void) {
   bench made = {.stub = new_stub()};
-  CHECK_OK(wherry_stub_add_answer(made.stub, NULL, "http://nowhere.invalid/bad", -1, 404, NULL, "", 0));
+  CHECK_OK(
+      wherry_stub_add_answer(made.stub, NULL, "http://nowhere.invalid/bad", -1, 404, NULL, "", 0));
   CHECK_OK(wherry_stub_add_answer(made.stub, NULL, "*", -1, 200,
                                   "Content-Type: application/json\nSet-Cookie: a=planted\n", "{}",
                                   2));
@@ -157,8 +158,8 @@ TEST("K1 a stream is stored and served if its request enables that") {
 
 TEST("K8 K9 K10 entries are read, listed, and cleared by URL, by URL and method, and all at once") {
   bench b = new_bench();
-  wherry_request *get = asking("GET", "http://nowhere.invalid/items?token=planted",
-                               WHERRY_CACHE_USE, 60000);
+  wherry_request *get =
+      asking("GET", "http://nowhere.invalid/items?token=planted", WHERRY_CACHE_USE, 60000);
   wherry_request *post = asking("POST", URL, WHERRY_CACHE_USE, 1000);
   CHECK_OK(wherry_request_set_parameter(post, "password", "planted"));
   wherry_request *plain = asking("GET", URL, WHERRY_CACHE_USE, 60000);
@@ -203,8 +204,8 @@ TEST("K8 K9 K10 entries are read, listed, and cleared by URL, by URL and method,
     CHECK_LACKS(row.url, "planted");
   }
   CHECK_FAILS(wherry_client_read_cache(b.client, post, &response), WHERRY_E_CACHE_MISS, "missing");
-  CHECK_FAILS(wherry_client_read_cache_entry(b.client, "../secret", &response),
-              WHERRY_E_CACHE_MISS, "missing");
+  CHECK_FAILS(wherry_client_read_cache_entry(b.client, "../secret", &response), WHERRY_E_CACHE_MISS,
+              "missing");
 
   size_t count = 9;
   CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_TIMED, NULL, URL, "POST", &count));

@@ -1,10 +1,9 @@
 /* Wherry: rows C of features.md, from C: settings of a client
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
-#include <stdlib.h>
-
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +34,9 @@ TEST("C1 a changed setting applies from the next request") {
 TEST("C2 one rule joins base and path for requests") {
   char *host = server_url("/");
   *strstr(host, "/@") = '\0';
-  const struct { const char *base, *url, *target; } rows[] = {
+  const struct {
+    const char *base, *url, *target;
+  } rows[] = {
       {"/echo/v1", "foo", "/echo/v1/foo"},
       {"/echo/v1/", "foo", "/echo/v1/foo"},
       {"/echo/v1", "/echo/foo", "/echo/foo"},
@@ -140,8 +141,9 @@ TEST("C4 bases are selected by name, and an unknown name sends nothing") {
   CHECK_OK(wherry_config_set_base(config, "gone", server_url("/echo/gone")));
   CHECK_OK(wherry_config_set_base(config, "gone", NULL));
   wherry_client *client = new_client(config);
-  const struct { const char *base, *path; } rows[] = {
-      {NULL, "/echo/plain/x"}, {"upload", "/echo/up/x"}, {"cdn", "/echo/cdn/x"}};
+  const struct {
+    const char *base, *path;
+  } rows[] = {{NULL, "/echo/plain/x"}, {"upload", "/echo/up/x"}, {"cdn", "/echo/cdn/x"}};
   wherry_request *request = new_request("GET", "x");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     CHECK_OK(wherry_request_set_base(request, rows[i].base));
@@ -283,8 +285,8 @@ TEST("C8 a header with a line break is refused and changes nothing") {
   wherry_client *client = new_client(NULL);
   wherry_config *config = new_config();
   wherry_request *request = new_request("GET", server_url("/echo"));
-  const char *bad[][2] = {{"X-A", "1\r\nX-B: 2"}, {"X-A", "1\n"}, {"X-A\r\n", "1"}, {"X A", "1"},
-                          {"", "1"},              {"X:A", "1"}};
+  const char *bad[][2] = {{"X-A", "1\r\nX-B: 2"}, {"X-A", "1\n"}, {"X-A\r\n", "1"},
+                          {"X A", "1"},           {"", "1"},      {"X:A", "1"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK_FAILS(wherry_client_set_header(client, bad[i][0], bad[i][1]), WHERRY_E_ARGUMENT,
                 "bad_header");
@@ -431,8 +433,9 @@ TEST("C12 the storage folder is private, has its own name, and never replaces an
 
   const char *file = check_path("file");
   check_write_file(file, "mine", 4);
-  const struct { const char *path, *reason; } bad[] = {
-      {file, "bad_storage"}, {check_format("%s/below", file), NULL}, {"/proc/wherry", NULL}};
+  const struct {
+    const char *path, *reason;
+  } bad[] = {{file, "bad_storage"}, {check_format("%s/below", file), NULL}, {"/proc/wherry", NULL}};
   for (size_t i = 0; i < 3; i++) {
     wherry_config *config = new_config();
     CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, bad[i].path));
@@ -454,8 +457,7 @@ static const char *storage_of(const char *name) {
   size_t count = 0;
   wherry_config *config = new_config();
   if (name != NULL) CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, name));
-  wherry_status status =
-      wherry_client_copy_storage(new_client(config), text, sizeof text, &count);
+  wherry_status status = wherry_client_copy_storage(new_client(config), text, sizeof text, &count);
   if (status == WHERRY_OK) return check_format("%s", text);
   CHECK_INT(status, WHERRY_E_FILE);
   return check_format("%s", wherry_error_reason(wherry_last_error()));
@@ -484,8 +486,8 @@ TEST("C12 two programs have separate folders, and without a home there is a clea
   wherry_config *config = new_config();
   const char *bad[] = {"", ".", "..", "a/b"};
   for (int i = 0; i < 4; i++)
-    CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, bad[i]),
-                WHERRY_E_ARGUMENT, "bad_value");
+    CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_NAME, bad[i]), WHERRY_E_ARGUMENT,
+                "bad_value");
 }
 
 TEST("C11 the app version is set on a configuration or a client, not on a request") {
@@ -522,7 +524,8 @@ TEST("C16 the library calls no caller code: events wait until the caller's threa
 TEST("C2 a base URL is checked when it is set") {
   wherry_config *config = NULL;
   REQUIRE_OK(wherry_config_new(&config));
-  static const char *const bad[] = {"", "example.org/v1", "ftp://example.org", "http://", "http://h/?a=b"};
+  static const char *const bad[] = {"", "example.org/v1", "ftp://example.org", "http://",
+                                    "http://h/?a=b"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, bad[i]), WHERRY_E_ARGUMENT,
                 "bad_url");

@@ -21,7 +21,8 @@ TEST("C20 a settings file gives the same requests in every language") {
   const char *path = configuration(check_format(
       "{\"base_url\": \"%s\", \"app_name\": \"F\303\244hre\", \"app_version\": \"2\","
       " \"headers\": {\"X-A\": \"1\"}, \"compressed\": false, \"parameters\": {\"p\": [1, 2]},"
-      " \"array_style\": 1}", server_url("/")));
+      " \"array_style\": 1}",
+      server_url("/")));
   CHECK_OK(wherry_config_load(config, path));
   outcome got = perform(new_client(config), new_request("GET", "echo"));
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -43,7 +44,7 @@ TEST("C20 a settings file gives the same requests in every language") {
 TEST("C20 an invalid entry in a file is named, and no setting changes") {
   wherry_config *config = new_config();
   CHECK_FAILS(wherry_config_load(config, configuration("{\"max_redirects\": 0, \"timeout\": 1}")),
-      WHERRY_E_ARGUMENT, "bad_option");
+              WHERRY_E_ARGUMENT, "bad_option");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "timeout");
   CHECK_FAILS(wherry_config_load(config, configuration("[")), WHERRY_E_ARGUMENT, "bad_json");
   CHECK_FAILS(wherry_config_load(config, "/nowhere/at/all"), WHERRY_E_FILE, "no_file");

@@ -48,8 +48,9 @@ TEST("C14 cookies are merged with a header, or isolated in their request") {
 
 TEST("C14 cookies are listed, added, cleared, saved, and loaded; SEC-U8 refuses some") {
   wherry_client *client = new_client(NULL);
-  CHECK_OK(wherry_client_set_cookie(client, "https://a.example.org/x",
-                                    "a=1; Domain=example.org; Path=/; Max-Age=60; Secure; HttpOnly"));
+  CHECK_OK(
+      wherry_client_set_cookie(client, "https://a.example.org/x",
+                               "a=1; Domain=example.org; Path=/; Max-Age=60; Secure; HttpOnly"));
   CHECK_OK(wherry_client_set_cookie(client, server_url("/"), "b=2; Path=/"));
   const char *bad[] = {"c=3; Domain=org", "c=3; Domain=other.org", "", "c=\x01"};
   for (int i = 0; i < 4; i++)

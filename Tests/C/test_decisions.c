@@ -108,7 +108,8 @@ static void sign(wherry_request *request) {
   size_t count = 0;
   const uint8_t *body = wherry_request_body(request, &count);
   char *text = check_format("%s %s", wherry_request_method(request), wherry_request_url(request));
-  for (int i = 0; i < 3; i++) text = check_format("%s %s", text, shown_header(request, signed_names[i]));
+  for (int i = 0; i < 3; i++)
+    text = check_format("%s %s", text, shown_header(request, signed_names[i]));
   text = check_format("%s <%.*s>", text, (int)count, body == NULL ? "" : (const char *)body);
   CHECK_OK(wherry_request_set_header(request, "X-Signature", text));
 }
@@ -151,7 +152,8 @@ TEST("R31 a signer sees the final request: absolute URL, default parameters, cli
       const char *value = echoed_header(&got, signed_names[j]);
       text = check_format("%s %s", text, value == NULL ? "-" : value);
     }
-    CHECK_TEXT(echoed_header(&got, "X-Signature"), check_format("%s <%s>", text, echoed_body(&got)));
+    CHECK_TEXT(echoed_header(&got, "X-Signature"),
+               check_format("%s <%s>", text, echoed_body(&got)));
     /* Each default is sent once, and the client adds its credentials. */
     const char *whole = check_format("%s %s", target, echoed_body(&got));
     CHECK_HOLDS(whole, "token");
@@ -186,8 +188,8 @@ TEST("R19 a redirect is followed or returned, as decided") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *target = check_format("%s", server_url("/echo"));
-  wherry_request *request = asking(
-      server_url("/status/302?location=%s", target), WHERRY_DECISION_REDIRECT);
+  wherry_request *request =
+      asking(server_url("/status/302?location=%s", target), WHERRY_DECISION_REDIRECT);
   for (int follow = 0; follow < 2; follow++) {
     send_request(client, request, queue, NULL);
     wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
@@ -203,8 +205,8 @@ TEST("R19 a redirect is followed or returned, as decided") {
 TEST("R19 a redirect is rewritten: another URL, method, header, and body, under the same rules") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
-  wherry_request *request = new_request(
-      "POST", server_url("/status/307?location=%s", server_url("/status/500")));
+  wherry_request *request =
+      new_request("POST", server_url("/status/307?location=%s", server_url("/status/500")));
   CHECK_OK(wherry_request_set_header(request, "Authorization", "Bearer t"));
   CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_REDIRECT));
   send_request(client, request, queue, NULL);

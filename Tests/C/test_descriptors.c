@@ -99,7 +99,8 @@ TEST("DR18 far more downloads than descriptors succeed") {
   int failures = 0;
   for (int i = 0; i < total; i++) {
     wherry_request *request = new_request("GET", server_url("/bytes/2000?n=%d", i));
-    if (wherry_client_download(client, request, check_path("%d", i), queue, NULL, NULL) != WHERRY_OK)
+    if (wherry_client_download(client, request, check_path("%d", i), queue, NULL, NULL) !=
+        WHERRY_OK)
       failures++;
   }
   for (int i = failures; i < total; i++) failures += next_done(queue).status != WHERRY_OK;

@@ -38,8 +38,7 @@ static outcome download_in_little_room(wherry_client *client, const char *url, c
   outcome got = {.reason = "", .message = ""};
   limit_files(ROOM);
   wherry_status status = wherry_client_download(client, request, path, queue, NULL, &transfer);
-  if (status == WHERRY_OK)
-    status = wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 600000);
+  if (status == WHERRY_OK) status = wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 600000);
   limit_files(0);
   REQUIRE_OK(status);
   got = done_of(queue, keep_transfer(transfer));
@@ -52,7 +51,8 @@ TEST("DC-C09 a file that does not fit is E_FILE no_space, with and without a kno
   const char *queries[] = {"?n=1", "?chunked=1", "?no_length=1"};
   for (int i = 0; i < 3; i++) {
     const char *path = check_path("file.bin");
-    outcome got = download_in_little_room(client, server_url("/bytes/%d%s", SIZE, queries[i]), path);
+    outcome got =
+        download_in_little_room(client, server_url("/bytes/%d%s", SIZE, queries[i]), path);
     CHECK_INT(got.status, WHERRY_E_FILE);
     CHECK_TEXT(got.reason, "no_space");
     CHECK_HOLDS(got.message, "file.bin");
@@ -89,7 +89,8 @@ TEST("DC-C09 a full disk keeps the partial file, and the download resumes when t
   size_t before = (size_t)server_count("requests");
   got = download(client, once(url), path);
   CHECK_STATUS(got.status, WHERRY_OK);
-  CHECK_HOLDS(server_field(before, "Range"), check_format("bytes=%lld-", (long long)row.done_bytes));
+  CHECK_HOLDS(server_field(before, "Range"),
+              check_format("bytes=%lld-", (long long)row.done_bytes));
   long count;
   const char *bytes = check_read_file(path, &count);
   REQUIRE_INT(count, SIZE);
@@ -109,10 +110,13 @@ static void becomes_root(const char *folder) {
 }
 
 TEST("DC-C10 a folder owned by another user is E_FILE at once, and nothing is sent") {
-  const struct { mode_t mode; const char *file, *reason; bool makes; } rows[] = {
-      {0555, "file.bin", "read_only", false},
-      {0555, "new/file.bin", "no_permission", true},
-      {0444, "x/file.bin", "no_permission", false}};
+  const struct {
+    mode_t mode;
+    const char *file, *reason;
+    bool makes;
+  } rows[] = {{0555, "file.bin", "read_only", false},
+              {0555, "new/file.bin", "no_permission", true},
+              {0444, "x/file.bin", "no_permission", false}};
   const char *folder = check_path("closed");
   REQUIRE_INT(mkdir(folder, 0700), 0);
   wherry_client *client = new_client(NULL);

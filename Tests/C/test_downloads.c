@@ -147,8 +147,9 @@ TEST("D4 memory use stays constant for any file size") {
   long long size = check_in_full() ? 2LL << 30 : 100LL << 20;
   const char *path = check_path("big.bin");
   wherry_client *client = new_client(NULL);
-  CHECK_STATUS(download(client, new_request("GET", server_url("/bytes/1000000")),
-                        check_path("warm")).status, WHERRY_OK);
+  CHECK_STATUS(
+      download(client, new_request("GET", server_url("/bytes/1000000")), check_path("warm")).status,
+      WHERRY_OK);
   CHECK_INT(unlink(check_path("warm")), 0);
   long before = check_resident_kib();
   outcome got = download(client, new_request("GET", server_url("/bytes/%lld", size)), path);
@@ -179,13 +180,15 @@ TEST("D5 a partial file is listed with its address, length, and ratio") {
 }
 
 TEST("D6 a download resumes at its last byte or restarts if necessary") {
-  const struct { const char *query; bool from_start; } rows[] = {
-      {"times=1", false},                                    /* a correct server */
-      {"times=1&ranges=0", true},                            /* one that ignores ranges */
-      {"times=1&no_validator=1", true},                      /* one without a validator */
-      {"times=1&weak=1", true},                              /* only a weak validator */
-      {"times=1&bad_range=gap&bad_times=1", true},           /* a wrong Content-Range */
-      {"times=1&bad_range=early&shift=1000", false}};        /* one that starts too early */
+  const struct {
+    const char *query;
+    bool from_start;
+  } rows[] = {{"times=1", false},                             /* a correct server */
+              {"times=1&ranges=0", true},                     /* one that ignores ranges */
+              {"times=1&no_validator=1", true},               /* one without a validator */
+              {"times=1&weak=1", true},                       /* only a weak validator */
+              {"times=1&bad_range=gap&bad_times=1", true},    /* a wrong Content-Range */
+              {"times=1&bad_range=early&shift=1000", false}}; /* one that starts too early */
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const char *path = check_path("%zu/file.bin", i);
@@ -208,8 +211,8 @@ TEST("D6 a download resumes at its last byte or restarts if necessary") {
 TEST("D6 a file that changed meanwhile is downloaded again") {
   const char *path = check_path("file.bin");
   wherry_client *client = new_client(NULL);
-  const char *url = server_url("/bytes/%d?cut=%d&times=1&seed=2&seed_next=1&etag_next=new&change_at=2",
-                               SIZE, CUT);
+  const char *url = server_url(
+      "/bytes/%d?cut=%d&times=1&seed=2&seed_next=1&etag_next=new&change_at=2", SIZE, CUT);
   outcome got = download(client, once(url), path);
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
   got = download(client, once(url), path);
@@ -414,15 +417,16 @@ TEST("D18 response headers decide the name, and the resume offset is reported fi
 }
 
 TEST("D19 a hostile file name stays in its folder") {
-  const struct { const char *field, *name; } rows[] = {
-      {"attachment;+filename=%%22../../evil.bin%%22", "evil.bin"},
-      {"attachment;+filename=%%22/etc/passwd%%22", "passwd"},
-      {"attachment;+filename=%%22a%%5C%%5Cb.txt%%22", "b.txt"},
-      {"attachment;+filename=%%22..%%22", "100"},
-      {"attachment;+filename=%%22.bashrc%%22", "bashrc"},
-      {"attachment;+filename=plain.bin;+filename*=UTF-8''%%25e2%%2582%%25ac%%2520rates.bin",
-       "\xe2\x82\xac rates.bin"},
-      {"inline", "100"}};
+  const struct {
+    const char *field, *name;
+  } rows[] = {{"attachment;+filename=%%22../../evil.bin%%22", "evil.bin"},
+              {"attachment;+filename=%%22/etc/passwd%%22", "passwd"},
+              {"attachment;+filename=%%22a%%5C%%5Cb.txt%%22", "b.txt"},
+              {"attachment;+filename=%%22..%%22", "100"},
+              {"attachment;+filename=%%22.bashrc%%22", "bashrc"},
+              {"attachment;+filename=plain.bin;+filename*=UTF-8''%%25e2%%2582%%25ac%%2520rates.bin",
+               "\xe2\x82\xac rates.bin"},
+              {"inline", "100"}};
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const char *folder = check_path("%zu", i);
@@ -462,13 +466,17 @@ TEST("D21 an unfinished download has a known path, and a finished one is not cac
 
 TEST("D20 a matching digest passes, and a wrong one leaves no file") {
   wherry_client *client = new_client(NULL);
-  const struct { wherry_digest digest; const char *name; } rows[] = {
-      {WHERRY_DIGEST_MD5, "md5"}, {WHERRY_DIGEST_SHA1, "sha1"},
-      {WHERRY_DIGEST_SHA256, "sha256"}, {WHERRY_DIGEST_SHA512, "sha512"}};
+  const struct {
+    wherry_digest digest;
+    const char *name;
+  } rows[] = {{WHERRY_DIGEST_MD5, "md5"},
+              {WHERRY_DIGEST_SHA1, "sha1"},
+              {WHERRY_DIGEST_SHA256, "sha256"},
+              {WHERRY_DIGEST_SHA512, "sha512"}};
   for (int i = 0; i < 4; i++) {
     const char *path = check_path("file");
-    outcome right =
-        perform(client, new_request("GET", server_url("/digest/%d?algorithm=%s", SIZE, rows[i].name)));
+    outcome right = perform(
+        client, new_request("GET", server_url("/digest/%d?algorithm=%s", SIZE, rows[i].name)));
     wherry_request *request = once(server_url("/bytes/%d?row=%d", SIZE, i));
     CHECK_OK(wherry_request_set_digest(request, rows[i].digest, right.body));
     CHECK_STATUS(download(client, request, path).status, WHERRY_OK);

@@ -51,8 +51,8 @@ TEST("U22 each failed image is named") {
   const char *folder = make_album();
   check_write_file(check_format("%s/p1.jpg", folder), "no picture", 10);
   server_script("{\"album\": [{\"json\": {}}, {\"status\": 413}, {\"json\": {}}, {\"json\": {}}]}");
-  program got = program_run(example("upload_images"), server_url("/s/album"), folder,
-                            "--parallel", "1", NULL);
+  program got = program_run(example("upload_images"), server_url("/s/album"), folder, "--parallel",
+                            "1", NULL);
   CHECK_INT(got.code, 1);
   CHECK_HOLDS(got.out, "\np1.jpg: not sent: bad_image: ");
   CHECK_HOLDS(got.out, "\np2.jpg: not sent: http_status: ");
@@ -196,8 +196,7 @@ static void set_environment(const char *secret) {
 }
 
 TEST("R32 K12 O19 one token refresh, a cached response, and books in pages") {
-  static const char books[] =
-      "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: , by unknown\n";
+  static const char books[] = "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: , by unknown\n";
   const char *token = check_path("token");
   check_write_file(token, "expired\n", 8);
   script_library(2);

@@ -59,8 +59,8 @@ static bool wait_for(int descriptor, int milliseconds) {
   return found > 0;
 }
 
-/* LeakSanitizer cannot see the table of weak references that Swift keeps for an object: it takes the
- * tables of transfers that still run for leaks. */
+/* LeakSanitizer cannot see the table of weak references that Swift keeps for an object: it takes
+ * the tables of transfers that still run for leaks. */
 static const char *const lsan_options = "suppressions=" WHERRY_EXIT_LEAKS ":print_suppressions=0";
 
 /* Runs the program; returns its wait status, or -1 if it did not exit. *out_ns is the time of the
@@ -93,8 +93,8 @@ static int run(char *const *words, int64_t *out_ns) {
 /* Runs each way to exit a program during some work. */
 static void end_in_all_ways(const char *work, const char *url, const char *count, bool joins) {
   REQUIRE(setenv("LSAN_OPTIONS", lsan_options, 1) == 0);
-  const char *ways[] = {"return", "exit", "thread", "atexit", "atexit-late", "quick_exit", "join-free",
-      "join"};
+  const char *ways[] = {"return",      "exit",       "thread",    "atexit",
+                        "atexit-late", "quick_exit", "join-free", "join"};
   for (size_t i = 0; i < sizeof ways / sizeof *ways - !joins; i++)
     for (int is_initialized = 0; is_initialized < 2; is_initialized++) {
       int signals = 0, failures = 0, slow = 0, total = runs_of_each();
@@ -107,8 +107,10 @@ static void end_in_all_ways(const char *work, const char *url, const char *count
         char delay[16], file[4096];
         snprintf(delay, sizeof delay, "%u", (random >> 8) % 4000);
         snprintf(file, sizeof file, "%s-%d", path, j);
-        char *words[] = {"exit_child", (char *)ways[i], (char *)work, (char *)url, (char *)count,
-            delay, file, is_initialized ? "initialized" : NULL, NULL};
+        char *words[] = {
+            "exit_child",  (char *)ways[i], (char *)work, (char *)url,
+            (char *)count, delay,           file,         is_initialized ? "initialized" : NULL,
+            NULL};
         int64_t took = 0;
         int status = run(words, &took);
         if (status == -1 || WIFSIGNALED(status)) signals++;
@@ -119,7 +121,8 @@ static void end_in_all_ways(const char *work, const char *url, const char *count
       }
       qsort(times, (size_t)total, sizeof *times, by_size);
       int64_t median = times[total / 2];
-      printf("  %-9s %-11s %-11s %5d runs, %d signals, %d failures, median %lld ms, longest %lld ms, "
+      printf(
+          "  %-9s %-11s %-11s %5d runs, %d signals, %d failures, median %lld ms, longest %lld ms, "
           "%d over 100\n",
           work, ways[i], is_initialized ? "initialized" : "", total, signals, failures,
           (long long)median / 1000000, (long long)longest / 1000000, slow);

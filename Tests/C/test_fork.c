@@ -114,7 +114,8 @@ TEST("M12 a forked child reads its error whatever the other threads were doing")
   for (size_t i = 0; i < REQUESTS; i++) requests[i] = new_request("POST", url);
   atomic_store(&stop, false);
   pthread_t threads[2];
-  for (size_t i = 0; i < 2; i++) REQUIRE_INT(pthread_create(&threads[i], NULL, work_on, (void *)i), 0);
+  for (size_t i = 0; i < 2; i++)
+    REQUIRE_INT(pthread_create(&threads[i], NULL, work_on, (void *)i), 0);
 
   /* A sanitizer's memory is copied too, which takes long. */
   int wrong = 0, forks = getenv("WHERRY_TEST_INSTRUMENTED") != NULL ? 20 : 200;

@@ -29,9 +29,9 @@ typedef struct ending {
   wherry_record done;       /* the group's, without its event */
   wherry_status status[16]; /* from the DONE of each member, by user data */
   int32_t http_code[16];
-  int members, progress;    /* DONE of members; PROGRESS of the group */
+  int members, progress; /* DONE of members; PROGRESS of the group */
   int32_t last_ended, last_count;
-  const char *message;      /* of the group's error */
+  const char *message; /* of the group's error */
 } ending;
 
 static ending read_group(wherry_queue *queue, const wherry_transfer *group) {

@@ -1,10 +1,10 @@
 /* Wherry: the rules of the header for every object: handles, structs, text, errors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "check.h"
-#include "fixture.h"
-
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "check.h"
+#include "fixture.h"
 
 /* One object of each kind, and the function that frees it. */
 typedef wherry_status (*free_function)(void *);
@@ -199,8 +199,8 @@ TEST("S11 numbers outside an enum or a range are refused") {
   }
   CHECK_FAILS(wherry_request_set_text(request, (wherry_text_option)99, "x"), WHERRY_E_ARGUMENT,
               "bad_option");
-  CHECK_FAILS(wherry_request_set_option(request, WHERRY_OPTION_MAX_PER_HOST, 1),
-              WHERRY_E_ARGUMENT, "bad_option");
+  CHECK_FAILS(wherry_request_set_option(request, WHERRY_OPTION_MAX_PER_HOST, 1), WHERRY_E_ARGUMENT,
+              "bad_option");
   CHECK_FAILS(wherry_client_set_option(client, WHERRY_OPTION_INSECURE, 1), WHERRY_E_ARGUMENT,
               "bad_option");
   CHECK_FAILS(wherry_request_set_option(request, WHERRY_OPTION_IDLE_TIMEOUT_MS, -1),
@@ -220,7 +220,10 @@ TEST("S11 numbers outside an enum or a range are refused") {
 TEST("R14 structs are filled up to the caller's size, and no further") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
-  struct { wherry_progress known; char more[16]; } large;
+  struct {
+    wherry_progress known;
+    char more[16];
+  } large;
   memset(&large, 0x55, sizeof large);
   large.known.size = sizeof large;
   CHECK_OK(wherry_client_progress(client, WHERRY_MATCH_ALL, NULL, &large.known));
@@ -238,14 +241,17 @@ TEST("R14 structs are filled up to the caller's size, and no further") {
   const size_t absurd[] = {0, 1, 7, SIZE_MAX, 1 << 20};
   for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
     small.size = absurd[i];
-    CHECK_FAILS(wherry_client_progress(client, WHERRY_MATCH_ALL, NULL, &small),
-                WHERRY_E_ARGUMENT, "bad_argument");
+    CHECK_FAILS(wherry_client_progress(client, WHERRY_MATCH_ALL, NULL, &small), WHERRY_E_ARGUMENT,
+                "bad_argument");
   }
 }
 
 TEST("M11 records are read at the caller's stride, and released at once") {
   wherry_queue *queue = new_queue();
-  struct { wherry_record known; int64_t more; } large[4];
+  struct {
+    wherry_record known;
+    int64_t more;
+  } large[4];
   memset(large, 0x55, sizeof large);
   for (intptr_t i = 1; i <= 6; i++) CHECK_OK(wherry_queue_wake(queue, (void *)i));
   size_t count = 0;
@@ -265,7 +271,11 @@ TEST("M11 records are read at the caller's stride, and released at once") {
   CHECK(wherry_event_user_data(kept) == (void *)2);
   CHECK_FAILS(wherry_queue_release(queue, &large[0].known, 4), WHERRY_E_ARGUMENT, "bad_handle");
 
-  struct { size_t size; wherry_event *event; void *user_data; } small[2] = {{sizeof small[0], NULL, NULL}};
+  struct {
+    size_t size;
+    wherry_event *event;
+    void *user_data;
+  } small[2] = {{sizeof small[0], NULL, NULL}};
   CHECK_OK(wherry_queue_read(queue, (wherry_record *)small, 2, 0, &count));
   REQUIRE_INT(count, 2);
   CHECK(small[1].user_data == (void *)6);
@@ -320,7 +330,8 @@ TEST("R14 text borrowed from a response lives as long as it, and copies share it
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, "A: 1\nB: caf\xc3\xa9\nA: 2\n", "body", 4));
+  CHECK_OK(
+      wherry_stub_add_answer(stub, NULL, "*", -1, 200, "A: 1\nB: caf\xc3\xa9\nA: 2\n", "body", 4));
   CHECK_OK(wherry_client_send(client, new_request("GET", "http://h.invalid/x"), queue, NULL, NULL));
   wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
   const wherry_response *lent = wherry_event_response(event);

@@ -111,9 +111,9 @@ TEST("R21 HEAD and BODY follow the decision, and a saved stream has no BODY") {
 
 TEST("R21 redirects and retries raise a decision only for the final response") {
   client = new_client(NULL);
-  wherry_request *request = new_request(
-      "GET", server_url("/status/302?location=%s",
-                        server_url("/bytes/10?status_first=503&status_times=1")));
+  wherry_request *request =
+      new_request("GET", server_url("/status/302?location=%s",
+                                    server_url("/bytes/10?status_first=503&status_times=1")));
   REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 2));
   wherry_event *event = ask(request, NULL);
   CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 200);
@@ -145,9 +145,9 @@ TEST("R21 pausing, cancelling, and closing the client work with an open decision
   for (int way = 0; way < 3; way++) {
     client = new_client(NULL);
     wherry_transfer *transfer = NULL;
-    wherry_event *event = ask(
-        new_request("GET", server_url("/bytes/100?hold=%d&gate=%d", way == 0 ? 0 : 10, way)),
-        &transfer);
+    wherry_event *event =
+        ask(new_request("GET", server_url("/bytes/100?hold=%d&gate=%d", way == 0 ? 0 : 10, way)),
+            &transfer);
     if (way == 0) {
       CHECK_OK(wherry_transfer_pause(transfer));
       CHECK_OK(wherry_event_answer_save(event, check_path("paused")));

@@ -15,8 +15,11 @@ static wherry_client *trusting_client(void) {
 TEST("C19 a request has the chosen HTTP version, by default HTTP/2 over TLS") {
   if (!nginx_is_here()) return;
   wherry_client *client = trusting_client();
-  const struct { int64_t asked; int32_t version; const char *told; } rows[] = {
-      {0, 20, "HTTP/2.0"}, {11, 11, "HTTP/1.1"}, {20, 20, "HTTP/2.0"}};
+  const struct {
+    int64_t asked;
+    int32_t version;
+    const char *told;
+  } rows[] = {{0, 20, "HTTP/2.0"}, {11, 11, "HTTP/1.1"}, {20, 20, "HTTP/2.0"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     wherry_request *request = new_request("GET", nginx_url("/protocol"));
     CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, rows[i].asked));
@@ -34,8 +37,10 @@ TEST("C19 a request has the chosen HTTP version, by default HTTP/2 over TLS") {
 
 TEST("C19 a download over TLS uses HTTP/1.1 by default, and HTTP/2 on request") {
   if (!nginx_is_here()) return;
-  const struct { int64_t asked; const char *told; } rows[] = {
-      {0, "HTTP/1.1"}, {20, "HTTP/2.0"}, {11, "HTTP/1.1"}};
+  const struct {
+    int64_t asked;
+    const char *told;
+  } rows[] = {{0, "HTTP/1.1"}, {20, "HTTP/2.0"}, {11, "HTTP/1.1"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     wherry_request *request = new_request("GET", nginx_url("/protocol"));
     CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_HTTP_VERSION, rows[i].asked));

@@ -76,9 +76,8 @@ TEST("K12 the four policies work with fresh, stale, and missing entries") {
       answer(b, 200, "Cache-Control: max-age=60\n", "new");
       if (state < 2) CHECK(!is_cached(b.client, new_request("GET", URL), "old"));
       if (state == 1) CHECK_OK(wherry_stub_advance_ms(b.stub, 61000));
-      wherry_request *request = cases[i].policy < 0
-                                    ? new_request("GET", URL)
-                                    : asking((wherry_cache_policy)cases[i].policy);
+      wherry_request *request = cases[i].policy < 0 ? new_request("GET", URL)
+                                                    : asking((wherry_cache_policy)cases[i].policy);
       if (!wanted[state]) {
         wherry_response *response = NULL;
         CHECK_FAILS(wherry_client_perform(b.client, request, &response), WHERRY_E_CACHE_MISS,
@@ -95,7 +94,8 @@ TEST("K12 the four policies work with fresh, stale, and missing entries") {
 TEST("K12 a request can use the HTTP cache of a client that disables it") {
   bench b = new_bench();
   wherry_client *off = http_client(b.stub, false);
-  CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
+  CHECK_OK(
+      wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   for (int round = 0; round < 2; round++) CHECK(!is_cached(off, new_request("GET", URL), "x"));
   for (int round = 0; round < 2; round++)
     CHECK_INT(is_cached(off, asking(WHERRY_CACHE_PROTOCOL), "x"), round);
@@ -183,7 +183,8 @@ TEST("K17 a stale response is served with a mark if the origin fails") {
 
 TEST("K8 K9 K10 entries are listed, read, counted, and cleared per store") {
   bench b = new_bench();
-  CHECK_OK(wherry_stub_add_answer(b.stub, NULL, "*", -1, 200, "Cache-Control: max-age=60\n", "x", 1));
+  CHECK_OK(
+      wherry_stub_add_answer(b.stub, NULL, "*", -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   const char *urls[] = {URL, "http://nowhere.invalid/a?x=1", "http://nowhere.invalid/b"};
   for (int i = 0; i < 3; i++) CHECK(!is_cached(b.client, new_request("GET", urls[i]), "x"));
   wherry_request *timed = new_request("GET", URL);
@@ -216,13 +217,15 @@ TEST("K8 K9 K10 entries are listed, read, counted, and cleared per store") {
   CHECK_INT(count, 0);
   CHECK_OK(wherry_client_remove_cache(b.client, new_request("GET", urls[2]), &count));
   CHECK_INT(count, 1);
-  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_HTTP | WHERRY_STORE_TIMED, NULL, NULL, NULL, &count));
+  CHECK_OK(wherry_client_clear_cache(b.client, WHERRY_STORE_HTTP | WHERRY_STORE_TIMED, NULL, NULL,
+                                     NULL, &count));
   CHECK_INT(count, 1);
 }
 
 TEST("K19 SEC-C2 a request with another token never gets the response") {
   bench b = new_bench();
-  CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
+  CHECK_OK(
+      wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   const char *tokens[] = {"Bearer a", "Bearer b"};
   for (int round = 0; round < 2; round++) {
     for (int i = 0; i < 2; i++) {

@@ -139,7 +139,8 @@ TEST("U7 compress produces the same bytes as an upload") {
 TEST("U8 borrowed pixels are read in place, and not after the image is freed") {
   const uint8_t *pixels = picture_pixels(64, 48);
   wherry_image *lent = NULL, *copied = NULL;
-  REQUIRE_OK(wherry_image_new_pixels_lent(pixels, 64 * 48 * 3, WHERRY_PIXELS_RGB8, 64, 48, 0, &lent));
+  REQUIRE_OK(
+      wherry_image_new_pixels_lent(pixels, 64 * 48 * 3, WHERRY_PIXELS_RGB8, 64, 48, 0, &lent));
   REQUIRE_OK(wherry_image_new_pixels(pixels, 64 * 48 * 3, WHERRY_PIXELS_RGB8, 64, 48, 0, &copied));
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
@@ -237,9 +238,13 @@ TEST("U20 SEC-R12 the eight orientations become upright, and locations are remov
 
 TEST("U19 conflicting options are refused") {
   wherry_compression *compression = compression_of(0.5);
-  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, -1), WHERRY_E_ARGUMENT);
-  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, 3), WHERRY_E_ARGUMENT);
-  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_SUBSAMPLING, 411), WHERRY_E_ARGUMENT);
-  CHECK_STATUS(wherry_compression_set_option(compression, (wherry_image_option)99, 1), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_MAX_WIDTH, -1),
+               WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, 3),
+               WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_SUBSAMPLING, 411),
+               WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_option(compression, (wherry_image_option)99, 1),
+               WHERRY_E_ARGUMENT);
   CHECK_OK(wherry_compression_free(compression));
 }

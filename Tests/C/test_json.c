@@ -10,7 +10,8 @@ static wherry_json *parsed(const char *text) { return new_json(text, strlen(text
 
 TEST("O9 paths lead into arrays and objects, and a missing value gives the caller's default") {
   wherry_json *json = parsed(
-      "{\"data\": {\"items\": [{\"name\": \"a\"}, {\"name\": \"b\", \"n\": 2}]}, \"a/b\": 1, \"c~d\": 2}");
+      "{\"data\": {\"items\": [{\"name\": \"a\"}, {\"name\": \"b\", \"n\": 2}]}, \"a/b\": 1, "
+      "\"c~d\": 2}");
   CHECK_INT(wherry_json_get_type(json, NULL), WHERRY_JSON_OBJECT);
   CHECK_INT(wherry_json_get_type(json, "data/items"), WHERRY_JSON_ARRAY);
   CHECK_INT(wherry_json_get_type(json, "data/items/2"), WHERRY_JSON_MISSING);
@@ -79,7 +80,8 @@ TEST("O9 values are built by paths and printed") {
 }
 
 TEST("O9 borrowed text keeps NULs, and keeps bytes that Swift compares as equal") {
-  wherry_json *json = parsed("{\"nul\": \"a\\u0000b\", \"one\": \"\xc3\xa9\", \"two\": \"e\xcc\x81\"}");
+  wherry_json *json =
+      parsed("{\"nul\": \"a\\u0000b\", \"one\": \"\xc3\xa9\", \"two\": \"e\xcc\x81\"}");
   size_t count = 0;
   const char *text = wherry_json_get_text(json, "nul", NULL, &count);
   CHECK_BYTES(text, count, "a\0b", 3);

@@ -46,9 +46,10 @@ TEST("SEC-R3 a gzip body cut at any byte is an error") {
 
 TEST("SEC-R4 a body that ends early is an error, and bytes after its end are discarded") {
   wherry_client *client = new_client(NULL);
-  const char *cut[] = {"/bytes/1000?length=2000", "/bytes/1000?cut=500", "/bytes/1000?chunked_cut=1",
-                       "/bytes/1000?chunked=1&cut=500"};
-  for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) CHECK_TEXT(ending(client, cut[i]), "truncated");
+  const char *cut[] = {"/bytes/1000?length=2000", "/bytes/1000?cut=500",
+                       "/bytes/1000?chunked_cut=1", "/bytes/1000?chunked=1&cut=500"};
+  for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+    CHECK_TEXT(ending(client, cut[i]), "truncated");
   outcome more = perform(client, new_request("GET", server_url("/bytes/1000?more=100")));
   CHECK_INT(more.count, 1000);
 }
@@ -76,22 +77,28 @@ TEST("SEC-R6 endless slow headers and bodies end at the total timeout") {
 
 TEST("SEC-R7 conflicting lengths, NUL, a bare CR, and HTTP 0.9 never become a response") {
   const char *answers[] = {
-      "Content-Length: 5\\r\\nContent-Length: 6\\r\\n\\r\\nhello!", "Content-Length: 5, 6\\r\\n\\r\\nhello",
-      "Content-Length: -1\\r\\n\\r\\n", "Content-Length: +5\\r\\n\\r\\nhello", "Content-Length: 0x5\\r\\n\\r\\nhello",
-      "X: a\\u0000b\\r\\nContent-Length: 0\\r\\n\\r\\n", "X: a\\rContent-Length: 7\\r\\nContent-Length: 0\\r\\n\\r\\n",
+      "Content-Length: 5\\r\\nContent-Length: 6\\r\\n\\r\\nhello!",
+      "Content-Length: 5, 6\\r\\n\\r\\nhello",
+      "Content-Length: -1\\r\\n\\r\\n",
+      "Content-Length: +5\\r\\n\\r\\nhello",
+      "Content-Length: 0x5\\r\\n\\r\\nhello",
+      "X: a\\u0000b\\r\\nContent-Length: 0\\r\\n\\r\\n",
+      "X: a\\rContent-Length: 7\\r\\nContent-Length: 0\\r\\n\\r\\n",
       " folded\\r\\nContent-Length: 0\\r\\n\\r\\n",
       "Transfer-Encoding: chunked\\r\\n\\r\\nzz\\r\\nhello\\r\\n0\\r\\n\\r\\n"};
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     server_script(check_format(
-        "{\"raw%zu\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\n%s\"], [\"fin\"]]}]}", i, answers[i]));
+        "{\"raw%zu\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\n%s\"], [\"fin\"]]}]}", i,
+        answers[i]));
     outcome got = perform(client, new_request("GET", server_url("/s/raw%zu", i)));
     if (!CHECK_STATUS(got.status, WHERRY_E_NETWORK)) CHECK_TEXT(answers[i], got.reason);
   }
   server_script("{\"old\": [{\"raw\": [[\"send\", \"<html>hello</html>\"], [\"fin\"]]}]}");
   CHECK_TEXT(perform(client, new_request("GET", server_url("/s/old"))).reason, "protocol");
-  server_script("{\"both\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\n"
-                "Transfer-Encoding: chunked\\r\\n\\r\\n5\\r\\nhello\\r\\n0\\r\\n\\r\\n\"], [\"keep\"]]}]}");
+  server_script(
+      "{\"both\": [{\"raw\": [[\"send\", \"HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\n"
+      "Transfer-Encoding: chunked\\r\\n\\r\\n5\\r\\nhello\\r\\n0\\r\\n\\r\\n\"], [\"keep\"]]}]}");
   CHECK_TEXT(perform(client, new_request("GET", server_url("/s/both"))).body, "hello");
 }
 
@@ -104,15 +111,17 @@ TEST("R28 changing the priority of a waiting request moves it") {
   wherry_transfer *waiting[3];
   const char *const names[] = {"a", "b", "c"};
   for (size_t i = 0; i < 3; i++)
-    waiting[i] = send_request(client, new_request("GET", server_url("/text/%s", names[i])), queue, NULL);
+    waiting[i] =
+        send_request(client, new_request("GET", server_url("/text/%s", names[i])), queue, NULL);
   CHECK_OK(wherry_transfer_set_priority(waiting[2], 5));
   CHECK_OK(wherry_transfer_set_priority(waiting[0], -5));
   CHECK_OK(wherry_transfer_set_priority(first, -100)); /* it runs */
   CHECK_FAILS(wherry_transfer_set_priority(waiting[1], 101), WHERRY_E_ARGUMENT, "bad_value");
   /* Another host has a separate slot: after its response, all of them are waiting. */
   const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
-  CHECK_STATUS(perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
-               WHERRY_OK);
+  CHECK_STATUS(
+      perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
+      WHERRY_OK);
 
   server_open("g");
   for (size_t i = 0; i < 4; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);
@@ -132,8 +141,11 @@ TEST("R28 with one slot, high priority is first, and equals keep their order") {
   wherry_queue *queue = new_queue();
   send_request(client, new_request("GET", server_url("/text/first?gate=g")), queue, NULL);
   REQUIRE(server_wait("requests=1"));
-  const struct { const char *name; int priority; } line[] = {
-      {"a", 0}, {"low", -100}, {"b", 0}, {"high", 5}, {"c", 0}, {"highest", 100}, {"high2", 5}};
+  const struct {
+    const char *name;
+    int priority;
+  } line[] = {{"a", 0}, {"low", -100},    {"b", 0},    {"high", 5},
+              {"c", 0}, {"highest", 100}, {"high2", 5}};
   for (size_t i = 0; i < 7; i++) {
     wherry_request *request = new_request("GET", server_url("/text/%s", line[i].name));
     CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_PRIORITY, line[i].priority));
@@ -143,8 +155,9 @@ TEST("R28 with one slot, high priority is first, and equals keep their order") {
               WHERRY_E_ARGUMENT, "bad_value");
   /* Another host has a separate slot: after its response, all of them are waiting. */
   const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
-  CHECK_STATUS(perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
-               WHERRY_OK);
+  CHECK_STATUS(
+      perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
+      WHERRY_OK);
 
   server_open("g");
   for (size_t i = 0; i < 8; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);

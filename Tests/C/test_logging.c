@@ -68,8 +68,9 @@ TEST("L3 the texts of the timed cache have SJNetwork's order: off, miss, hit") {
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_DEBUG, queue, NULL));
   wherry_request *request = new_request("GET", server_url("/echo"));
   perform(client, request);
-  CHECK_TEXT(first_lines(queue), "Do not need to load cache, start sending network request...\n"
-                                 "Start requesting...\nRequest succeed!\n");
+  CHECK_TEXT(first_lines(queue),
+             "Do not need to load cache, start sending network request...\n"
+             "Start requesting...\nRequest succeed!\n");
   CHECK_OK(wherry_request_set_cache(request, WHERRY_CACHE_USE, 180000));
   perform(client, request);
   CHECK_TEXT(first_lines(queue),
@@ -77,9 +78,9 @@ TEST("L3 the texts of the timed cache have SJNetwork's order: off, miss, hit") {
              "Failed to load cache, start to sending network request...\n"
              "Start requesting...\nRequest succeed!\nWrite cache succeed!\n");
   outcome hit = perform(client, request);
-  CHECK_TEXT(first_lines(queue),
-             check_format("Load cache succeed:%zu bytes\nRequest succeed by loading Cache!\n",
-                          hit.count));
+  CHECK_TEXT(
+      first_lines(queue),
+      check_format("Load cache succeed:%zu bytes\nRequest succeed by loading Cache!\n", hit.count));
 }
 
 TEST("L4 a transfer has a short and a full description") {
@@ -90,8 +91,8 @@ TEST("L4 a transfer has a short and a full description") {
   wherry_transfer *transfer = send_request(client, request, queue, NULL);
   done_of(queue, transfer);
   char *shown = copied(wherry_transfer_copy_description, transfer, false);
-  CHECK_TEXT(shown, check_format("<Request: %llu>",
-                                 (unsigned long long)wherry_transfer_id(transfer)));
+  CHECK_TEXT(shown,
+             check_format("<Request: %llu>", (unsigned long long)wherry_transfer_id(transfer)));
   char *full = copied(wherry_transfer_copy_description, transfer, true);
   CHECK_HOLDS(full, "   type:             ordinary request\n");
   CHECK_HOLDS(full, "   parameters:       {\"token\":\"***\"}\n");
@@ -151,8 +152,8 @@ TEST("L6 L10 suspend, resume, a redirect, and the end are events with their reco
   server_open("g");
   CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
   CHECK_OK(wherry_client_free(client));
-  const int32_t wanted[] = {WHERRY_LOG_EVENT_STARTED, WHERRY_LOG_EVENT_SUSPENDED,
-                            WHERRY_LOG_EVENT_RESUMED, WHERRY_LOG_EVENT_REDIRECTED,
+  const int32_t wanted[] = {WHERRY_LOG_EVENT_STARTED,   WHERRY_LOG_EVENT_SUSPENDED,
+                            WHERRY_LOG_EVENT_RESUMED,   WHERRY_LOG_EVENT_REDIRECTED,
                             WHERRY_LOG_EVENT_SUCCEEDED, WHERRY_LOG_EVENT_CLOSED};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
     wherry_event *event = NULL;
@@ -265,11 +266,11 @@ TEST("L8 SEC-S1 logs contain no password of a digest or key, and no cookie value
   wherry_queue *queue = new_queue();
   wherry_client *client = keyed(url, "open sesame", queue);
   CHECK_INT(perform(client, new_request("GET", url)).http_code, 200);
-  server_script(check_format(
-      "{\"guarded\": [{\"status\": 401, \"headers\": [[\"WWW-Authenticate\", "
-      "\"Digest realm=\\\"r\\\", nonce=\\\"n\\\", qop=\\\"auth\\\"\"]]}, "
-      "{\"headers\": [[\"Set-Cookie\", \"id=%s-cookie; Path=/\"]], \"json\": {}}]}",
-      planted));
+  server_script(
+      check_format("{\"guarded\": [{\"status\": 401, \"headers\": [[\"WWW-Authenticate\", "
+                   "\"Digest realm=\\\"r\\\", nonce=\\\"n\\\", qop=\\\"auth\\\"\"]]}, "
+                   "{\"headers\": [[\"Set-Cookie\", \"id=%s-cookie; Path=/\"]], \"json\": {}}]}",
+                   planted));
   wherry_request *request = new_request("GET", server_url("/s/guarded"));
   CHECK_OK(wherry_request_set_credentials(request, WHERRY_AUTH_DIGEST, "skye",
                                           check_format("%s-digest", planted)));
@@ -304,7 +305,8 @@ TEST("L9 the command pasted into a shell sends the same request") {
   FILE *shell = popen(check_format("( %s ) 2>/dev/null", curl_command(client, request, true)), "r");
   REQUIRE(shell != NULL);
   char piece[256];
-  while (fread(piece, 1, sizeof piece, shell) > 0) {}
+  while (fread(piece, 1, sizeof piece, shell) > 0) {
+  }
   CHECK_INT(pclose(shell), 0);
   CHECK_INT(server_count("requests"), 2);
   CHECK_INT(server_count("received"), 12);
@@ -342,8 +344,9 @@ TEST("L11 an invalid log is refused, and freeing a queue ends its log") {
               WHERRY_E_ARGUMENT, "bad_handle");
   CHECK_FAILS(wherry_client_set_log_file(client, WHERRY_LOG_INFO, check_path("log"), false, -1),
               WHERRY_E_ARGUMENT, "bad_value");
-  CHECK_STATUS(wherry_client_set_log_file(client, WHERRY_LOG_INFO, check_path("none/log"), false, 0),
-               WHERRY_E_FILE);
+  CHECK_STATUS(
+      wherry_client_set_log_file(client, WHERRY_LOG_INFO, check_path("none/log"), false, 0),
+      WHERRY_E_FILE);
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
   wherry_request *request = new_request("GET", server_url("/echo"));
   perform(client, request);

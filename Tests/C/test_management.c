@@ -335,7 +335,8 @@ TEST("M7 freeing a queue cancels only the transfers bound to it") {
   wherry_transfer *other = send_request(client, gated("g"), queue, NULL);
   CHECK_OK(wherry_queue_free(gone));
   CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 0) == WHERRY_E_TIMEOUT
-               ? WHERRY_OK : WHERRY_E_STATE);
+               ? WHERRY_OK
+               : WHERRY_E_STATE);
   server_open("g");
   CHECK_STATUS(done_of(queue, other).status, WHERRY_OK);
   CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, 600000));

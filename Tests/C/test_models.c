@@ -122,10 +122,10 @@ TEST("O7 an invalid mapping is refused") {
   REQUIRE_OK(wherry_mapping_new(&item));
   CHECK_FAILS(wherry_mapping_add(mapping, NULL, NULL, WHERRY_FIELD_TEXT, 0, NULL),
               WHERRY_E_ARGUMENT, "bad_argument");
-  CHECK_FAILS(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_ITEM, 0, NULL),
-              WHERRY_E_ARGUMENT, "bad_argument");
-  CHECK_FAILS(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_TEXT, 0, item),
-              WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_FAILS(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_ITEM, 0, NULL), WHERRY_E_ARGUMENT,
+              "bad_argument");
+  CHECK_FAILS(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_TEXT, 0, item), WHERRY_E_ARGUMENT,
+              "bad_argument");
   CHECK_FAILS(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_TEXT, 17, NULL),
               WHERRY_E_ARGUMENT, "bad_argument");
   CHECK_FAILS(wherry_mapping_add(mapping, "a", NULL, WHERRY_FIELD_TEXT, -1, NULL),
@@ -275,9 +275,8 @@ TEST("O2 cancelling and freeing end an access in flight") {
 
 TEST("O3 O4 the last response has bytes, text, JSON, and times") {
   wherry_queue *queue = new_queue();
-  wherry_endpoint *endpoint =
-      endpoint_of(new_client(NULL), new_request("GET", server_url("/json?value=[7]&delay_ms=30")),
-                  queue);
+  wherry_endpoint *endpoint = endpoint_of(
+      new_client(NULL), new_request("GET", server_url("/json?value=[7]&delay_ms=30")), queue);
   wherry_json *json = NULL;
   wherry_timing timing = {.size = sizeof timing};
   CHECK_FAILS(wherry_endpoint_json(endpoint, &json), WHERRY_E_STATE, "wrong_state");

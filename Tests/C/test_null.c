@@ -4,11 +4,11 @@
 #include "fixture.h"
 
 /* The call returns E_ARGUMENT with a message. */
-#define REFUSED(call)                                                             \
-  do {                                                                            \
-    CHECK_STATUS(call, WHERRY_E_ARGUMENT);                                        \
-    CHECK(strncmp(wherry_error_reason(wherry_last_error()), "bad_", 4) == 0);     \
-    CHECK(wherry_error_message(wherry_last_error())[0] != '\0');                  \
+#define REFUSED(call)                                                         \
+  do {                                                                        \
+    CHECK_STATUS(call, WHERRY_E_ARGUMENT);                                    \
+    CHECK(strncmp(wherry_error_reason(wherry_last_error()), "bad_", 4) == 0); \
+    CHECK(wherry_error_message(wherry_last_error())[0] != '\0');              \
   } while (0)
 
 /* Frees nothing: NULL is accepted, anything else is refused. */
@@ -359,7 +359,7 @@ TEST("S11 every function of an object rejects NULL and freed, foreign, and inven
   REQUIRE_OK(wherry_config_free(freed));
   call_all(NULL, NULL);
   call_all(freed, freed);
-  call_all(compression, json);                        /* valid, but of another kind */
+  call_all(compression, json);                                      /* valid, but of another kind */
   call_all((void *)(uintptr_t)0x1234567890abcdefu, (void *)&freed); /* a number, an address */
   /* The two objects are unchanged. */
   CHECK_OK(wherry_compression_free(compression));
@@ -407,7 +407,8 @@ TEST("S11 every other function rejects NULL for its required arguments") {
 
 TEST("S11 the lists above contain every function of the header") {
   long count;
-  const char *header = check_read_file(WHERRY_HEADER, &count), *tests = check_read_file(__FILE__, &count);
+  const char *header = check_read_file(WHERRY_HEADER, &count),
+             *tests = check_read_file(__FILE__, &count);
   REQUIRE(header != NULL && tests != NULL);
   int functions = 0;
   for (const char *at = header; (at = strstr(at, "wherry_")) != NULL;) {

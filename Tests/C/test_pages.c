@@ -79,9 +79,9 @@ static void set_up(wherry_pager *pager, const wherry_json *json, const char *one
     CHECK_OK(wherry_pager_set_size(pager, size,
                                    text_at(json, check_format("%s/size_parameter", one)),
                                    unit != NULL && strcmp(unit, "items") == 0));
-  CHECK_OK(wherry_pager_set_key(
-      pager, text_at(json, check_format("%s/key", one)),
-      wherry_json_get_bool(json, check_format("%s/newest_wins", one), false)));
+  CHECK_OK(
+      wherry_pager_set_key(pager, text_at(json, check_format("%s/key", one)),
+                           wherry_json_get_bool(json, check_format("%s/newest_wins", one), false)));
 }
 
 TEST("O10 O14 O18 every way to end a list matches the table") {
@@ -123,8 +123,8 @@ TEST("O18 Link headers match the table") {
     wherry_queue *queue = new_queue();
     char *head = check_format("%s", "");
     for (size_t k = 0; k < wherry_json_count(cases, check_format("%s/fields", one)); k++)
-      head = check_format("%sLink: %s\n", head,
-                          text_at(cases, check_format("%s/fields/%zu", one, k)));
+      head =
+          check_format("%sLink: %s\n", head, text_at(cases, check_format("%s/fields/%zu", one, k)));
     CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h/list?page=1", -1, 200, head, "[1]", 3));
     CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h/list?page=2", -1, 200, NULL, "[2]", 3));
     wherry_pager *pager = new_pager(new_stub_client(stub), "http://h/list?page=1", NULL, queue);
@@ -140,9 +140,10 @@ TEST("O18 Link headers match the table") {
 
 TEST("O11 a failed page 2 is requested again, and only success changes the list") {
   wherry_queue *queue = new_queue();
-  server_script("{\"books\": ["
-                "{\"json\": {\"list\": [0], \"last\": 2}}, {\"json\": {\"list\": [1], \"last\": 2}},"
-                "{\"status\": 503}, {\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [2], \"last\": 2}}]}");
+  server_script(
+      "{\"books\": ["
+      "{\"json\": {\"list\": [0], \"last\": 2}}, {\"json\": {\"list\": [1], \"last\": 2}},"
+      "{\"status\": 503}, {\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [2], \"last\": 2}}]}");
   wherry_pager *pager = new_pager(new_client(NULL), server_url("/s/books"), "list", queue);
   CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_LAST_PAGE, "last"));
   CHECK_INT(wherry_pager_page(pager, -1), -1);
@@ -174,8 +175,8 @@ TEST("O11 a failed page 2 is requested again, and only success changes the list"
 
 TEST("O11 one page loads at a time; cancel keeps the list; previous on the first page refreshes") {
   wherry_queue *queue = new_queue();
-  wherry_pager *pager =
-      new_pager(new_client(NULL), server_url("/json?value=[1]&gate=held&gate_times=1"), NULL, queue);
+  wherry_pager *pager = new_pager(
+      new_client(NULL), server_url("/json?value=[1]&gate=held&gate_times=1"), NULL, queue);
   wherry_transfer *transfer = NULL;
   CHECK_OK(wherry_pager_cancel(pager));
   REQUIRE_OK(wherry_pager_load_next(pager, &transfer));
@@ -208,10 +209,11 @@ TEST("O11 one page loads at a time; cancel keeps the list; previous on the first
 
 TEST("O11 an unusable page is rolled back and requested again") {
   wherry_queue *queue = new_queue();
-  server_script("{\"books\": [{\"json\": {\"list\": [1, 2], \"more\": true}},"
-                "{\"json\": {\"list\": [3], \"more\": false}},"
-                "{\"json\": {\"list\": [4], \"more\": true}},"
-                "{\"json\": {\"list\": [5], \"more\": true}}]}");
+  server_script(
+      "{\"books\": [{\"json\": {\"list\": [1, 2], \"more\": true}},"
+      "{\"json\": {\"list\": [3], \"more\": false}},"
+      "{\"json\": {\"list\": [4], \"more\": true}},"
+      "{\"json\": {\"list\": [5], \"more\": true}}]}");
   wherry_pager *pager = new_books(queue);
   CHECK_FAILS(wherry_pager_take_back(pager), WHERRY_E_STATE, "wrong_state");
   for (int i = 0; i < 2; i++) {
@@ -261,20 +263,21 @@ static char *next_told(wherry_queue *queue) {
   return told == NULL ? next_told(queue) : told;
 }
 
-#define TELLS(queue, ...)                                                   \
-  do {                                                                      \
-    const char *const expected[] = {__VA_ARGS__};                           \
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)       \
-      CHECK_TEXT(next_told(queue), expected[i]);                            \
-    CHECK(queue_is_empty(queue));                                           \
+#define TELLS(queue, ...)                                             \
+  do {                                                                \
+    const char *const expected[] = {__VA_ARGS__};                     \
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) \
+      CHECK_TEXT(next_told(queue), expected[i]);                      \
+    CHECK(queue_is_empty(queue));                                     \
   } while (0)
 
 TEST("O12 the events of a load are in order, with success only on success") {
   wherry_queue *queue = new_queue();
-  server_script("{\"books\": [{\"json\": {\"list\": [0], \"more\": true}}, {\"status\": 503},"
-                "{\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [1], \"more\": false}},"
-                "{\"json\": {\"list\": [2], \"more\": true}},"
-                "{\"json\": {\"list\": [3], \"more\": true}}]}");
+  server_script(
+      "{\"books\": [{\"json\": {\"list\": [0], \"more\": true}}, {\"status\": 503},"
+      "{\"json\": {\"oops\": 1}}, {\"json\": {\"list\": [1], \"more\": false}},"
+      "{\"json\": {\"list\": [2], \"more\": true}},"
+      "{\"json\": {\"list\": [3], \"more\": true}}]}");
   wherry_pager *pager = new_books(queue);
   CHECK_OK(wherry_pager_set_kept_pages(pager, 2));
   CHECK_OK(wherry_pager_set_events(pager, true));
@@ -313,8 +316,8 @@ TEST("O12 a load that cannot start fails, and the list stays") {
 
 TEST("O19 ten pages are read in order, with two loaded ahead") {
   wherry_queue *queue = new_queue();
-  wherry_pager *pager =
-      new_pager(new_client(NULL), server_url("/json?value={\"list\":[1,2],\"last\":9}"), "list", queue);
+  wherry_pager *pager = new_pager(
+      new_client(NULL), server_url("/json?value={\"list\":[1,2],\"last\":9}"), "list", queue);
   CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_LAST_PAGE, "last"));
   size_t loaded = 0, read = 0; /* pages */
   while (read < 10) {
@@ -387,8 +390,11 @@ TEST("O11 the available items are copied") {
   wherry_pager *pager = new_pager(new_stub_client(stub), "http://h/list", NULL, queue);
   REQUIRE_OK(wherry_pager_load_next(pager, NULL));
   CHECK_OK(next_done(queue).status);
-  const struct { size_t first, count; const char *text; } parts[] = {
-      {0, 3, "[1,2,3]"}, {1, 1, "[2]"}, {2, 9, "[3]"}, {3, 1, "[]"}, {99, 99, "[]"}, {0, 0, "[]"}};
+  const struct {
+    size_t first, count;
+    const char *text;
+  } parts[] = {{0, 3, "[1,2,3]"}, {1, 1, "[2]"},  {2, 9, "[3]"},
+               {3, 1, "[]"},      {99, 99, "[]"}, {0, 0, "[]"}};
   wherry_json *items = NULL;
   for (size_t i = 0; i < 6; i++) {
     REQUIRE_OK(wherry_pager_copy_items(pager, parts[i].first, parts[i].count, &items));

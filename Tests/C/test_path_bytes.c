@@ -1,8 +1,8 @@
 /* Wherry: paths whose bytes are not UTF-8, from C
  * SPDX-License-Identifier: Apache-2.0
  *
- * On Linux a path is bytes. 0xE9 is e with an acute accent in Latin-1, and no character in UTF-8. Such
- * a byte became U+FFFD: two names were one file, and an existing file was not found. */
+ * On Linux a path is bytes. 0xE9 is e with an acute accent in Latin-1, and no character in UTF-8.
+ * Such a byte became U+FFFD: two names were one file, and an existing file was not found. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -38,9 +38,9 @@ TEST("two names that differ in one byte become two files") {
   }
   /* A message shows the byte as "\\xE9": it is text. */
   const char *path = check_path("%s", NAMES[0]);
-  CHECK_FAILS(wherry_client_download(client, once(server_url("/bytes/10")), path, new_queue(), NULL,
-                                     NULL),
-              WHERRY_E_FILE, "exists");
+  CHECK_FAILS(
+      wherry_client_download(client, once(server_url("/bytes/10")), path, new_queue(), NULL, NULL),
+      WHERRY_E_FILE, "exists");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "/caf\\xE9.bin ");
 }
 

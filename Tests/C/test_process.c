@@ -39,7 +39,8 @@ static const char *status_of(const char *thread, const char *name) {
 TEST("SEC-A12 library threads block asynchronous signals, but not those that faults raise") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
-  keep_transfer(send_request(client, new_request("GET", server_url("/faulty-echo?gate=g")), queue, NULL));
+  keep_transfer(
+      send_request(client, new_request("GET", server_url("/faulty-echo?gate=g")), queue, NULL));
   CHECK(server_wait("requests=1"));
   DIR *threads = opendir("/proc/self/task");
   REQUIRE(threads != NULL);
@@ -49,7 +50,8 @@ TEST("SEC-A12 library threads block asynchronous signals, but not those that fau
     if (strncmp(status_of(entry->d_name, "Name:\t"), "wherry-", 7) != 0) continue;
     uint64_t blocked = strtoull(status_of(entry->d_name, "SigBlk:\t"), NULL, 16);
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    static const int others[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGCHLD, SIGUSR1, SIGPIPE, SIGPROF};
+    static const int others[] = {SIGINT,  SIGTERM, SIGHUP,  SIGALRM,
+                                 SIGCHLD, SIGUSR1, SIGPIPE, SIGPROF};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
       CHECK_INT((blocked >> (faults[i] - 1)) & 1, 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

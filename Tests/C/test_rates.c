@@ -56,11 +56,13 @@ TEST("R38 burst and period are settings, and a new limit applies at once") {
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
   CHECK_INT(wherry_stub_request_count(stub), 9);
   for (int i = 0; i < 9; i++) CHECK_OK(next_done(queue).status);
-  static const struct { wherry_option option; int64_t value; } bad[] = {
-      {WHERRY_OPTION_RATE_LIMIT, -1},
-      {WHERRY_OPTION_HOST_RATE_LIMIT, 1000001},
-      {WHERRY_OPTION_RATE_BURST, 10001},
-      {WHERRY_OPTION_RATE_INTERVAL_MS, 0}};
+  static const struct {
+    wherry_option option;
+    int64_t value;
+  } bad[] = {{WHERRY_OPTION_RATE_LIMIT, -1},
+             {WHERRY_OPTION_HOST_RATE_LIMIT, 1000001},
+             {WHERRY_OPTION_RATE_BURST, 10001},
+             {WHERRY_OPTION_RATE_INTERVAL_MS, 0}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     CHECK_FAILS(wherry_client_set_option(client, bad[i].option, bad[i].value), WHERRY_E_ARGUMENT,
                 "bad_value");

@@ -100,25 +100,31 @@ TEST("N1 N8 statuses have AFNetworking's numbers and texts, in English and Chine
 
 TEST("N8 texts exist in traditional Chinese and name an interface") {
   CHECK_TEXT(wherry_reach_text(WHERRY_REACH_NONE, "zh_TW.UTF-8"), "無法連線");
-  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "wired", "en"), "Reachable via Ethernet");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "wired", "en"),
+             "Reachable via Ethernet");
   CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "vpn", NULL), "Reachable via VPN");
   CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, NULL, "en"), "Reachable via WiFi");
-  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "token ring", "en"), "Reachable via WiFi");
+  CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_WIFI, "token ring", "en"),
+             "Reachable via WiFi");
   CHECK_TEXT(wherry_reach_interface_text(WHERRY_REACH_NONE, "none", "zh-HK"), "無法連線");
   CHECK(wherry_reach_interface_text((wherry_reach)7, "wired", "en") == NULL);
 }
 
 TEST("N3 N5 an invalid target fails at once, and options precede the start") {
   wherry_reachability *none = NULL;
-  CHECK_FAILS(wherry_reachability_new("http://example.org/", &none), WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_FAILS(wherry_reachability_new("http://example.org/", &none), WHERRY_E_ARGUMENT,
+              "bad_value");
   CHECK_FAILS(wherry_reachability_new("", &none), WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_reachability_new("\xff", &none), WHERRY_E_ARGUMENT, "bad_text");
   CHECK(none == NULL);
   free_monitor();
   REQUIRE_OK(wherry_reachability_new("127.0.0.1", &monitor));
-  CHECK_FAILS(wherry_reachability_set_option(monitor, WHERRY_REACH_RAW, 2), WHERRY_E_ARGUMENT, "bad_value");
-  CHECK_FAILS(wherry_reachability_set_option(monitor, (wherry_reach_option)9, 1), WHERRY_E_ARGUMENT, "bad_option");
-  CHECK_FAILS(wherry_reachability_set_option(monitor, WHERRY_REACH_PROBE_INTERVAL_MS, 9), WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_FAILS(wherry_reachability_set_option(monitor, WHERRY_REACH_RAW, 2), WHERRY_E_ARGUMENT,
+              "bad_value");
+  CHECK_FAILS(wherry_reachability_set_option(monitor, (wherry_reach_option)9, 1), WHERRY_E_ARGUMENT,
+              "bad_option");
+  CHECK_FAILS(wherry_reachability_set_option(monitor, WHERRY_REACH_PROBE_INTERVAL_MS, 9),
+              WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_reachability_set_probe(monitor, "ftp://h/"), WHERRY_E_ARGUMENT, "bad_url");
   CHECK_FAILS(wherry_reachability_set_probe(monitor, "tcp://h"), WHERRY_E_ARGUMENT, "bad_url");
   CHECK_OK(wherry_reachability_set_option(monitor, WHERRY_REACH_INITIAL_SYNC, 1));
@@ -129,8 +135,10 @@ TEST("N3 N5 an invalid target fails at once, and options precede the start") {
   char name[16];
   CHECK_OK(wherry_reachability_copy_name(monitor, name, sizeof name, NULL));
   CHECK_TEXT(name, "lo");
-  CHECK_FAILS(wherry_reachability_set_option(monitor, WHERRY_REACH_RAW, 1), WHERRY_E_STATE, "wrong_state");
-  CHECK_FAILS(wherry_reachability_report(monitor, WHERRY_REACH_NONE), WHERRY_E_STATE, "wrong_state");
+  CHECK_FAILS(wherry_reachability_set_option(monitor, WHERRY_REACH_RAW, 1), WHERRY_E_STATE,
+              "wrong_state");
+  CHECK_FAILS(wherry_reachability_report(monitor, WHERRY_REACH_NONE), WHERRY_E_STATE,
+              "wrong_state");
   CHECK_OK(wherry_reachability_stop(monitor));
   CHECK_INT(wherry_reachability_status(monitor), WHERRY_REACH_WIFI);
   CHECK_FAILS(wherry_reach_set_interface("usb*", "cable"), WHERRY_E_ARGUMENT, "bad_value");
@@ -244,9 +252,9 @@ TEST("N3 IPv4 alone and IPv6 alone are networks, and addresses follow their own 
   const struct {
     const char *target;
     wherry_reach status;
-  } table[] = {{"192.0.2.1", WHERRY_REACH_NONE}, {"2001:db8:9::1", WHERRY_REACH_WIFI},
-      {"[2001:db8::7]", WHERRY_REACH_WIFI}, {"127.0.0.1", WHERRY_REACH_WIFI},
-      {"::1", WHERRY_REACH_WIFI}, {"2001:db8::1", WHERRY_REACH_WIFI}};
+  } table[] = {{"192.0.2.1", WHERRY_REACH_NONE},     {"2001:db8:9::1", WHERRY_REACH_WIFI},
+               {"[2001:db8::7]", WHERRY_REACH_WIFI}, {"127.0.0.1", WHERRY_REACH_WIFI},
+               {"::1", WHERRY_REACH_WIFI},           {"2001:db8::1", WHERRY_REACH_WIFI}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     wherry_reachability *other = NULL;
     REQUIRE_OK(wherry_reachability_new(table[i].target, &other));
@@ -301,7 +309,8 @@ TEST("N13 N10 a wait ends when the link is up, also a client's wait and one that
   if (child == 0) {
     execlp("sh", "sh", "-c",
            "ip link add cable type veth peer name peer && ip address add 10.9.0.1/24 dev cable &&"
-           " ip link set peer up && ip link set cable up && ip route add default via 10.9.0.2", NULL);
+           " ip link set peer up && ip link set cable up && ip route add default via 10.9.0.2",
+           NULL);
     _exit(127);
   }
   CHECK_OK(wherry_reachability_wait(monitor, PATIENCE_MS));

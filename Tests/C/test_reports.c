@@ -25,9 +25,13 @@ static wherry_event *finished(wherry_client *client, wherry_request *request, co
 
 TEST("D20 a finished download reports its digests: expected, announced, and requested") {
   wherry_client *client = new_client(NULL);
-  const struct { wherry_digest digest; const char *name; } kinds[] = {
-      {WHERRY_DIGEST_MD5, "md5"}, {WHERRY_DIGEST_SHA1, "sha1"},
-      {WHERRY_DIGEST_SHA256, "sha256"}, {WHERRY_DIGEST_SHA512, "sha512"}};
+  const struct {
+    wherry_digest digest;
+    const char *name;
+  } kinds[] = {{WHERRY_DIGEST_MD5, "md5"},
+               {WHERRY_DIGEST_SHA1, "sha1"},
+               {WHERRY_DIGEST_SHA256, "sha256"},
+               {WHERRY_DIGEST_SHA512, "sha512"}};
   for (int i = 0; i < 4; i++) {
     const char *url = server_url("/digest/%d?algorithm=%s", SIZE, kinds[i].name);
     const char *right = perform(client, new_request("GET", url)).body;

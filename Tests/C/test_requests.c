@@ -164,7 +164,8 @@ TEST("R4 each method works with each encoding and with a query") {
           CHECK_OK(wherry_request_set_body(request, "raw", 3, "text/x-note"));
           body = "raw";
           break;
-        default: break;
+        default:
+          break;
       }
       outcome got = perform(client, request);
       REQUIRE_STATUS(got.status, WHERRY_OK);
@@ -192,7 +193,9 @@ TEST("R5 DELETE and GET send a body, together with a query") {
 
 TEST("R6 parameters are encoded byte for byte") {
   wherry_client *client = new_client(NULL);
-  const struct { const char *json, *query; } rows[] = {
+  const struct {
+    const char *json, *query;
+  } rows[] = {
       {"{\"b\":\"2\",\"a\":\"1\"}", "a=1&b=2"},
       {"{\"a\":\"x+y&z=1\"}", "a=x%2By%26z%3D1"},
       {"{\"q\":\"a b?/c\"}", "q=a%20b?/c"},
@@ -219,15 +222,16 @@ TEST("bad_handle names the argument and its problem") {
   CHECK_FAILS(wherry_client_perform(NULL, request, &response), WHERRY_E_ARGUMENT, "bad_handle");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument client is invalid: it is NULL");
   wherry_client *client = new_client(NULL);
-  CHECK_FAILS(wherry_client_perform(client, (wherry_request *)client, &response),
-              WHERRY_E_ARGUMENT, "bad_handle");
+  CHECK_FAILS(wherry_client_perform(client, (wherry_request *)client, &response), WHERRY_E_ARGUMENT,
+              "bad_handle");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()),
               "argument request is invalid: it is a handle of kind client");
   wherry_request *gone = NULL;
   REQUIRE_OK(wherry_request_copy(request, &gone));
   CHECK_OK(wherry_request_free(gone));
   CHECK_FAILS(wherry_client_perform(client, gone, &response), WHERRY_E_ARGUMENT, "bad_handle");
-  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "argument request is invalid: the handle was freed");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()),
+              "argument request is invalid: the handle was freed");
 }
 
 /* The last error names this argument. */
@@ -267,8 +271,8 @@ TEST("bad_handle names the invalid one of two handles of a kind, as in the heade
   CHECK_OK(wherry_group_free(group));
 
   wherry_endpoint *endpoint = NULL;
-  REQUIRE_OK(wherry_endpoint_new(new_client(NULL), new_request("GET", "/"), new_queue(), NULL,
-                                 &endpoint));
+  REQUIRE_OK(
+      wherry_endpoint_new(new_client(NULL), new_request("GET", "/"), new_queue(), NULL, &endpoint));
   check_names(wherry_endpoint_access(endpoint, gone, NULL), "parameters");
   CHECK_OK(wherry_endpoint_free(endpoint));
 

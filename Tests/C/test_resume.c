@@ -74,11 +74,15 @@ static const char *restarts_until_done(wherry_queue *queue, wherry_status *out_s
 }
 
 TEST("D6 the server's response to a resume decides whether the download restarts") {
-  const struct { const char *query, *restarts; long size; int requests; } rows[] = {
+  const struct {
+    const char *query, *restarts;
+    long size;
+    int requests;
+  } rows[] = {
       {"", "", SIZE, 2},
-      {"seed=2&seed_next=1", "changed,", SIZE, 2},                        /* If-Range honored */
-      {"seed=2&seed_next=1&ignore_if_range=1", "changed,", SIZE, 3},      /* a 206 of another tag */
-      {"etag=none", "", SIZE, 2},                                         /* only an old date */
+      {"seed=2&seed_next=1", "changed,", SIZE, 2},                   /* If-Range honored */
+      {"seed=2&seed_next=1&ignore_if_range=1", "changed,", SIZE, 3}, /* a 206 of another tag */
+      {"etag=none", "", SIZE, 2},                                    /* only an old date */
       {"ranges=0&accept_ranges=bytes", "ranges_unsupported,", SIZE, 2},
       {"bad_range=zero", "", SIZE, 2},
       {"bad_range=missing", "bad_range,", SIZE, 3},
@@ -107,9 +111,10 @@ TEST("D6 the server's response to a resume decides whether the download restarts
 }
 
 TEST("D6 DR6 a server that answers If-Range with the complete file gets one If-Match request") {
-  const struct { const char *query, *restarts; } rows[] = {
-      {"no_if_range=1", ""},                                   /* no If-Range support */
-      {"ranges=0&accept_ranges=bytes", "ranges_unsupported,"}}; /* no range support */
+  const struct {
+    const char *query, *restarts;
+  } rows[] = {{"no_if_range=1", ""},                                    /* no If-Range support */
+              {"ranges=0&accept_ranges=bytes", "ranges_unsupported,"}}; /* no range support */
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   const char *path = check_path("file.bin");
@@ -216,8 +221,7 @@ TEST("D9 without passing time only the first and the last progress are reported,
 TEST("D9 progress includes the speed and the time left") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
-  wherry_request *request =
-      once(server_url("/bytes/%d?drip=100000&interval_ms=500&gate=g", SIZE));
+  wherry_request *request = once(server_url("/bytes/%d?drip=100000&interval_ms=500&gate=g", SIZE));
   /* However slow all of this is, it is not a stall. */
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_STALL_BYTES_PER_SECOND, 0));
   wherry_transfer *transfer = start(client, request, check_path("file.bin"), queue);
@@ -337,15 +341,21 @@ TEST("D12 commands reach one download by its path, several by tag and URL, and a
     transfers[i] = start(client, request, check_path("%s", names[i]), queue);
     wait_for_bytes(queue, transfers[i], CUT);
   }
-  const struct { wherry_match match; const char *key; size_t count; } rows[] = {
-      {WHERRY_MATCH_PATH, check_path("b"), 1}, {WHERRY_MATCH_TAG, "album", 2},
-      {WHERRY_MATCH_URL, url, 3}, {WHERRY_MATCH_ALL, NULL, 4}};
+  const struct {
+    wherry_match match;
+    const char *key;
+    size_t count;
+  } rows[] = {{WHERRY_MATCH_PATH, check_path("b"), 1},
+              {WHERRY_MATCH_TAG, "album", 2},
+              {WHERRY_MATCH_URL, url, 3},
+              {WHERRY_MATCH_ALL, NULL, 4}};
   for (size_t i = 0; i < 4; i++) {
     size_t count = 0;
     int paused = 0;
     CHECK_OK(wherry_client_pause(client, rows[i].match, rows[i].key, &count));
     CHECK_INT(count, rows[i].count);
-    for (int j = 0; j < 4; j++) paused += wherry_transfer_state(transfers[j]) == WHERRY_STATE_PAUSED;
+    for (int j = 0; j < 4; j++)
+      paused += wherry_transfer_state(transfers[j]) == WHERRY_STATE_PAUSED;
     CHECK_INT(paused, rows[i].count);
     CHECK_OK(wherry_client_resume(client, rows[i].match, rows[i].key, &count));
     CHECK_INT(count, rows[i].count);
@@ -368,14 +378,18 @@ TEST("D12 commands reach one download by its path, several by tag and URL, and a
 
 TEST("D20 a wrong digest is an error with the expected and the actual digest") {
   wherry_client *client = new_client(NULL);
-  const struct { wherry_digest digest; const char *name; } rows[] = {
-      {WHERRY_DIGEST_MD5, "md5"}, {WHERRY_DIGEST_SHA1, "sha1"},
-      {WHERRY_DIGEST_SHA256, "sha256"}, {WHERRY_DIGEST_SHA512, "sha512"}};
+  const struct {
+    wherry_digest digest;
+    const char *name;
+  } rows[] = {{WHERRY_DIGEST_MD5, "md5"},
+              {WHERRY_DIGEST_SHA1, "sha1"},
+              {WHERRY_DIGEST_SHA256, "sha256"},
+              {WHERRY_DIGEST_SHA512, "sha512"}};
   for (int i = 0; i < 4; i++) {
     outcome right = perform(
         client, new_request("GET", server_url("/digest/%d?algorithm=%s", SIZE, rows[i].name)));
-    outcome wrong = perform(
-        client, new_request("GET", server_url("/digest/%d?seed=2&algorithm=%s", SIZE, rows[i].name)));
+    outcome wrong = perform(client, new_request("GET", server_url("/digest/%d?seed=2&algorithm=%s",
+                                                                  SIZE, rows[i].name)));
     CHECK(strcmp(right.body, wrong.body) != 0);
     for (int resumed = 0; resumed < 2; resumed++) {
       const char *path = check_path("file.bin");

@@ -31,8 +31,9 @@ TEST("R29 requests are retried after transient failures up to the requested numb
 
 TEST("R29 a POST is not retried after a kept connection drops") {
   wherry_client *client = new_client(NULL);
-  server_script("{\"kept\": [{\"json\": {}}, {\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}},"
-                "{\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}}]}");
+  server_script(
+      "{\"kept\": [{\"json\": {}}, {\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}},"
+      "{\"raw\": [[\"read_body\"], [\"fin\"]]}, {\"json\": {}}]}");
   const char *url = server_url("/s/kept");
   CHECK_STATUS(perform(client, new_request("GET", url)).status, WHERRY_OK);
   wherry_request *request = new_request("POST", url);

@@ -31,7 +31,7 @@ TEST("C19 a host with a given address is not looked up and keeps its name") {
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_TEXT(server_field(0, "host"), check_format("a.example:%d", port));
   CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_RESOLVE, "a:80:b"),
-      WHERRY_E_ARGUMENT, "bad_value");
+              WHERRY_E_ARGUMENT, "bad_value");
 }
 
 TEST("C19 a Unix socket serves every host") {
@@ -40,7 +40,7 @@ TEST("C19 a Unix socket serves every host") {
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_TEXT(server_field(0, "host"), "container.invalid");
   CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_UNIX_SOCKET, "relative"),
-      WHERRY_E_ARGUMENT, "bad_path");
+              WHERRY_E_ARGUMENT, "bad_path");
 }
 
 TEST("C19 connections use the given interface") {
@@ -55,18 +55,20 @@ TEST("C19 SEC-U9 a proxy gets its credentials, but not for hosts that bypass it"
   *strstr(proxy, "/@") = '\0';
   wherry_config *config = with(WHERRY_TEXT_PROXY, proxy);
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY_CREDENTIALS, "name:hunter4"));
-  CHECK_STATUS(perform(new_client(config), new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  CHECK_STATUS(perform(new_client(config), new_request("GET", server_url("/echo"))).status,
+               WHERRY_OK);
   CHECK_TEXT(server_field(0, "proxy-authorization"), "Basic bmFtZTpodW50ZXI0");
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_NO_PROXY, "example.com,127.0.0.1"));
-  CHECK_STATUS(perform(new_client(config), new_request("GET", server_url("/echo"))).status, WHERRY_OK);
+  CHECK_STATUS(perform(new_client(config), new_request("GET", server_url("/echo"))).status,
+               WHERRY_OK);
   CHECK(server_field(1, "proxy-authorization") == NULL);
   CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_PROXY_CREDENTIALS, "name"),
-      WHERRY_E_ARGUMENT, "bad_value");
+              WHERRY_E_ARGUMENT, "bad_value");
 }
 
 TEST("C19 an invalid proxy is refused, and an unreachable one is named") {
   CHECK_FAILS(wherry_config_set_text(new_config(), WHERRY_TEXT_PROXY, "ftp://h:1"),
-      WHERRY_E_ARGUMENT, "bad_value");
+              WHERRY_E_ARGUMENT, "bad_value");
   CHECK_HOLDS(wherry_error_message(wherry_last_error()), "proxy ");
   wherry_client *client = new_client(with(WHERRY_TEXT_PROXY, "http://name:hunter4@127.0.0.1:1"));
   outcome got = perform(client, new_request("GET", "http://h.invalid/"));
@@ -92,8 +94,8 @@ TEST("R39 a stub passes selected requests to the network") {
   CHECK_INT(wherry_stub_request_count(stub), 2);
   /* A cancel reaches the network too. */
   wherry_queue *queue = new_queue();
-  wherry_transfer *transfer = send_request(
-      client, new_request("GET", server_url("/bytes/10?hold=0&gate=g")), queue, NULL);
+  wherry_transfer *transfer =
+      send_request(client, new_request("GET", server_url("/bytes/10?hold=0&gate=g")), queue, NULL);
   CHECK(server_wait("requests=2"));
   CHECK_OK(wherry_transfer_cancel(transfer));
   CHECK_STATUS(next_done(queue).status, WHERRY_E_CANCELLED);
@@ -104,7 +106,9 @@ TEST("R39 a stub passes selected requests to the network") {
 TEST("C19 an international name of a URL or a proxy is resolved in every locale") {
   int port = 0;
   sscanf(server_url("/"), "http://127.0.0.1:%d", &port);
-  const char *name = "b\xc3\xbc" "cher.example";
+  const char *name =
+      "b\xc3\xbc"
+      "cher.example";
   const char *locales[] = {"C", "C.UTF-8"};
   for (size_t i = 0; i < 2; i++) {
     REQUIRE(setlocale(LC_ALL, locales[i]) != NULL);
@@ -112,7 +116,8 @@ TEST("C19 an international name of a URL or a proxy is resolved in every locale"
     outcome got = perform(new_client(config), new_request("GET", url_at(name, true)));
     CHECK_STATUS(got.status, WHERRY_OK);
     CHECK_TEXT(server_field(2 * i, "host"), check_format("xn--bcher-kva.example:%d", port));
-    CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY, check_format("http://%s:%d", name, port)));
+    CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY,
+                                    check_format("http://%s:%d", name, port)));
     got = perform(new_client(config), new_request("GET", server_url("/echo")));
     CHECK_STATUS(got.status, WHERRY_OK);
     CHECK_INT(strncmp(echoed(&got, "target"), "http://", 7), 0);
@@ -137,7 +142,7 @@ TEST("C19 each scheme has its own proxy, and exceptions have ports") {
   got = perform(new_client(config), new_request("GET", server_url("/echo")));
   CHECK_INT(strncmp(echoed(&got, "target"), "/", 1), 0);
   CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_PROXY_HTTP, "ftp://h"), WHERRY_E_ARGUMENT,
-      "bad_value");
+              "bad_value");
   CHECK_FAILS(wherry_config_set_text(config, WHERRY_TEXT_NO_PROXY, "h:0"), WHERRY_E_ARGUMENT,
-      "bad_value");
+              "bad_value");
 }

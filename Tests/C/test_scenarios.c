@@ -22,7 +22,8 @@ static wherry_json *table(const char *name) {
 
 /* The text at a path of a case, freed with the test; NULL if it is missing. */
 static char *text_of(const wherry_json *json, size_t index, const char *path) {
-  const char *text = wherry_json_get_text(json, check_format("cases/%zu/%s", index, path), NULL, NULL);
+  const char *text =
+      wherry_json_get_text(json, check_format("cases/%zu/%s", index, path), NULL, NULL);
   return text == NULL ? NULL : check_format("%s", text);
 }
 
@@ -39,8 +40,10 @@ static char *origin(const char *host) {
 
 /* The text with {here} and {there} replaced. */
 static char *filled(const char *text) {
-  const struct { const char *mark; char *value; } marks[] = {
-      {"{here}", origin("127.0.0.1")}, {"{there}", origin("localhost")}};
+  const struct {
+    const char *mark;
+    char *value;
+  } marks[] = {{"{here}", origin("127.0.0.1")}, {"{there}", origin("localhost")}};
   char *result = check_format("%s", text);
   for (size_t i = 0; i < 2; i++) {
     char *found = strstr(result, marks[i].mark);
@@ -60,10 +63,8 @@ static outcome join(wherry_client *client, const char *url, joined kind, size_t 
   const char *path = check_path("%zu", row);
   wherry_status status;
   if (kind == FORM) CHECK_OK(wherry_request_add_part(request, "a", "b", 1, NULL, NULL));
-  if (kind == DOWNLOAD)
-    status = wherry_client_download(client, request, path, queue, NULL, NULL);
-  else
-    status = wherry_client_send(client, request, queue, NULL, NULL);
+  if (kind == DOWNLOAD) status = wherry_client_download(client, request, path, queue, NULL, NULL);
+  else status = wherry_client_send(client, request, queue, NULL, NULL);
   if (status != WHERRY_OK)
     return (outcome){.status = status, .reason = wherry_error_reason(wherry_last_error())};
   outcome got = next_done(queue);
@@ -103,9 +104,12 @@ TEST("C2 URLs of requests, forms, and downloads are joined as in the table") {
 
 /* The styles that a case names. */
 static void style(const wherry_json *json, size_t i, wherry_request *request) {
-  const struct { const char *name; wherry_option option; } styles[] = {
-      {"arrays", WHERRY_OPTION_ARRAY_STYLE}, {"members", WHERRY_OPTION_MEMBER_STYLE},
-      {"bools", WHERRY_OPTION_BOOL_STYLE}};
+  const struct {
+    const char *name;
+    wherry_option option;
+  } styles[] = {{"arrays", WHERRY_OPTION_ARRAY_STYLE},
+                {"members", WHERRY_OPTION_MEMBER_STYLE},
+                {"bools", WHERRY_OPTION_BOOL_STYLE}};
   for (size_t k = 0; k < 3; k++) {
     int64_t value =
         wherry_json_get_integer(json, check_format("cases/%zu/%s", i, styles[k].name), -1);
@@ -161,8 +165,7 @@ TEST("SEC-U3 SEC-U6 credentials, headers, and bodies are sent only to their orig
     char *target = strcmp(to, "port") == 0 ? server_tls_url("/echo") : server_url("/echo");
     if (strcmp(to, "host") == 0)
       target = check_format("%s%s", origin("localhost"), strstr(target, "/@"));
-    int64_t status =
-        wherry_json_get_integer(json, check_format("cases/%zu/status", i), 0);
+    int64_t status = wherry_json_get_integer(json, check_format("cases/%zu/status", i), 0);
     wherry_request *request = new_request(method, server_url("/redirect-to"));
     CHECK_OK(wherry_request_add_query(request, "status", check_format("%d", (int)status)));
     CHECK_OK(wherry_request_add_query(request, "url", target));
@@ -210,10 +213,14 @@ static uint8_t *recipe(int width, int height, int channels) {
 
 /* The compression of a step. */
 static wherry_compression *step_of(const wherry_json *json, size_t index, size_t step) {
-  static const struct { const char *name; wherry_image_option option; } options[] = {
-      {"max_width", WHERRY_IMAGE_MAX_WIDTH},     {"max_height", WHERRY_IMAGE_MAX_HEIGHT},
-      {"max_bytes", WHERRY_IMAGE_MAX_BYTES},     {"background", WHERRY_IMAGE_BACKGROUND_RGB},
-      {"subsampling", WHERRY_IMAGE_SUBSAMPLING}};
+  static const struct {
+    const char *name;
+    wherry_image_option option;
+  } options[] = {{"max_width", WHERRY_IMAGE_MAX_WIDTH},
+                 {"max_height", WHERRY_IMAGE_MAX_HEIGHT},
+                 {"max_bytes", WHERRY_IMAGE_MAX_BYTES},
+                 {"background", WHERRY_IMAGE_BACKGROUND_RGB},
+                 {"subsampling", WHERRY_IMAGE_SUBSAMPLING}};
   const char *at = check_format("cases/%zu/steps/%zu", index, step);
   wherry_compression *made = NULL;
   double quality = wherry_json_get_number(json, check_format("%s/quality", at), 1);
@@ -346,8 +353,10 @@ static wherry_event *answered(wherry_client *client, const char *type, const cha
     *to++ = *from;
   }
   *to = '\0';
-  server_script(check_format("{\"form\": [{\"headers\": [[\"Content-Type\", \"%s\"]],"
-                             " \"body_base64\": \"%s\"}]}", quoted, base64));
+  server_script(
+      check_format("{\"form\": [{\"headers\": [[\"Content-Type\", \"%s\"]],"
+                   " \"body_base64\": \"%s\"}]}",
+                   quoted, base64));
   wherry_queue *queue = new_queue();
   send_request(client, new_request("GET", server_url("/s/form")), queue, NULL);
   wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
@@ -409,8 +418,8 @@ TEST("R13 an image has the same pixels as in another program, and an invalid one
     int worst = 0, channels = is_flat ? 3 : 4;
     for (int at = 0; at < info.width * info.height * channels; at++) {
       int y = at / channels / info.width, x = at / channels % info.width, c = at % channels;
-      int off = abs((int)rows[(size_t)y * stride + (size_t)(x * channels + c)]
-                    - (int)wanted[(y * info.width + x) * 4 + c]);
+      int off = abs((int)rows[(size_t)y * stride + (size_t)(x * channels + c)] -
+                    (int)wanted[(y * info.width + x) * 4 + c]);
       if (off > worst) worst = off;
     }
     int64_t tolerance = wherry_json_get_integer(json, check_format("cases/%zu/tolerance", i), 0);

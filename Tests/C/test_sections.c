@@ -51,11 +51,9 @@ static char *act(wherry_sectioned_list *list, const wherry_json *json, const cha
   else if (strcmp(verb, "replace") == 0)
     CHECK_OK(wherry_sectioned_list_replace(list, section, row, last, &changes));
   else if (strcmp(verb, "insert_section") == 0)
-    CHECK_OK(
-        wherry_sectioned_list_insert_section(list, section, header, footer, last, &changes));
+    CHECK_OK(wherry_sectioned_list_insert_section(list, section, header, footer, last, &changes));
   else if (strcmp(verb, "replace_section") == 0)
-    CHECK_OK(
-        wherry_sectioned_list_replace_section(list, section, header, footer, last, &changes));
+    CHECK_OK(wherry_sectioned_list_replace_section(list, section, header, footer, last, &changes));
   else if (strcmp(verb, "remove_section") == 0)
     CHECK_OK(wherry_sectioned_list_remove_section(list, section, &changes));
   else if (strcmp(verb, "remove_all") == 0)
@@ -78,8 +76,7 @@ static char *all_of(const wherry_sectioned_list *list) {
     for (size_t r = 0; r < wherry_sectioned_list_row_count(list, s); r++) {
       wherry_json *item = NULL;
       REQUIRE_OK(wherry_sectioned_list_copy_item(list, s, r, &item));
-      text = check_format("%s%s%s", text, r == 0 ? "" : ",",
-                          wherry_json_print(item, false, NULL));
+      text = check_format("%s%s%s", text, r == 0 ? "" : ",", wherry_json_print(item, false, NULL));
       CHECK_OK(wherry_json_free(item));
     }
     text = check_format("%s]]", text);
@@ -154,8 +151,9 @@ TEST("O15 an index out of range and invalid items are refused") {
 TEST("O16 a base item reads the known fields, and the caller's fields take precedence") {
   wherry_mapping *mapping = NULL;
   REQUIRE_OK(wherry_mapping_new_base_item(&mapping));
-  const char *text = "{\"identifier\":7,\"title\":\"Skye\",\"subtitle\":null,\"image\":[],"
-                     "\"pictures\":[\"https://example.org/a.jpg\"],\"accessoryImage\":\"arrow\"}";
+  const char *text =
+      "{\"identifier\":7,\"title\":\"Skye\",\"subtitle\":null,\"image\":[],"
+      "\"pictures\":[\"https://example.org/a.jpg\"],\"accessoryImage\":\"arrow\"}";
   wherry_json *json = new_json(text, strlen(text)), *item = NULL;
   REQUIRE_OK(wherry_json_new(&item));
   CHECK_OK(wherry_mapping_apply(mapping, json, NULL, item));

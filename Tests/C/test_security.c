@@ -13,7 +13,8 @@ static char *escaped(const char *text) {
   for (; *text != '\0'; text++) {
     unsigned char byte = (unsigned char)*text;
     if (isalnum(byte)) *at++ = (char)byte;
-    else for (const char *digit = check_format("%%%02X", byte); *digit != '\0';) *at++ = *digit++;
+    else
+      for (const char *digit = check_format("%%%02X", byte); *digit != '\0';) *at++ = *digit++;
   }
   return result;
 }
@@ -22,10 +23,10 @@ static char *escaped(const char *text) {
 
 /* Each sets one text that contains the control byte. */
 typedef wherry_status (*setter)(wherry_config *, wherry_client *, wherry_request *, const char *);
-#define SETTER(name, call)                                                                   \
-  static wherry_status name(wherry_config *config, wherry_client *client,                    \
-                            wherry_request *request, const char *text) {                     \
-    return call;                                                                             \
+#define SETTER(name, call)                                                                         \
+  static wherry_status name(wherry_config *config, wherry_client *client, wherry_request *request, \
+                            const char *text) {                                                    \
+    return call;                                                                                   \
   }
 static wherry_status new_method(const char *text) {
   wherry_request *other = NULL; /* the method is set on creation */
@@ -67,19 +68,40 @@ SETTER(config_base,
        wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, check_format("http://h/%s", text)))
 SETTER(config_named_base, wherry_config_set_base(config, "n", check_format("http://h/%s", text)))
 
-static const struct { const char *name; setter set; } setters[] = {
-    {"method", method}, {"url", url}, {"name", name}, {"value", value}, {"agent", agent},
-    {"cookie", cookie}, {"referer", referer}, {"range", range}, {"authorization", authorization},
-    {"token", token}, {"picture type", picture_type}, {"type", type}, {"file's type", file_type},
-    {"stream's type", stream_type}, {"part's type", part_type},
-    {"file part's type", part_file_type}, {"base", base}, {"client's name", client_name},
-    {"client's value", client_value}, {"client's agent", client_agent},
-    {"client's token", client_token}, {"client's picture type", client_type},
-    {"client's base", client_base}, {"client's named base", client_named_base},
-    {"config's name", config_name}, {"config's value", config_value},
-    {"config's agent", config_agent}, {"config's token", config_token},
-    {"config's picture type", config_type}, {"config's base", config_base},
-    {"config's named base", config_named_base}};
+static const struct {
+  const char *name;
+  setter set;
+} setters[] = {{"method", method},
+               {"url", url},
+               {"name", name},
+               {"value", value},
+               {"agent", agent},
+               {"cookie", cookie},
+               {"referer", referer},
+               {"range", range},
+               {"authorization", authorization},
+               {"token", token},
+               {"picture type", picture_type},
+               {"type", type},
+               {"file's type", file_type},
+               {"stream's type", stream_type},
+               {"part's type", part_type},
+               {"file part's type", part_file_type},
+               {"base", base},
+               {"client's name", client_name},
+               {"client's value", client_value},
+               {"client's agent", client_agent},
+               {"client's token", client_token},
+               {"client's picture type", client_type},
+               {"client's base", client_base},
+               {"client's named base", client_named_base},
+               {"config's name", config_name},
+               {"config's value", config_value},
+               {"config's agent", config_agent},
+               {"config's token", config_token},
+               {"config's picture type", config_type},
+               {"config's base", config_base},
+               {"config's named base", config_named_base}};
 
 TEST("SEC-U1 control bytes never reach a header, a method, a type, or a URL") {
   wherry_stub *stub = new_stub();
@@ -141,16 +163,27 @@ TEST("SEC-U1 a tag, a version, and part names may hold any text, and no header i
 /* ---- SEC-U2: one host, or none --------------------------------------------------------------- */
 
 TEST("SEC-U2 a URL names one host, or is refused before anything is sent") {
-  const char *refused[] = {
-      "http://good.example\\@evil.example/", "http://user@good.example/", "http://a:b@c/",
-      "http://", "//x", "javascript:x", "http://good.example:port/", "http://good.example:0/",
-      "http://[::1/", "http://good .example/", "ht tp://x/", "http//x", "file:///etc/passwd", ""};
-  const struct { const char *url, *start; } taken[] = {
-      {"http://good.example#@evil.example/", "http://good.example"},
-      {"http://good.example?@evil.example/", "http://good.example"},
-      {"http://good.example/@evil.example", "http://good.example/"},
-      {"HTTP://GOOD.EXAMPLE/", "http://good.example"},
-      {"http://[::1]:80/", "http://[::1]"}};
+  const char *refused[] = {"http://good.example\\@evil.example/",
+                           "http://user@good.example/",
+                           "http://a:b@c/",
+                           "http://",
+                           "//x",
+                           "javascript:x",
+                           "http://good.example:port/",
+                           "http://good.example:0/",
+                           "http://[::1/",
+                           "http://good .example/",
+                           "ht tp://x/",
+                           "http//x",
+                           "file:///etc/passwd",
+                           ""};
+  const struct {
+    const char *url, *start;
+  } taken[] = {{"http://good.example#@evil.example/", "http://good.example"},
+               {"http://good.example?@evil.example/", "http://good.example"},
+               {"http://good.example/@evil.example", "http://good.example/"},
+               {"HTTP://GOOD.EXAMPLE/", "http://good.example"},
+               {"http://[::1]:80/", "http://[::1]"}};
   wherry_stub *stub = new_stub();
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
@@ -172,9 +205,9 @@ TEST("SEC-U2 a URL names one host, or is refused before anything is sent") {
 
 TEST("SEC-U2 no text ends the program, and the URL sent is the URL that was checked") {
   static const char *const words[] = {
-      "http", "https", ":", "/", "//", "\\", "@", "#", "?", "a", "b.c", "127.1", "[", "]", "::1",
-      "%", "%2f", "%00", "..", ".", "\x7f", "\xe5\xa4\xa9", " ", "\t", "80", "99999", "&", "=",
-      ";", "|", "\xff"};
+      "http",  "https", ":",  "/",     "//", "\\",  "@",   "#",  "?",   "a",    "b.c",
+      "127.1", "[",     "]",  "::1",   "%",  "%2f", "%00", "..", ".",   "\x7f", "\xe5\xa4\xa9",
+      " ",     "\t",    "80", "99999", "&",  "=",   ";",   "|",  "\xff"};
   int turns = check_in_full() ? 20000 : 2000;
   wherry_stub *stub = new_stub();
   CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
@@ -248,8 +281,13 @@ TEST("SEC-U4 a redirect from https to http is not followed, and from http to htt
 
 TEST("SEC-U5 a redirect to another scheme is refused, and nothing is opened") {
   wherry_client *client = new_client(NULL);
-  const char *targets[] = {"file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/",
-                           "ldap://127.0.0.1/x", "dict://127.0.0.1/", "javascript:1", "data:,x",
+  const char *targets[] = {"file:///etc/passwd",
+                           "ftp://127.0.0.1/",
+                           "gopher://127.0.0.1/",
+                           "ldap://127.0.0.1/x",
+                           "dict://127.0.0.1/",
+                           "javascript:1",
+                           "data:,x",
                            "http://user:pw@127.0.0.1/"};
   enum { COUNT = sizeof targets / sizeof *targets };
   for (int i = 0; i < COUNT; i++) {
@@ -281,7 +319,10 @@ TEST("SEC-U6 ten redirects are followed, the eleventh is not, and the limit can 
   CHECK(!wherry_response_redirect_at(response, 10, &code, &url));
   CHECK_OK(wherry_response_free(response));
 
-  const struct { int most, hops; wherry_status status; } rows[] = {
+  const struct {
+    int most, hops;
+    wherry_status status;
+  } rows[] = {
       {10, 11, WHERRY_E_HTTP}, {1, 1, WHERRY_OK}, {1, 2, WHERRY_E_HTTP}, {12, 12, WHERRY_OK}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     request = new_request("GET", server_url("/redirect/%d", rows[i].hops));

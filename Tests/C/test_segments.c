@@ -28,8 +28,7 @@ TEST("D23 several connections download a file, whatever the limit per host") {
   wherry_client *client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 2);
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = NULL;
-  const wherry_request *request =
-      segmented(server_url("/bytes/%d?hold=100000&gate=all", SIZE), 4);
+  const wherry_request *request = segmented(server_url("/bytes/%d?hold=100000&gate=all", SIZE), 4);
 
   REQUIRE_OK(wherry_client_download(client, request, check_path("a"), queue, NULL, &transfer));
   keep_transfer(transfer);
@@ -45,14 +44,18 @@ TEST("D23 several connections download a file, whatever the limit per host") {
 }
 
 TEST("D23 servers may ignore ranges, refuse connections, or change their file") {
-  const struct { const char *query; int64_t segments; } rows[] = {
-      {"ranges=0", 4},
-      {"ranges=0&accept_ranges=bytes", 4},
-      {"max_parallel=2&rate=16000000", 4},
-      {"seed=2&seed_next=1&hold=1000000&gate=never&times=1", 4},
-      {"cut=500000", 4},
-      {"bad_range=gap&bad_times=1", 4},
-      {"", 1}, {"", 16}, {"", 0}};
+  const struct {
+    const char *query;
+    int64_t segments;
+  } rows[] = {{"ranges=0", 4},
+              {"ranges=0&accept_ranges=bytes", 4},
+              {"max_parallel=2&rate=16000000", 4},
+              {"seed=2&seed_next=1&hold=1000000&gate=never&times=1", 4},
+              {"cut=500000", 4},
+              {"bad_range=gap&bad_times=1", 4},
+              {"", 1},
+              {"", 16},
+              {"", 0}};
   wherry_client *client = new_client(NULL);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const char *url = server_url("/bytes/%d?row=%zu&%s", SIZE, i, rows[i].query);
@@ -123,9 +126,9 @@ TEST("D26 a fresh link into a directory resumes, and another file of the same pa
   REQUIRE(got.partial != NULL);
 
   /* Another file of the same length: the partial file of the first is kept. */
-  got = download(
-      client,
-      into_directory(server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2)), folder);
+  got = download(client,
+                 into_directory(server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2)),
+                 folder);
   CHECK_TEXT(got.reason, "truncated");
   CHECK_HOLDS(server_field(1, "Range"), "bytes=3000000-");
   CHECK_INT(check_entries(folder), 4);
@@ -139,8 +142,8 @@ TEST("D26 a fresh link into a directory resumes, and another file of the same pa
   CHECK(bytes != NULL && is_pattern(bytes, SIZE, 0));
   CHECK_INT(check_entries(folder), 3);
 
-  wherry_request *same = into_directory(
-      server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2));
+  wherry_request *same =
+      into_directory(server_url("/bytes/%d?id=2&seed=2&cut=%d&times=2", SIZE, CUT / 2));
   REQUIRE_OK(wherry_request_set_option(same, WHERRY_OPTION_TARGET_EXISTS, 2));
   got = download(client, same, folder);
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -203,8 +206,8 @@ TEST("DR14 a download limits the time that it may stall") {
   wherry_client *client = new_client_with(WHERRY_OPTION_STALL_TIMEOUT_MS, 200);
   REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_RETRIES, 0));
   REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_STALL_BYTES_PER_SECOND, 1000));
-  outcome got = download(
-      client, new_request("GET", server_url("/bytes/1000?stall=10&seconds=600")), check_path("a"));
+  outcome got = download(client, new_request("GET", server_url("/bytes/1000?stall=10&seconds=600")),
+                         check_path("a"));
   CHECK_TEXT(got.reason, "stalled");
 }
 
@@ -219,8 +222,7 @@ TEST("D24 a download's rate limit can change during the transfer") {
     if (of_all)
       REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, 1));
     else
-      REQUIRE_OK(
-          wherry_request_set_option(request, WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND, 1));
+      REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND, 1));
     REQUIRE_OK(wherry_client_download(client, request, path, queue, NULL, &transfer));
     keep_transfer(transfer);
     REQUIRE_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_PROGRESS)));
@@ -229,8 +231,7 @@ TEST("D24 a download's rate limit can change during the transfer") {
 
     if (of_all)
       REQUIRE_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND, 0));
-    else
-      REQUIRE_OK(wherry_transfer_set_max_bytes_per_second(transfer, 0));
+    else REQUIRE_OK(wherry_transfer_set_max_bytes_per_second(transfer, 0));
 
     CHECK_STATUS(done_of(queue, transfer).status, WHERRY_OK);
     CHECK_OK(wherry_transfer_set_max_bytes_per_second(transfer, 7));

@@ -53,7 +53,8 @@ static wherry_image_row image_row(const wherry_list *list, size_t index) {
 static wherry_request *album(const char *url, const char *const *names, size_t count) {
   wherry_request *request = new_request("POST", url);
   for (size_t i = 0; i < count; i++) {
-    char *path = strstr(names[i], "text") ? check_path("%s", names[i]) : picture_file(names[i], 32, 24);
+    char *path =
+        strstr(names[i], "text") ? check_path("%s", names[i]) : picture_file(names[i], 32, 24);
     if (strstr(names[i], "text")) check_write_file(path, "no picture", 10);
     wherry_image *image = NULL;
     REQUIRE_OK(wherry_image_new_file(path, &image));

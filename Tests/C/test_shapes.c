@@ -28,7 +28,8 @@ TEST("R26 responses match the schema table, including nested arrays") {
     wherry_request *request = new_request("GET", "http://h.invalid/");
     CHECK_OK(wherry_request_set_json_shape(
         request, json_text_at(cases, check_format("cases/%zu/shape", i))));
-    outcome got = perform(client_of(json_text_at(cases, check_format("cases/%zu/json", i))), request);
+    outcome got =
+        perform(client_of(json_text_at(cases, check_format("cases/%zu/json", i))), request);
     CHECK_STATUS(got.status, fault == NULL ? WHERRY_OK : WHERRY_E_HTTP);
     if (fault == NULL) continue;
     CHECK_TEXT(got.reason, "bad_json_body");
@@ -41,8 +42,8 @@ TEST("R26 an invalid schema is refused, and NULL removes the schema") {
   wherry_json *cases = table();
   wherry_request *request = new_request("GET", "http://h.invalid/");
   for (size_t i = 0; i < wherry_json_count(cases, "bad"); i++)
-    CHECK_FAILS(wherry_request_set_json_shape(request,
-                                              json_text_at(cases, check_format("bad/%zu/shape", i))),
+    CHECK_FAILS(wherry_request_set_json_shape(
+                    request, json_text_at(cases, check_format("bad/%zu/shape", i))),
                 WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_request_set_json_shape(request, "{"), WHERRY_E_ARGUMENT, "bad_json");
   CHECK_OK(wherry_request_set_json_shape(request, "[]"));

@@ -59,8 +59,10 @@ TEST("R36 5,000 events arrive complete, in chunks of every size up to 64") {
   size_t length = 0, capacity = 5000 * 80;
   char *text = check_memory(capacity);
   for (int n = 0; n < 5000; n++) {
-    const char *one = check_format("event: tick\r\nid: %d\r\ndata: number %d\ndata: thr\xc3\xa9"
-                                   "e\n\n", n, n);
+    const char *one = check_format(
+        "event: tick\r\nid: %d\r\ndata: number %d\ndata: thr\xc3\xa9"
+        "e\n\n",
+        n, n);
     memcpy(text + length, one, strlen(one));
     length += strlen(one);
   }
@@ -72,7 +74,9 @@ TEST("R36 5,000 events arrive complete, in chunks of every size up to 64") {
       if (wherry_sse_feed(sse, text + at, count) != WHERRY_OK) break;
       while (wherry_sse_next(sse)) {
         if (n % 499 == 0) {
-          CHECK_TEXT(wherry_sse_data(sse, NULL), check_format("number %d\nthr\xc3\xa9" "e", n));
+          CHECK_TEXT(wherry_sse_data(sse, NULL), check_format("number %d\nthr\xc3\xa9"
+                                                              "e",
+                                                              n));
           CHECK_TEXT(wherry_sse_id(sse), check_format("%d", n));
           CHECK_TEXT(wherry_sse_name(sse), "tick");
         }

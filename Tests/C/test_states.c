@@ -12,23 +12,24 @@
 
 /* The states allowed after each state; Tests/AcceptanceTests/Support.swift has the same table. */
 static const unsigned after_of_requests[] = {
-    [WHERRY_STATE_QUEUED] = BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(DONE) | BIT(FAILED) |
-                            BIT(CANCELLED),
+    [WHERRY_STATE_QUEUED] =
+        BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RUNNING] = BIT(PAUSED) | BIT(WAITING) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_WAITING] = BIT(RUNNING) | BIT(PAUSED) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
-    [WHERRY_STATE_PAUSED] = BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(DONE) | BIT(FAILED) |
-                            BIT(CANCELLED),
+    [WHERRY_STATE_PAUSED] =
+        BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_CANCELLED] = 0};
 static const unsigned after_of_downloads[] = {
     /* It begins as QUEUED, which is reported if others precede it. */
-    [WHERRY_STATE_QUEUED] = BIT(QUEUED) | BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) |
-                            BIT(RESTARTED) | BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
+    [WHERRY_STATE_QUEUED] = BIT(QUEUED) | BIT(RUNNING) | BIT(PAUSED) | BIT(WAITING) |
+                            BIT(VERIFYING) | BIT(RESTARTED) | BIT(DONE) | BIT(FAILED) |
+                            BIT(CANCELLED),
     [WHERRY_STATE_RUNNING] = BIT(PAUSED) | BIT(WAITING) | BIT(VERIFYING) | BIT(RESTARTED) |
                              BIT(DONE) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_WAITING] = BIT(RUNNING) | BIT(PAUSED) | BIT(FAILED) | BIT(CANCELLED),
     /* A resumed transfer may have to wait in the queue. */
-    [WHERRY_STATE_PAUSED] = BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(VERIFYING) |
-                            BIT(FAILED) | BIT(CANCELLED),
+    [WHERRY_STATE_PAUSED] =
+        BIT(QUEUED) | BIT(RUNNING) | BIT(WAITING) | BIT(VERIFYING) | BIT(FAILED) | BIT(CANCELLED),
     [WHERRY_STATE_RESTARTED] = BIT(RUNNING),
     /* Then it gets its name or restarts; a pause stops it, and it is read again afterwards. */
     [WHERRY_STATE_VERIFYING] = BIT(RUNNING) | BIT(PAUSED) | BIT(FAILED) | BIT(CANCELLED),
@@ -69,11 +70,24 @@ static void *disturb(void *seed_of) {
     wherry_match match = rand_r(seed) % 2 ? WHERRY_MATCH_ALL : WHERRY_MATCH_TAG;
     const char *key = match == WHERRY_MATCH_TAG ? "odd" : NULL;
     switch (rand_r(seed) % 40) {
-      case 0: CHECK_OK(wherry_client_cancel(shared, WHERRY_MATCH_TAG, "odd", NULL)); break;
-      case 1: case 2: case 3: case 4: case 5: case 6: case 7: case 8: case 9: case 10:
+      case 0:
+        CHECK_OK(wherry_client_cancel(shared, WHERRY_MATCH_TAG, "odd", NULL));
+        break;
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+      case 9:
+      case 10:
         CHECK_OK(wherry_client_pause(shared, match, key, NULL));
         break;
-      default: CHECK_OK(wherry_client_resume(shared, match, key, NULL)); break;
+      default:
+        CHECK_OK(wherry_client_resume(shared, match, key, NULL));
+        break;
     }
     sched_yield();
   }
@@ -83,8 +97,12 @@ static void *disturb(void *seed_of) {
 
 TEST("M5 the states of a transfer follow the table whatever two threads do") {
   enum { GROUP = 20 };
-  const char *paths[] = {"/bytes/20000", "/status/404", "/redirect/1", "/drip?bytes=20&interval_ms=1",
-                         "/bytes/60000?cut=30000&times=1", "/bytes/60000"};
+  const char *paths[] = {"/bytes/20000",
+                         "/status/404",
+                         "/redirect/1",
+                         "/drip?bytes=20&interval_ms=1",
+                         "/bytes/60000?cut=30000&times=1",
+                         "/bytes/60000"};
   int groups = check_in_full() ? 200 : 10;
   wherry_queue *queue = new_queue();
   unsigned seed = 3, other_seed = 5;
@@ -107,9 +125,9 @@ TEST("M5 the states of a transfer follow the table whatever two threads do") {
       self->now = WHERRY_STATE_QUEUED;
       self->after = path < 4 ? after_of_requests : after_of_downloads;
       const char *file = check_path("%d-%d", group, i);
-      wherry_status status =
-          path < 4 ? wherry_client_send(shared, request, queue, self, NULL)
-                   : wherry_client_download(shared, request, file, queue, self, NULL);
+      wherry_status status = path < 4
+                                 ? wherry_client_send(shared, request, queue, self, NULL)
+                                 : wherry_client_download(shared, request, file, queue, self, NULL);
       if (CHECK_OK(status)) started++;
       CHECK_OK(wherry_request_free(request));
     }

@@ -97,7 +97,8 @@ TEST("R9 fewer bytes than announced fail the transfer, and more are refused") {
   CHECK_INT(wherry_event_detail(event), 100);
   CHECK_OK(wherry_event_free(event));
   CHECK_FAILS(wherry_transfer_write(transfer, bytes, 200, &taken), WHERRY_E_STATE, "wrong_state");
-  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "at least 200 bytes, but 100 were announced");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()),
+              "at least 200 bytes, but 100 were announced");
   CHECK_OK(wherry_transfer_write(transfer, bytes, 60, &taken));
   CHECK_INT(taken, 60);
   CHECK_OK(wherry_transfer_finish(transfer));

@@ -55,7 +55,8 @@ TEST("S1 SEC-T4 SEC-T13 each bad certificate is refused with its reason, also if
   for (size_t i = 0; i < count; i++) {
     const char *host = wherry_json_get_text(table, check_format("cases/%zu/host", i), "", NULL);
     host = check_format("%s", host);
-    const char *expected = wherry_json_get_text(table, check_format("cases/%zu/reason", i), "", NULL);
+    const char *expected =
+        wherry_json_get_text(table, check_format("cases/%zu/reason", i), "", NULL);
     expected = check_format("%s", expected);
     const char *kind = strrchr(host, '.') ? strrchr(host, '.') + 1 : host;
     outcome got = perform(client, new_request("GET", at(host)));
@@ -130,18 +131,19 @@ TEST("S7 SEC-T10 a client certificate is sent only to its origin") {
   const char *url = authority_url("client_port", "good", "/echo");
   const char *away = authority_url("client_port", "chained", "/echo");
   const char *origin = check_format("%.*s", (int)(strstr(url, "/@") - url), url);
-  const struct { const char *certificate, *key, *password, *reason; } rows[] = {
-      {"client.both.pem", NULL, NULL, ""},
-      {"client.pem", "client.key", NULL, ""},
-      {"client.pem", "client.locked.key", "open sesame", ""},
-      {"client.p12", NULL, "open sesame", ""},
-      {"client.p12", NULL, "shut", "tls"},
-      {"client.pem", "client.locked.key", NULL, "tls"},
-      {"client.pem", "alien.key", NULL, "tls"},
-      {"alien.pem", "alien.key", NULL, "client_certificate"},
-      {"client.pem", NULL, NULL, "bad_certificate"},
-      {"client.key", NULL, NULL, "bad_certificate"},
-      {"nothing", NULL, NULL, "no_file"}};
+  const struct {
+    const char *certificate, *key, *password, *reason;
+  } rows[] = {{"client.both.pem", NULL, NULL, ""},
+              {"client.pem", "client.key", NULL, ""},
+              {"client.pem", "client.locked.key", "open sesame", ""},
+              {"client.p12", NULL, "open sesame", ""},
+              {"client.p12", NULL, "shut", "tls"},
+              {"client.pem", "client.locked.key", NULL, "tls"},
+              {"client.pem", "alien.key", NULL, "tls"},
+              {"alien.pem", "alien.key", NULL, "client_certificate"},
+              {"client.pem", NULL, NULL, "bad_certificate"},
+              {"client.key", NULL, NULL, "bad_certificate"},
+              {"nothing", NULL, NULL, "no_file"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     wherry_config *config = trusting();
     CHECK_OK(wherry_config_set_client_certificate(
@@ -155,8 +157,8 @@ TEST("S7 SEC-T10 a client certificate is sent only to its origin") {
   }
   /* Without a name, the origin of the base URL; an error if there is no base URL. */
   wherry_config *config = trusting();
-  CHECK_OK(wherry_config_set_client_certificate(config, NULL, authority_path("client.both.pem"), NULL,
-                                                NULL));
+  CHECK_OK(wherry_config_set_client_certificate(config, NULL, authority_path("client.both.pem"),
+                                                NULL, NULL));
   CHECK_TEXT(ending(config, url), "bad_url");
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_BASE_URL, origin));
   CHECK_TEXT(ending(config, url), "");
@@ -173,8 +175,11 @@ TEST("S3 allowed, name, and pin settings give the expected results: sixteen case
     wherry_config *config = with(trusting(), WHERRY_OPTION_ALLOW_INVALID, allow);
     with(with(config, WHERRY_OPTION_CHECK_NAME, name), WHERRY_OPTION_PIN_MODE, number >> 4);
     if (has_pins)
-      pinned(config, "*", number >> 4 ? authority_path(check_format("%s.pem", kind)) : authority_pin(kind));
-    const char *expected = allow && name && !has_pins ? "bad_pin" : valid || allow ? "" : "untrusted";
+      pinned(config, "*",
+             number >> 4 ? authority_path(check_format("%s.pem", kind)) : authority_pin(kind));
+    const char *expected = allow && name && !has_pins ? "bad_pin"
+                           : valid || allow           ? ""
+                                                      : "untrusted";
     if (!CHECK_TEXT(ending(config, at(kind)), expected)) CHECK_INT(number, -1);
   }
 }
@@ -182,8 +187,9 @@ TEST("S3 allowed, name, and pin settings give the expected results: sixteen case
 TEST("S2 S4 S8 SEC-T5 a pin is the server's own key, from a digest, a file, a folder, or bytes") {
   long size = 0;
   const char *der = check_read_file(authority_path("good.der"), &size);
-  const char *sources[] = {authority_pin("good"), authority_path("good.der"), authority_path("good.pem"),
-                           authority_path("good.pub"), authority_path("pins"), NULL};
+  const char *sources[] = {authority_pin("good"),      authority_path("good.der"),
+                           authority_path("good.pem"), authority_path("good.pub"),
+                           authority_path("pins"),     NULL};
   for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
     wherry_config *config = trusting();
     if (sources[i] != NULL) pinned(config, "*.localhost", sources[i]);
@@ -193,7 +199,8 @@ TEST("S2 S4 S8 SEC-T5 a pin is the server's own key, from a digest, a file, a fo
     CHECK_TEXT(ending(config, at("chained")), "pin");
     if (i == 0) {
       CHECK_TEXT(ending(config, at("rotated")), "pin");
-      CHECK_TEXT(ending(pinned(config, "*.localhost", authority_pin("rotated")), at("rotated")), "");
+      CHECK_TEXT(ending(pinned(config, "*.localhost", authority_pin("rotated")), at("rotated")),
+                 "");
     }
   }
   const char *issuers[] = {"inter", "ca"};
@@ -239,7 +246,8 @@ TEST("S9 SEC-T7 pins apply per host, and are checked at each redirect and on kep
     char *hop = authority_url("tls_port", "good", check_format("/redirect-to?url=%s", target));
     CHECK_TEXT(perform(client, new_request("GET", hop)).reason, "pin");
   }
-  CHECK_TEXT(perform(client, new_request("GET", authority_plain("good.localhost", "/echo"))).reason, "pin");
+  CHECK_TEXT(perform(client, new_request("GET", authority_plain("good.localhost", "/echo"))).reason,
+             "pin");
   CHECK_TEXT(perform(client, new_request("GET", authority_plain("127.0.0.1", "/echo"))).reason, "");
   with(config, WHERRY_OPTION_REQUIRE_PINS, 1);
   CHECK_TEXT(ending(config, authority_plain("127.0.0.1", "/echo")), "pin");
@@ -249,16 +257,20 @@ TEST("S9 SEC-T7 pins apply per host, and are checked at each redirect and on kep
 
 TEST("S5 SEC-T6 an invalid pin, or one for a base without TLS, is an error before sending") {
   const char *good = authority_pin("good");
-  const struct { const char *host, *pin; } rows[] = {
-      {"a", ""}, {"a", "sha256/"}, {"a", "sha256/AAAA"}, {"a", "word"}, {"a", "/proc/version"}, {"", good},
-      {"https://a", good}, {"a:443", good}, {"*.*", good}, {"a b", good}, {"a/b", good}, {"a..b", good}};
+  const struct {
+    const char *host, *pin;
+  } rows[] = {{"a", ""},           {"a", "sha256/"},       {"a", "sha256/AAAA"},
+              {"a", "word"},       {"a", "/proc/version"}, {"", good},
+              {"https://a", good}, {"a:443", good},        {"*.*", good},
+              {"a b", good},       {"a/b", good},          {"a..b", good}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!CHECK_TEXT(ending(pinned(new_config(), rows[i].host, rows[i].pin), at("good")), "bad_pin"))
       CHECK_TEXT(rows[i].host, rows[i].pin);
   wherry_config *base = pinned(new_config(), "*.example", good);
   CHECK_OK(wherry_config_set_text(base, WHERRY_TEXT_BASE_URL, "http://a.example/"));
   CHECK_TEXT(ending(base, at("good")), "bad_pin");
-  CHECK_TEXT(ending(with(pinned(new_config(), "*", good), WHERRY_OPTION_INSECURE, 1), at("good")), "bad_pin");
+  CHECK_TEXT(ending(with(pinned(new_config(), "*", good), WHERRY_OPTION_INSECURE, 1), at("good")),
+             "bad_pin");
   CHECK_TEXT(ending(with(new_config(), WHERRY_OPTION_REQUIRE_PINS, 1), at("good")), "bad_pin");
   wherry_config *config = new_config();
   CHECK_STATUS(wherry_config_add_pin(config, NULL, good), WHERRY_E_ARGUMENT);
@@ -294,8 +306,9 @@ TEST("S12 SEC-C5 stored files are 0600 in folders of 0700, whatever the umask") 
     wherry_request *timed = new_request("GET", server_url("/bytes/10"));
     CHECK_OK(wherry_request_set_cache(timed, WHERRY_CACHE_USE, 3600000));
     CHECK_STATUS(perform(client, timed).status, WHERRY_OK);
-    CHECK_STATUS(perform(client, new_request("GET", server_url("/cache?control=max-age%%3D60"))).status,
-                 WHERRY_OK);
+    CHECK_STATUS(
+        perform(client, new_request("GET", server_url("/cache?control=max-age%%3D60"))).status,
+        WHERRY_OK);
     CHECK_OK(wherry_client_free(client)); /* everything is written */
     umask(before);
     files = folders = 0;
@@ -317,13 +330,14 @@ TEST("S10 https only refuses other URLs") {
 
 TEST("SEC-U7 denied addresses get no connection, in any spelling and at any redirect") {
   wherry_config *config = with(new_config(), WHERRY_OPTION_DENY_ADDRESSES, 31);
-  const char *hosts[] = {"127.0.0.1", "127.1", "2130706433", "0x7f.1", "localhost", "[::1]",
-                         "[::ffff:127.0.0.1]", "0"};
+  const char *hosts[] = {"127.0.0.1", "127.1", "2130706433",         "0x7f.1",
+                         "localhost", "[::1]", "[::ffff:127.0.0.1]", "0"};
   for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
     if (!CHECK_TEXT(ending(config, authority_plain(hosts[i], "/echo")), "address_denied"))
       CHECK_TEXT(hosts[i], "denied");
   with(config, WHERRY_OPTION_DENY_ADDRESSES, 8);
-  const char *hop = authority_plain("127.0.0.1", "/redirect-to?url=http%3A%2F%2F169.254.169.254%2F");
+  const char *hop =
+      authority_plain("127.0.0.1", "/redirect-to?url=http%3A%2F%2F169.254.169.254%2F");
   CHECK_TEXT(ending(config, hop), "address_denied");
   CHECK_INT(authority_requests(), 1);
   CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY, "http://127.0.0.1:1"));
@@ -393,7 +407,8 @@ TEST("SEC-R4 R22 a stream reports at its end whether its body may be truncated")
         CHECK_STATUS(record.status, i == 0 ? WHERRY_OK : WHERRY_E_NETWORK);
         CHECK(record.flags & WHERRY_RECORD_LENGTH_UNVERIFIED);
         CHECK(wherry_response_is_length_unverified(wherry_event_response(record.event)));
-        CHECK_TEXT(wherry_error_reason(wherry_event_error(record.event)), i == 0 ? NULL : "length_unverified");
+        CHECK_TEXT(wherry_error_reason(wherry_event_error(record.event)),
+                   i == 0 ? NULL : "length_unverified");
       }
       CHECK_OK(wherry_queue_release(queue, &record, count));
     }

@@ -18,7 +18,8 @@ static wherry_transfer *begin(wherry_client *client, wherry_queue *queue, const 
       new_request("GET", server_url("/bytes/%d?hold=400000&gate=%s&name=%s", SIZE, name, name));
   REQUIRE_OK(wherry_request_set_option(request, WHERRY_OPTION_PRIORITY, priority));
   REQUIRE_OK(wherry_request_set_text(request, WHERRY_TEXT_TAG, "all"));
-  REQUIRE_OK(wherry_client_download(client, request, check_path("%s", name), queue, NULL, &transfer));
+  REQUIRE_OK(
+      wherry_client_download(client, request, check_path("%s", name), queue, NULL, &transfer));
   return keep_transfer(transfer);
 }
 

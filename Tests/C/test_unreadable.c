@@ -68,7 +68,16 @@ TEST("U11 an unknown mode is refused, and HEIC and AVIF are recognized") {
   wherry_request *request = new_request("POST", server_url("/echo"));
   CHECK_FAILS(wherry_request_set_option(request, WHERRY_OPTION_UNREADABLE_IMAGES, 3),
               WHERRY_E_ARGUMENT, "bad_value");
-  CHECK_INT(wherry_image_recognise("\0\0\0\x18" "ftypheic", 12), WHERRY_IMAGE_HEIC);
-  CHECK_INT(wherry_image_recognise("\0\0\0\x18" "ftypavif", 12), WHERRY_IMAGE_AVIF);
-  CHECK_INT(wherry_image_recognise("\0\0\0\x18" "ftypisom", 12), WHERRY_IMAGE_KEEP);
+  CHECK_INT(wherry_image_recognise("\0\0\0\x18"
+                                   "ftypheic",
+                                   12),
+            WHERRY_IMAGE_HEIC);
+  CHECK_INT(wherry_image_recognise("\0\0\0\x18"
+                                   "ftypavif",
+                                   12),
+            WHERRY_IMAGE_AVIF);
+  CHECK_INT(wherry_image_recognise("\0\0\0\x18"
+                                   "ftypisom",
+                                   12),
+            WHERRY_IMAGE_KEEP);
 }

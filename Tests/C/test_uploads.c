@@ -71,9 +71,10 @@ TEST("U1 images arrive as parts of a form") {
 TEST("U2 no images is an error at once, and nothing is sent") {
   wherry_queue *queue = new_queue();
   wherry_transfer *transfer = NULL;
-  CHECK_FAILS(wherry_client_upload_images(new_client(NULL), new_request("POST", server_url("/echo")),
-                                          "photo", NULL, 0, NULL, queue, NULL, &transfer),
-              WHERRY_E_ARGUMENT, "no_images");
+  CHECK_FAILS(
+      wherry_client_upload_images(new_client(NULL), new_request("POST", server_url("/echo")),
+                                  "photo", NULL, 0, NULL, queue, NULL, &transfer),
+      WHERRY_E_ARGUMENT, "no_images");
   CHECK(transfer == NULL);
   CHECK(queue_is_empty(queue));
   CHECK_INT(server_count("requests"), 0);
@@ -84,17 +85,18 @@ TEST("U3 parts are named by index from 0, in order, also a single one") {
   CHECK_TEXT(part_text(&got, 0, "name"), "photo0");
   const char *paths[] = {picture_file("1.jpg", 8, 8), picture_file("2.jpg", 16, 8),
                          picture_file("3.jpg", 24, 8)};
-  const struct { const char *style, *names[3]; } rows[] = {
-      {"index", {"color0", "color1", "color2"}},
-      {"repeat", {"color", "color", "color"}},
-      {"brackets", {"color[]", "color[]", "color[]"}}};
+  const struct {
+    const char *style, *names[3];
+  } rows[] = {{"index", {"color0", "color1", "color2"}},
+              {"repeat", {"color", "color", "color"}},
+              {"brackets", {"color[]", "color[]", "color[]"}}};
   wherry_client *client = new_client(NULL);
   for (int i = 0; i < 3; i++) {
     wherry_queue *queue = new_queue();
     wherry_request *request = new_request("POST", server_url("/echo"));
     CHECK_OK(wherry_request_set_text(request, WHERRY_TEXT_IMAGE_NAMES, rows[i].style));
-    REQUIRE_OK(wherry_client_upload_images(client, request, "color", paths, 3, NULL, queue, NULL,
-                                           NULL));
+    REQUIRE_OK(
+        wherry_client_upload_images(client, request, "color", paths, 3, NULL, queue, NULL, NULL));
     got = next_done(queue);
     for (size_t j = 0; j < 3; j++) {
       int width = 0, height = 0;
@@ -136,11 +138,12 @@ TEST("U4 the caller may set names") {
 }
 
 TEST("U5 seven type words give the extension and type of SJNetwork") {
-  const struct { const char *word, *ending, *type; } rows[] = {
-      {"png", ".png", "image/png"},   {"PNG", ".png", "image/png"},
-      {"jpg", ".jpg", "image/jpeg"},  {"JPG", ".jpg", "image/jpeg"},
-      {"jpeg", ".jpg", "image/jpeg"}, {"JPEG", ".jpg", "image/jpeg"},
-      {"tiff", ".jpg", "image/jpeg"}};
+  const struct {
+    const char *word, *ending, *type;
+  } rows[] = {{"png", ".png", "image/png"},   {"PNG", ".png", "image/png"},
+              {"jpg", ".jpg", "image/jpeg"},  {"JPG", ".jpg", "image/jpeg"},
+              {"jpeg", ".jpg", "image/jpeg"}, {"JPEG", ".jpg", "image/jpeg"},
+              {"tiff", ".jpg", "image/jpeg"}};
   const char *path = picture_file("a.png", 16, 16);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     wherry_compression *compression = compression_of(1);
@@ -201,8 +204,8 @@ TEST("U8 file, bytes, and pixels give the same image") {
   wherry_image *images[3] = {NULL};
   REQUIRE_OK(wherry_image_new_file(picture_file("a.png", 30, 20), &images[0]));
   REQUIRE_OK(wherry_image_new_bytes(png, count, &images[1]));
-  REQUIRE_OK(wherry_image_new_pixels(pixels, 30 * 20 * 3, WHERRY_PIXELS_RGB8, 30, 20, 90,
-                                     &images[2]));
+  REQUIRE_OK(
+      wherry_image_new_pixels(pixels, 30 * 20 * 3, WHERRY_PIXELS_RGB8, 30, 20, 90, &images[2]));
   wherry_compression *compression = compression_of(1);
   CHECK_OK(wherry_compression_set_type(compression, "png"));
   wherry_request *request = new_request("POST", server_url("/echo"));
@@ -227,9 +230,13 @@ TEST("U8 file, bytes, and pixels give the same image") {
 TEST("U8 rows of pixels in each format and stride give the same image") {
   enum { WIDTH = 23, HEIGHT = 17, ROOM = WIDTH * 4 + 13 };
   const uint8_t *rgb = picture_pixels(WIDTH, HEIGHT);
-  const struct { wherry_pixel_format format; size_t bytes; } formats[] = {
-      {WHERRY_PIXELS_GRAY8, 1}, {WHERRY_PIXELS_RGB8, 3}, {WHERRY_PIXELS_RGBA8, 4},
-      {WHERRY_PIXELS_BGRA8, 4}};
+  const struct {
+    wherry_pixel_format format;
+    size_t bytes;
+  } formats[] = {{WHERRY_PIXELS_GRAY8, 1},
+                 {WHERRY_PIXELS_RGB8, 3},
+                 {WHERRY_PIXELS_RGBA8, 4},
+                 {WHERRY_PIXELS_BGRA8, 4}};
   wherry_request *request = new_request("POST", server_url("/echo"));
   wherry_compression *compression = compression_of(1);
   CHECK_OK(wherry_compression_set_type(compression, "png"));
@@ -283,8 +290,9 @@ TEST("U9 parameters of client and request are form fields") {
   REQUIRE_OK(wherry_client_upload_images(new_client(config), request, "p", paths, 1, NULL, queue,
                                          NULL, NULL));
   outcome got = next_done(queue);
-  const struct { const char *name, *text; } rows[] = {
-      {"lang", "de"}, {"o[k]", "v"}, {"none", ""}, {"n", "5"}};
+  const struct {
+    const char *name, *text;
+  } rows[] = {{"lang", "de"}, {"o[k]", "v"}, {"none", ""}, {"n", "5"}};
   for (size_t i = 0; i < 4; i++) {
     CHECK_TEXT(part_text(&got, i, "name"), rows[i].name);
     CHECK_TEXT(part_text(&got, i, "text"), rows[i].text);
@@ -386,7 +394,8 @@ TEST("U11 an unreadable image fails the upload and is named") {
 }
 
 TEST("U11 a missing or unreadable image file is E_FILE at once, and is named") {
-  const char *missing = check_path("none.jpg"), *closed = picture_file("closed.jpg", 8, 8), *good = picture_file("a.jpg", 8, 8);
+  const char *missing = check_path("none.jpg"), *closed = picture_file("closed.jpg", 8, 8),
+             *good = picture_file("a.jpg", 8, 8);
   REQUIRE_INT(chmod(check_path("."), 0755), 0);
   REQUIRE_INT(chmod(closed, 0), 0);
   const char *bad[] = {missing, closed};
@@ -400,8 +409,8 @@ TEST("U11 a missing or unreadable image file is E_FILE at once, and is named") {
     REQUIRE(geteuid() != 0 || seteuid(65534) == 0);
     wherry_status single = wherry_image_new_file(bad[i], &image);
     const char *message = check_format("%s", wherry_error_message(wherry_last_error()));
-    wherry_status all = wherry_client_upload_images(client, request, "p", paths, 2, NULL, queue,
-                                                    NULL, NULL);
+    wherry_status all =
+        wherry_client_upload_images(client, request, "p", paths, 2, NULL, queue, NULL, NULL);
     REQUIRE(geteuid() == getuid() || seteuid(getuid()) == 0);
     CHECK_STATUS(single, WHERRY_E_FILE);
     CHECK(image == (wherry_image *)&request); /* no byte was written */

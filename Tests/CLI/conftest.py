@@ -1,6 +1,7 @@
 # Wherry: the built command and a test server for the tests in this folder.
 # SPDX-License-Identifier: Apache-2.0
 """pytest fixtures. WHERRY_CLI selects a binary other than .build/debug/wherry-cli."""
+
 from __future__ import annotations
 
 import itertools
@@ -48,8 +49,13 @@ def environment(**more: str) -> dict[str, str]:
 def wherry(*arguments: object, input: bytes = b"", cwd: pathlib.Path | None = None, **more: str) -> Result:
     """Runs the command until it exits."""
     done = subprocess.run(
-        [str(BINARY), *map(str, arguments)], input=input, capture_output=True, timeout=GUARD,
-        env=environment(**more), cwd=cwd)
+        [str(BINARY), *map(str, arguments)],
+        input=input,
+        capture_output=True,
+        timeout=GUARD,
+        env=environment(**more),
+        cwd=cwd,
+    )
     return Result(done.returncode, done.stdout, done.stderr.decode())
 
 
@@ -93,9 +99,11 @@ class Scope:
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     saved = tmp_path_factory.mktemp("saved")
     server = subprocess.Popen(
-        [sys.executable, "-m", "wherry_testserver", "--port", "0", "--tls-make", "good",
-         "--save-dir", str(saved)],
-        cwd=ROOT / "Tests/TestServer", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        [sys.executable, "-m", "wherry_testserver", "--port", "0", "--tls-make", "good", "--save-dir", str(saved)],
+        cwd=ROOT / "Tests/TestServer",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert server.stdin and server.stdout
     facts = json.loads(server.stdout.readline())
     facts["saved"] = str(saved)

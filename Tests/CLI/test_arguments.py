@@ -18,8 +18,13 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Like `wherry`, with arguments of any bytes."""
     return subprocess.run(
-        [os.fsencode(BINARY), *map(os.fsencode, arguments)], capture_output=True, timeout=GUARD,
-        stdin=subprocess.DEVNULL, cwd=cwd, env=env or environment())
+        [os.fsencode(BINARY), *map(os.fsencode, arguments)],
+        capture_output=True,
+        timeout=GUARD,
+        stdin=subprocess.DEVNULL,
+        cwd=cwd,
+        env=env or environment(),
+    )
 
 
 # The command printed its help and exited with 0 if Swift found no arguments.
@@ -27,15 +32,16 @@ def run(
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_arguments_arrive_with_a_preloaded_library_that_changes_the_environment(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "early.c").write_text(
         "#include <stdlib.h>\n"
-        "__attribute__((constructor)) static void early(void) { setenv(\"WHERRY_TEST_EARLY\", \"1\", 1); }\n")
+        '__attribute__((constructor)) static void early(void) { setenv("WHERRY_TEST_EARLY", "1", 1); }\n'
+    )
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "early.so", "early.c"], cwd=tmp_path, check=True)
 
-    done = run(["get", server.url("/status/200?body=arrived")],
-               env=environment(LD_PRELOAD=str(tmp_path / "early.so")))
+    done = run(["get", server.url("/status/200?body=arrived")], env=environment(LD_PRELOAD=str(tmp_path / "early.so")))
 
     assert (done.returncode, done.stdout) == (0, b"arrived")
 
@@ -45,16 +51,27 @@ def test_arguments_arrive_without_proc(server: Scope) -> None:
     script = 'mount -t tmpfs none /proc && exec "$@"'
     done = subprocess.run(
         ["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh", str(BINARY), "get", url],
-        capture_output=True, env=environment(), timeout=GUARD, stdin=subprocess.DEVNULL)
+        capture_output=True,
+        env=environment(),
+        timeout=GUARD,
+        stdin=subprocess.DEVNULL,
+    )
     if done.returncode != 0 and (b"unshare" in done.stderr or b"mount" in done.stderr):
         pytest.skip("this machine allows no mounts")
 
     assert (done.returncode, done.stdout) == (0, b"arrived"), done.stderr
 
 
-@pytest.mark.parametrize("arguments", [
-    ["upload", "http://127.0.0.1:1/", "-dash.jpg"], ["get", "-sSfhZ", "http://127.0.0.1:1/"],
-    ["get", "-sSfh", "http://127.0.0.1:1/"], ["image", "-hash.jpg", "--info"], ["jobs", "list", "-hello"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["upload", "http://127.0.0.1:1/", "-dash.jpg"],
+        ["get", "-sSfhZ", "http://127.0.0.1:1/"],
+        ["get", "-sSfh", "http://127.0.0.1:1/"],
+        ["image", "-hash.jpg", "--info"],
+        ["jobs", "list", "-hello"],
+    ],
+)
 def test_an_unknown_option_with_an_h_does_not_print_help(arguments: list[str]) -> None:
     result = wherry(*arguments)
 
@@ -69,7 +86,8 @@ def test_help_is_still_printed_on_request(arguments: list[str]) -> None:
 
 
 def test_after_two_dashes_a_file_name_may_begin_with_a_dash(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     jpeg(tmp_path / "-dash.jpg")
 
@@ -84,8 +102,9 @@ def test_after_two_dashes_a_file_name_may_begin_with_a_dash(
 
 def test_options_of_curl_work(server: Scope) -> None:
     url = server.url("/echo")
-    result = wherry("get", "-sSfL", "-A", "agent/1", "-e", "http://a/", "-m", "60", "--compressed", "-XOPTIONS", url,
-                    "-r", "0-9")
+    result = wherry(
+        "get", "-sSfL", "-A", "agent/1", "-e", "http://a/", "-m", "60", "--compressed", "-XOPTIONS", url, "-r", "0-9"
+    )
 
     assert result.status == 0 and result.err == "", result
     assert result.json["method"] == "OPTIONS"
@@ -93,12 +112,24 @@ def test_options_of_curl_work(server: Scope) -> None:
     assert field(result.json, "Range") == "bytes=0-9"
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["get", "-d", "a=b"], "--field"), (["get", "--data", "a"], "--field"), (["delete", "--data-raw", "a=b"], "--data"),
-    (["post", "-F", "a=@b.jpg"], "wherry upload"), (["get", "-w", "%{http_code}"], "--json-output"),
-    (["get", "-I"], "wherry head"), (["get", "-C", "-"], "wherry download"), (["get", "--json", "{}"], "wherry post"),
-    (["get", "-G"], "--param"), (["get", "-T", "file"], "Content-Type: TYPE"), (["get", "--rtries", "3"], "--retries"),
-    (["get", "--sha256", "aa"], "download"), (["upload", "--retry-al", "3"], "--help")])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["get", "-d", "a=b"], "--field"),
+        (["get", "--data", "a"], "--field"),
+        (["delete", "--data-raw", "a=b"], "--data"),
+        (["post", "-F", "a=@b.jpg"], "wherry upload"),
+        (["get", "-w", "%{http_code}"], "--json-output"),
+        (["get", "-I"], "wherry head"),
+        (["get", "-C", "-"], "wherry download"),
+        (["get", "--json", "{}"], "wherry post"),
+        (["get", "-G"], "--param"),
+        (["get", "-T", "file"], "Content-Type: TYPE"),
+        (["get", "--rtries", "3"], "--retries"),
+        (["get", "--sha256", "aa"], "download"),
+        (["upload", "--retry-al", "3"], "--help"),
+    ],
+)
 def test_an_option_with_another_meaning_here_is_named(arguments: list[str], words: str) -> None:
     result = wherry(*arguments, "http://127.0.0.1:1/")
 
@@ -112,13 +143,23 @@ def test_a_URL_without_a_command_suggests_get() -> None:
 
 
 # `help bogus` printed the help of wherry and exited with 0; others named no similar command.
-@pytest.mark.parametrize("arguments, words", [
-    (["help", "bogus"], "See 'wherry --help'"), (["help", "gte"], "'wherry get'"),
-    (["gte", "http://127.0.0.1:1/"], "'wherry get'"), (["donwload", "http://127.0.0.1:1/"], "'wherry download'"),
-    (["POST", "http://127.0.0.1:1/"], "'wherry post'"), (["bogus"], "See 'wherry --help'"),
-    (["jobs", "lst"], "'wherry jobs list'"), (["jobs", "pasue", "--all"], "'wherry jobs pause'"),
-    (["cache", "lsit"], "'wherry cache list'"), (["help", "cache", "bogus"], "See 'wherry cache --help'"),
-    (["upload", "a.jpg", "http://127.0.0.1:1/"], "URL comes before"), (["upload", "a.jpg", "b.jpg"], "URL comes before")])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["help", "bogus"], "See 'wherry --help'"),
+        (["help", "gte"], "'wherry get'"),
+        (["gte", "http://127.0.0.1:1/"], "'wherry get'"),
+        (["donwload", "http://127.0.0.1:1/"], "'wherry download'"),
+        (["POST", "http://127.0.0.1:1/"], "'wherry post'"),
+        (["bogus"], "See 'wherry --help'"),
+        (["jobs", "lst"], "'wherry jobs list'"),
+        (["jobs", "pasue", "--all"], "'wherry jobs pause'"),
+        (["cache", "lsit"], "'wherry cache list'"),
+        (["help", "cache", "bogus"], "See 'wherry cache --help'"),
+        (["upload", "a.jpg", "http://127.0.0.1:1/"], "URL comes before"),
+        (["upload", "a.jpg", "b.jpg"], "URL comes before"),
+    ],
+)
 def test_a_mistyped_command_or_order_is_named(tmp_path: pathlib.Path, arguments: list[str], words: str) -> None:
     for name in ("a.jpg", "b.jpg"):
         jpeg(tmp_path / name, 16, 16)
@@ -165,7 +206,8 @@ def test_a_piped_body_is_sent(server: Scope, tmp_path: pathlib.Path) -> None:
         assert wherry(command, url, input=b"abc").json["bytes"] == 3
         with (tmp_path / "body").open("rb") as file:
             done = subprocess.run(
-                [str(BINARY), command, url], stdin=file, capture_output=True, env=environment(), timeout=GUARD)
+                [str(BINARY), command, url], stdin=file, capture_output=True, env=environment(), timeout=GUARD
+            )
         assert json.loads(done.stdout)["bytes"] == 6
     assert wherry("post", url).json["bytes"] == 0
     assert wherry("post", url, "--data", "x", input=b"abc").json["bytes"] == 1
@@ -197,15 +239,15 @@ def test_names_that_are_not_UTF8_stay_unchanged(server: Scope, tmp_path: pathlib
         assert json.loads(posted.stdout)["bytes"] == index + 1
 
     assert sorted(os.listdir(folder)) == sorted(
-        name + end for name in NAMES for end in (b"", b".file", b".jpg", b".png"))
+        name + end for name in NAMES for end in (b"", b".file", b".jpg", b".png")
+    )
 
 
 def test_json_keeps_every_byte_of_a_name(server: Scope, tmp_path: pathlib.Path) -> None:
     done = run(["download", server.url("/bytes/1"), "-o", b"caf\xe9", "--json-output"], cwd=tmp_path)
 
     told = json.loads(done.stdout)["file"]
-    raw = b"".join(
-        bytes([ord(c) - 0xEF00]) if 0xEF80 <= ord(c) <= 0xEFFF else c.encode() for c in told)
+    raw = b"".join(bytes([ord(c) - 0xEF00]) if 0xEF80 <= ord(c) <= 0xEFFF else c.encode() for c in told)
     assert raw == os.fsencode(tmp_path) + b"/caf\xe9"
 
 
@@ -219,8 +261,12 @@ def test_a_message_shows_a_byte_that_is_not_UTF8(tmp_path: pathlib.Path) -> None
 
 
 def test_usage_errors_are_JSON_on_request() -> None:
-    for arguments in (["get"], ["get", "http://127.0.0.1:1/", "--nonsense"], ["download", "--sha256", "x", "http://a/"],
-                      ["image", "a.jpg", "-d", "x"]):
+    for arguments in (
+        ["get"],
+        ["get", "http://127.0.0.1:1/", "--nonsense"],
+        ["download", "--sha256", "x", "http://a/"],
+        ["image", "a.jpg", "-d", "x"],
+    ):
         result = wherry(*arguments, "--json-output")
         assert result.status == 2 and result.err == ""
         assert result.json["ok"] is False and result.json["exit"] == 2 and result.json["error"]["reason"] == "usage"
@@ -238,7 +284,8 @@ def test_a_closed_standard_output_is_reported(server: Scope, tmp_path: pathlib.P
 
 
 def test_checksums_of_several_algorithms_are_compared(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     import hashlib
 
@@ -251,8 +298,13 @@ def test_checksums_of_several_algorithms_are_compared(
         assert wrong.status == 7
     assert wherry("download", url, "-o", tmp_path / "m", "--md5", hashlib.md5(b"abc").hexdigest()).status == 0
     assert wherry("download", url, "-o", tmp_path / "m2", "--md5", "0" * 32).status == 7
-    for bad in (["--md5", "0"], ["--checksum", "md4=00"], ["--checksum", "md5=00"], ["--checksum", "00"],
-                ["--md5", "0" * 32, "--sha256", "0" * 64]):
+    for bad in (
+        ["--md5", "0"],
+        ["--checksum", "md4=00"],
+        ["--checksum", "md5=00"],
+        ["--checksum", "00"],
+        ["--md5", "0" * 32, "--sha256", "0" * 64],
+    ):
         assert wherry("download", url, *bad).status == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m", "md5", "sha1", "sha256", "sha512"]
 
@@ -260,14 +312,21 @@ def test_checksums_of_several_algorithms_are_compared(
 def test_an_international_name_is_converted_without_a_locale(server: Scope) -> None:
     port = server.url("").split(":")[2].split("/")[0]
     for locale in ("C", "C.UTF-8"):
-        result = wherry("get", f"http://b\u00fccher.example:{port}/echo", "--resolve",
-                        f"xn--bcher-kva.example:{port}:127.0.0.1", LANG=locale, LC_ALL=locale)
+        result = wherry(
+            "get",
+            f"http://b\u00fccher.example:{port}/echo",
+            "--resolve",
+            f"xn--bcher-kva.example:{port}:127.0.0.1",
+            LANG=locale,
+            LC_ALL=locale,
+        )
         assert result.status == 0, result.err
         assert field(result.json, "Host") == f"xn--bcher-kva.example:{port}"
 
 
 def test_an_error_about_missing_directories_names_the_option_of_the_command(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     place = tmp_path / "no" / "file"
     refused = wherry("download", server.url("/bytes/10"), "-o", place)

@@ -24,7 +24,8 @@ def test_R20_a_user_is_sent_as_Basic_or_as_Digest(server: Scope) -> None:
 
 
 def test_R20_a_password_comes_from_a_file_and_is_not_shown(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "user").write_text("skye:s3cret\n")
     result = wherry("get", server.url("/auth/basic/skye/other"), "--user", f"@{tmp_path / 'user'}", "--debug")
@@ -37,14 +38,15 @@ def test_R20_a_password_comes_from_a_file_and_is_not_shown(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--digest"], ["-u", "a:b", "--digest", "--anyauth"], ["-u", "a"], ["-u", "a:b", "--bearer", "t"]])
+    "arguments", [["--digest"], ["-u", "a:b", "--digest", "--anyauth"], ["-u", "a"], ["-u", "a:b", "--bearer", "t"]]
+)
 def test_R20_invalid_credentials_are_refused(server: Scope, arguments: list[str]) -> None:
     result = wherry("get", server.url("/echo"), *arguments)
     assert result.status == 2 and server.requests() == []
 
 
 def test_R20_credentials_come_from_a_netrc_file(server: Scope, tmp_path: pathlib.Path) -> None:
-    (tmp_path / ".netrc").write_text("machine 127.0.0.1\n  login skye\n  password \"p 1\"\n")
+    (tmp_path / ".netrc").write_text('machine 127.0.0.1\n  login skye\n  password "p 1"\n')
     (tmp_path / "other").write_text("default login other password p2\n")
     home = str(tmp_path)
 
@@ -69,6 +71,12 @@ def test_R20_credentials_come_from_a_netrc_file(server: Scope, tmp_path: pathlib
 def test_R20_Digest_supports_RFC_7616(server: Scope, tmp_path: pathlib.Path, query: str) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
     result = wherry(
-        "post", server.url(f"/auth/digest/skye/p?{query}"), "--data", f"@{tmp_path / 'a'}",
-        "--user", "skye:p", "--digest")
+        "post",
+        server.url(f"/auth/digest/skye/p?{query}"),
+        "--data",
+        f"@{tmp_path / 'a'}",
+        "--user",
+        "skye:p",
+        "--digest",
+    )
     assert result.status == 0 and result.json["size"] == 100_000

@@ -9,7 +9,8 @@ from conftest import Scope, wherry
 
 
 def test_K2_a_cached_response_serves_the_next_command(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url = server.url("/cache")
@@ -40,7 +41,8 @@ def test_K5_a_cache_miss_is_reported(server: Scope, tmp_path: pathlib.Path) -> N
 
 
 def test_K8_K9_K10_cache_list_show_usage_and_clear_work(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url, other = server.url("/cache"), server.url("/json")
@@ -68,9 +70,7 @@ def test_K8_K9_K10_cache_list_show_usage_and_clear_work(
     assert len(server.requests()) == 3
 
 
-def test_K19_a_request_with_other_headers_gets_another_response(
-    server: Scope, tmp_path: pathlib.Path
-) -> None:
+def test_K19_a_request_with_other_headers_gets_another_response(server: Scope, tmp_path: pathlib.Path) -> None:
     store = ("--cache-directory", tmp_path / "store")
     url = server.url("/cache")
     cases = [

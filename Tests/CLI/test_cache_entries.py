@@ -133,8 +133,13 @@ def test_K19_SEC_C2_two_cookie_headers_never_share_a_response(
     url = server.url(FRESH)
     fields = tmp_path / "fields"
     fields.write_text("cookie: s=planted-carla\n")
-    users = [("-H", "Cookie: s=planted-anna"), ("-H", "COOKIE: s=planted-berta"), ("--header", f"@{fields}"),
-             ("-b", "s=planted-dora"), ()]
+    users = [
+        ("-H", "Cookie: s=planted-anna"),
+        ("-H", "COOKIE: s=planted-berta"),
+        ("--header", f"@{fields}"),
+        ("-b", "s=planted-dora"),
+        (),
+    ]
     bodies = [wherry("get", url, *user, *ask, *store).out for user in users]
     assert len(set(bodies)) == len(users) == len(server.requests())
 

@@ -48,9 +48,7 @@ def test_K1_SEC_R1_a_body_larger_than_memory_allows_streams_past_the_cache(
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_C12_unusable_storage_is_a_warning(
-    server: Scope, tmp_path: pathlib.Path, ask: tuple[Any, ...]
-) -> None:
+def test_C12_unusable_storage_is_a_warning(server: Scope, tmp_path: pathlib.Path, ask: tuple[Any, ...]) -> None:
     # Such a folder turned the cache off without a message.
     folder = tmp_path / "open"
     folder.mkdir()
@@ -95,7 +93,8 @@ cat /dev/zero > {disk}/filler 2>/dev/null
 {BINARY} cache clear --cache-directory {disk}/store --json-output
 """
     done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=GUARD, env=environment())
+        ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=GUARD, env=environment()
+    )
     if done.returncode == 77:
         pytest.skip("no small disk can be mounted")
     assert (done.returncode, done.stderr) == (0, "")
@@ -103,7 +102,8 @@ cat /dev/zero > {disk}/filler 2>/dev/null
 
 
 def test_K14_stale_while_revalidate_works_with_a_command_that_exits_at_once(
-    server: Scope, store: Store,
+    server: Scope,
+    store: Store,
 ) -> None:
     # Each run printed the stale response, began to validate it, and exited before the new one
     # arrived: so the stale one was served until the window closed.
@@ -113,7 +113,8 @@ def test_K14_stale_while_revalidate_works_with_a_command_that_exits_at_once(
     ]
     port, key = server.facts["port"], server.key
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/_script?key={key}", data=json.dumps({"page": steps}).encode())
+        f"http://127.0.0.1:{port}/_script?key={key}", data=json.dumps({"page": steps}).encode()
+    )
     urllib.request.urlopen(request, timeout=GUARD).close()
     ask = ("get", server.url("/s/page"), *PROTOCOL, *store)
     assert wherry(*ask).text == wherry(*ask).text == "first"
@@ -140,7 +141,9 @@ def test_K9_K10_partial_files_of_earlier_processes_are_counted_and_cleared(
     sent = server.steer("/_stats")["sent"]
     command = subprocess.Popen(
         [str(BINARY), "download", url, "-o", str(target), "--progress", "none", *map(str, PATIENT_DOWNLOAD)],
-        env=environment(XDG_CACHE_HOME=folder), stderr=subprocess.PIPE)
+        env=environment(XDG_CACHE_HOME=folder),
+        stderr=subprocess.PIPE,
+    )
     try:
         server.steer(f"/_wait?sent={sent + 2_000_000}&timeout=600")
         limit = time.monotonic() + GUARD
@@ -183,16 +186,37 @@ def test_K9_K10_a_process_that_lists_keeps_the_record_of_a_download_in_another_o
     # directory, because the partial file did not exist yet. The partial file was never found again.
     cache, folder = tmp_path / "cache", tmp_path / "files"
     folder.mkdir()
-    steps = [{"raw": [["gate", "go"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\nETag: \"a\"\r\n\r\n"],
-                      ["bytes", 2_000_000, 1, 0], ["gate", "never"]]}]
+    steps = [
+        {
+            "raw": [
+                ["gate", "go"],
+                ["send", 'HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\nETag: "a"\r\n\r\n'],
+                ["bytes", 2_000_000, 1, 0],
+                ["gate", "never"],
+            ]
+        }
+    ]
     request = urllib.request.Request(
         f"http://127.0.0.1:{server.facts['port']}/_script?key={server.key}",
-        data=json.dumps({"file": steps * 4}).encode())
+        data=json.dumps({"file": steps * 4}).encode(),
+    )
     urllib.request.urlopen(request, timeout=GUARD).close()
     command = subprocess.Popen(
-        [str(BINARY), "download", server.url("/s/file"), "-o", str(folder / "file"), "--progress", "none",
-         "--segments", "1", *map(str, PATIENT_DOWNLOAD)],
-        env=environment(XDG_CACHE_HOME=str(cache)), stderr=subprocess.PIPE)
+        [
+            str(BINARY),
+            "download",
+            server.url("/s/file"),
+            "-o",
+            str(folder / "file"),
+            "--progress",
+            "none",
+            "--segments",
+            "1",
+            *map(str, PATIENT_DOWNLOAD),
+        ],
+        env=environment(XDG_CACHE_HOME=str(cache)),
+        stderr=subprocess.PIPE,
+    )
     try:
         until(lambda: records(cache), command)
         assert partials(cache) == 0 and not [path for path in folder.iterdir() if path.name.endswith(".journal")]
@@ -239,13 +263,17 @@ def test_K9_K10_only_old_records_of_directories_without_partial_files_are_delete
         done = wherry("download", server.url("/bytes/2000"), "-o", folders[name] / "more", XDG_CACHE_HOME=str(cache))
         assert done.status == 0, done
     assert {pathlib.Path(path.read_text()) for path in records(cache)} == {
-        folders["young"], folders["old"], folders["unreadable"]}
+        folders["young"],
+        folders["old"],
+        folders["unreadable"],
+    }
     assert found[folders["young"]].stat().st_mtime > month + 86400
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a folder read-only")
 def test_C12_read_only_storage_is_a_warning_for_requests(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     store = tmp_path / "store"
     url = server.url(FRESH)
@@ -255,8 +283,13 @@ def test_C12_read_only_storage_is_a_warning_for_requests(
     def read_only(*arguments: object) -> Result:
         words = " ".join(f"'{word}'" for word in (BINARY, *arguments))
         script = f"mount --bind {store} {store} && mount -o remount,bind,ro {store} || exit 77\n{words}"
-        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, timeout=GUARD,
-                              env=environment(), stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", script],
+            capture_output=True,
+            timeout=GUARD,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+        )
         if done.returncode == 77:
             pytest.skip("nothing can be mounted")
         return Result(done.returncode, done.stdout, done.stderr.decode())
@@ -265,8 +298,12 @@ def test_C12_read_only_storage_is_a_warning_for_requests(
     served = read_only("get", url, *PROTOCOL, *directory)
     assert served.status == 0 and served.out not in (b"", first.out), served
     assert "warning: the response cannot be stored: " in served.err and "Read-only" in served.err
-    for arguments in (("get", url, "--cache-policy", "any-age-only"), ("cache", "list"), ("cache", "show", url),
-                      ("cache", "clear")):
+    for arguments in (
+        ("get", url, "--cache-policy", "any-age-only"),
+        ("cache", "list"),
+        ("cache", "show", url),
+        ("cache", "clear"),
+    ):
         refused = read_only(*arguments, *directory)
         assert refused.status == 7 and "read_only: " in refused.err and str(store) in refused.err, refused
     assert wherry("cache", "show", url, *directory).out == first.out
@@ -282,10 +319,11 @@ def test_K5_an_entry_from_the_future_is_not_served_by_the_timed_cache(
         "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <time.h>\n"
         "int clock_gettime(clockid_t id, struct timespec *t) {\n"
         "  static int (*real)(clockid_t, struct timespec *);\n"
-        "  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, \"clock_gettime\");\n"
+        '  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");\n'
         "  int status = real(id, t);\n"
         "  if (status == 0 && id == CLOCK_REALTIME) t->tv_sec += 86400;\n"
-        "  return status;\n}\n")
+        "  return status;\n}\n"
+    )
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "ahead.so", "ahead.c", "-ldl"], cwd=tmp_path, check=True)
     url = server.url(FRESH)
     first = wherry("get", url, *ask, *store, LD_PRELOAD=str(tmp_path / "ahead.so"))

@@ -8,7 +8,8 @@ from conftest import Scope, field, wherry
 
 
 def test_C14_cookies_are_sent_stored_in_a_file_and_sent_again(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     result = wherry("get", server.url("/echo"), "-b", "a=1; b=2")
     assert field(result.json, "Cookie") == "a=1; b=2"
@@ -24,9 +25,7 @@ def test_C14_cookies_are_sent_stored_in_a_file_and_sent_again(
 
 
 # A cookie file was ignored if another option gave a cookie.
-def test_C14_cookies_of_a_file_and_of_the_command_line_are_merged(
-    server: Scope, tmp_path: pathlib.Path
-) -> None:
+def test_C14_cookies_of_a_file_and_of_the_command_line_are_merged(server: Scope, tmp_path: pathlib.Path) -> None:
     jar = tmp_path / "jar"
     wherry("get", server.url("/cookies/set?c=3&attributes=Path%3D/"), "--cookie-jar", jar)
     result = wherry("get", server.url("/echo"), "-b", jar, "-b", "y=2")

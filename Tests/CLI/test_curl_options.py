@@ -21,7 +21,9 @@ def names(folder: pathlib.Path) -> list[str]:
 # The long name of -o followed the rename of a property: `--output` was unknown, and `--output-path` was not.
 @pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete"])
 def test_output_has_a_short_and_a_long_name(
-    server: Scope, tmp_path: pathlib.Path, method: str,
+    server: Scope,
+    tmp_path: pathlib.Path,
+    method: str,
 ) -> None:
     for index, option in enumerate(["-o", "--output"]):
         result = wherry(method, server.url("/echo"), option, tmp_path / f"{index}")
@@ -42,8 +44,25 @@ def test_commands_without_an_output_file_say_where_the_result_goes() -> None:
 
 # Both values were sent.
 def test_the_last_value_of_a_repeated_header_option_counts(server: Scope) -> None:
-    told = wherry("get", server.url("/echo"), "-A", "one", "-e", "http://a/", "-r", "0-1", "-A", "two",
-                  "--referer", "http://b/", "--range=2-3", "--user-agent", "three", "-H", "X-Other: 1")
+    told = wherry(
+        "get",
+        server.url("/echo"),
+        "-A",
+        "one",
+        "-e",
+        "http://a/",
+        "-r",
+        "0-1",
+        "-A",
+        "two",
+        "--referer",
+        "http://b/",
+        "--range=2-3",
+        "--user-agent",
+        "three",
+        "-H",
+        "X-Other: 1",
+    )
     sent = [(name.lower(), value) for name, value in told.json["headers"]]
     for name, value in (("user-agent", "three"), ("referer", "http://b/"), ("range", "bytes=2-3"), ("x-other", "1")):
         assert [found for key, found in sent if key == name] == [value], sent
@@ -66,7 +85,8 @@ def test_insecure_proxy_verbose_and_max_time_have_the_names_of_curl(server: Scop
 
 
 def test_continue_at_a_dash_has_the_default_behavior_of_a_download(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     for index, option in enumerate((["-C", "-"], ["-C-"], ["--continue-at", "-"], ["--continue-at=-"])):
         done = wherry("download", *option, server.url(f"/bytes/{index + 1}"), cwd=tmp_path)
@@ -78,9 +98,7 @@ def test_continue_at_a_dash_has_the_default_behavior_of_a_download(
 
 # -f was ignored: the body of an error status was printed.
 @pytest.mark.parametrize("options", [["-f"], ["--fail"], ["-sSf"]])
-def test_fail_prints_no_body_for_an_error_status(
-    server: Scope, tmp_path: pathlib.Path, options: list[str]
-) -> None:
+def test_fail_prints_no_body_for_an_error_status(server: Scope, tmp_path: pathlib.Path, options: list[str]) -> None:
     refusal, good = server.url("/status/404?body=words"), server.url("/status/200?body=words")
 
     silent = wherry("get", *options, refusal)
@@ -99,7 +117,8 @@ def test_fail_prints_no_body_for_an_error_status(
 
 
 def test_remote_header_name_uses_the_name_that_the_server_suggests(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     # -J used the name in the URL, and wrote a file even without -O.
     url = server.url("/bytes/1000?disposition=attachment%3B%20filename%3Dreport.pdf")
@@ -163,16 +182,19 @@ def test_head_accepts_its_own_option_I(server: Scope) -> None:
     assert "wherry head" in wherry("get", "-I", server.url("/bytes/10")).err
 
 
-@pytest.mark.parametrize("arguments, advice", [
-    (["example.org"], "wherry get example.org"),
-    (["-sSL", "example.org"], "wherry get example.org"),
-    (["localhost:8080/x"], "wherry get localhost:8080/x"),
-    (["-o", "file.html", "example.org"], "wherry get example.org"),
-    (["-H", "X: a.b", "https://example.org/"], "wherry get https://example.org/"),
-    (["-I", "example.org"], "wherry head example.org"),
-    (["-d", "a=b.c", "example.org"], "wherry post example.org"),
-    (["-q", "get", "http://127.0.0.1:1/"], "The command comes before its options: wherry get"),
-])
+@pytest.mark.parametrize(
+    "arguments, advice",
+    [
+        (["example.org"], "wherry get example.org"),
+        (["-sSL", "example.org"], "wherry get example.org"),
+        (["localhost:8080/x"], "wherry get localhost:8080/x"),
+        (["-o", "file.html", "example.org"], "wherry get example.org"),
+        (["-H", "X: a.b", "https://example.org/"], "wherry get https://example.org/"),
+        (["-I", "example.org"], "wherry head example.org"),
+        (["-d", "a=b.c", "example.org"], "wherry post example.org"),
+        (["-q", "get", "http://127.0.0.1:1/"], "The command comes before its options: wherry get"),
+    ],
+)
 def test_a_command_line_without_a_command_suggests_one(arguments: list[str], advice: str) -> None:
     result = wherry(*arguments)
 
@@ -187,14 +209,16 @@ def test_an_unknown_command_is_not_a_URL() -> None:
 
 # A loop over a list: the first command read the rest of the list as its body.
 def test_the_input_of_a_shell_loop_is_not_used_as_the_body(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "list").write_text("".join(server.url(f"/sink?n={n}") + "\n" for n in range(3)))
 
     def loop(command: str) -> subprocess.CompletedProcess[str]:
         script = f'while read -r url; do "{BINARY}" {command} || exit; done < list'
-        return subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True,
-                              timeout=GUARD, env=environment())
+        return subprocess.run(
+            ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD, env=environment()
+        )
 
     refused = loop('post "$url"')
     assert refused.returncode == 2 and "--data ''" in refused.stderr and "/dev/null" in refused.stderr
@@ -206,8 +230,13 @@ def test_the_input_of_a_shell_loop_is_not_used_as_the_body(
         assert len(server.requests()) == before + 3
     # The rest of a file is sent if the command line requests it.
     rest = subprocess.run(
-        ["sh", "-c", f'{{ read -r first; "{BINARY}" post "$first" --data @-; }} < list'], cwd=tmp_path,
-        capture_output=True, text=True, timeout=GUARD, env=environment())
+        ["sh", "-c", f'{{ read -r first; "{BINARY}" post "$first" --data @-; }} < list'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+        env=environment(),
+    )
     size = (tmp_path / "list").stat().st_size // 3 * 2
     assert rest.returncode == 0 and json.loads(rest.stdout)["bytes"] == size
 

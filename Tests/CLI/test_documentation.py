@@ -41,7 +41,9 @@ def documented(text: str) -> set[str]:
 
 # `deleted`, `method`, `stored_at`, all of `image --info`, and others were undocumented.
 def test_every_member_of_a_result_is_documented(
-    server: Scope, authority: Authority, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    authority: Authority,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     found: set[str] = set()
 
@@ -57,8 +59,14 @@ def test_every_member_of_a_result_is_documented(
     store = ("--cache-directory", tmp_path / "store")
     state = ("--state-dir", tmp_path / "state")
     cached = server.url("/cache?control=max-age=3600")
-    for url in (server.url("/json"), server.url("/status/200?body=words"), server.url("/bytes/10"),
-                server.url("/status/503?body=later&header=Retry-After:7"), "ftp://x", server.url("/redirect/1")):
+    for url in (
+        server.url("/json"),
+        server.url("/status/200?body=words"),
+        server.url("/bytes/10"),
+        server.url("/status/503?body=later&header=Retry-After:7"),
+        "ftp://x",
+        server.url("/redirect/1"),
+    ):
         collect("get", url)
     collect("get", "--nonsense")
     collect("get", server.url("/bytes/10"), "-o", tmp_path / "file", "--progress", "json")
@@ -68,8 +76,9 @@ def test_every_member_of_a_result_is_documented(
     stale = server.url("/cache?control=max-age=0&etag=a")
     for policy in ("protocol", "protocol", "any-age"):
         collect("get", stale, "--cache-policy", policy, *store)
-    collect("get", authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1"), "--cacert",
-            authority.path("ca.pem"))
+    collect(
+        "get", authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1"), "--cacert", authority.path("ca.pem")
+    )
     for verb in (["list"], ["show", cached], ["usage"], ["clear"]):
         assert collect("cache", *verb, *store).status == 0
     picture = jpeg(tmp_path / "a.jpg", 64, 64)
@@ -83,8 +92,15 @@ def test_every_member_of_a_result_is_documented(
     collect("download", server.url("/bytes/1000000"), "-o", tmp_path / "e", "--progress", "json")
     collect("download", server.url("/bytes/1000000?cut=500000&times=9"), "-o", tmp_path / "f", "--retries", "0")
     collect("download", server.url("/bytes/1000000?cut=500000&times=1"), "-o", tmp_path / "g", "--progress", "json")
-    collect("download", server.url("/bytes/1000?hold=1&gate=go"), "-o", tmp_path / "h", "--background",
-            *PATIENT_DOWNLOAD, *state)
+    collect(
+        "download",
+        server.url("/bytes/1000?hold=1&gate=go"),
+        "-o",
+        tmp_path / "h",
+        "--background",
+        *PATIENT_DOWNLOAD,
+        *state,
+    )
     collect("jobs", "list", *state)
     server.steer("/_signal?gate=go")
     collect("jobs", "follow", tmp_path / "h", *state)
@@ -98,8 +114,22 @@ def test_every_member_of_a_result_is_documented(
         collect("reach", *arguments)
 
     # The collection must include the rare ones.
-    for name in ("length_unverified", "retry_after", "partial", "pictures", "deleted", "stored_at", "identifier",
-                 "sha256", "upright_width", "text", "revalidated", "seconds_left", "reachable", "job"):
+    for name in (
+        "length_unverified",
+        "retry_after",
+        "partial",
+        "pictures",
+        "deleted",
+        "stored_at",
+        "identifier",
+        "sha256",
+        "upright_width",
+        "text",
+        "revalidated",
+        "seconds_left",
+        "reachable",
+        "job",
+    ):
         assert name in found, name
     assert found - documented(GUIDE) == set()
     missing = {name for name in found if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", MANUAL)}
@@ -110,9 +140,12 @@ def test_every_variable_of_the_environment_is_documented() -> None:
     # The guide named none, and the manual listed some that the command does not read.
     read: set[str] = set()
     for path in (ROOT / "Sources").rglob("*.swift"):
-        read.update(re.findall(
-            r'(?:\b[eE]nvironment\[|\benvironment\(|\bgetenv\(|\bvariable\(|\bEnvironment\.trusted\()"(\w+)"',
-            path.read_text()))
+        read.update(
+            re.findall(
+                r'(?:\b[eE]nvironment\[|\benvironment\(|\bgetenv\(|\bvariable\(|\bEnvironment\.trusted\()"(\w+)"',
+                path.read_text(),
+            )
+        )
     assert {"NO_COLOR", "SSLKEYLOGFILE", "WHERRY_AGENT", "XDG_CACHE_HOME", "NO_PROXY"} <= read
     # The library offers these to programs; the command does not use them.
     read -= {"LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "WHERRY_CONFIG"}

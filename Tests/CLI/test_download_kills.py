@@ -38,7 +38,8 @@ def hidden(folder: pathlib.Path) -> list[str]:
 
 
 def test_DC_C01_DC_C02_a_command_killed_at_eight_points_resumes(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     target = tmp_path / "file.bin"
     url = server.url(f"/bytes/{SIZE}?rate=1000000&hold_at=8300000&gate=end")
@@ -55,7 +56,8 @@ def test_DC_C01_DC_C02_a_command_killed_at_eight_points_resumes(
 
 
 def test_DC_C14_a_command_killed_before_it_replaces_a_file_keeps_it(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     target = tmp_path / "file.bin"
     target.write_text("old")
@@ -70,7 +72,8 @@ def test_DC_C14_a_command_killed_before_it_replaces_a_file_keeps_it(
 
 
 def test_DC_D05_DR21_a_download_with_four_connections_survives_repeated_kills(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     target = tmp_path / "file.bin"
     url = server.url(f"/bytes/{SIZE}?rate=1000000")
@@ -92,7 +95,8 @@ def test_DC_D05_DR21_a_download_with_four_connections_survives_repeated_kills(
 
 
 def test_DC_C12_DR24_of_two_commands_for_one_target_one_downloads(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     target = tmp_path / "file.bin"
     url = server.url("/bytes/1060921?hold=400000&gate=end")
@@ -110,13 +114,15 @@ def test_DC_C12_DR24_of_two_commands_for_one_target_one_downloads(
 
 
 def test_DR24_of_many_commands_for_one_target_one_downloads(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     target = tmp_path / "file.bin"
     url = server.url("/bytes/3000000?cut=1000000&times=2")
     commands = [
         start("download", url, "-o", target, "--json-output", "--progress", "none", stdout=subprocess.PIPE)
-        for _ in range(6)]
+        for _ in range(6)
+    ]
     ends = [json.loads(command.communicate(timeout=GUARD)[0]) for command in commands]
 
     # Late commands found the file or got busy.
@@ -127,7 +133,8 @@ def test_DR24_of_many_commands_for_one_target_one_downloads(
 
 
 def test_a_stopped_download_can_be_killed_and_discarded(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     # A stopped process (SIGSTOP) holds the lock like a running one; SIGKILL releases it.
     target = tmp_path / "file.bin"

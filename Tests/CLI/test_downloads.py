@@ -26,7 +26,8 @@ def pattern(seed: int, count: int) -> bytes:
 
 
 def test_a_file_is_downloaded_completely_and_its_digest_verified(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     wanted = pattern(3, 2_000_000)
     digest = hashlib.sha256(wanted).hexdigest()
@@ -54,20 +55,24 @@ def test_more_files_than_descriptors_are_downloaded(server: Scope, tmp_path: pat
 
 
 def test_a_stall_timeout_limits_the_wait_for_the_first_byte(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     # A silent server held the command for 30 s per attempt.
     result = wherry(
-        "download", server.url("/silent?seconds=900"), "-o", tmp_path / "a", "--stall-timeout", "0.5", "--retries", "0")
+        "download", server.url("/silent?seconds=900"), "-o", tmp_path / "a", "--stall-timeout", "0.5", "--retries", "0"
+    )
 
     assert result.status == 6 and "500 ms" in result.err and names(tmp_path) == []
 
 
 def test_a_link_with_a_new_query_resumes_the_partial_file(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     first = wherry(
-        "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), "-o", tmp_path / "a", "--retries", "0")
+        "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), "-o", tmp_path / "a", "--retries", "0"
+    )
     second = wherry("download", server.url("/bytes/100000?sig=2"), "-o", tmp_path / "a")
 
     assert first.status != 0 and second.status == 0
@@ -81,10 +86,16 @@ def test_a_link_with_a_new_query_resumes_without_a_name(
 ) -> None:
     # The partial file was keyed by the whole URL, so that only -o resumed.
     first = wherry(
-        "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), *arguments, "--retries", "0", cwd=tmp_path)
+        "download", server.url("/bytes/100000?sig=1&cut=50000&times=1"), *arguments, "--retries", "0", cwd=tmp_path
+    )
     other = wherry(
-        "download", server.url("/bytes/100000?id=2&seed=2&cut=40000&times=2"), *arguments, "--retries", "0",
-        cwd=tmp_path)
+        "download",
+        server.url("/bytes/100000?id=2&seed=2&cut=40000&times=2"),
+        *arguments,
+        "--retries",
+        "0",
+        cwd=tmp_path,
+    )
     assert first.status != 0 and other.status != 0 and len(list(tmp_path.iterdir())) == 4
 
     second = wherry("download", server.url("/bytes/100000?sig=3"), *arguments, cwd=tmp_path)
@@ -103,7 +114,9 @@ def test_a_wrong_digest_leaves_no_file(server: Scope, tmp_path: pathlib.Path) ->
 
 @pytest.mark.parametrize("arguments", [[], ["--remote-name"], ["-d", "."]])
 def test_the_server_names_the_file(
-    server: Scope, tmp_path: pathlib.Path, arguments: list[str],
+    server: Scope,
+    tmp_path: pathlib.Path,
+    arguments: list[str],
 ) -> None:
     url = server.url("/bytes/1000?disposition=attachment%3B+filename%3D%22..%2Fnice+name.txt%22")
 
@@ -121,7 +134,8 @@ def test_the_command_can_name_the_directory(server: Scope, tmp_path: pathlib.Pat
 
 
 def test_an_existing_file_is_kept_unless_it_may_be_replaced(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     target = tmp_path / "a"
     target.write_text("mine")
@@ -167,8 +181,19 @@ def test_D23_several_connections_download_a_file(server: Scope, tmp_path: pathli
 def test_D27_a_mirror_continues_the_download(server: Scope, tmp_path: pathlib.Path) -> None:
     digest = hashlib.sha256(pattern(1, 3_000_000)).hexdigest()
     result = wherry(
-        "download", server.url("/bytes/3000000?cut_at=1000000"), "-o", tmp_path / "a", "--sha256", digest,
-        "--retries", "0", "--mirror", server.url("/status/404"), "--mirror", server.url("/bytes/3000000?x=2"))
+        "download",
+        server.url("/bytes/3000000?cut_at=1000000"),
+        "-o",
+        tmp_path / "a",
+        "--sha256",
+        digest,
+        "--retries",
+        "0",
+        "--mirror",
+        server.url("/status/404"),
+        "--mirror",
+        server.url("/bytes/3000000?x=2"),
+    )
 
     assert result.status == 0 and (tmp_path / "a").read_bytes() == pattern(1, 3_000_000)
     assert field(server.requests()[-1], "Range") == "bytes=1000000-"
@@ -197,8 +222,16 @@ def test_DC_C03_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
 
 
 def test_DC_C03_ctrl_c_prints_where_the_partial_file_is(server: Scope, tmp_path: pathlib.Path) -> None:
-    command = start("download", server.url("/bytes/1000?hold=500&gate=never"), "-o", tmp_path / "a",
-                    *PATIENT_DOWNLOAD, "--progress", "none", stderr=subprocess.PIPE)
+    command = start(
+        "download",
+        server.url("/bytes/1000?hold=500&gate=never"),
+        "-o",
+        tmp_path / "a",
+        *PATIENT_DOWNLOAD,
+        "--progress",
+        "none",
+        stderr=subprocess.PIPE,
+    )
     while not any(path.stat().st_size for path in tmp_path.glob(".a.*.part")):
         assert command.poll() is None
     command.send_signal(signal.SIGINT)
@@ -230,7 +263,8 @@ def test_no_resume_starts_from_the_beginning(server: Scope, tmp_path: pathlib.Pa
 
 
 def test_dropped_connections_are_retried_up_to_the_requested_number(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     url = server.url("/bytes/3000000?cut=1000000&times=1")
     result = wherry("download", url, "-o", tmp_path / "a")
@@ -264,7 +298,8 @@ def test_failures_have_their_exit_statuses(server: Scope, tmp_path: pathlib.Path
 
 
 def test_JSON_output_of_failures_names_the_partial_file(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     url = server.url("/bytes/3000000?cut=2000000")
     result = wherry("download", url, "-o", tmp_path / "a", "--retries", "0", "--json-output", "--progress", "none")
@@ -275,12 +310,12 @@ def test_JSON_output_of_failures_names_the_partial_file(
 
 
 def test_JSON_progress_arrives_at_most_ten_times_a_second(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     begun = time.monotonic()
 
-    result = wherry(
-        "download", server.url("/bytes/6000000?rate=4000000"), "-o", tmp_path / "a", "--progress", "json")
+    result = wherry("download", server.url("/bytes/6000000?rate=4000000"), "-o", tmp_path / "a", "--progress", "json")
 
     seconds = time.monotonic() - begun  # includes the start of the command
     records = [json.loads(line) for line in result.err.splitlines()]
@@ -289,7 +324,8 @@ def test_JSON_progress_arrives_at_most_ten_times_a_second(
 
 
 def test_D25_several_files_download_some_at_a_time_each_with_its_lines(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     urls = [server.url(f"/bytes/{1000 + number}?seed={number + 1}&rate=4000") for number in range(6)]
 
@@ -314,7 +350,9 @@ def test_one_failed_file_does_not_stop_the_others(server: Scope, tmp_path: pathl
     assert result.status == 3  # of the first failure, in the order of the command
     assert [each["file"] for each in told if each["ok"]] == [str(tmp_path / name) for name in ("10", "30")]
     assert {each["url"]: (each["exit"], each["error"]["reason"]) for each in told if not each["ok"]} == {
-        urls[1]: (3, "http_status"), urls[2]: (4, "truncated")}
+        urls[1]: (3, "http_status"),
+        urls[2]: (4, "truncated"),
+    }
     assert (tmp_path / "30").stat().st_size == 30
     plain = wherry("download", *urls[:2], "-d", tmp_path)
     assert plain.status == 7 and "10: exists: " in plain.err and "404: http_status: " in plain.err
@@ -326,8 +364,19 @@ def test_D25_several_files_start_and_are_reported_in_the_order_of_the_command(
     urls = [server.url(f"/bytes/{1000 + number}?n={number}") for number in (5, 3, 4, 1, 2, 0)]
     urls[0] += "&gate=first"
     urls[2] = server.url("/status/404")
-    command = start("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, "--json-output", "--progress", "none",
-                    "--max-active", "2", stdout=subprocess.PIPE)
+    command = start(
+        "download",
+        *urls,
+        "-d",
+        tmp_path,
+        *PATIENT_DOWNLOAD,
+        "--json-output",
+        "--progress",
+        "none",
+        "--max-active",
+        "2",
+        stdout=subprocess.PIPE,
+    )
     # The first finishes last.
     server.wait("requests=6")
     server.wait("active_most=1")
@@ -338,17 +387,28 @@ def test_D25_several_files_start_and_are_reported_in_the_order_of_the_command(
     assert command.returncode == 3 and [each["ok"] for each in told] == [True, True, False, True, True, True]
     assert [each["url"] for each in told] == urls
     # They were requested one after the other, except the first two.
-    targets = [url[url.index("/@"):] for url in urls]
+    targets = [url[url.index("/@") :] for url in urls]
     asked = [request["target"] for request in server.requests()]
     assert sorted(asked[:2]) == sorted(targets[:2]) and asked[2:] == targets[2:]
 
 
 def test_DC_C03_ctrl_c_keeps_the_partial_files_of_several_downloads(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     urls = [server.url(f"/bytes/{size}?hold=300000&gate=go") for size in (1000001, 1000002, 1000003)]
-    command = start("download", *urls, "-d", tmp_path, *PATIENT_DOWNLOAD, "--max-active", "2",
-                    "--progress", "json", stderr=subprocess.PIPE)
+    command = start(
+        "download",
+        *urls,
+        "-d",
+        tmp_path,
+        *PATIENT_DOWNLOAD,
+        "--max-active",
+        "2",
+        "--progress",
+        "json",
+        stderr=subprocess.PIPE,
+    )
     assert command.stderr
     came = set()
     said = ""
@@ -376,7 +436,8 @@ def test_DC_C03_ctrl_c_keeps_the_partial_files_of_several_downloads(
 
 
 def test_several_URLs_with_options_for_one_file_are_refused(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     urls = [server.url("/bytes/10"), server.url("/bytes/20")]
     for options in (["-o", tmp_path / "a"], ["--sha256", "ab" * 32], ["--max-active", "0"]):

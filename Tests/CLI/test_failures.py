@@ -13,7 +13,9 @@ from conftest import GUARD, Scope, wherry
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["fetch"], ["get"], ["get", "--nonsense", "http://127.0.0.1/"],
+        ["fetch"],
+        ["get"],
+        ["get", "--nonsense", "http://127.0.0.1/"],
         ["get", "http://127.0.0.1/", "more"],
         ["get", "http://127.0.0.1/", "--param", "novalue"],
         ["get", "http://127.0.0.1/", "--param", "=x"],
@@ -26,12 +28,16 @@ from conftest import GUARD, Scope, wherry
         ["get", "http://127.0.0.1/", "--timeout", "1e300"],
         ["get", "http://127.0.0.1/", "--max-redirects", "101"],
         ["get", "http://127.0.0.1/", "--progress", "loud"],
-        ["get", "/127.0.0.1/"], ["get", ""], ["get", "ftp://127.0.0.1/"], ["get", "http://"],
+        ["get", "/127.0.0.1/"],
+        ["get", ""],
+        ["get", "ftp://127.0.0.1/"],
+        ["get", "http://"],
         ["post", "http://127.0.0.1/", "--json", "{bad"],
         ["post", "http://127.0.0.1/", "--json", ""],
         ["post", "http://127.0.0.1/", "--json", "1", "--data", "2"],
         ["post", "http://127.0.0.1/", "--data", "1", "--field", "a=b"],
-    ])
+    ],
+)
 def test_invalid_usage_exits_with_2_and_a_message(arguments: list[str]) -> None:
     result = wherry(*arguments)
 
@@ -47,7 +53,8 @@ def test_an_error_status_exits_with_3_and_prints_the_text_of_the_server(server: 
 
 
 def test_an_error_status_creates_no_file_and_prints_the_text_of_the_server(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     result = wherry("get", server.url("/status/500?body=out%1B%5B31m+of+order"), "-o", tmp_path / "a")
 
@@ -137,7 +144,8 @@ def test_a_closed_pipe_ends_the_command_silently(server: Scope) -> None:
 
 def test_no_message_contains_a_secret(server: Scope) -> None:
     result = wherry(
-        "get", server.url("/status/401?token=hunter2"), "--bearer", "hunter3", "-H", "X-Api-Key: hunter4", "--debug")
+        "get", server.url("/status/401?token=hunter2"), "--bearer", "hunter3", "-H", "X-Api-Key: hunter4", "--debug"
+    )
 
     assert result.status == 3
     assert not any(secret in result.err for secret in ("hunter2", "hunter3", "hunter4")), result.err

@@ -33,13 +33,29 @@ def test_the_help_lists_the_exit_statuses() -> None:
     text = wherry("--help").text
 
     assert [int(number) for number in re.findall(r"^ +(\d+)  \w", text, re.MULTILINE)] == [
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 141, 143]
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        130,
+        141,
+        143,
+    ]
 
 
 def test_manual_page_and_guide_match_the_command() -> None:
     done = subprocess.run(
-        [str(ROOT / "scripts/make-manual"), "--check"], capture_output=True, text=True,
-        env={**os.environ, "WHERRY_CLI": str(BINARY)})
+        [str(ROOT / "scripts/make-manual"), "--check"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "WHERRY_CLI": str(BINARY)},
+    )
 
     assert done.returncode == 0, done.stderr
 
@@ -48,8 +64,8 @@ def test_every_option_of_a_command_is_in_its_table_or_a_common_one() -> None:
     guide = (ROOT / "docs/cli.md").read_text()
     sections = dict(re.findall(r"^### (.+?)\n(.*?)(?=^### )", guide, re.MULTILINE | re.DOTALL))
     common = "".join(
-        text for title, text in sections.items()
-        if title.endswith(" options") or title == "Options of background jobs")
+        text for title, text in sections.items() if title.endswith(" options") or title == "Options of background jobs"
+    )
     for name in ("--timeout", "--bearer", "--insecure", "--quiet", "--debug"):
         assert f"{name}" in common
     for command in ("upload", "download"):
@@ -61,7 +77,8 @@ def test_every_option_of_a_command_is_in_its_table_or_a_common_one() -> None:
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_the_manual_page_is_well_formed() -> None:
     done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", str(ROOT / "docs/man/wherry.1")], capture_output=True, text=True)
+        ["groff", "-man", "-Tutf8", "-ww", str(ROOT / "docs/man/wherry.1")], capture_output=True, text=True
+    )
 
     assert done.returncode == 0 and done.stderr == ""
     # Bold is a letter overstruck with itself.

@@ -78,11 +78,15 @@ def test_K15_a_stale_entry_is_validated(server: Scope, store: Store) -> None:
 
 
 def test_K17_a_stale_response_is_served_if_the_server_is_unreachable(
-    store: Store, tmp_path: pathlib.Path,
+    store: Store,
+    tmp_path: pathlib.Path,
 ) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "wherry_testserver", "--port", "0"], cwd=ROOT / "Tests/TestServer",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        [sys.executable, "-m", "wherry_testserver", "--port", "0"],
+        cwd=ROOT / "Tests/TestServer",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert server.stdin and server.stdout
     url = Scope(json.loads(server.stdout.readline()), "gone").url(STALE)
     first = wherry("get", url, "--stale-if-error", 0, *store)
@@ -112,7 +116,8 @@ def test_K17_stale_if_error_applies_to_the_HTTP_cache(server: Scope) -> None:
 
 
 def test_K8_K9_K10_list_show_usage_and_clear_support_both_caches(
-    server: Scope, store: Store,
+    server: Scope,
+    store: Store,
 ) -> None:
     page, other = (server.url(f"{FRESH}&page={n}") for n in (1, 2))
     stale = server.url(STALE)
@@ -150,7 +155,8 @@ def test_K8_K9_K10_list_show_usage_and_clear_support_both_caches(
 
 
 def test_K19_SEC_C2_a_request_with_another_token_gets_another_response(
-    server: Scope, store: Store,
+    server: Scope,
+    store: Store,
 ) -> None:
     url = server.url(FRESH + "&vary=User-Agent,Accept-Encoding,Accept-Language")
     cases = [

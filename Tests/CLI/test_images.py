@@ -28,8 +28,19 @@ def test_an_image_is_compressed(picture: pathlib.Path) -> None:
 def test_size_format_and_color_follow_the_options(tmp_path: pathlib.Path) -> None:
     Image.new("RGBA", (64, 64), (255, 0, 0, 0)).save(tmp_path / "clear.png")
 
-    done = wherry("image", "clear.png", "solid.jpg", "--format", "jpeg", "--background", "00ff00",
-                  "--max-bytes", "2000", "--json-output", cwd=tmp_path)
+    done = wherry(
+        "image",
+        "clear.png",
+        "solid.jpg",
+        "--format",
+        "jpeg",
+        "--background",
+        "00ff00",
+        "--max-bytes",
+        "2000",
+        "--json-output",
+        cwd=tmp_path,
+    )
 
     assert done.json["ok"] and done.json["format"] == "jpg" and done.json["bytes"] <= 2000
     with Image.open(tmp_path / "solid.jpg") as solid:
@@ -103,12 +114,22 @@ def test_subsampling_and_limits_follow_the_options(picture: pathlib.Path) -> Non
     assert wherry("image", picture, picture.parent / "yes.jpg", "--quality", "0.5", *allowed).status == 0
 
 
-@pytest.mark.parametrize("arguments", [
-    ["a.jpg", "b.jpg", "--subsampling", "411"], ["a.jpg", "b.jpg", "--max-pixels", "0"],
-    ["a.jpg", "b.jpg", "--max-memory", "-1"], ["a.jpg", "b.jpg", "--deadline", "x"],
-    [], ["a.jpg"], ["a.jpg", "b.jpg", "--info"], ["a.jpg", "b.jpg", "--quality", "50"],
-    ["a.jpg", "b.jpg", "--max-bytes", "0"], ["a.jpg", "b.jpg", "--background", "red"],
-    ["a.jpg", "b.jpg", "--metadata", "some"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a.jpg", "b.jpg", "--subsampling", "411"],
+        ["a.jpg", "b.jpg", "--max-pixels", "0"],
+        ["a.jpg", "b.jpg", "--max-memory", "-1"],
+        ["a.jpg", "b.jpg", "--deadline", "x"],
+        [],
+        ["a.jpg"],
+        ["a.jpg", "b.jpg", "--info"],
+        ["a.jpg", "b.jpg", "--quality", "50"],
+        ["a.jpg", "b.jpg", "--max-bytes", "0"],
+        ["a.jpg", "b.jpg", "--background", "red"],
+        ["a.jpg", "b.jpg", "--metadata", "some"],
+    ],
+)
 def test_bad_options_exit_with_2(arguments: list[str]) -> None:
     assert wherry("image", *arguments).status == 2
 
@@ -144,4 +165,12 @@ def test_the_extension_of_the_result_selects_its_format(picture: pathlib.Path) -
         refused = wherry("image", picture, *arguments, cwd=folder)
         assert refused.status == 2 and refused.err
     assert sorted(p.name for p in folder.iterdir()) == [
-        "a.png", "b.JPG", "beach.jpg", "c.jpeg", "d", "e.bin", "f.jpg", "g"]
+        "a.png",
+        "b.JPG",
+        "beach.jpg",
+        "c.jpeg",
+        "d",
+        "e.bin",
+        "f.jpg",
+        "g",
+    ]

@@ -17,7 +17,9 @@ from test_uploads import jpeg
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_a_request_at_once(
-    server: Scope, number: signal.Signals, status: int,
+    server: Scope,
+    number: signal.Signals,
+    status: int,
 ) -> None:
     command = start("get", server.url("/silent?seconds=600"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     server.wait("requests=1")
@@ -30,8 +32,13 @@ def test_a_signal_ends_a_request_at_once(
 
 
 def test_ctrl_c_ends_a_request_during_its_body(server: Scope, tmp_path: object) -> None:
-    command = start("get", server.url("/bytes/2000000?hold=1000000&gate=never"), *PATIENT,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = start(
+        "get",
+        server.url("/bytes/2000000?hold=1000000&gate=never"),
+        *PATIENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert command.stdout
     came = command.stdout.read(1_000_000)
 
@@ -43,15 +50,21 @@ def test_ctrl_c_ends_a_request_during_its_body(server: Scope, tmp_path: object) 
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_ends_an_upload(
-    server: Scope, tmp_path: pathlib.Path, number: signal.Signals, status: int
-) -> None:
+def test_ctrl_c_ends_an_upload(server: Scope, tmp_path: pathlib.Path, number: signal.Signals, status: int) -> None:
     # The server reads nothing, and the socket buffers hold little of this.
     body = tmp_path / "body"
     with open(body, "wb") as file:
         file.truncate(64 << 20)
-    command = start("put", server.url("/sink?stall=1&gate=never"), "--data", f"@{body}", "--timeout", "0",
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = start(
+        "put",
+        server.url("/sink?stall=1&gate=never"),
+        "--data",
+        f"@{body}",
+        "--timeout",
+        "0",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     server.wait("requests=1")
 
     command.send_signal(number)
@@ -63,8 +76,15 @@ def test_ctrl_c_ends_an_upload(
 
 def test_ctrl_c_ends_an_upload_of_images(server: Scope, tmp_path: pathlib.Path) -> None:
     paths = [jpeg(tmp_path / name) for name in ("one.jpg", "two.jpg")]
-    command = start("upload", server.url("/sink?stall=1&gate=never"), *paths, "--timeout", "0",
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = start(
+        "upload",
+        server.url("/sink?stall=1&gate=never"),
+        *paths,
+        "--timeout",
+        "0",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     server.wait("requests=1")
 
     command.send_signal(signal.SIGINT)
@@ -76,8 +96,16 @@ def test_ctrl_c_ends_an_upload_of_images(server: Scope, tmp_path: pathlib.Path) 
     assert sorted(line.split(": ")[0] for line in lines if "→" in line) == ["one.jpg", "two.jpg"]
     assert lines[-1] == "wherry: interrupted" and not any("cancel" in line for line in lines)
     # No image is reported as sent that was not.
-    report = start("upload", server.url("/sink?stall=1&gate=never&n=2"), *paths, "--timeout", "0", "--json-output",
-                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    report = start(
+        "upload",
+        server.url("/sink?stall=1&gate=never&n=2"),
+        *paths,
+        "--timeout",
+        "0",
+        "--json-output",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     server.wait("requests=2")
     report.send_signal(signal.SIGINT)
     out, err = report.communicate(timeout=GUARD)
@@ -88,8 +116,12 @@ def test_ctrl_c_ends_an_upload_of_images(server: Scope, tmp_path: pathlib.Path) 
 
 def test_a_hang_up_does_not_end_a_command_under_nohup(server: Scope) -> None:
     command = subprocess.Popen(
-        ["nohup", str(BINARY), "get", server.url("/bytes/1000?gate=g")], env=environment(),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        ["nohup", str(BINARY), "get", server.url("/bytes/1000?gate=g")],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     server.wait("requests=1")
 
     command.send_signal(signal.SIGHUP)
@@ -100,12 +132,14 @@ def test_a_hang_up_does_not_end_a_command_under_nohup(server: Scope) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_ignored_signal_stays_ignored_and_the_others_work(
-    server: Scope, number: signal.Signals
-) -> None:
+def test_an_ignored_signal_stays_ignored_and_the_others_work(server: Scope, number: signal.Signals) -> None:
     command = start(
-        "get", server.url("/bytes/1000?gate=never"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+        "get",
+        server.url("/bytes/1000?gate=never"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
+    )
     server.wait("requests=1")
     # A thread blocks all signals while it starts another one.
     limit = time.monotonic() + GUARD
@@ -123,8 +157,15 @@ def test_an_ignored_signal_stays_ignored_and_the_others_work(
 
 
 def test_ctrl_c_works_while_standard_input_is_read(server: Scope) -> None:
-    command = start("post", server.url("/echo"), "--json", "@-", stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = start(
+        "post",
+        server.url("/echo"),
+        "--json",
+        "@-",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert command.stdin and command.stderr
     # More than a pipe holds: once it is written, the command is reading.
     command.stdin.write(b"[" + b" " * 500_000)

@@ -12,7 +12,9 @@ from test_uploads import jpeg
 
 
 def test_D14_an_unreadable_record_is_listed_with_the_way_to_delete_it(
-    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     job = session.start(server.url("/bytes/1000?hold=1&gate=never"), tmp_path / "a")
     session.kill_agent()
@@ -31,7 +33,9 @@ def test_D14_an_unreadable_record_is_listed_with_the_way_to_delete_it(
 
 
 def test_U17_a_truncated_stored_body_is_not_sent(
-    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     begun = session.upload(server.url("/sink?stall=1&gate=go"), jpeg(tmp_path / "a.jpg", 64, 64))
     assert begun.status == 0, begun
@@ -53,7 +57,9 @@ def test_U17_a_truncated_stored_body_is_not_sent(
 
 # Two of eight wait for one of the six connections; three deaths of the agent ended them as well.
 def test_D14_jobs_that_only_waited_for_a_connection_survive_three_deaths_of_the_agent(
-    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
@@ -73,7 +79,9 @@ def test_D14_jobs_that_only_waited_for_a_connection_survive_three_deaths_of_the_
 
 
 def test_D14_jobs_are_selected_by_their_URL(
-    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     one = session.start(server.url("/bytes/1000?hold=1&gate=never&n=1"), tmp_path / "a")
     two = session.start(server.url("/bytes/1000?hold=1&gate=never&n=2"), tmp_path / "b")

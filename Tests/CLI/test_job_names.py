@@ -13,7 +13,9 @@ from test_jobs import Session, session  # noqa: F401
 # An empty argument, such as an unset variable of a script, was a prefix of every id: `jobs cancel
 # ""` cancelled the only job and deleted its partial file.
 def test_D14_a_text_that_matches_no_job_changes_none(
-    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
@@ -37,7 +39,10 @@ def test_D14_a_text_that_matches_no_job_changes_none(
 
 
 def test_D14_a_file_name_of_a_few_digits_selects_its_job(
-    server: Scope, session: Session, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,  # noqa: F811
 ) -> None:
     monkeypatch.chdir(tmp_path)
     job = session.start(server.url("/bytes/1000?hold=1&gate=never"), pathlib.Path("abc"))
@@ -49,7 +54,9 @@ def test_D14_a_file_name_of_a_few_digits_selects_its_job(
 
 # The list showed only the directory, and `jobs cancel FILE` found no job.
 def test_D14_a_running_job_has_the_name_that_its_response_determines(
-    server: Scope, session: Session, tmp_path: pathlib.Path  # noqa: F811
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,  # noqa: F811
 ) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

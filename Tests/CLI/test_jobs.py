@@ -98,11 +98,24 @@ def session(tmp_path: pathlib.Path) -> Iterator[Session]:
 
 
 def test_DC_E01_a_job_outlives_the_command_and_its_group(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     url = server.url(f"/bytes/{SIZE}?hold=1000000&gate=go")
-    command = start("download", url, "-o", tmp_path / "a", *PATIENT_DOWNLOAD, "--detach", "--state-dir",
-                    session.state, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    command = start(
+        "download",
+        url,
+        "-o",
+        tmp_path / "a",
+        *PATIENT_DOWNLOAD,
+        "--detach",
+        "--state-dir",
+        session.state,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     # Both ends of its output are closed when it exits: the agent has none of them (DC-E02).
     out, err = command.communicate(timeout=GUARD)
     assert command.returncode == 0 and err == b""
@@ -124,8 +137,7 @@ def test_followed_speed_counts_only_bytes_that_arrive_meanwhile(
     # All bytes of the job were divided by the seconds since the follower started.
     job = session.start(server.url(f"/bytes/{SIZE}?hold=2000000&gate=go&times=1"), tmp_path / "a", "--segments", 1)
     session.follow(job, 2_000_000)
-    command = start("jobs", "follow", job, "--state-dir", session.state, "--progress", "lines",
-                    stderr=subprocess.PIPE)
+    command = start("jobs", "follow", job, "--state-dir", session.state, "--progress", "lines", stderr=subprocess.PIPE)
     assert command.stderr
     first = command.stderr.readline()  # it has received the two million by now
     server.steer("/_signal?gate=go")
@@ -141,8 +153,9 @@ def test_DC_E03_E04_another_process_lists_a_job_and_cancels_it(
 ) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
-    job = session.start(server.url(f"/bytes/{SIZE}?hold=1000000&gate=never&secret=1"), folder / "a.bin",
-                        "--segments", 1)
+    job = session.start(
+        server.url(f"/bytes/{SIZE}?hold=1000000&gate=never&secret=1"), folder / "a.bin", "--segments", 1
+    )
     session.follow(job, 1_000_000)
 
     listed = session.jobs()
@@ -162,7 +175,9 @@ def test_DC_E03_E04_another_process_lists_a_job_and_cancels_it(
 
 
 def test_DC_E05_one_process_pauses_and_another_resumes(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?hold=1000000&gate=go&times=1"), tmp_path / "a")
     session.follow(job, 1_000_000)
@@ -178,7 +193,9 @@ def test_DC_E05_one_process_pauses_and_another_resumes(
 
 
 def test_DC_E06_a_job_continues_after_its_agent_was_killed(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?hold=1000000&gate=go&times=1"), tmp_path / "a")
     session.follow(job, 1_000_000)
@@ -192,7 +209,9 @@ def test_DC_E06_a_job_continues_after_its_agent_was_killed(
 
 
 def test_DC_E07_the_same_job_started_twice_is_one(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     url = server.url(f"/bytes/{SIZE}?hold=1000000&gate=go")
     first = session.start(url, tmp_path / "a")
@@ -206,7 +225,9 @@ def test_DC_E07_the_same_job_started_twice_is_one(
 
 # The finished job was returned, and nothing was downloaded.
 def test_D14_a_finished_job_does_not_prevent_a_new_download_of_its_file(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     url = server.url(f"/bytes/{SIZE}")
     job = session.start(url, tmp_path / "a")
@@ -235,7 +256,9 @@ def test_D14_a_finished_job_does_not_prevent_a_new_download_of_its_file(
 
 
 def test_DC_E09_records_are_private_and_contain_the_secrets(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     job = session.start(server.url(f"/bytes/{SIZE}?gate=never"), tmp_path / "a", "-H", "X-Secret: hush")
     server.wait("requests=1")
@@ -252,7 +275,9 @@ def test_DC_E09_records_are_private_and_contain_the_secrets(
 
 
 def test_DC_E10_no_process_remains_when_the_jobs_are_done(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     job = session.start(server.url("/bytes/1000?gate=go"), tmp_path / "a")
     agent = session.agent()
@@ -272,7 +297,9 @@ def test_DC_E10_no_process_remains_when_the_jobs_are_done(
 
 
 def test_DC_E11_a_state_directory_owned_by_others_is_refused(
-    server: Scope, session: Session, tmp_path: pathlib.Path,
+    server: Scope,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     real = tmp_path / "real"
     real.mkdir(mode=0o700)
@@ -287,9 +314,7 @@ def test_DC_E11_a_state_directory_owned_by_others_is_refused(
     assert list(real.iterdir()) == [] and server.requests() == []
 
 
-def test_DC_E12_a_background_failure_is_reported_later(
-    server: Scope, session: Session, tmp_path: pathlib.Path
-) -> None:
+def test_DC_E12_a_background_failure_is_reported_later(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
     job = session.start(server.url("/status/404?body=gone"), tmp_path / "a")
     followed = session.run("follow", job)
     assert followed.status == 3 and "http_status" in followed.err
@@ -322,9 +347,22 @@ def test_U17_an_upload_outlives_the_command_and_its_images(
     server: Scope, session: Session, tmp_path: pathlib.Path
 ) -> None:
     picture = jpeg(tmp_path / "one.jpg")
-    command = start("upload", server.url("/upload-photo?gate=go"), picture, "--field", "album=Ferien", "--quality", "0.5",
-                    *PATIENT, "--detach", "--state-dir", session.state,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    command = start(
+        "upload",
+        server.url("/upload-photo?gate=go"),
+        picture,
+        "--field",
+        "album=Ferien",
+        "--quality",
+        "0.5",
+        *PATIENT,
+        "--detach",
+        "--state-dir",
+        session.state,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     out, err = command.communicate(timeout=GUARD)
     assert command.returncode == 0 and err == b""
     with pytest.raises(ProcessLookupError):
@@ -365,9 +403,7 @@ def test_U17_an_upload_is_sent_again_after_its_agent_was_killed(
     assert list((session.state / "jobs").iterdir()) == [session.state / "jobs" / f"{job}.job"]
 
 
-def test_U17_an_invalid_upload_is_refused_at_once(
-    server: Scope, session: Session, tmp_path: pathlib.Path
-) -> None:
+def test_U17_an_invalid_upload_is_refused_at_once(server: Scope, session: Session, tmp_path: pathlib.Path) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     broken = session.upload(server.url("/sink"), tmp_path / "text.jpg")
     assert broken.status != 0 and "text.jpg" in broken.err
@@ -423,7 +459,8 @@ def test_D25_twenty_queued_jobs_keep_their_order_after_the_agent_was_killed(
 
 
 def test_conflicting_options_and_unknown_jobs_are_refused(
-    session: Session, tmp_path: pathlib.Path,
+    session: Session,
+    tmp_path: pathlib.Path,
 ) -> None:
     for arguments in (
         ["download", "http://127.0.0.1:1/", "--session", "x"],

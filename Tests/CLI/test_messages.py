@@ -23,7 +23,8 @@ def names_of_the_library(text: str) -> set[str]:
 
 
 def test_no_message_names_an_option_that_the_command_does_not_have(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     # Messages suggested keep_auth_across_hosts, https_only, and make_directories.
     assert len(OPTIONS) > 60
@@ -70,13 +71,18 @@ def test_a_file_that_appears_during_a_download_needs_overwrite(server: Scope, tm
     _, err = command.communicate(timeout=GUARD)
 
     text = err.decode()
-    assert command.returncode == 7 and "exists" in text and "is kept, and the same command resumes with --overwrite." in text
+    assert (
+        command.returncode == 7
+        and "exists" in text
+        and "is kept, and the same command resumes with --overwrite." in text
+    )
     assert wherry("download", url, "-o", tmp_path / "a", "--overwrite").status == 0
     assert (tmp_path / "a").stat().st_size == 1000
 
 
 def test_the_error_of_a_job_names_options_of_the_command(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     # jobs show and jobs list printed the message of the library.
     state = ("--state-dir", tmp_path / "state")
@@ -115,11 +121,21 @@ def test_errors_of_the_library_name_options_in_one_place() -> None:
 
 
 # A long argument was repeated in full.
-@pytest.mark.parametrize("arguments", [
-    ["get", "http://127.0.0.1:1/", "LONG"], ["get", "http://127.0.0.1:1/", "--LONG"],
-    ["get", "http://127.0.0.1:1/", "--LONG=1"], ["get", "http://127.0.0.1:1/", "--timeout", "LONG"],
-    ["LONG"], ["http://LONG"], ["get", "http:/LONG"], ["get", "http://127.0.0.1:1/", "-ZLONG"],
-    ["image", "a.jpg", "b.jpg", "--background", "LONG"], ["jobs", "show", "LONG"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["get", "http://127.0.0.1:1/", "LONG"],
+        ["get", "http://127.0.0.1:1/", "--LONG"],
+        ["get", "http://127.0.0.1:1/", "--LONG=1"],
+        ["get", "http://127.0.0.1:1/", "--timeout", "LONG"],
+        ["LONG"],
+        ["http://LONG"],
+        ["get", "http:/LONG"],
+        ["get", "http://127.0.0.1:1/", "-ZLONG"],
+        ["image", "a.jpg", "b.jpg", "--background", "LONG"],
+        ["jobs", "show", "LONG"],
+    ],
+)
 def test_a_long_argument_is_shortened_in_errors(arguments: list[str]) -> None:
     long = "x" * 20_000
     result = wherry(*[argument.replace("LONG", long) for argument in arguments])

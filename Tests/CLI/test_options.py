@@ -12,8 +12,14 @@ from conftest import ROOT
 
 TABLE = "Sources/WherryRequests/Options/options.toml"
 COPIED = (
-    "scripts/make-options", "scripts/options", "include", "docs", "Sources", "bindings/python/src",
-    "bindings/python/README.md")
+    "scripts/make-options",
+    "scripts/options",
+    "include",
+    "docs",
+    "Sources",
+    "bindings/python/src",
+    "bindings/python/README.md",
+)
 #: An option of each kind of value that needs no Swift enumeration.
 NEW = """
 [[option]]
@@ -61,7 +67,11 @@ feature = "C6"
 
 def unrelated(folder: str, names: list[str]) -> set[str]:
     """The names that the copy leaves out."""
-    sources = {name for name in names if name.endswith((".swift", ".c", ".h")) and "ption" not in name and not name.endswith("Command.swift")}
+    sources = {
+        name
+        for name in names
+        if name.endswith((".swift", ".c", ".h")) and "ption" not in name and not name.endswith("Command.swift")
+    }
     return {"__pycache__", "_lib", "decisions", "man"} | (sources if "/Sources/" in folder else set())
 
 
@@ -80,7 +90,8 @@ def tree(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def make_options(tree: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-B", str(tree / "scripts/make-options"), *words], capture_output=True, text=True)
+        [sys.executable, "-B", str(tree / "scripts/make-options"), *words], capture_output=True, text=True
+    )
 
 
 def changed(tree: pathlib.Path, before: str, after: str) -> None:
@@ -103,7 +114,10 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert make_options(tree).stderr == ""
 
     header = (tree / "include/wherry.h").read_text()
-    assert "  /* BLR 2500 (0 to 60000); the pause between two requests, besides RATE_LIMIT */\n  WHERRY_OPTION_PAUSE_MS = 900" in header
+    assert (
+        "  /* BLR 2500 (0 to 60000); the pause between two requests, besides RATE_LIMIT */\n  WHERRY_OPTION_PAUSE_MS = 900"
+        in header
+    )
     assert "  WHERRY_OPTION_TRIM = 901                  /* BL 1; whether to trim answers */\n" in header
     assert "  WHERRY_TEXT_GREETING = 900      /* BL; the greeting of a session */\n" in header
     subprocess.run(["cc", "-fsyntax-only", "-x", "c", str(tree / "include/wherry.h")], check=True)
@@ -111,7 +125,8 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert 'Declaration("pause_ms", [.build, .live, .request], 2500, 0...60_000)' in (core / "Option.swift").read_text()
     assert "    case greeting = 900\n" in (core / "TextOption.swift").read_text()
     client, request = (
-        (api / f"{name}+Options.swift").read_text().replace("\n    /// ", " ") for name in ("Configuration", "Request"))
+        (api / f"{name}+Options.swift").read_text().replace("\n    /// ", " ") for name in ("Configuration", "Request")
+    )
     assert "besides ``rateLimit``. Range: 0 s to 60 s. Default: 2.5 s.\n    public var pause: Duration {" in client
     assert "public var trim: Bool {" in client and "public var greeting: String? {" in client
     assert "public var pause: Duration? {" in request and "trim" not in request
@@ -133,10 +148,14 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     for module in (keywords, types):
         compile(module, "generated", "exec")
     readme = (tree / "bindings/python/README.md").read_text()
-    assert "| `pause` | 2.5 | The pause between two requests, besides rate_limit. From 0 to 60. In seconds |\n" in readme
+    assert (
+        "| `pause` | 2.5 | The pause between two requests, besides rate_limit. From 0 to 60. In seconds |\n" in readme
+    )
     page = (tree / "docs/configuration.md").read_text()
-    assert ("| `pause_ms` | BLR | ms, 0 to 60,000 | 2,500 | The pause between two requests, besides `rate_limit`. |"
-            " [C6](features.md) |\n") in page
+    assert (
+        "| `pause_ms` | BLR | ms, 0 to 60,000 | 2,500 | The pause between two requests, besides `rate_limit`. |"
+        " [C6](features.md) |\n"
+    ) in page
     assert make_options(tree, "--check").returncode == 0
 
 

@@ -14,28 +14,36 @@ import pytest
 from conftest import GUARD, ROOT, Scope, environment
 from test_uploads import jpeg
 
-LIBRARY = next((path for path in (
-    ROOT / ".build/debug/libwherry-c.so", ROOT / "build/libwherry.so") if path.exists()), None)
+LIBRARY = next(
+    (path for path in (ROOT / ".build/debug/libwherry-c.so", ROOT / "build/libwherry.so") if path.exists()), None
+)
 
 
 def script(server: Scope, **steps: list[Any]) -> str:
     """Responses for paths under the base URL that is returned."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{server.facts['port']}/_script?key={server.key}", json.dumps(steps).encode(), method="POST")
+        f"http://127.0.0.1:{server.facts['port']}/_script?key={server.key}", json.dumps(steps).encode(), method="POST"
+    )
     urllib.request.urlopen(request, timeout=GUARD).close()
     return server.url("/s")
 
 
 def programs_server(server: Scope) -> str:
     return script(
-        server, notes=[{"json": {"id": 7, "text": "hello"}}], photos=[{"json": {"code": 0}}],
-        **{"big.iso": [{"bytes": [300000, 1, 0]}]})
+        server,
+        notes=[{"json": {"id": 7, "text": "hello"}}],
+        photos=[{"json": {"code": 0}}],
+        **{"big.iso": [{"bytes": [300000, 1, 0]}]},
+    )
 
 
 def quickstart(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(ROOT / ".build-examples/debug/quickstart"), *map(str, arguments)], capture_output=True, text=True,
-        timeout=GUARD)
+        [str(ROOT / ".build-examples/debug/quickstart"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+    )
 
 
 def test_the_first_swift_program_works(server: Scope, tmp_path: pathlib.Path) -> None:
@@ -59,10 +67,18 @@ def test_the_first_python_program_works(server: Scope, tmp_path: pathlib.Path) -
     base = programs_server(server)
 
     done = subprocess.run(
-        [sys.executable, str(ROOT / "Examples/python/quickstart.py"), base, str(jpeg(tmp_path / "a.jpg")),
-         str(tmp_path / "big.iso")],
-        capture_output=True, text=True, timeout=GUARD,
-        env=environment(PYTHONPATH=os.fspath(ROOT / "bindings/python/src"), WHERRY_LIBRARY=str(LIBRARY)))
+        [
+            sys.executable,
+            str(ROOT / "Examples/python/quickstart.py"),
+            base,
+            str(jpeg(tmp_path / "a.jpg")),
+            str(tmp_path / "big.iso"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+        env=environment(PYTHONPATH=os.fspath(ROOT / "bindings/python/src"), WHERRY_LIBRARY=str(LIBRARY)),
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-2:] == ["1.0", "7"]

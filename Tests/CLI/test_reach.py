@@ -14,14 +14,19 @@ can_leave = os.geteuid() == 0 and subprocess.run(["unshare", "-n", "true"], chec
 needs_namespace = pytest.mark.skipif(not can_leave, reason="a network namespace needs root")
 LINK = (
     "ip link add cable type veth peer name peer && ip address add 10.9.0.1/24 dev cable && ip link set peer up"
-    " && ip link set cable up && ip route add default via 10.9.0.2")
+    " && ip link set cable up && ip route add default via 10.9.0.2"
+)
 
 
 def apart(script: str) -> subprocess.CompletedProcess[str]:
     """Runs a shell script without a network; $WHERRY is the command."""
     return subprocess.run(
-        ["unshare", "-n", "sh", "-c", script], env=environment(WHERRY=str(BINARY)), capture_output=True,
-        text=True, timeout=GUARD)
+        ["unshare", "-n", "sh", "-c", script],
+        env=environment(WHERRY=str(BINARY)),
+        capture_output=True,
+        text=True,
+        timeout=GUARD,
+    )
 
 
 def test_this_machine_is_reachable_over_the_loopback() -> None:
@@ -30,8 +35,14 @@ def test_this_machine_is_reachable_over_the_loopback() -> None:
 
     assert (told.status, told.text, told.err) == (0, "Reachable on this machine (loopback lo)\n", "")
     assert data.json == {
-        "ok": True, "reachable": True, "status": 2, "text": "Reachable on this machine", "interface": "loopback",
-        "name": "lo", "target": "::1"}
+        "ok": True,
+        "reachable": True,
+        "status": 2,
+        "text": "Reachable on this machine",
+        "interface": "loopback",
+        "name": "lo",
+        "target": "::1",
+    }
 
 
 def test_a_silent_server_is_not_reachable(server: Scope) -> None:
@@ -40,8 +51,10 @@ def test_a_silent_server_is_not_reachable(server: Scope) -> None:
     assert (broken.status, broken.text, broken.err) == (4, "Not Reachable\n", "")
 
 
-@pytest.mark.parametrize("arguments", [
-    ["http://example.org/"], ["--watch", "--wait", "1"], ["--raw"], ["--probe", "gopher://h/"], ["--wait", "-1"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["http://example.org/"], ["--watch", "--wait", "1"], ["--raw"], ["--probe", "gopher://h/"], ["--wait", "-1"]],
+)
 def test_an_invalid_target_is_a_usage_error(arguments: list[str]) -> None:
     assert wherry("reach", *arguments).status == 2
 
@@ -49,7 +62,9 @@ def test_an_invalid_target_is_a_usage_error(arguments: list[str]) -> None:
 @needs_namespace
 def test_without_a_network_the_status_is_4_until_there_is_one() -> None:
     """N2 and N13."""
-    done = apart(f'"$WHERRY" reach; echo $?; "$WHERRY" reach --wait 0.05 --json-output; echo $?; {LINK}; "$WHERRY" reach')
+    done = apart(
+        f'"$WHERRY" reach; echo $?; "$WHERRY" reach --wait 0.05 --json-output; echo $?; {LINK}; "$WHERRY" reach'
+    )
 
     lines = done.stdout.splitlines()
     assert lines[:2] == ["Not Reachable", "4"], done.stderr
@@ -61,9 +76,19 @@ def test_without_a_network_the_status_is_4_until_there_is_one() -> None:
 def test_a_watch_prints_changes_until_ctrl_c() -> None:
     """N2, N7 and N9."""
     watching = subprocess.Popen(
-        ["unshare", "-n", "sh", "-c", f'"$WHERRY" reach --watch --json-output & echo $! >&2; read go; {LINK};'
-         " read go; ip link set peer down; read go; wait"],
-        env=environment(WHERRY=str(BINARY)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        [
+            "unshare",
+            "-n",
+            "sh",
+            "-c",
+            f'"$WHERRY" reach --watch --json-output & echo $! >&2; read go; {LINK};'
+            " read go; ip link set peer down; read go; wait",
+        ],
+        env=environment(WHERRY=str(BINARY)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert watching.stdin and watching.stdout and watching.stderr
     command = int(watching.stderr.readline())
 

@@ -44,8 +44,17 @@ def test_parameters_of_a_POST_are_in_the_query_next_to_the_body(server: Scope) -
 
 def test_headers_are_sent_twice_if_given_twice_and_left_out_if_empty(server: Scope) -> None:
     result = wherry(
-        "get", server.url("/echo"), "-H", "X-One: 1", "--header", "X-One:two: 2", "--header", "Accept:",
-        "--bearer", "secret")
+        "get",
+        server.url("/echo"),
+        "-H",
+        "X-One: 1",
+        "--header",
+        "X-One:two: 2",
+        "--header",
+        "Accept:",
+        "--bearer",
+        "secret",
+    )
 
     fields = [pair for pair in result.json["headers"] if pair[0] == "X-One"]
     assert fields == [["X-One", "1"], ["X-One", "two: 2"]]
@@ -56,7 +65,9 @@ def test_headers_are_sent_twice_if_given_twice_and_left_out_if_empty(server: Sco
 
 @pytest.mark.parametrize("source", ["text", "file", "stdin"])
 def test_JSON_comes_from_text_file_or_standard_input(
-    server: Scope, tmp_path: pathlib.Path, source: str,
+    server: Scope,
+    tmp_path: pathlib.Path,
+    source: str,
 ) -> None:
     text = '{"big": 9007199254740993, "text": "日本"}'
     (tmp_path / "body.json").write_text(text)
@@ -69,8 +80,8 @@ def test_JSON_comes_from_text_file_or_standard_input(
 
 
 @pytest.mark.parametrize(
-    ("source", "kind"),
-    [(source, "application/x-www-form-urlencoded") for source in ("text", "file", "stdin")])
+    ("source", "kind"), [(source, "application/x-www-form-urlencoded") for source in ("text", "file", "stdin")]
+)
 def test_data_comes_from_text_file_or_standard_input(
     server: Scope, tmp_path: pathlib.Path, source: str, kind: str
 ) -> None:
@@ -130,7 +141,8 @@ def test_redirects_are_followed_and_counted(server: Scope) -> None:
 
 
 def test_the_output_file_appears_complete_and_replaces_the_existing_one(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     from wherry_testserver import pattern
 
@@ -157,7 +169,8 @@ def test_a_cut_response_keeps_the_output_file(server: Scope, tmp_path: pathlib.P
 
 
 def test_the_output_file_keeps_its_mode_and_a_link_stays_one(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "folder").mkdir()
     secret = tmp_path / "folder" / "secret"
@@ -177,7 +190,8 @@ def test_the_output_file_keeps_its_mode_and_a_link_stays_one(
 
 
 def test_an_output_link_that_leads_in_a_circle_is_an_error(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "circle").symlink_to("circle")
 
@@ -238,8 +252,7 @@ def test_JSON_is_formatted_on_request_and_keeps_numbers_and_order(server: Scope)
     laid_out = wherry("get", server.url(path), "--pretty")
 
     assert "\n  " not in plain.text
-    assert laid_out.text == (
-        '{\n  "z": [\n    1,\n    {}\n  ],\n  "a": 9007199254740993,\n  "e": []\n}\n')
+    assert laid_out.text == ('{\n  "z": [\n    1,\n    {}\n  ],\n  "a": 9007199254740993,\n  "e": []\n}\n')
     assert json.loads(laid_out.text) == plain.json
 
 
@@ -250,16 +263,42 @@ def test_JSON_keeps_the_tokens_of_the_server(server: Scope) -> None:
 
     assert wherry("get", url, "--pretty").text == (
         '{\n  "a": [\n    1.10,\n    12345678901234567890123,\n    1e400,\n    -0.0\n  ],\n'
-        '  "a": "\\u00e9",\n  "b": [],\n  "c": {}\n}\n')
+        '  "a": "\\u00e9",\n  "b": [],\n  "c": {}\n}\n'
+    )
     told = wherry("get", url, "--json-output")
-    assert told.text.endswith(
-        ',"json":{"a":[1.10,12345678901234567890123,1e400,-0.0],"a":"\\u00e9","b":[],"c":{}}}\n')
+    assert told.text.endswith(',"json":{"a":[1.10,12345678901234567890123,1e400,-0.0],"a":"\\u00e9","b":[],"c":{}}}\n')
     assert told.json["status"] == 200
 
 
-@pytest.mark.parametrize("value", [
-    "[1,]", "[01]", "[1 2]", '{"a"}', '{"a":1,}', "{1:2}", "[", "]", "[}", '"\\x"', '"\\u12"', '"a', '"\n"',
-    "tru", "1.", "-", "1e", "+1", "NaN", "1 1", ",", "", " ", "[" * 600 + "]" * 600])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[1,]",
+        "[01]",
+        "[1 2]",
+        '{"a"}',
+        '{"a":1,}',
+        "{1:2}",
+        "[",
+        "]",
+        "[}",
+        '"\\x"',
+        '"\\u12"',
+        '"a',
+        '"\n"',
+        "tru",
+        "1.",
+        "-",
+        "1e",
+        "+1",
+        "NaN",
+        "1 1",
+        ",",
+        "",
+        " ",
+        "[" * 600 + "]" * 600,
+    ],
+)
 def test_text_that_is_not_JSON_is_printed_unchanged(server: Scope, value: str) -> None:
     url = server.url("/json?value=" + "".join(f"%{byte:02X}" for byte in value.encode()))
 
@@ -328,16 +367,14 @@ def test_C19_an_international_name_is_resolved_in_every_locale(server: Scope, lo
     assert field(done.json, "host") == f"xn--bcher-kva.example:{port}"
 
 
-def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(
-        server: Scope, tmp_path: pathlib.Path) -> None:
+def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(server: Scope, tmp_path: pathlib.Path) -> None:
     proxy = f"http://127.0.0.1:{server.facts['port']}"
     secret = tmp_path / "secret"
     secret.write_text("name:hunter4\n")
 
     done = wherry("get", server.url("/echo"), "--proxy", proxy, "-U", f"@{secret}")
     assert field(done.json, "proxy-authorization") == "Basic bmFtZTpodW50ZXI0"
-    done = wherry(
-        "get", server.url("/echo"), "--proxy", proxy, "-U", f"@{secret}", "--noproxy", "127.0.0.1")
+    done = wherry("get", server.url("/echo"), "--proxy", proxy, "-U", f"@{secret}", "--noproxy", "127.0.0.1")
     assert field(done.json, "proxy-authorization") is None
     failed = wherry("get", server.url("/echo"), "--proxy-user", "hunter4")
     assert failed.status == 2 and "hunter4" not in failed.err

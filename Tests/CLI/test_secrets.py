@@ -10,7 +10,9 @@ from conftest import Scope, field, wherry
 
 @pytest.mark.parametrize("source", ["file", "stdin"])
 def test_a_bearer_token_comes_from_a_file(
-    server: Scope, tmp_path: pathlib.Path, source: str,
+    server: Scope,
+    tmp_path: pathlib.Path,
+    source: str,
 ) -> None:
     (tmp_path / "token").write_text("s3cret\n")
     argument = f"@{tmp_path / 'token'}" if source == "file" else "@-"
@@ -26,11 +28,16 @@ def test_headers_come_from_a_file(server: Scope, tmp_path: pathlib.Path) -> None
     result = wherry("get", server.url("/echo"), "-H", f"@{tmp_path / 'fields'}", "-H", "X-Three: 3")
 
     assert [field(result.json, name) for name in ("X-Key", "Accept", "X-Two", "X-Three")] == [
-        "s3cret", None, "a: b", "3"]
+        "s3cret",
+        None,
+        "a: b",
+        "3",
+    ]
 
 
 def test_an_invalid_header_line_is_named_and_not_shown(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "fields").write_text("X-Key: 1\ns3cret\n")
 
@@ -42,13 +49,14 @@ def test_an_invalid_header_line_is_named_and_not_shown(
 
 @pytest.mark.parametrize("source", ["file", "stdin"])
 def test_fields_and_parameters_come_from_files(
-    server: Scope, tmp_path: pathlib.Path, source: str,
+    server: Scope,
+    tmp_path: pathlib.Path,
+    source: str,
 ) -> None:
     (tmp_path / "a=b").write_text("p@ss=1 \n")
     path = tmp_path / "a=b" if source == "file" else "-"
 
-    result = wherry(
-        "post", server.url("/echo"), "--field", "user=@skye", "--field", f"pass@{path}", input=b"p@ss=1 \n")
+    result = wherry("post", server.url("/echo"), "--field", "user=@skye", "--field", f"pass@{path}", input=b"p@ss=1 \n")
     assert result.json["form"] == [["user", "@skye"], ["pass", "p@ss=1 "]]
 
     result = wherry("get", server.url("/echo"), "--param", f"key@{path}", input=b"p@ss=1 ")

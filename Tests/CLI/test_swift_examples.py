@@ -20,8 +20,12 @@ SIZE = 8_389_385
 
 def start(name: str, *arguments: object, **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(ROOT / ".build-examples/debug" / name), *map(str, arguments)], env=environment(**more),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        [str(ROOT / ".build-examples/debug" / name), *map(str, arguments)],
+        env=environment(**more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def run(name: str, *arguments: object, **more: str) -> tuple[int, str, str]:
@@ -32,9 +36,12 @@ def run(name: str, *arguments: object, **more: str) -> tuple[int, str, str]:
 
 def sha256(server: Scope) -> str:
     return subprocess.run(
-        ["python3", "-c", "from wherry_testserver.pattern import digest as of; "
-         f"print(of(1, {SIZE}, 'sha256').hex())"],
-        cwd=ROOT / "Tests/TestServer", capture_output=True, text=True, check=True).stdout.strip()
+        ["python3", "-c", f"from wherry_testserver.pattern import digest as of; print(of(1, {SIZE}, 'sha256').hex())"],
+        cwd=ROOT / "Tests/TestServer",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
 
 
 @pytest.fixture
@@ -47,8 +54,7 @@ def album(tmp_path: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def test_U22_a_folder_is_uploaded_and_transient_failures_are_retried(
-        server: Scope, album: pathlib.Path) -> None:
+def test_U22_a_folder_is_uploaded_and_transient_failures_are_retried(server: Scope, album: pathlib.Path) -> None:
     url = server.url("/faulty-echo?status_first=503&status_times=1&gate=g")
     with start("upload-images", url, album, "--parallel", 2, "--max-side", 60, "--album", "Skye") as running:
         server.wait("requests=2")
@@ -77,22 +83,35 @@ def test_U22_each_failed_image_is_named(server: Scope, album: pathlib.Path) -> N
 
 
 def test_U2_a_folder_without_images_and_a_wrong_option_send_nothing(
-        server: Scope, album: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    server: Scope, album: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, words in (
-            ((tmp_path / "empty",), "no images"), ((tmp_path / "none",), "cannot be read"),
-            ((album, "--parallel", "many"), "usage"), ((album, "--colour", 1), "usage"), ((), "usage")):
+        ((tmp_path / "empty",), "no images"),
+        ((tmp_path / "none",), "cannot be read"),
+        ((album, "--parallel", "many"), "usage"),
+        ((album, "--colour", 1), "usage"),
+        ((), "usage"),
+    ):
         status, _, err = run("upload-images", server.url("/echo"), *arguments)
         assert status == 2 and words in err
     assert server.requests() == []
 
 
 def test_D23_D27_a_model_is_downloaded_over_several_connections_and_from_a_mirror(
-        server: Scope, tmp_path: pathlib.Path) -> None:
+    server: Scope, tmp_path: pathlib.Path
+) -> None:
     target = tmp_path / "new" / "model.bin"
     arguments = (
-        server.url("/status/404"), target, "--sha256", sha256(server), "--segments", 3,
-        "--mirror", server.url(f"/bytes/{SIZE}?hold=100000&gate=g"))
+        server.url("/status/404"),
+        target,
+        "--sha256",
+        sha256(server),
+        "--segments",
+        3,
+        "--mirror",
+        server.url(f"/bytes/{SIZE}?hold=100000&gate=g"),
+    )
     with start("fetch-model", *arguments) as running:
         server.wait("requests=4")
         server.steer("/_signal?gate=g")
@@ -104,8 +123,7 @@ def test_D23_D27_a_model_is_downloaded_over_several_connections_and_from_a_mirro
     assert run("fetch-model", *arguments)[:2] == (0, f"{target} already exists\n")
 
 
-def test_D6_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
-        server: Scope, tmp_path: pathlib.Path) -> None:
+def test_D6_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(server: Scope, tmp_path: pathlib.Path) -> None:
     target, half = tmp_path / "model.bin", SIZE // 2
     url = server.url(f"/bytes/{SIZE}?hold_at={half}&gate=g")
     arguments = (url, target, "--sha256", sha256(server), "--segments", 1)
@@ -136,18 +154,23 @@ def library(server: Scope) -> str:
     refusal = {"status": 401, "headers": [["WWW-Authenticate", "Bearer"]]}
     pages: list[list[dict[str, Any]]] = [
         [{"id": 1, "title": "A", "author": {"name": "Ann"}}, {"id": 2, "title": "B"}],
-        [{"id": "3", "title": "C"}], [{"id": 4, "title": "D"}]]
+        [{"id": "3", "title": "C"}],
+        [{"id": 4, "title": "D"}],
+    ]
     return script(
-        server, me=[refusal, {"json": {"name": "Skye"}, "headers": kept}],
+        server,
+        me=[refusal, {"json": {"name": "Skye"}, "headers": kept}],
         token=[{"json": {"access_token": "fresh"}}],
-        books=[{"json": {"books": page, "more": page is not pages[-1]}} for page in pages] * 2)
+        books=[{"json": {"books": page, "more": page is not pages[-1]}} for page in pages] * 2,
+    )
 
 
 BOOKS = "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: D, by unknown\n"
 
 
 def test_R32_K12_O19_one_token_refresh_a_cached_response_and_books_in_pages(
-        server: Scope, tmp_path: pathlib.Path) -> None:
+    server: Scope, tmp_path: pathlib.Path
+) -> None:
     token = tmp_path / "token"
     token.write_text("expired")
     settings = {"API_ID": "me", "API_SECRET": "s3cret", "XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -167,7 +190,8 @@ def test_R32_K12_O19_one_token_refresh_a_cached_response_and_books_in_pages(
 
 
 def test_R32_the_error_is_reported_if_no_new_token_is_available(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     base = script(server, me=[{"status": 401}], token=[{"status": 400}])
     settings = {"API_ID": "me", "API_SECRET": "no", "XDG_CACHE_HOME": str(tmp_path)}

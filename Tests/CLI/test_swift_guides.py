@@ -14,23 +14,33 @@ from test_uploads import jpeg
 def test_K2_K16_K17_the_caching_guide_works(server: Scope, tmp_path: pathlib.Path) -> None:
     feed = {"json": {"n": 7}, "headers": [["Cache-Control", "max-age=0"], ["ETag", '"a"']]}
     base = script(
-        server, news=[{"json": {"n": number}} for number in (1, 2, 3)],
-        feed=[feed, {"status": 304, "headers": [["ETag", '"a"']]}, {"status": 503}])
+        server,
+        news=[{"json": {"n": number}} for number in (1, 2, 3)],
+        feed=[feed, {"status": 304, "headers": [["ETag", '"a"']]}, {"status": 503}],
+    )
 
     status, out, err = run("caching", base, tmp_path / "store")
 
     assert (status, err) == (0, "")
     assert out.splitlines() == [
-        "asked 1", "again 1 from_cache", "fresh 2", "first 2 from_cache", "then 3", "GET 200", "cleared 1",
-        "asked 7", "validated 7 from_cache is_revalidated", "down 7 from_cache is_stale"]
+        "asked 1",
+        "again 1 from_cache",
+        "fresh 2",
+        "first 2 from_cache",
+        "then 3",
+        "GET 200",
+        "cleared 1",
+        "asked 7",
+        "validated 7 from_cache is_revalidated",
+        "down 7 from_cache is_stale",
+    ]
     asked = [one["path"].rpartition("/")[2] for one in server.requests()]
     assert asked == ["news"] * 3 + ["feed"] * 3
 
 
 def test_D14_the_background_guide_works(server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "big.iso"
-    settings = {
-        "WHERRY_AGENT": str(ROOT / ".build/debug/wherry-agent"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    settings = {"WHERRY_AGENT": str(ROOT / ".build/debug/wherry-agent"), "XDG_STATE_HOME": str(tmp_path / "state")}
     url = server.url("/bytes/300000?hold=100000&gate=g")
 
     begun = run("background", "start", url, target, **settings)
@@ -48,18 +58,21 @@ def test_D14_the_background_guide_works(server: Scope, tmp_path: pathlib.Path) -
 
 
 def test_C1_K2_U1_D12_the_guide_for_users_of_AFNetworking_works(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     steps: dict[str, list[Any]] = {
-        "toutiao/index": [{"json": {"reason": "ok"}}], "wallpaper.jpg": [{"bytes": [300_000, 1, 0]}],
-        "upload": [{"json": {}}], "missing": [{"status": 404, "body": "gone"}]}
+        "toutiao/index": [{"json": {"reason": "ok"}}],
+        "wallpaper.jpg": [{"bytes": [300_000, 1, 0]}],
+        "upload": [{"json": {}}],
+        "missing": [{"status": 404, "body": "gone"}],
+    }
     base = script(server, **steps)
 
     status, out, err = run("from-afnetworking", base, jpeg(tmp_path / "a.jpg"), tmp_path)
 
     assert status == 0, err
-    assert out.splitlines() == [
-        "200 false ok", "true", "200", str(tmp_path / "wallpaper.jpg"), "http_status 404 gone"]
+    assert out.splitlines() == ["200 false ok", "true", "200", str(tmp_path / "wallpaper.jpg"), "http_status 404 gone"]
     assert (tmp_path / "wallpaper.jpg").stat().st_size == 300_000 and "bytes sent" in err
     log = server.requests()
     assert len([one for one in log if one["target"].endswith("/index")]) == 1
@@ -83,17 +96,35 @@ def test_the_tutorial_works(server: Scope, tmp_path: pathlib.Path) -> None:
 
 def test_the_guide_for_users_of_Alamofire_works(server: Scope, tmp_path: pathlib.Path) -> None:
     steps: dict[str, list[Any]] = {
-        "notes": [{"json": {"id": 7, "text": "hello"}}], "search": [{"body": "found"}],
-        "locked": [{"status": 423}, {"body": "open"}], "photos": [{"json": {}}],
-        "big.bin": [{"bytes": [300_000, 1, 0]}], "missing": [{"status": 404, "body": "gone"}]}
+        "notes": [{"json": {"id": 7, "text": "hello"}}],
+        "search": [{"body": "found"}],
+        "locked": [{"status": 423}, {"body": "open"}],
+        "photos": [{"json": {}}],
+        "big.bin": [{"bytes": [300_000, 1, 0]}],
+        "missing": [{"status": 404, "body": "gone"}],
+    }
 
     status, out, err = run("from-alamofire", script(server, **steps), jpeg(tmp_path / "a.jpg"), tmp_path)
 
     assert status == 0, err
     assert out.splitlines() == [
-        "7 hello", "found", "200", "200", str(tmp_path / "big.bin"), "http_status 404 gone", '{"id":7,"text":"stub"}']
+        "7 hello",
+        "found",
+        "200",
+        "200",
+        str(tmp_path / "big.bin"),
+        "http_status 404 gone",
+        '{"id":7,"text":"stub"}',
+    ]
     log = server.requests()
     assert [one["target"].rpartition("/")[2] for one in log] == [
-        "notes", "search?q=skye", "locked", "locked", "photos", "big.bin", "missing"]
+        "notes",
+        "search?q=skye",
+        "locked",
+        "locked",
+        "photos",
+        "big.bin",
+        "missing",
+    ]
     assert all(field(one, "X-App") == "demo" for one in log)
     assert [field(one, "X-Trace") for one in log] == [None, None, "7", "7", "7", None, "7"]

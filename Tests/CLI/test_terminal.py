@@ -26,8 +26,8 @@ def on_terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = subprocess.Popen(
-        [str(BINARY), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs,
-        env=environment(**more))
+        [str(BINARY), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(**more)
+    )
     os.close(theirs)
     came = b""
     while True:
@@ -63,7 +63,8 @@ def test_JSON_can_be_printed_unchanged(server: Scope) -> None:
 
 
 def test_a_bar_grows_in_one_line_and_leaves_a_summary(
-    server: Scope, tmp_path: pathlib.Path,
+    server: Scope,
+    tmp_path: pathlib.Path,
 ) -> None:
     def drawn_in(text: str) -> list[str]:
         return [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in text.split("\r\x1b[2K")]
@@ -106,8 +107,9 @@ def test_programs_get_lines_and_records(server: Scope, tmp_path: pathlib.Path) -
     assert "976.6 KiB in " in lines[-1]
 
     url = server.url("/bytes/1000000?rate=4000000")
-    records = [json.loads(line) for line in
-               wherry("get", url, "-o", tmp_path / "d", "--progress", "json").err.splitlines()]
+    records = [
+        json.loads(line) for line in wherry("get", url, "-o", tmp_path / "d", "--progress", "json").err.splitlines()
+    ]
     assert all(record["event"] == "progress" and record["total"] == 1_000_000 for record in records)
     counts = [record["completed"] for record in records]
     assert counts == sorted(counts) and counts[-1] == 1_000_000
@@ -144,8 +146,10 @@ def test_D25_bars_are_in_the_order_of_the_command(server: Scope, tmp_path: pathl
     def screens(text: str) -> list[list[str]]:
         """The names of the bars on adjacent lines, each time."""
         plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-        return [re.findall(r"^(\d{7})  .*%", screen, re.MULTILINE)
-                for screen in re.split(r"\r\x1b\[\d+A\x1b\[J|\r\x1b\[2K", plain)]
+        return [
+            re.findall(r"^(\d{7})  .*%", screen, re.MULTILINE)
+            for screen in re.split(r"\r\x1b\[\d+A\x1b\[J|\r\x1b\[2K", plain)
+        ]
 
     def look(text: str) -> None:
         if list(sizes) in screens(text.replace("\r\n", "\n")):

@@ -12,7 +12,6 @@ import pytest
 from conftest import GUARD, ROOT, Result, wherry
 
 
-
 class Authority:
     """Good and bad certificates, and a server that presents the one selected by the server name."""
 
@@ -33,8 +32,12 @@ class Authority:
 @pytest.fixture(scope="module")
 def authority() -> Iterator[Authority]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "wherry_testserver.authority"], cwd=ROOT / "Tests/TestServer",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        [sys.executable, "-m", "wherry_testserver.authority"],
+        cwd=ROOT / "Tests/TestServer",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdin is not None and process.stdout is not None
     try:
         yield Authority(json.loads(process.stdout.readline()))
@@ -47,9 +50,12 @@ def authority() -> Iterator[Authority]:
 def test_S1_S6_bad_certificates_have_exit_status_5_and_a_reason(authority: Authority) -> None:
     assert authority.get(authority.url("good")).status == 0
     for host, words in (
-        ("expired", "has expired"), ("wrong-name", "no alternative certificate"),
+        ("expired", "has expired"),
+        ("wrong-name", "no alternative certificate"),
         ("cn-only", "no subjectAltName"),
-        ("self-signed", "self-signed"), ("unknown-root", "issuer"), ("weak-key", "key too weak"),
+        ("self-signed", "self-signed"),
+        ("unknown-root", "issuer"),
+        ("weak-key", "key too weak"),
     ):
         done = authority.get(authority.url(host))
         assert done.status == 5 and done.out == b"", host
@@ -59,8 +65,7 @@ def test_S1_S6_bad_certificates_have_exit_status_5_and_a_reason(authority: Autho
 def test_S1_only_insecure_accepts_any_certificate(authority: Authority) -> None:
     url = authority.url("self-signed")
     ca = authority.path("ca.pem")
-    done = wherry(
-        "get", authority.url("good"), SSL_CERT_FILE=ca, CURL_CA_BUNDLE=ca, REQUESTS_CA_BUNDLE=ca)
+    done = wherry("get", authority.url("good"), SSL_CERT_FILE=ca, CURL_CA_BUNDLE=ca, REQUESTS_CA_BUNDLE=ca)
     assert done.status == 5
     done = wherry("get", url, "--insecure")
     assert done.status == 0 and done.err.count("trusts anybody") == 1
@@ -89,7 +94,8 @@ def test_SEC_T2_SEC_T9_versions_revocation_lists_and_staples_are_checked(
 
 
 def test_S7_a_client_certificate_and_its_password_are_used(
-    authority: Authority, tmp_path: pathlib.Path,
+    authority: Authority,
+    tmp_path: pathlib.Path,
 ) -> None:
     url = authority.url("good", port="client_port")
     secret = tmp_path / "secret"
@@ -99,13 +105,17 @@ def test_S7_a_client_certificate_and_its_password_are_used(
         ("--cert", authority.path("client.both.pem")),
         ("--cert", authority.path("client.pem"), "--key", authority.path("client.key")),
         ("--cert", authority.path("client.p12"), "--pass", f"@{secret}"),
-        ("--cert", authority.path("client.pem"), "--key", authority.path("client.locked.key"),
-         "--pass", "open sesame"),
+        ("--cert", authority.path("client.pem"), "--key", authority.path("client.locked.key"), "--pass", "open sesame"),
     ):
         done = authority.get(url, *options)
         assert done.status == 0, done.err
         target = tmp_path / "file"
-        assert wherry("download", url, "--output", target, "--cacert", authority.path("ca.pem"), *options, "--overwrite").status == 0
+        assert (
+            wherry(
+                "download", url, "--output", target, "--cacert", authority.path("ca.pem"), *options, "--overwrite"
+            ).status
+            == 0
+        )
     done = authority.get(url, "--cert", authority.path("client.p12"), "--pass", "shut", "--debug")
     assert done.status == 5 and "shut" not in done.err
     assert authority.get(url, "--key", "x").status == 2
@@ -153,7 +163,8 @@ def test_SEC_R4_a_possibly_truncated_body_is_an_error_on_request(authority: Auth
 
 
 def test_SEC_R4_a_possibly_truncated_body_is_a_warning(
-    authority: Authority, tmp_path: pathlib.Path,
+    authority: Authority,
+    tmp_path: pathlib.Path,
 ) -> None:
     # The command printed the beginning of a body and exited with 0, without a message.
     cut = authority.url("good", "/bytes/1000?no_length=1&cut=400&unclean=1")
@@ -169,8 +180,7 @@ def test_SEC_R4_a_possibly_truncated_body_is_a_warning(
         assert told.json["length_unverified"] is True and told.json["bytes"] == 400 and told.err == ""
     assert warning not in authority.get(ended).err
     assert "length_unverified" not in authority.get(ended, "--json-output").json
-    refused = wherry("download", cut, "-o", tmp_path / "whole", "--cacert", authority.path("ca.pem"),
-                     "--retries", "0")
+    refused = wherry("download", cut, "-o", tmp_path / "whole", "--cacert", authority.path("ca.pem"), "--retries", "0")
     assert refused.status == 4 and not (tmp_path / "whole").exists()
 
 

@@ -36,7 +36,8 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 @pytest.mark.parametrize("how", ["sequential", "progressive"])
 def test_U20_an_arithmetic_coded_JPEG_becomes_one_that_browsers_show(
-    tmp_path: pathlib.Path, how: str,
+    tmp_path: pathlib.Path,
+    how: str,
 ) -> None:
     [case] = [case for case in scenario("picture-colours.json") if case["name"] == f"JPEG arithmetic {how} to jpeg"]
     (tmp_path / "in.jpg").write_bytes(base64.b64decode(case["file"]))
@@ -66,8 +67,10 @@ def test_bytes_between_the_segments_of_a_JPEG_are_accepted(tmp_path: pathlib.Pat
 
 
 def test_U20_the_XMP_orientation_turns_an_image_upright(tmp_path: pathlib.Path) -> None:
-    packet = (b"http://ns.adobe.com/xap/1.0/\0<rdf:Description xmlns:tiff='http://ns.adobe.com/tiff/1.0/'"
-              b" tiff:Orientation='6'/>")
+    packet = (
+        b"http://ns.adobe.com/xap/1.0/\0<rdf:Description xmlns:tiff='http://ns.adobe.com/tiff/1.0/'"
+        b" tiff:Orientation='6'/>"
+    )
     plain = jpeg(tmp_path / "in.jpg", 64, 48).read_bytes()
     (tmp_path / "in.jpg").write_bytes(plain[:2] + segment(0xE1, packet) + plain[2:])
 
@@ -101,9 +104,14 @@ def test_an_animated_PNG_is_refused_unless_its_first_image_is_requested(
     assert (tmp_path / "same.png").read_bytes() == moving
 
 
-@pytest.mark.parametrize("case", [
-    pytest.param(case, id=case["name"]) for case in scenario("bad-pictures.json") if "does not exist" in case["name"]
-    or "wrong checksum of its header" in case["name"]])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case["name"])
+        for case in scenario("bad-pictures.json")
+        if "does not exist" in case["name"] or "wrong checksum of its header" in case["name"]
+    ],
+)
 def test_a_PNG_with_a_bad_header_is_refused(tmp_path: pathlib.Path, case: dict[str, Any]) -> None:
     (tmp_path / "bad.png").write_bytes(bytes.fromhex(case["head"]))
 

@@ -43,7 +43,9 @@ def test_images_arrive_compressed_and_named(server: Scope, pictures: list[pathli
     assert result.status == 0
     files = result.json["files"]
     assert [(f["field"], f["name"], f["type"]) for f in files] == [
-        ("image0", "one.jpg", "image/jpeg"), ("image1", "two.jpg", "image/jpeg")]
+        ("image0", "one.jpg", "image/jpeg"),
+        ("image1", "two.jpg", "image/jpeg"),
+    ]
     for file, path in zip(files, pictures):
         assert 1000 < file["size"] < path.stat().st_size / 2
     assert "one.jpg: " in result.err and "→" in result.err and "%)" in result.err
@@ -51,15 +53,32 @@ def test_images_arrive_compressed_and_named(server: Scope, pictures: list[pathli
 
 
 def test_names_fields_and_sizes_follow_the_options(
-    server: Scope, pictures: list[pathlib.Path],
+    server: Scope,
+    pictures: list[pathlib.Path],
 ) -> None:
     result = wherry(
-        "upload", server.url("/upload-photo"), *pictures, "--name", "photo", "--names", "brackets",
-        "--field", "album=Ferien=1", "--max-width", "64", "--max-height", "100", "--format", "png")
+        "upload",
+        server.url("/upload-photo"),
+        *pictures,
+        "--name",
+        "photo",
+        "--names",
+        "brackets",
+        "--field",
+        "album=Ferien=1",
+        "--max-width",
+        "64",
+        "--max-height",
+        "100",
+        "--format",
+        "png",
+    )
 
     files = result.json["files"]
     assert [(f["field"], f["name"], f["type"]) for f in files] == [
-        ("photo[]", "one.png", "image/png"), ("photo[]", "two.png", "image/png")]
+        ("photo[]", "one.png", "image/png"),
+        ("photo[]", "two.png", "image/png"),
+    ]
     assert result.json["fields"] == {"album": "Ferien=1"}
     assert saved(server, files[0]).size == (64, 48)
 
@@ -80,7 +99,9 @@ def test_JSON_output_lists_every_image(server: Scope, pictures: list[pathlib.Pat
 
 
 def test_broken_images_send_nothing(
-    server: Scope, pictures: list[pathlib.Path], tmp_path: pathlib.Path,
+    server: Scope,
+    pictures: list[pathlib.Path],
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
     (tmp_path / "cut.jpg").write_bytes(pictures[0].read_bytes()[:3000])
@@ -98,7 +119,8 @@ def test_a_missing_image_is_a_file_error(server: Scope, tmp_path: pathlib.Path) 
 
 
 def test_an_error_status_prints_the_text_of_the_server(
-    server: Scope, pictures: list[pathlib.Path],
+    server: Scope,
+    pictures: list[pathlib.Path],
 ) -> None:
     result = wherry("upload", server.url("/status/413?body=too+big"), pictures[0])
 
@@ -107,10 +129,23 @@ def test_an_error_status_prints_the_text_of_the_server(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--quality", "1.5"], ["--quality", "nan"], ["--quality", "-0.1"], ["--max-width", "0"], ["--max-bytes", "x"],
-     ["--separate", "0"], ["--retries", "2"], ["--format", "gif"], ["--names", "odd"], ["--field", "x"]])
+    [
+        ["--quality", "1.5"],
+        ["--quality", "nan"],
+        ["--quality", "-0.1"],
+        ["--max-width", "0"],
+        ["--max-bytes", "x"],
+        ["--separate", "0"],
+        ["--retries", "2"],
+        ["--format", "gif"],
+        ["--names", "odd"],
+        ["--field", "x"],
+    ],
+)
 def test_bad_options_exit_with_2(
-    server: Scope, pictures: list[pathlib.Path], arguments: list[str],
+    server: Scope,
+    pictures: list[pathlib.Path],
+    arguments: list[str],
 ) -> None:
     assert wherry("upload", server.url("/upload-photo"), pictures[0], *arguments).status == 2
     assert server.requests() == []
@@ -125,10 +160,20 @@ def test_images_are_sent_one_by_one_and_fail_separately(
 ) -> None:
     (tmp_path / "text.jpg").write_text("no picture")
 
-    result = wherry("upload", server.url("/upload-photo"), pictures[0], tmp_path / "text.jpg", pictures[1],
-                    "--separate", "2", "--retries", "1")
-    skipped = wherry("upload", server.url("/upload-photo"), tmp_path / "text.jpg", pictures[1], "--skip-broken",
-                     "--json-output")
+    result = wherry(
+        "upload",
+        server.url("/upload-photo"),
+        pictures[0],
+        tmp_path / "text.jpg",
+        pictures[1],
+        "--separate",
+        "2",
+        "--retries",
+        "1",
+    )
+    skipped = wherry(
+        "upload", server.url("/upload-photo"), tmp_path / "text.jpg", pictures[1], "--skip-broken", "--json-output"
+    )
 
     assert result.status == 8 and "Picture 2 (text.jpg) cannot be sent" in result.err
     assert [request["method"] for request in server.requests()] == ["POST"] * 3
@@ -152,7 +197,10 @@ def test_U11_an_unreadable_file_is_sent_unchanged_on_request(
     assert refused.status == 8 and "2 of 3 pictures cannot be sent" in refused.err
     assert "Picture 1 (a.gif)" in refused.err and "Picture 3 (text.jpg)" in refused.err
     assert [(part["type"], part["filename"]) for part in sent.json["parts"]] == [
-        ("image/gif", "a.gif"), ("image/jpeg", pictures[0].name), ("image/jpeg", "text.jpg")]
+        ("image/gif", "a.gif"),
+        ("image/jpeg", pictures[0].name),
+        ("image/jpeg", "text.jpg"),
+    ]
     assert sent.json["parts"][0]["size"] == 14
     assert [part["filename"] for part in skipped.json["parts"]] == [pictures[0].name]
     assert both.status == 2
@@ -165,8 +213,16 @@ def test_rows_of_sent_images_are_printed_if_another_one_fails(
     # The rows were dropped with the first failure, so it was unknown which images had arrived.
     (tmp_path / "text.jpg").write_text("no picture")
 
-    result = wherry("upload", server.url("/upload-photo"), pictures[0], tmp_path / "text.jpg", pictures[1],
-                    "--separate", "1", "--json-output")
+    result = wherry(
+        "upload",
+        server.url("/upload-photo"),
+        pictures[0],
+        tmp_path / "text.jpg",
+        pictures[1],
+        "--separate",
+        "1",
+        "--json-output",
+    )
 
     assert result.status == 8 and result.json["ok"] is False and result.json["error"]["reason"] == "bad_image"
     rows = {row["name"]: row for row in result.json["pictures"]}
@@ -181,9 +237,19 @@ def test_all_responses_of_separate_requests_are_printed_in_order(
 ) -> None:
     pictures = [jpeg(tmp_path / "large.jpg"), jpeg(tmp_path / "small.jpg", 64, 64)]
     text, told = (
-        start("upload", server.url(f"/sink?status={status}&run={run}&gate=last{run}&gate_times=1"), *pictures,
-              "--separate", "2", *PATIENT, *more, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        for run, more in enumerate([[], ["--json-output"]]))
+        start(
+            "upload",
+            server.url(f"/sink?status={status}&run={run}&gate=last{run}&gate_times=1"),
+            *pictures,
+            "--separate",
+            "2",
+            *PATIENT,
+            *more,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for run, more in enumerate([[], ["--json-output"]])
+    )
     server.wait("requests=4")
     for run in range(2):
         server.steer(f"/_signal?gate=last{run}")
@@ -213,14 +279,21 @@ def test_skipped_images_are_not_counted_as_sent(
     assert last.startswith("2 pictures: ") and last.endswith(", 1 skipped"), result.err
 
 
-def test_U12_U24_part_headers_names_and_digests_follow_the_options(
-    server: Scope, pictures: list[pathlib.Path]
-) -> None:
+def test_U12_U24_part_headers_names_and_digests_follow_the_options(server: Scope, pictures: list[pathlib.Path]) -> None:
     named = pictures[0].rename(pictures[0].with_name('a"b 天.jpg'))
 
     result = wherry(
-        "upload", server.url("/echo"), named, "--part-header", "X-Album: Ferien", "--extended-names",
-        "--part-digests", "sha256", "--body-digest", "md5")
+        "upload",
+        server.url("/echo"),
+        named,
+        "--part-header",
+        "X-Album: Ferien",
+        "--extended-names",
+        "--part-digests",
+        "sha256",
+        "--body-digest",
+        "md5",
+    )
 
     told = result.json
     (part,) = told["parts"]

@@ -23,11 +23,19 @@ def test_only_a_scheme_at_the_start_counts(server: Scope) -> None:
     assert server.requests()[0]["target"].endswith("/echo?next=https://example.org/")
 
 
-@pytest.mark.parametrize("url, right", [
-    ("http:/127.0.0.1:1/a", "http://127.0.0.1:1/a"), ("https:/example.org", "https://example.org"),
-    ("HTTP:/example.org", "http://example.org"), ("http:example.org", "http://example.org")])
-@pytest.mark.parametrize("command", [
-    ["get"], ["download"], ["cache", "show"], ["cache", "list"], ["cache", "clear"], ["jobs", "pause", "--url"]])
+@pytest.mark.parametrize(
+    "url, right",
+    [
+        ("http:/127.0.0.1:1/a", "http://127.0.0.1:1/a"),
+        ("https:/example.org", "https://example.org"),
+        ("HTTP:/example.org", "http://example.org"),
+        ("http:example.org", "http://example.org"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [["get"], ["download"], ["cache", "show"], ["cache", "list"], ["cache", "clear"], ["jobs", "pause", "--url"]],
+)
 def test_a_scheme_without_slashes_is_reported(url: str, right: str, command: list[str]) -> None:
     # http:/host became http://http:/host: a host named http was looked up.
     result = wherry(*command, url)
@@ -47,8 +55,18 @@ def test_every_command_completes_its_URLs(server: Scope, tmp_path: pathlib.Path)
     from wherry_testserver import pattern
 
     digest = hashlib.sha256(pattern.data(1, 0, 1000)).hexdigest()
-    done = wherry("download", server.url("/status/500"), "-o", tmp_path / "file", "--sha256", digest,
-                  "--mirror", bare(server.url("/bytes/1000")), "--retries", "0")
+    done = wherry(
+        "download",
+        server.url("/status/500"),
+        "-o",
+        tmp_path / "file",
+        "--sha256",
+        digest,
+        "--mirror",
+        bare(server.url("/bytes/1000")),
+        "--retries",
+        "0",
+    )
     assert done.status == 0 and (tmp_path / "file").stat().st_size == 1000, done
 
     session = ("--state-dir", tmp_path / "state")

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import json
 import os
 import pathlib
 import re
@@ -32,9 +31,7 @@ BINDING = os.path.join(ROOT, "bindings", "python", "src")
 
 #: Libraries that libwherry.so may need at run time: C and C++ runtimes and three C libraries, no
 #: Swift.
-NEEDED = re.compile(
-    r"^(libc|libm|libstdc\+\+|libgcc_s|libcurl|libjpeg|libpng16|libz|ld-linux-[\w-]+)\.so(\.|$)"
-)
+NEEDED = re.compile(r"^(libc|libm|libstdc\+\+|libgcc_s|libcurl|libjpeg|libpng16|libz|ld-linux-[\w-]+)\.so(\.|$)")
 #: Layouts of the binding that omit some fields of a struct.
 PARTS = {"PLAIN_RECORD": "RECORD"}
 FUNCTION = "T"  # nm's letter; the library exports no data
@@ -95,7 +92,7 @@ def probe(header: Header) -> Tuple[Dict[str, int], Dict[str, Dict[str, Tuple[int
     """The values of the constants, and the offset and size of each struct field ("" is the complete
     struct).
     """
-    lines = ['#include <stdio.h>', '#include <stddef.h>', '#include "wherry.h"', "int main(void) {"]
+    lines = ["#include <stdio.h>", "#include <stddef.h>", '#include "wherry.h"', "int main(void) {"]
     for constant in (name for names in header.enums.values() for name in names):
         lines.append(f'  printf("%s %lld\\n", "{constant}", (long long){constant});')
     for name, fields in header.structs.items():
@@ -182,10 +179,11 @@ class Contract:
             if re.fullmatch(r"[A-Z][A-Z0-9_]*", name) and isinstance(value, int):
                 self.equal(f"codes.{name}", constants.get(f"WHERRY_{name}"), value)
         for table, prefix in (
-            (codes.STATES, "WHERRY_STATE_"), (codes.KINDS, "WHERRY_TRANSFER_"),
+            (codes.STATES, "WHERRY_STATE_"),
+            (codes.KINDS, "WHERRY_TRANSFER_"),
             (codes.LOG_EVENTS, "WHERRY_LOG_EVENT_"),
         ):
-            known = {n[len(prefix):].lower(): v for n, v in constants.items() if n.startswith(prefix)}
+            known = {n[len(prefix) :].lower(): v for n, v in constants.items() if n.startswith(prefix)}
             self.equal(prefix, known, {word: number for number, word in table.items()})
 
         for name, layout in vars(memory).items():

@@ -34,7 +34,9 @@ struct FuzzInput {
     }
 
     /// An input with that selection and text.
-    static func seed(_ choice: Int, _ text: String) -> [UInt8] { [UInt8(choice)] + Array(text.utf8) }
+    static func seed(_ choice: Int, _ text: String) -> [UInt8] {
+        [UInt8(choice)] + Array(text.utf8)
+    }
 }
 
 /// Ends the process, which the fuzzer reports as a finding, unless `isTrue` holds.

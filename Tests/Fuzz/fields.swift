@@ -35,7 +35,9 @@ public func initialize(
             """),
         FuzzInput.seed(1, "\u{FEFF}id: 7\nevent: e\rdata: a\r\ndata\n\nretry: 10\n: c\n\n"),
         FuzzInput.seed(
-            2, "HTTP/2 304\nDate: Sunday, 06-Nov-94 08:49:37 GMT\nLast-Modified: Sun Nov  6 08:49:37 1994\n\n"),
+            2,
+            "HTTP/2 304\nDate: Sunday, 06-Nov-94 08:49:37 GMT\nLast-Modified: Sun Nov  6 08:49:37 1994\n\n"
+        ),
     ])
     return 0
 }
@@ -102,7 +104,8 @@ private func readCaching(_ head: ResponseHead) {
     for seconds in [control.staleWhileRevalidate, control.staleIfError] {
         demand((seconds ?? 0) >= 0, "a time of \(seconds ?? 0) s")
     }
-    _ = RequestCacheControl(cacheControl: head.values("cache-control"), pragma: head.values("pragma"))
+    _ = RequestCacheControl(
+        cacheControl: head.values("cache-control"), pragma: head.values("pragma"))
     demand((AgeField.seconds(head.values("age")) ?? 0) >= 0, "an age below nothing")
     let vary = VaryField(head.values("vary"))
     if case .fields(let names) = vary {

@@ -83,11 +83,14 @@ private func readEntry(_ bytes: [UInt8]) {
     _ = EntryFile(head: bytes, fileSize: Int64(bytes.count))
     guard let file = EntryFile(Bytes(bytes)) else { return }
     if let again = file.encoded() {
-        demand(EntryFile(Bytes(again.flatMap { Array($0) })) == file, "an entry reads back otherwise")
+        demand(
+            EntryFile(Bytes(again.flatMap { Array($0) })) == file, "an entry reads back otherwise")
     }
     _ = HTTPCacheStore.lists(file.description)
     if let timed = TimedEntry(file) { _ = timed.refusal(at: 0, appVersion: nil) }
-    guard let stored = StoredResponse(description: file.description, body: file.body) else { return }
+    guard let stored = StoredResponse(description: file.description, body: file.body) else {
+        return
+    }
     let again = StoredResponse(description: stored.description(), body: file.body)
     demand(again == stored, "a stored answer reads back otherwise")
     _ = (stored.head.fields, stored.entityTag, stored.isCoded)

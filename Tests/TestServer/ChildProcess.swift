@@ -135,7 +135,7 @@ final class ChildProcess: Sendable {
 }
 
 /// A value behind a lock. Synchronization.Mutex causes false reports of ThreadSanitizer.
-final class Mutex<Value>: @unchecked Sendable { // `value` is accessed only under `lock`.
+final class Mutex<Value>: @unchecked Sendable {  // `value` is accessed only under `lock`.
     private let lock = NSLock()
     private var value: Value
 

@@ -40,6 +40,8 @@ public final class SmallDisk {
             guard count > 0 else { break }
             size += count
         }
-        guard size > free, ftruncate(file, off_t(size - free)) == 0 else { throw POSIXError(.ENOSPC) }
+        guard size > free, ftruncate(file, off_t(size - free)) == 0 else {
+            throw POSIXError(.ENOSPC)
+        }
     }
 }

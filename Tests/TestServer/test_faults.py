@@ -94,8 +94,7 @@ class FaultsAndControl(ServerCase):
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             size = 64 * 1024 * 1024
             sock.sendall(
-                f"POST /@stalled/sink?stall=1&gate=go HTTP/1.1\r\nHost: x\r\n"
-                f"Content-Length: {size}\r\n\r\n".encode()
+                f"POST /@stalled/sink?stall=1&gate=go HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
             )
             self.json("/_wait?key=stalled&requests=1")
             sock.setblocking(False)
@@ -116,9 +115,7 @@ class FaultsAndControl(ServerCase):
         self.assertIn(f'"bytes": {size}'.encode(), answer)
 
     def test_a_body_is_cut_while_it_is_read(self) -> None:
-        answer = self.raw(
-            b"POST /sink?reset_body=3 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"
-        )
+        answer = self.raw(b"POST /sink?reset_body=3 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
 
         self.assertEqual(answer, b"<RST>")
 
@@ -143,9 +140,7 @@ class FaultsAndControl(ServerCase):
 
     def test_a_tunnel_leads_only_to_loopback(self) -> None:
         inner = "GET /text/inside?close=1 HTTP/1.1\r\nHost: x\r\n\r\n"
-        through = self.raw(
-            f"CONNECT 127.0.0.1:{self.port} HTTP/1.1\r\nHost: x\r\n\r\n{inner}".encode()
-        )
+        through = self.raw(f"CONNECT 127.0.0.1:{self.port} HTTP/1.1\r\nHost: x\r\n\r\n{inner}".encode())
         refused = self.raw(b"CONNECT 192.0.2.1:80 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
         self.assertTrue(through.startswith(b"HTTP/1.1 200 Connection established"))
@@ -212,8 +207,7 @@ class Life(unittest.TestCase):
             with open(f"{folder}/announced", encoding="utf-8") as file:
                 port = json.load(file)["port"]
             body = (
-                b'--b\r\nContent-Disposition: form-data; name="p"; filename="../../a.jpg"\r\n\r\n'
-                b"picture\r\n--b--\r\n"
+                b'--b\r\nContent-Disposition: form-data; name="p"; filename="../../a.jpg"\r\n\r\npicture\r\n--b--\r\n'
             )
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
             kind = {"Content-Type": "multipart/form-data; boundary=b"}
@@ -237,9 +231,7 @@ class Life(unittest.TestCase):
             assert process.stdin is not None and process.stdout is not None
             told = json.loads(process.stdout.readline())
             context = ssl.create_default_context(cafile=told["ca"])
-            connection = http.client.HTTPSConnection(
-                "localhost", told["tls_port"], timeout=30, context=context
-            )
+            connection = http.client.HTTPSConnection("localhost", told["tls_port"], timeout=30, context=context)
             try:
                 connection.request("GET", "/text/secure")
                 self.assertEqual(connection.getresponse().read(), b"secure")

@@ -137,9 +137,7 @@ class Files(ServerCase):
         self.assertEqual([i for i in range(1000) if body[i] != plain[i]], [500])
 
     def test_every_framing_delivers_the_body(self) -> None:
-        chunked = self.raw(
-            b"GET /bytes/10?chunked=1&chunk=4&close=1&trailer=X-T:v HTTP/1.1\r\nHost: x\r\n\r\n"
-        )
+        chunked = self.raw(b"GET /bytes/10?chunked=1&chunk=4&close=1&trailer=X-T:v HTTP/1.1\r\nHost: x\r\n\r\n")
         cut = self.raw(b"GET /bytes/10?chunked_cut=1 HTTP/1.1\r\nHost: x\r\n\r\n")
         closed = self.raw(b"GET /bytes/10?no_length=1 HTTP/1.1\r\nHost: x\r\n\r\n")
         more = self.raw(b"GET /bytes/10?more=3 HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -32,9 +32,7 @@ class ServerCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         command = [sys.executable, "-m", "wherry_testserver", "--port", "0"]
-        cls.process = subprocess.Popen(
-            command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        cls.process = subprocess.Popen(command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert cls.process.stdout is not None
         cls.port = json.loads(cls.process.stdout.readline())["port"]
 
@@ -63,7 +61,6 @@ class ServerCase(unittest.TestCase):
 
     def json(self, target: str, **more: Any) -> Any:
         return json.loads(self.ask(target, **more)[1])
-
 
     def raw(self, data: bytes) -> bytes:
         """Sends raw bytes and reads until the connection ends, possibly with an RST."""
@@ -209,17 +206,14 @@ class Basics(ServerCase):
         self.json("/@tokens/token")
         self.json("/@tokens/token")
         statuses = [
-            self.ask("/@tokens/protected", headers={"Authorization": f"Bearer token-{n}"})[0].status
-            for n in (1, 2)
+            self.ask("/@tokens/protected", headers={"Authorization": f"Bearer token-{n}"})[0].status for n in (1, 2)
         ]
 
         self.assertEqual(statuses, [401, 200])
 
     def test_a_cached_response_is_revalidated(self) -> None:
         first, body = self.ask("/@cache/cache?control=max-age%3D1&etag=x")
-        again, none = self.ask(
-            "/@cache/cache?control=max-age%3D1&etag=x", headers={"If-None-Match": '"x"'}
-        )
+        again, none = self.ask("/@cache/cache?control=max-age%3D1&etag=x", headers={"If-None-Match": '"x"'})
 
         self.assertEqual((first.status, json.loads(body)["hit"]), (200, 1))
         self.assertEqual((again.status, none, again.getheader("ETag")), (304, b"", '"x"'))
@@ -245,9 +239,7 @@ class AuthorityCase(unittest.TestCase):
         self,
     ) -> None:
         command = [sys.executable, "-m", "wherry_testserver.authority"]
-        process = subprocess.Popen(
-            command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        process = subprocess.Popen(command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdin is not None and process.stdout is not None
         told = json.loads(process.stdout.readline())
         ca = os.path.join(told["folder"], "ca.pem")

@@ -99,7 +99,9 @@ import WherryTransport
     func waitInTheFile() throws {
         var record = try AgentRun.record()
         record.wait = 3_600_000
-        record.seal = BodySeal(["length": .integer(3), "sha_256": .string(String(repeating: "a", count: 64))])
+        record.seal = BodySeal([
+            "length": .integer(3), "sha_256": .string(String(repeating: "a", count: 64)),
+        ])
         #expect(record.seal != nil)
 
         #expect(JobRecord.parse(try record.text()) == record)
@@ -135,7 +137,8 @@ import WherryTransport
 
     @Test("D14 an unreadable record is a failed job until it is acknowledged")
     func damagedRecord() throws {
-        var job = BackgroundJob(id: try AgentRun.record().job.id, kind: .download, url: "", path: nil)
+        var job = BackgroundJob(
+            id: try AgentRun.record().job.id, kind: .download, url: "", path: nil)
         job.state = .failed
         job.failure = JobFailure(WherryError(.damagedJob, "The record could not be read"))
         var run = AgentRun()
@@ -146,7 +149,8 @@ import WherryTransport
         #expect(opened.saved.isEmpty)
         #expect(opened.removed.isEmpty)
         #expect(run.state(job.id) == .failed)
-        #expect(BackgroundJob(try #require(run.machine.job(job.id)).json) == run.machine.job(job.id))
+        #expect(
+            BackgroundJob(try #require(run.machine.job(job.id)).json) == run.machine.job(job.id))
         #expect(run.apply(.cancel, job.id).discards == 0)
         #expect(run.apply(.acknowledge, job.id).removed == [job.id])
     }

@@ -194,7 +194,10 @@ extension AgentRun {
         let id = try AgentRun.record().job.id
         _ = run.start(try AgentRun.record())
         let saves = run.end(id, later)
-        guard case .save(let waiting)? = saves.first(where: { if case .save = $0 { true } else { false } })
+        guard
+            case .save(let waiting)? = saves.first(where: {
+                if case .save = $0 { true } else { false }
+            })
         else {
             Issue.record("nothing was saved")
             return

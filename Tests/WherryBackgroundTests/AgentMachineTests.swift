@@ -232,8 +232,7 @@ private let cancelled = WherryError(.cancelled, "")
         #expect(run.apply(.resume, record.job.id).begun == [record.job.id])
     }
 
-    @Test func `a deferred job retries at its time, also with another agent`() throws
-    {
+    @Test func `a deferred job retries at its time, also with another agent`() throws {
         var run = AgentRun()
         let id = try AgentRun.record().job.id
         _ = run.start(try AgentRun.record())

@@ -29,8 +29,10 @@ import WherryHTTP
         let session = try session(bench)
         for hasAgent in [false, true] {
             if hasAgent { try bench.begin() }
-            for id in ["", "x", "../../etc/passwd", String(repeating: "F", count: 32),
-                String(repeating: "0", count: 32), String(repeating: "é", count: 100_000)] {
+            for id in [
+                "", "x", "../../etc/passwd", String(repeating: "F", count: 32),
+                String(repeating: "0", count: 32), String(repeating: "é", count: 100_000),
+            ] {
                 #expect(reason { try session.pause(id) } == "not_found")
                 #expect(reason { try session.resume(id) } == "not_found")
                 #expect(reason { try session.cancel(id) } == "not_found")

@@ -82,7 +82,8 @@ private final class Heard: Sendable {
         let signal = try EventFD()
         signal.signal()
 
-        guard case .reply(.job(let said)) = try link.next(until: .never, interrupt: signal.descriptor)
+        guard
+            case .reply(.job(let said)) = try link.next(until: .never, interrupt: signal.descriptor)
         else {
             Issue.record("the word was passed over")
             return

@@ -91,7 +91,8 @@ import Testing
         let other = try bench.httpStore()
         var mark: EntryStore.Validation? = cache.entries.beginValidation(of: place.key)
         guard case .begun(let own?) = mark else { return #expect(Bool(false)) }
-        if case .elsewhere = other.entries.beginValidation(of: place.key) {} else {
+        if case .elsewhere = other.entries.beginValidation(of: place.key) {
+        } else {
             #expect(Bool(false), "two at once")
         }
         own.remove()
@@ -102,10 +103,12 @@ import Testing
             #expect(Bool(false), "it was removed")
         }
         // The second one was dropped without an end, as by the exit of its process.
-        if case .abandoned = cache.entries.beginValidation(of: place.key) {} else {
+        if case .abandoned = cache.entries.beginValidation(of: place.key) {
+        } else {
             #expect(Bool(false), "nobody holds it")
         }
-        if case .begun = cache.entries.beginValidation(of: place.key) {} else {
+        if case .begun = cache.entries.beginValidation(of: place.key) {
+        } else {
             #expect(Bool(false), "an abandoned mark is told once")
         }
     }

@@ -54,7 +54,8 @@ import Testing
     private let isFull = ProcessInfo.processInfo.environment["WHERRY_LOOPS"] == "full"
 
     /// Starts a program that writes endlessly and kills it after a while, repeatedly.
-    private func kill(_ mode: String, _ bench: StoreBench, then check: (EntryStore) -> Bool) throws {
+    private func kill(_ mode: String, _ bench: StoreBench, then check: (EntryStore) -> Bool) throws
+    {
         for round in 1...(isFull ? 200 : 20) {
             let (process, output) = try child(mode, bench.path + "/store")
             // Each "." and line end is sixteen entries.

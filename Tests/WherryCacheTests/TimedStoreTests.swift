@@ -189,7 +189,9 @@ import Testing
             #expect(cache.entry(at: place, now: noon, appVersion: "1") == entry(keys[3]))
             #expect(cache.entry(at: place, now: noon + 180_001, appVersion: "1") == nil)
         }
-        for place in ["", "../../etc/passwd", "ab/cd/0", "ab/" + String(repeating: "c", count: 30) + "/.t"] {
+        for place in [
+            "", "../../etc/passwd", "ab/cd/0", "ab/" + String(repeating: "c", count: 30) + "/.t",
+        ] {
             #expect(cache.entry(at: place, now: noon, appVersion: "1") == nil)
         }
         #expect(cache.removeAll(base: base, url: "a", method: "GET") == 3)

@@ -68,7 +68,8 @@ import Testing
             }
         }
         #expect(try folder.target("pipe", existing: .number).identity == folder.path("pipe (1)"))
-        #expect(reason { _ = try DownloadTarget.locate("/dev/null", existing: .replace) } == "exists")
+        #expect(
+            reason { _ = try DownloadTarget.locate("/dev/null", existing: .replace) } == "exists")
         #expect(folder.names == ["pipe"])
     }
 

@@ -66,7 +66,8 @@ struct FullDiskTests {
         // It is in memory, which reserves no space, and acts as a disk.
         func open() throws -> PartFile.Found {
             try PartFile.open(
-                try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url), on: .local)
+                try DownloadTarget.locate(disk.path + "/a.bin"), .init(url: MachineRun.url),
+                on: .local)
         }
         func free() throws -> Int64 { try Directory.open(disk.path).freeSpace() }
         let empty = try free()

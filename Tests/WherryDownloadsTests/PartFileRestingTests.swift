@@ -15,7 +15,8 @@ import Testing
     private func descriptors(in folder: DownloadFolder) -> Int {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return entries.count { entry in
-            let end = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + entry)
+            let end = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/" + entry)
             return end?.hasPrefix(folder.path) == true
         }
     }

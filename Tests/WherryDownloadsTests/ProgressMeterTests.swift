@@ -41,7 +41,8 @@ import Testing
                 now = now.advanced(by: tenth)
                 completed += perTenth
                 _ = meter.update(
-                    completed: completed, present: 0, total: 1_000_000, generation: 1, received: perTenth,
+                    completed: completed, present: 0, total: 1_000_000, generation: 1,
+                    received: perTenth,
                     now: now)
             }
         }
@@ -80,11 +81,13 @@ import Testing
     func unknown() throws {
         var meter = ProgressMeter()
         let now = Instant(nanoseconds: 0)
-        let report = meter.update(completed: 5, present: 0, total: nil, generation: 1, received: 5, now: now)
+        let report = meter.update(
+            completed: 5, present: 0, total: nil, generation: 1, received: 5, now: now)
         let first = try #require(report)
         #expect(first.fraction == nil)
         #expect(first.resumedAt == 0)
-        let next = meter.update(completed: 0, present: 0, total: 0, generation: 2, received: 0, now: now)
+        let next = meter.update(
+            completed: 0, present: 0, total: 0, generation: 2, received: 0, now: now)
         let second = try #require(next)
         #expect(second.generation == 2)
         #expect(second.fraction == 1)
@@ -99,7 +102,8 @@ import Testing
             _ completed: Int64, at now: Instant, received: Int64 = 10, generation: UInt32 = 1
         ) -> Progress? {
             meter.update(
-                completed: completed, present: 0, total: 2000, generation: generation, received: received,
+                completed: completed, present: 0, total: 2000, generation: generation,
+                received: received,
                 now: now)
         }
         #expect(!meter.hasReported && meter.owedAt == nil)
@@ -127,7 +131,8 @@ import Testing
         var now = Instant(nanoseconds: 0)
         func update(_ completed: Int64, received: Int64, isForced: Bool = false) -> Progress? {
             meter.update(
-                completed: completed, present: 0, total: 100_000, generation: 1, received: received, now: now,
+                completed: completed, present: 0, total: 100_000, generation: 1, received: received,
+                now: now,
                 isForced: isForced)
         }
         #expect(update(100, received: 100) != nil)

@@ -32,7 +32,8 @@ import WherrySystem
         #expect(!WritePace(on: .other).isQuick(at: at(0)))
         #expect(!WritePace(on: .withoutLocks).isQuick(at: at(0)))
         let kinds: [(UInt64, FileSystem)] = [
-            (0xEF53, .local), (0x0102_1994, .memory), (0x6969, .withoutLocks), (0x6573_5546, .other),
+            (0xEF53, .local), (0x0102_1994, .memory), (0x6969, .withoutLocks),
+            (0x6573_5546, .other),
         ]
         for (magic, kind) in kinds { #expect(FileSystem(magic: magic) == kind) }
     }
@@ -43,7 +44,8 @@ import WherrySystem
         for (fileSystem, isReserved) in [(FileSystem.local, true), (.memory, false)] {
             let name = "\(fileSystem)"
             let part = try PartFile.open(
-                try folder.target(name), .init(url: MachineRun.url), on: fileSystem).part
+                try folder.target(name), .init(url: MachineRun.url), on: fileSystem
+            ).part
             try part.begin(facts(1 << 20), isJournaled: true)
             var status = stat()
             #expect(stat(part.path, &status) == 0)

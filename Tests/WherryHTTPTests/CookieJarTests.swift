@@ -49,10 +49,12 @@ import WherryTransport
             // Host-only, and of a domain.
             Case("http://a.example.org/", "a=1", "http://a.example.org/x", "a=1"),
             Case("http://a.example.org/", "a=1", "http://b.a.example.org/", nil),
-            Case("http://a.example.org/", "a=1; Domain=example.org", "http://b.example.org/", "a=1"),
+            Case(
+                "http://a.example.org/", "a=1; Domain=example.org", "http://b.example.org/", "a=1"),
             Case("http://a.example.org/", "a=1; domain=.EXAMPLE.org", "http://example.org/", "a=1"),
             Case("http://a.example.org/", "a=1; Domain=example.org", "http://badexample.org/", nil),
-            Case("http://a.example.org/", "a=1; Domain=b.example.org", "http://b.example.org/", nil),
+            Case(
+                "http://a.example.org/", "a=1; Domain=b.example.org", "http://b.example.org/", nil),
             Case("http://example.org/", "a=1; Domain=a.example.org", "http://a.example.org/", nil),
             Case("http://a.example.org/", "a=1; Domain=", "http://a.example.org/", "a=1"),
             // Public suffixes: not for others, but for themselves.
@@ -74,8 +76,12 @@ import WherryTransport
             Case("https://example.org/", "a=1; Secure", "http://example.org/", nil),
             Case("https://example.org/", "a=1; secure", "https://example.org/", "a=1"),
             Case("http://example.org/", "a=1; Secure", "https://example.org/", nil),
-            Case("https://example.org/", "__Host-a=1; Secure; Path=/", "https://example.org/", "__Host-a=1"),
-            Case("https://example.org/", "__Host-a=1; Secure; Path=/; Domain=example.org", "https://example.org/", nil),
+            Case(
+                "https://example.org/", "__Host-a=1; Secure; Path=/", "https://example.org/",
+                "__Host-a=1"),
+            Case(
+                "https://example.org/", "__Host-a=1; Secure; Path=/; Domain=example.org",
+                "https://example.org/", nil),
             Case("https://example.org/", "__Secure-a=1", "https://example.org/", nil),
             // Paths.
             Case("http://h.org/a/b", "a=1", "http://h.org/a/c", "a=1"),
@@ -86,9 +92,14 @@ import WherryTransport
             Case("http://h.org/x/y", "a=1; Path=a", "http://h.org/x/", "a=1"),
             // Expiry.
             Case("http://h.org/", "a=1; Max-Age=0", "http://h.org/", nil),
-            Case("http://h.org/", "a=1; Max-Age=-1; Expires=Wed, 01 Jan 2200 00:00:00 GMT", "http://h.org/", nil),
-            Case("http://h.org/", "a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.org/", "a=1"),
-            Case("http://h.org/", "a=1; Expires=Thu, 01-Jan-1970 00:00:01 GMT", "http://h.org/", nil),
+            Case(
+                "http://h.org/", "a=1; Max-Age=-1; Expires=Wed, 01 Jan 2200 00:00:00 GMT",
+                "http://h.org/", nil),
+            Case(
+                "http://h.org/", "a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+                "http://h.org/", "a=1"),
+            Case(
+                "http://h.org/", "a=1; Expires=Thu, 01-Jan-1970 00:00:01 GMT", "http://h.org/", nil),
             Case("http://h.org/", "a=1; Expires=no date", "http://h.org/", "a=1"),
             Case("http://h.org/", "a=1; Max-Age=999999999999999999999", "http://h.org/", "a=1"),
             // Syntax.
@@ -133,8 +144,14 @@ import WherryTransport
     @Test(
         "SEC-U8 a plain connection cannot set a cookie that shadows one of another domain over TLS",
         arguments: [
-            ("https://h.org/", "a=1; Secure; Domain=h.org; Path=/", "http://b.h.org/", "a=2", false),
-            ("https://b.h.org/", "a=1; Secure; Path=/", "http://c.h.org/", "a=2;Domain=h.org", false),
+            (
+                "https://h.org/", "a=1; Secure; Domain=h.org; Path=/", "http://b.h.org/", "a=2",
+                false
+            ),
+            (
+                "https://b.h.org/", "a=1; Secure; Path=/", "http://c.h.org/", "a=2;Domain=h.org",
+                false
+            ),
             ("https://b.h.org/", "a=1; Secure; Path=/", "http://h.org/", "a=2;Domain=h.org", false),
             ("https://h.org/", "a=1; Secure; Path=/x", "http://h.org/", "a=2; Path=/x/y", false),
             // Others are kept: by name, by domain, by path, plain ones, and expired ones.
@@ -194,7 +211,8 @@ import WherryTransport
         let path = NSTemporaryDirectory() + "wherry-cookies-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: path) }
         let jar = try jar(
-            "https://a.example.org/x/y", "host=1", "wide=2; Domain=example.org; Path=/; Max-Age=600",
+            "https://a.example.org/x/y", "host=1",
+            "wide=2; Domain=example.org; Path=/; Max-Age=600",
             "s=3; Secure; HttpOnly; Path=/", "empty=; Path=/")
         try jar.save(to: path)
         let about = try FileManager.default.attributesOfItem(atPath: path)

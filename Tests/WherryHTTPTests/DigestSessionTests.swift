@@ -88,7 +88,8 @@ import WherryTransport
         arguments: ["MD5", "SHA-256-sess"])
     func integrity(algorithm: String) throws {
         let challenge = try #require(
-            challenges(#"Digest realm="r", nonce="n", qop="auth-int", algorithm=\#(algorithm)"#).first)
+            challenges(#"Digest realm="r", nonce="n", qop="auth-int", algorithm=\#(algorithm)"#)
+                .first)
         var session = try #require(DigestSession(challenge, clientNonce: "c"))
         let kind: DigestAlgorithm = algorithm == "MD5" ? .md5 : .sha256
         #expect(session.bodyAlgorithm == kind)
@@ -103,7 +104,8 @@ import WherryTransport
         #expect(part("response", of: field) == hash("\(first):n:00000001:c:auth-int:\(second)"))
         #expect(part("qop", of: field) == "auth-int")
         // Of both, the one that does not need the body.
-        let both = try #require(challenges(#"Digest realm="r", nonce="n", qop="auth-int,auth""#).first)
+        let both = try #require(
+            challenges(#"Digest realm="r", nonce="n", qop="auth-int,auth""#).first)
         #expect(DigestSession(both, clientNonce: "c")?.bodyAlgorithm == nil)
     }
 
@@ -119,7 +121,8 @@ import WherryTransport
             var session = try #require(DigestSession(challenge, clientNonce: "c"))
             let field = try made(&session, .digest("Jäsøn Doe", "p"), method: "GET", target: "/")
             #expect(
-                field.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe") == isExtended, "\(parameters)")
+                field.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe") == isExtended,
+                "\(parameters)")
             #expect(field.contains("username=\"Jäsøn Doe\"") != isExtended, "\(parameters)")
             let plain = try made(&session, .digest("Doe", "p"), method: "GET", target: "/")
             #expect(part("username", of: plain) == "Doe", "\(parameters)")
@@ -140,15 +143,19 @@ import WherryTransport
         let found = challenges(
             #"Negotiate, Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#,
             "Negotiate abc123==, Digest nonce=x , realm=\"a,b\",stale=TRUE", "NTLM")
-        #expect(found.map(\.scheme) == ["negotiate", "newauth", "basic", "negotiate", "digest", "ntlm"])
-        #expect(found[1].parameters == ["realm": "apps", "type": "1", "title": "Login to \"apps\""])
+        #expect(
+            found.map(\.scheme) == ["negotiate", "newauth", "basic", "negotiate", "digest", "ntlm"])
+        #expect(
+            found[1].parameters == ["realm": "apps", "type": "1", "title": "Login to \"apps\""])
         #expect(found[2].realm == "simple" && found[0].parameters.isEmpty)
         #expect(found[4].parameters == ["nonce": "x", "realm": "a,b", "stale": "TRUE"])
     }
 
     @Test("R20 no challenge causes a trap or endless parsing")
     func garbage() {
-        let bytes: [String] = ["", "=", ",", " ", "\"", "\\", "a", "Digest", "nonce", "/", "é", "\t"]
+        let bytes: [String] = [
+            "", "=", ",", " ", "\"", "\\", "a", "Digest", "nonce", "/", "é", "\t",
+        ]
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<5_000 {
             let text = (0..<Int.random(in: 0..<20)).map { _ in

@@ -65,7 +65,8 @@ import Testing
     func otherNumbers() throws {
         let rows = try Self.cells().filter { $0.section == Self.numbers }.map(\.cells)
         #expect(
-            rows.map { $0[0].trimmingCharacters(in: ["`"]) } == ErrorReason.allCases.map(\.rawValue))
+            rows.map { $0[0].trimmingCharacters(in: ["`"]) } == ErrorReason.allCases.map(\.rawValue)
+        )
         for cells in rows {
             try #require(cells.count == 3)
             for number in cells[1].components(separatedBy: ", ") where number != "-" {

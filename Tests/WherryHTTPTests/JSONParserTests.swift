@@ -193,7 +193,9 @@ import WherrySystem
 
     /// Swift compares all of these names as equal, and they had one hash: 40,000 of them once took
     /// minutes.
-    @Test func `names that differ in the order of their marks are different, and found fast`() throws {
+    @Test func `names that differ in the order of their marks are different, and found fast`()
+        throws
+    {
         let marks: [UInt32] = [0x0316, 0x0334, 0x05B0, 0x0321, 0x0345, 0x3099, 0x094D, 0x0300]
         var text = "{"
         var names: [String] = []

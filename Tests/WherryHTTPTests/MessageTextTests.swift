@@ -10,8 +10,11 @@ import Testing
     func values() {
         let long = String(repeating: "a", count: 1_000_000)
         let cut = String(repeating: "a", count: 200) + "..."
-        #expect(MessageText.shortened("The URL \(long) is bad. Change it.") == "The URL \(cut) is bad. Change it.")
-        #expect(MessageText.shortened("The name \"\(long)\" is bad.") == "The name \"\(cut)\" is bad.")
+        #expect(
+            MessageText.shortened("The URL \(long) is bad. Change it.")
+                == "The URL \(cut) is bad. Change it.")
+        #expect(
+            MessageText.shortened("The name \"\(long)\" is bad.") == "The name \"\(cut)\" is bad.")
         let spaced = String(repeating: "a b ", count: 1000)
         #expect(MessageText.shortened("The value \"\(spaced)\" is bad.").utf8.count < 240)
         #expect(WherryError(.badURL, long).message == cut)
@@ -23,7 +26,8 @@ import Testing
     @Test("A character is never cut")
     func characters() {
         for shift in 0..<4 {
-            let text = String(repeating: "a", count: shift) + String(repeating: "\u{1F600}", count: 300)
+            let text =
+                String(repeating: "a", count: shift) + String(repeating: "\u{1F600}", count: 300)
             let cut = MessageText.shortened(text)
             #expect(!cut.unicodeScalars.contains("\u{FFFD}") && cut.hasSuffix("..."))
             #expect(cut.utf8.count > 190 && cut.utf8.count <= 203)

@@ -63,7 +63,8 @@ import WherryTransport
     @Test(
         "U12 a form has the boundary of the caller's Content-Type",
         arguments: [
-            "multipart/form-data; boundary=+++", "multipart/form-data; charset=utf-8; boundary=\"+++\" ;",
+            "multipart/form-data; boundary=+++",
+            "multipart/form-data; charset=utf-8; boundary=\"+++\" ;",
             "Multipart/Form-Data; Boundary=+++; charset=utf-8",
         ])
     func givenBoundary(type: String) throws {

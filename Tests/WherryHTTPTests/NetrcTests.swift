@@ -63,7 +63,8 @@ import WherryTransport
             ("machine h.org login a password", 1), ("\n\nmachine", 3),
             ("machine h.org\n login \"a\n password s3cret\"", 2),
             ("machine h.org login s3:cret password p", 1), ("machine a/b login a password p", 1),
-            ("machine h.org:80 login a password p", 1), ("machine h.org login a password \"s3cret\\n\"", 1),
+            ("machine h.org:80 login a password p", 1),
+            ("machine h.org login a password \"s3cret\\n\"", 1),
             ("# c\nmachine h.org login a password s3cret s3cret2", 2),
             ("macdef m\nx\n\nmachine h.org login a passwd s3cret", 4),
         ])
@@ -76,14 +77,19 @@ import WherryTransport
     @Test("R20 no bytes cause a trap")
     func garbage() {
         let words: [String] = [
-            "machine", "default", "login", "password", "macdef", "\"", "\\", "\n", "\n\n", " ", "#", "h.org", "é",
+            "machine", "default", "login", "password", "macdef", "\"", "\\", "\n", "\n\n", " ", "#",
+            "h.org", "é",
         ]
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<5_000 {
-            let text = (0..<Int.random(in: 0..<20)).map { _ in words.randomElement(using: &generator)! }
+            let text = (0..<Int.random(in: 0..<20)).map { _ in
+                words.randomElement(using: &generator)!
+            }
             _ = try? Netrc(Array(text.joined(separator: Bool.random() ? " " : "").utf8))
         }
         _ = try? Netrc([0xEF, 0xBB, 0xBF, 0xFF, 0x22])
-        #expect(throws: Netrc.Failure.self) { try Netrc(Array("machine h.org login ".utf8) + [0xFF]) }
+        #expect(throws: Netrc.Failure.self) {
+            try Netrc(Array("machine h.org login ".utf8) + [0xFF])
+        }
     }
 }

@@ -34,10 +34,13 @@ struct ForeignPictureTests {
         let made = try ImageEncoder.encode(.array(file), Compression())
         #expect(made.way == .turned)
         let frames = made.bytes.array.indices.filter {
-            made.bytes.array[$0...].starts(with: [0xFF, 0xC0]) || made.bytes.array[$0...].starts(with: [0xFF, 0xC2])
+            made.bytes.array[$0...].starts(with: [0xFF, 0xC0])
+                || made.bytes.array[$0...].starts(with: [0xFF, 0xC2])
         }
         #expect(frames.count == 1)
-        #expect(try ImageDecoder.decode(.bytes(made.bytes), as: .rgba8).packedBytes == [UInt8](row.rgba))
+        #expect(
+            try ImageDecoder.decode(.bytes(made.bytes), as: .rgba8).packedBytes == [UInt8](row.rgba)
+        )
         // The original is smaller than any Huffman-coded copy, but is not sent anyway.
         let smaller = try ImageEncoder.encode(.array(file), Compression(quality: 0.95))
         #expect(smaller.way == .recoded || smaller.way == .streamed || smaller.way == .whole)
@@ -51,10 +54,14 @@ struct ForeignPictureTests {
     @Test("bytes between JPEG segments are accepted, and kept only with all metadata")
     func extraneous() throws {
         let plain = try Pictures.jpeg(40, 30)
-        let second = try #require(plain[2...].indices.dropFirst(2).first { plain[$0] == 0xFF && plain[$0 + 1] == 0xDB })
-        let padded = Array(plain[..<second]) + Array("secret".utf8) + [0, 0xFF, 0] + Array(plain[second...])
+        let second = try #require(
+            plain[2...].indices.dropFirst(2).first { plain[$0] == 0xFF && plain[$0 + 1] == 0xDB })
+        let padded =
+            Array(plain[..<second]) + Array("secret".utf8) + [0, 0xFF, 0] + Array(plain[second...])
         let half = try ImageEncoder.encode(.array(padded), Compression(quality: 0.5))
-        #expect(half.bytes.array == (try ImageEncoder.encode(.array(plain), Compression(quality: 0.5)).bytes.array))
+        #expect(
+            half.bytes.array
+                == (try ImageEncoder.encode(.array(plain), Compression(quality: 0.5)).bytes.array))
         #expect(try ImageEncoder.encode(.array(padded), Compression()).bytes.array == plain)
         var all = Compression()
         all.metadata = .all
@@ -68,7 +75,8 @@ struct ForeignPictureTests {
             chunks: PNGLayout.chunk("acTL", [0, 0, 0, 2, 0, 0, 0, 0]), into: still)
         var options = Compression(quality: 0.9)
         options.format = .jpeg
-        #expect(failure { _ = try ImageEncoder.encode(.array(moving), options) }?.reason == "animated")
+        #expect(
+            failure { _ = try ImageEncoder.encode(.array(moving), options) }?.reason == "animated")
         options.animated = .first
         let made = try ImageEncoder.encode(.array(moving), options)
         #expect(made.bytes.array == (try ImageEncoder.encode(.array(still), options).bytes.array))
@@ -115,7 +123,8 @@ struct ForeignPictureTests {
 
     /// The EXIF block has a camera name but no orientation. The XMP packet with the orientation is
     /// removed because it contains the location.
-    @Test("U20 an XMP orientation moves to EXIF if the packet is removed", arguments: [true, false])
+    @Test(
+        "U20 an XMP orientation moves to EXIF if the packet is removed", arguments: [true, false])
     func movedOrientation(little: Bool) throws {
         func n16(_ v: Int) -> [UInt8] { little ? [UInt8(v), 0] : [0, UInt8(v)] }
         func n32(_ v: Int) -> [UInt8] { little ? [UInt8(v), 0, 0, 0] : [0, 0, 0, UInt8(v)] }
@@ -136,7 +145,8 @@ struct ForeignPictureTests {
     @Test("invalid XMP is harmless")
     func nonsense() {
         for text in [
-            "", "tiff:Orientation", "tiff:Orientation=", "tiff:Orientation='", "tiff:Orientation='9'",
+            "", "tiff:Orientation", "tiff:Orientation=", "tiff:Orientation='",
+            "tiff:Orientation='9'",
             "tiff:Orientation='12'", "tiff:Orientation>3", "=\"http://ns.adobe.com/tiff/1.0/\"",
             "http://ns.adobe.com/tiff/1.0/",
         ] {
@@ -160,7 +170,8 @@ struct ForeignPictureTests {
         for at in 16..<33 {
             var bad = good.file
             bad[at] ^= 0x40
-            #expect(failure { _ = try ImageEncoder.encode(.array(bad), Compression()) } != nil, "\(at)")
+            #expect(
+                failure { _ = try ImageEncoder.encode(.array(bad), Compression()) } != nil, "\(at)")
         }
     }
 }

@@ -241,7 +241,8 @@ struct MetadataTests {
         options.orientation = .keep
         let plain = try Pictures.png(Pictures.pattern(.rgb8, 12, 10))
         let png = Pictures.inserting(chunks: PNGLayout.chunk("eXIf", exif), into: plain)
-        let info = try ImageInfo(inspecting: .bytes(ImageEncoder.encode(.array(png), options).bytes))
+        let info = try ImageInfo(
+            inspecting: .bytes(ImageEncoder.encode(.array(png), options).bytes))
         #expect(info.hasEXIF && !info.hasGPS && info.orientation == 3)
 
         // The same in a JPEG, with as many entries as fit in a segment.

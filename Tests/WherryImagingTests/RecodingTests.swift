@@ -152,7 +152,9 @@ struct RecodingTests {
         // Set all quantization values to the maximum, so that every coefficient is far too large.
         for at in 0..<jpeg.count - 68 where jpeg[at] == 0xFF && jpeg[at + 1] == 0xDB {
             let length = Int(jpeg[at + 2]) << 8 | Int(jpeg[at + 3])
-            for place in at + 5..<at + 2 + length where (place - at - 4) % 65 != 0 { jpeg[place] = 255 }
+            for place in at + 5..<at + 2 + length where (place - at - 4) % 65 != 0 {
+                jpeg[place] = 255
+            }
         }
         options.progressive = false
         options.neverLarger = false

@@ -54,7 +54,9 @@ import WherryRequests
                 PageMachine.Entry($0, key: keys ? ItemKey($0 % 100) : nil)
             }
             let signals = PageSignals(count: items.count, mark: mark, url: "http://h/list")
-            machine.succeed(load, entries, signals, isOnTrial: isOnTrial) { told.append(Self.word($0)) }
+            machine.succeed(load, entries, signals, isOnTrial: isOnTrial) {
+                told.append(Self.word($0))
+            }
             events += told
             return load
         }

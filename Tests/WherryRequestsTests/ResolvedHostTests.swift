@@ -20,11 +20,14 @@ import Testing
     /// The host was only lowercased, so that it never equaled the ASCII host of a URL.
     @Test("international names are converted like those of URLs")
     func international() throws {
-        let text = "bücher.example:80:127.0.0.1 BÜCHER.example:81:127.0.0.1 faß.example:80:127.0.0.1"
+        let text =
+            "bücher.example:80:127.0.0.1 BÜCHER.example:81:127.0.0.1 faß.example:80:127.0.0.1"
         #expect(
             try ResolvedHost.all(in: text).map(\.host) == [
                 "xn--bcher-kva.example", "xn--bcher-kva.example", "xn--fa-hia.example",
             ])
-        #expect(throws: WherryError.self) { try ResolvedHost.all(in: "a\u{2044}b.example:80:127.0.0.1") }
+        #expect(throws: WherryError.self) {
+            try ResolvedHost.all(in: "a\u{2044}b.example:80:127.0.0.1")
+        }
     }
 }

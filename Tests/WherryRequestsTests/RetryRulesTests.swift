@@ -75,7 +75,8 @@ import WherrySystem
             longest.append(bound / 1_000_000)
         }
         #expect(longest == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
-        #expect(Backoff.bound(after: .max) == 30_000_000_000 && Backoff.bound(after: -1) == 500_000_000)
+        #expect(
+            Backoff.bound(after: .max) == 30_000_000_000 && Backoff.bound(after: -1) == 500_000_000)
     }
 
     @Test("R29 Retry-After is the minimum wait, unless it is too long")

@@ -28,8 +28,10 @@ import Testing
 
     @Test("The elements of any sequence are copied")
     func sequences() {
-        #expect(Bytes([1, 2, 3][1...]) == [2, 3] && Bytes((1...3).lazy.map { $0 * 2 }) == [2, 4, 6])
+        #expect(
+            Bytes([1, 2, 3][1...]) == [2, 3] && Bytes((1...3).lazy.map { $0 * 2 }) == [2, 4, 6])
         #expect(Bytes(Bytes("abc").reversed()).text == "cba" && Bytes([UInt8]()).isEmpty)
-        #expect(Hex.encode([0x0F, 0xA0]) == "0fa0" && Hex.encode((1...2).map(UInt8.init)) == "0102")
+        #expect(
+            Hex.encode([0x0F, 0xA0]) == "0fa0" && Hex.encode((1...2).map(UInt8.init)) == "0102")
     }
 }

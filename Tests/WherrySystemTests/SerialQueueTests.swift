@@ -15,7 +15,11 @@ import Testing
         defer { pool.close() }
         let queue = SerialQueue(on: pool)
         let done = Lock<[UInt]>([])
-        queue.submit { done.withLock { $0.append(Self.thread) } } orRunHereIf: { true }
+        queue.submit {
+            done.withLock { $0.append(Self.thread) }
+        } orRunHereIf: {
+            true
+        }
         #expect(done.withLock { $0 } == [Self.thread])
     }
 
@@ -24,7 +28,11 @@ import Testing
         let pool = WorkerPool(limit: 1)
         let queue = SerialQueue(on: pool)
         let done = Lock<[UInt]>([])
-        queue.submit { done.withLock { $0.append(Self.thread) } } orRunHereIf: { false }
+        queue.submit {
+            done.withLock { $0.append(Self.thread) }
+        } orRunHereIf: {
+            false
+        }
         pool.close()
         #expect(done.withLock { $0.count } == 1 && done.withLock { $0 } != [Self.thread])
     }
@@ -40,7 +48,9 @@ import Testing
             _ = gate.wait { $0 ? true : nil }
             done.withLock { $0.append(1) }
         }
-        queue.submit { done.withLock { $0.append(2) } } orRunHereIf: {
+        queue.submit {
+            done.withLock { $0.append(2) }
+        } orRunHereIf: {
             asked.withLock { $0 += 1 }
             return true
         }
@@ -56,7 +66,11 @@ import Testing
         let done = Lock<[Int]>([])
         queue.submit {
             queue.submit { done.withLock { $0.append(2) } }
-            queue.submit { done.withLock { $0.append(3) } } orRunHereIf: { true }
+            queue.submit {
+                done.withLock { $0.append(3) }
+            } orRunHereIf: {
+                true
+            }
             done.withLock { $0.append(1) }
         } orRunHereIf: {
             true

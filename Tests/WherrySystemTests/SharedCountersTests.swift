@@ -18,7 +18,8 @@ import Testing
     }
 
     private func make() throws -> SharedCounters {
-        try SharedCounters("counters", count: 64, epoch: 1, afterDamage: [0: 1 << 60], in: directory)
+        try SharedCounters(
+            "counters", count: 64, epoch: 1, afterDamage: [0: 1 << 60], in: directory)
     }
 
     @Test func `every opening sees the additions of others`() throws {
@@ -41,7 +42,8 @@ import Testing
     }
 
     /// The file was mapped: reading a lost page of a truncated file ended the process.
-    @Test(arguments: [0, 8, 100, 511]) func `a truncated file is read as zeros and repaired by a change`(
+    @Test(arguments: [0, 8, 100, 511])
+    func `a truncated file is read as zeros and repaired by a change`(
         length: Int
     ) throws {
         defer { try? FileManager.default.removeItem(at: folder) }

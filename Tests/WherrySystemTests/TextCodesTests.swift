@@ -39,7 +39,9 @@ import WherrySystem
         for byte in UInt8.min...UInt8.max {
             #expect(byte.asciiLowercased == (capitals.contains(byte) ? byte + 32 : byte))
         }
-        #expect("ABC-xyz[@`{ \u{C4}\u{130}\u{212A}".asciiLowercased == "abc-xyz[@`{ \u{C4}\u{130}\u{212A}")
+        #expect(
+            "ABC-xyz[@`{ \u{C4}\u{130}\u{212A}".asciiLowercased
+                == "abc-xyz[@`{ \u{C4}\u{130}\u{212A}")
     }
 
     @Test(

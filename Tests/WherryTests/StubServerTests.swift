@@ -99,7 +99,8 @@ import Wherry
     func closure() async throws {
         stub.respond("https://*.example.org/*") { request in
             .init(
-                status: 201, headers: ["X-Method": request.method, "X-Size": "\(request.body.count)"],
+                status: 201,
+                headers: ["X-Method": request.method, "X-Size": "\(request.body.count)"],
                 body: Bytes("\(request.url) \(request.headers["x-a"] ?? "-")"))
         }
         let client = try Client { $0.stubServer = stub }

@@ -24,7 +24,8 @@ import WherrySystem
     }
 
     /// Half pattern, which does not compress, half zeros.
-    private static let content = TestPattern.bytes(count: 400_000) + [UInt8](repeating: 0, count: 600_001)
+    private static let content =
+        TestPattern.bytes(count: 400_000) + [UInt8](repeating: 0, count: 600_001)
 
     @Test(arguments: Inflater.Coding.allCases, [64, 65_536, 1 << 20])
     func `the output decodes to the body, and again after a rewind`(

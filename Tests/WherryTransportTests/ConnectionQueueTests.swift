@@ -208,7 +208,9 @@ import WherrySystem
         #expect(queue.nextDeadline == now.advanced(by: 1))
         // The last ten move to the front late.
         let late = queue.expired(at: now.advanced(by: 10))
-        #expect(late.map { ObjectIdentifier($0) } == all.suffix(10).reversed().map { ObjectIdentifier($0) })
+        #expect(
+            late.map { ObjectIdentifier($0) }
+                == all.suffix(10).reversed().map { ObjectIdentifier($0) })
         // Every third is cancelled, from the front and from the middle.
         for index in stride(from: 0, to: count - 10, by: 3) { queue.remove(all[index]) }
         var last = running[0]

@@ -41,7 +41,8 @@ import WherrySystem
             #expect(refused.error?.kind == .badEncoding)
             #expect(refused.head?.status == 200)
             _ = try serve("Content-Length: 3\r\n" + fields, Array("abc".utf8))
-            let kept = try Call("GET", url) { $0.decoding = .identity }.start(on: transport).result()
+            let kept = try Call("GET", url) { $0.decoding = .identity }.start(on: transport)
+                .result()
             #expect(kept.error == nil && kept.body.text == "abc")
             // An empty body needs no decoding.
             _ = try serve("Content-Length: 0\r\n" + fields, [])
@@ -91,7 +92,8 @@ import WherrySystem
             #expect(call.exchange.received == Int64(result.body.count))
             #expect(result.body.text.hasPrefix("{\"coding\""))
             // Nothing of it stays with the handle.
-            let next = try Call("GET", scope.url("/gzip")) { $0.decoding = .all }.start(on: transport)
+            let next = try Call("GET", scope.url("/gzip")) { $0.decoding = .all }.start(
+                on: transport)
             #expect(try next.result().body.text.hasPrefix("{\"coding\""))
         }
     }
@@ -184,7 +186,8 @@ import WherrySystem
     func `a response without a body may declare any length`(status: Int) throws {
         try withTransport { transport in
             for fields in ["Content-Length: 999999999999", "Content-Encoding: gzip"] {
-                let head = Data("HTTP/1.1 \(status) X\r\n\(fields)\r\n\r\n".utf8).base64EncodedString()
+                let head = Data("HTTP/1.1 \(status) X\r\n\(fields)\r\n\r\n".utf8)
+                    .base64EncodedString()
                 try scope.script("raw", #"[{"raw": [["send_base64", "\#(head)"], ["fin"]]}]"#)
                 let call = try Call(
                     "GET", scope.url("/s/raw"), receiver: RecordingReceiver(.collect(limit: 100))

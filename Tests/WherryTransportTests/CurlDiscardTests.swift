@@ -26,7 +26,8 @@ import WherrySystem
 
     @Test func `an endless page is read a little, and then dropped`() throws {
         let url = try serve(
-            #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\n\r\n"], ["bytes", 50000000], ["keep"]"#)
+            #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\n\r\n"], ["bytes", 50000000], ["keep"]"#
+        )
         try withTransport { transport in
             let call = try ask(url, on: transport)
             #expect(try call.result().error == nil)
@@ -64,7 +65,8 @@ import WherrySystem
     {
         let clock = ManualClock()
         let url = try serve(
-            #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\nContent-Length: 9\r\n\r\nx"], ["keep"]"#)
+            #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\nContent-Length: 9\r\n\r\nx"], ["keep"]"#
+        )
         try withTransport(clock: clock) { transport in
             let call = try ask(url, on: transport)
             #expect(call.receiver.wait { $0.heads.count == 1 })
@@ -81,7 +83,8 @@ import WherrySystem
     @Test func `a total timeout applies to a page too`() throws {
         let clock = ManualClock()
         let url = try serve(
-            #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\nContent-Length: 9\r\n\r\nx"], ["keep"]"#)
+            #"["send", "HTTP/1.1 302 Found\r\nLocation: /empty\r\nContent-Length: 9\r\n\r\nx"], ["keep"]"#
+        )
         try withTransport(clock: clock) { transport in
             let call = try Call("GET", url, receiver: RecordingReceiver(.discard)) {
                 $0.deadline = clock.now().advanced(by: .milliseconds(500))

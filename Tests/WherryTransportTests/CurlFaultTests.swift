@@ -93,9 +93,13 @@ import WherrySystem
         // libcurl 7.88 gave the second request "evil": bytes that a server, or a proxy in between,
         // had sent after the first response.
         let scope = try TestServer.shared.scope()
-        let evil = stray == "send"
-            ? #"["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"], ["keep"]"# : #"["fin"]"#
-        try scope.script("stray", #"""
+        let evil =
+            stray == "send"
+            ? #"["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"], ["keep"]"#
+            : #"["fin"]"#
+        try scope.script(
+            "stray",
+            #"""
             [{"raw": [["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"],
                       ["gate", "stray"], \#(evil)]}]
             """#)
@@ -109,7 +113,9 @@ import WherrySystem
                 "POST", scope.url("/sink"), body: .bytes(Bytes(body))
             ).start(on: transport).result()
             #expect(second.error == nil && second.head?.status == 200)
-            #expect(String(decoding: second.body.array, as: UTF8.self).contains("\"bytes\": \(body.count)"))
+            #expect(
+                String(decoding: second.body.array, as: UTF8.self).contains(
+                    "\"bytes\": \(body.count)"))
             #expect(!second.metrics.isReused)
             // And the connection that replaced it is kept.
             let third = try Call("GET", scope.url("/bytes/100")).start(on: transport).result()
@@ -127,7 +133,8 @@ import WherrySystem
                      ["gate", "stray"], ["send", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"],
                      ["keep"]]}
             """#
-        try scope.script("stray", "[" + Array(repeating: step, count: count).joined(separator: ",") + "]")
+        try scope.script(
+            "stray", "[" + Array(repeating: step, count: count).joined(separator: ",") + "]")
         var configuration = TransportConfiguration()
         configuration.maxPerHost = count
         configuration.maxConnections = count
@@ -150,16 +157,21 @@ import WherrySystem
             for call in second {
                 let result = try call.result()
                 #expect(result.error == nil && result.head?.status == 200)
-                #expect(String(decoding: result.body.array, as: UTF8.self).contains("\"bytes\": \(body.count)"))
+                #expect(
+                    String(decoding: result.body.array, as: UTF8.self).contains(
+                        "\"bytes\": \(body.count)"))
             }
         }
     }
 
     @Test func `a value that is not UTF-8 is decoded as ISO-8859-1, and kept unchanged`() throws {
         let scope = try TestServer.shared.scope()
-        let head: [UInt8] = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\u{0}\r\n".utf8)
-            .map { $0 == 0 ? 0xE9 : $0 }
-        let bytes = Data(head + Array("X-New: café\r\nX-Old: second\r\n\r\n".utf8)).base64EncodedString()
+        let head: [UInt8] = Array(
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\u{0}\r\n".utf8
+        )
+        .map { $0 == 0 ? 0xE9 : $0 }
+        let bytes = Data(head + Array("X-New: café\r\nX-Old: second\r\n\r\n".utf8))
+            .base64EncodedString()
         try scope.script("raw", #"[{"raw": [["send_base64", "\#(bytes)"], ["fin"]]}]"#)
         let (result, _) = try ask(scope.url("/s/raw"), "GET", .collect(limit: 100))
         let fields = try #require(result.head)

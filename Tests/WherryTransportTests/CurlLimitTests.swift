@@ -94,7 +94,8 @@ import WherrySystem
             try withTransport { transport in
                 let warm = try Call("GET", scope.url("/bytes/10"))
                 transport.start(warm.exchange, wake: .never)
-                _ = transport.drive(until: { warm.receiver.isFinished }, timeout: nil, returns: false)
+                _ = transport.drive(
+                    until: { warm.receiver.isFinished }, timeout: nil, returns: false)
                 let held = try Call("GET", scope.url("/bytes/10?gate=never"))
                 transport.start(held.exchange, wake: .never)
                 let mine = try Call("GET", scope.url("/bytes/10"))
@@ -109,7 +110,8 @@ import WherrySystem
                 try #require(unsafeBitCast(setDefault, to: SetDefault.self)(&attributes) == 0)
                 try limitMemory(toMore: 4 << 20)
                 #expect(throws: SystemError.self) { try NativeThread(name: "one", {}).join() }
-                _ = transport.drive(until: { mine.receiver.isFinished }, timeout: nil, returns: false)
+                _ = transport.drive(
+                    until: { mine.receiver.isFinished }, timeout: nil, returns: false)
                 try #require(try mine.result().error == nil)
                 try #require(held.receiver.isFinished)
                 try #require(try held.result().error?.kind == .noMemory)
@@ -137,7 +139,8 @@ import WherrySystem
                 try #require(try receiver.result().error?.kind == .noMemory)
             }
             var text = large
-            try #require(text.withUTF8 { Bytes(copyingIfPossible: UnsafeRawBufferPointer($0)) } == nil)
+            try #require(
+                text.withUTF8 { Bytes(copyingIfPossible: UnsafeRawBufferPointer($0)) } == nil)
             exit(0)
         }
         await #expect(processExitsWith: .failure) {
@@ -160,7 +163,8 @@ import WherrySystem
             func ask() throws -> ExchangeResult {
                 let call = try Call("GET", scope.tlsURL("/bytes/10"))
                 transport?.start(call.exchange, wake: .never)
-                _ = transport?.drive(until: { call.receiver.isFinished }, timeout: nil, returns: false)
+                _ = transport?.drive(
+                    until: { call.receiver.isFinished }, timeout: nil, returns: false)
                 return try call.result()
             }
             try #require(try ask().error == nil)
@@ -196,7 +200,9 @@ private func heldMemory() throws -> Int {
     var sizes: [Substring: Int] = [:]
     for line in String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n") {
         let parts = line.split(separator: "\"")
-        guard line.hasPrefix("<total") || line.hasPrefix("<system"), parts.count > 3 else { continue }
+        guard line.hasPrefix("<total") || line.hasPrefix("<system"), parts.count > 3 else {
+            continue
+        }
         sizes[parts[1]] = Int(parts[parts.count - 2])
     }
     let (system, free) = (try #require(sizes["current"]), ["fast", "rest"].map { sizes[$0] ?? 0 })

@@ -23,7 +23,8 @@ private enum Counts {
 
     private static func isLeaving(_ thread: String) -> Bool {
         guard
-            let line = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8),
+            let line = try? String(
+                contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8),
             let name = line.range(of: ") ", options: .backwards)
         else { return true }
         // After the name in brackets: state, five numbers, then the flags, including PF_EXITING.
@@ -65,7 +66,8 @@ private final class ThreadNoter: ExchangeReceiver {
             for _ in 0..<3 {
                 let receiver = ThreadNoter()
                 transport.start(try exchange(scope.url("/bytes/10"), receiver), wake: .never)
-                #expect(transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false))
+                #expect(
+                    transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false))
                 #expect(receiver.result.withLock { $0?.error } == nil)
                 #expect(
                     receiver.threads.withLock {
@@ -186,7 +188,8 @@ private final class ThreadNoter: ExchangeReceiver {
                         guard let exchange = try? self.exchange(scope.url("/bytes/10"), receiver)
                         else { return failures.update { $0 += 1 } }
                         transport.start(exchange, wake: .never)
-                        _ = transport.drive(until: { receiver.isFinished }, timeout: nil, returns: false)
+                        _ = transport.drive(
+                            until: { receiver.isFinished }, timeout: nil, returns: false)
                         let result = receiver.result.wait(timeout: .milliseconds(600_000)) { $0 }
                         if result == nil || result?.error != nil { failures.update { $0 += 1 } }
                     }
@@ -207,7 +210,8 @@ private final class ThreadNoter: ExchangeReceiver {
                 _ = try? scope.waitBlocking("requests=1")
                 transport.close()
             }
-            #expect(transport.drive(until: { call.receiver.isFinished }, timeout: nil, returns: false))
+            #expect(
+                transport.drive(until: { call.receiver.isFinished }, timeout: nil, returns: false))
             closer.join()
             #expect(try call.result().error?.kind == .cancelled)
             #expect(!transport.drive(until: { true }, timeout: nil, returns: false))
@@ -309,7 +313,9 @@ private final class ThreadNoter: ExchangeReceiver {
     {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
-            func counted(_ body: () throws -> Void) throws -> (threads: Set<String>, descriptors: Int) {
+            func counted(_ body: () throws -> Void) throws -> (
+                threads: Set<String>, descriptors: Int
+            ) {
                 try body()
                 return (Counts.threads, Counts.descriptors)
             }

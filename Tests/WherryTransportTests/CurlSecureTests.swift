@@ -104,8 +104,10 @@ import WherrySystem
         let server = try TestServer(certificate: .wrongName)
         try withTransport(trusting(server.ca)) { transport in
             for host in ["localhost", "expired.localhost"] {
-                let error = try Call("GET", server.tlsURL("/empty", host: host)).start(on: transport)
-                    .result().error
+                let error = try Call("GET", server.tlsURL("/empty", host: host)).start(
+                    on: transport
+                )
+                .result().error
                 #expect(error?.kind == .wrongName, "\(String(describing: error))")
             }
         }

@@ -70,8 +70,10 @@ import Testing
     @Test(
         "No refusal of a URL shows a secret",
         arguments: [
-            "https://u:secret@h:99999/", "https://u:secret@h/\\", "https://u:secret@/", "ftp://u:secret@h/",
-            "https://u:secret@h/", "u:secret@h/a b", "https://h:99999/#secret", "https://[h/?secret",
+            "https://u:secret@h:99999/", "https://u:secret@h/\\", "https://u:secret@/",
+            "ftp://u:secret@h/",
+            "https://u:secret@h/", "u:secret@h/a b", "https://h:99999/#secret",
+            "https://[h/?secret",
             "/a?secret", "http://h%7Fsecret/", "http://h:x/?secret#secret",
         ])
     func refusals(text: String) {
@@ -98,7 +100,9 @@ import Testing
 
     @Test(
         "One slash before a host, three, or none are parsed in two ways",
-        arguments: ["http:/h/", "http:///h/", "HTTPS:h/", "http:h", "https:////h/", "http:", "http://"])
+        arguments: [
+            "http:/h/", "http:///h/", "HTTPS:h/", "http:h", "https:////h/", "http:", "http://",
+        ])
     func slashes(text: String) throws {
         #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
         #expect(throws: HTTPURL.Invalid.self) { try HTTPURL("http://h/").resolving(text) }
@@ -128,8 +132,12 @@ import Testing
         arguments: [
             ("http://127.0.0.1/a%20b?c=%31", "http://127.0.0.1/a%20b?c=%31"),
             ("http://127.0.0.1?a b", "http://127.0.0.1/?a%20b"),
-            ("http://127.0.0.1/<a>?u=http://h/\"b c", "http://127.0.0.1/%3Ca%3E?u=http://h/%22b%20c"),
-            ("http://1072/%61", "http://0.0.4.48/%61"), ("http://%65xample.com/", "http://example.com/"),
+            (
+                "http://127.0.0.1/<a>?u=http://h/\"b c",
+                "http://127.0.0.1/%3Ca%3E?u=http://h/%22b%20c"
+            ),
+            ("http://1072/%61", "http://0.0.4.48/%61"),
+            ("http://%65xample.com/", "http://example.com/"),
             ("http://[::1]/%61", "http://[::1]/%61"), ("http://%2531072/", "http://%2531072/"),
         ])
     func escapes(text: String, whole: String) throws {
@@ -165,7 +173,9 @@ import Testing
 
     @Test(
         "A name with characters that represent a slash or a number is refused",
-        arguments: ["http://a\u{2100}b.example/", "http://\u{FF11}27.1/", "http://xn--\u{FC}.example/"])
+        arguments: [
+            "http://a\u{2100}b.example/", "http://\u{FF11}27.1/", "http://xn--\u{FC}.example/",
+        ])
     func treacherousNames(text: String) throws {
         #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
     }

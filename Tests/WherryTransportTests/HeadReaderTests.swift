@@ -23,7 +23,10 @@ import WherrySystem
         var reader = HeadReader()
 
         let step = read(
-            ["HTTP/1.1 206 Partial", "Content-Length: 12", "X-Y:  z ", "Content-Encoding: GZIP", ""],
+            [
+                "HTTP/1.1 206 Partial", "Content-Length: 12", "X-Y:  z ", "Content-Encoding: GZIP",
+                "",
+            ],
             with: &reader)
 
         #expect(step == .isComplete)
@@ -37,7 +40,9 @@ import WherrySystem
 
     @Test func `no data of one response remains in the next`() throws {
         var reader = HeadReader()
-        _ = read(["HTTP/1.0 200 OK", "Content-Length: 9", "Content-Encoding: deflate", ""], with: &reader)
+        _ = read(
+            ["HTTP/1.0 200 OK", "Content-Length: 9", "Content-Encoding: deflate", ""], with: &reader
+        )
 
         let step = read(["HTTP/2 404", "Transfer-Encoding: chunked", ""], with: &reader)
 

@@ -52,23 +52,30 @@ import Testing
             ("h.org:8080", "http://h.org:8080/", true), ("h.org:8080", "http://h.org/", false),
             ("h.org:80", "http://h.org/", true), ("h.org:443", "https://h.org/", true),
             ("h.org:443", "http://h.org/", false), ("*:8080", "http://h.org:8080/", true),
-            ("127.0.0.1", "http://127.0.0.1:9/", true), ("127.0.0.1:9", "http://127.0.0.1:9/", true),
+            ("127.0.0.1", "http://127.0.0.1:9/", true),
+            ("127.0.0.1:9", "http://127.0.0.1:9/", true),
             ("127.0.0.1:8", "http://127.0.0.1:9/", false), ("127.0.0.1", "http://127.1/", true),
             ("10.0.0.0/8", "http://10.9.8.7/", true), ("10.0.0.0/8", "http://11.0.0.1/", false),
             ("192.168.32.0/19", "http://192.168.63.255/", true),
-            ("192.168.32.0/19", "http://192.168.64.0/", false), ("0.0.0.0/0", "http://8.8.8.8/", true),
+            ("192.168.32.0/19", "http://192.168.64.0/", false),
+            ("0.0.0.0/0", "http://8.8.8.8/", true),
             ("0.0.0.0/0", "http://h.org/", false), ("10.0.0.0/8", "http://10.h.org/", false),
             ("::1", "http://[::1]:9/", true), ("[::1]", "http://[::1]/", true),
             ("[::1]:9", "http://[::1]:9/", true), ("[::1]:8", "http://[::1]:9/", false),
-            ("::1", "http://[0:0:0:0:0:0:0:1]/", true), ("2001:db8::/32", "http://[2001:db8:1::2]/", true),
-            ("[2001:db8::]/32", "http://[2001:db9::]/", false), ("fe80::/10", "http://[febf::1]/", true),
+            ("::1", "http://[0:0:0:0:0:0:0:1]/", true),
+            ("2001:db8::/32", "http://[2001:db8:1::2]/", true),
+            ("[2001:db8::]/32", "http://[2001:db9::]/", false),
+            ("fe80::/10", "http://[febf::1]/", true),
             ("fe80::/10", "http://[fec0::1]/", false), ("::/0", "http://127.0.0.1/", false),
             ("bücher.example", "http://xn--bcher-kva.example/", true),
             ("xn--bcher-kva.example", "http://www.bücher.example/", true),
-            (".0.0.1", "http://127.0.0.1/", false), ("10", "http://10.0.0.1/", false), ("", "http://h/", false),
+            (".0.0.1", "http://127.0.0.1/", false), ("10", "http://10.0.0.1/", false),
+            ("", "http://h/", false),
         ])
     func exceptions(_ list: String, _ url: String, _ isExcepted: Bool) throws {
-        let variables = ["no_proxy", "NO_PROXY"].map { ["http_proxy": "p:1", "https_proxy": "p:1", $0: list] }
+        let variables = ["no_proxy", "NO_PROXY"].map {
+            ["http_proxy": "p:1", "https_proxy": "p:1", $0: list]
+        }
         for environment in variables {
             #expect(try (chosen(url, environment) == nil) == isExcepted)
         }
@@ -80,11 +87,14 @@ import Testing
     @Test("C19 invalid entries are reported, and exclude no host")
     func invalid() throws {
         for word in [
-            "http://h.org", "h.org:", "h.org:0", "h.org:70000", "h.org:x", "10.0.0.0/33", "10.0.0.0/",
+            "http://h.org", "h.org:", "h.org:0", "h.org:70000", "h.org:x", "10.0.0.0/33",
+            "10.0.0.0/",
             "::1/129", "[::1", "[::1]x", "[::1]:0", "[1.2.3.4]", "h.org/8", "a..b", "u@h", ".",
         ] {
             #expect(ProxyExceptions(word).invalid == [word])
-            #expect(try chosen("http://h.org/", ["http_proxy": "p:1", "no_proxy": word]) == "p:1", "\(word)")
+            #expect(
+                try chosen("http://h.org/", ["http_proxy": "p:1", "no_proxy": word]) == "p:1",
+                "\(word)")
         }
     }
 
@@ -99,7 +109,11 @@ import Testing
             ),
             ("http://u:p@h:1", "http://u:p@h:1", "http://h:1"),
         ] {
-            let rules = ProxyRules({ var given = ProxySettings(); given.all = text; return given }()) { _ in nil }
+            let rules = ProxyRules(
+                {
+                    var given = ProxySettings(); given.all = text; return given
+                }()
+            ) { _ in nil }
             let proxy = try #require(rules.proxy(for: try HTTPURL("http://h/").origin))
             let found = proxy.text.hasSuffix("/") ? String(proxy.text.dropLast()) : proxy.text
             #expect(found == ascii || found == "http://\(ascii)")

@@ -27,7 +27,8 @@ import Testing
     @Test(
         "R39 a pattern matches no other URLs",
         arguments: [
-            ("http://h/a", "http://h/A"), ("http://h/a", "http://h/ab"), ("http://h/", "https://h/"),
+            ("http://h/a", "http://h/A"), ("http://h/a", "http://h/ab"),
+            ("http://h/", "https://h/"),
             // A path that looks like the host.
             ("http://*.example.org/*", "http://evil/x.example.org/"),
             ("http://*:8080/*", "http://h/a:8080/b"),

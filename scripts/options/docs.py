@@ -41,8 +41,14 @@ def meaning(option: Option) -> str:
 
 
 def row(option: Option) -> str:
-    said = [f"`{option.name}`", option.scope, values(option), default(option), meaning(option),
-            f"[{option.feature}](features.md)"]
+    said = [
+        f"`{option.name}`",
+        option.scope,
+        values(option),
+        default(option),
+        meaning(option),
+        f"[{option.feature}](features.md)",
+    ]
     return "| " + " | ".join(REFERENCE.sub(r"`\1`", text).replace("|", "\\|") for text in said) + " |"
 
 

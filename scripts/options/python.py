@@ -13,17 +13,26 @@ README = "bindings/python/README.md"
 BEGIN, END = "# options: begin (scripts/make-options)", "# options: end"
 #: The groups of keywords, with the class of their types.
 GROUPS = {
-    "common": "CommonKeywords", "decisions": "DecisionKeywords", "body": "BodyKeywords",
-    "collected": "CollectedKeywords", "upload": "UploadKeywords", "download": "DownloadKeywords",
-    "live": "LiveKeywords", "session": "SessionKeywords", "fixed": "FixedKeywords", "changes": "ChangeKeywords",
+    "common": "CommonKeywords",
+    "decisions": "DecisionKeywords",
+    "body": "BodyKeywords",
+    "collected": "CollectedKeywords",
+    "upload": "UploadKeywords",
+    "download": "DownloadKeywords",
+    "live": "LiveKeywords",
+    "session": "SessionKeywords",
+    "fixed": "FixedKeywords",
+    "changes": "ChangeKeywords",
 }
 REQUEST_GROUPS = ("common", "decisions", "body", "collected")
 TYPES = {"switch": "bool", "ms": "float", "choice": "str", "integer": "int", "bytes": "int", "speed": "int"}
 
 
 def start(title: str) -> str:
-    return (f"# Wherry: {title}\n# SPDX-License-Identifier: Apache-2.0\n"
-            "# Written by scripts/make-options from options.toml.\n")
+    return (
+        f"# Wherry: {title}\n# SPDX-License-Identifier: Apache-2.0\n"
+        "# Written by scripts/make-options from options.toml.\n"
+    )
 
 
 def groups(option: Option) -> tuple[str, ...]:
@@ -60,7 +69,8 @@ def meaning(option: Option, table: Table) -> str:
         if option.kind == "option" and option.values and conversion(option) == "words":
             text += " " + ". ".join(
                 f'"{value.word}"' + (f": {lower_first(value.meaning)}" if value.meaning != value.word else "")
-                for value in option.values)
+                for value in option.values
+            )
         elif option.type == "ms":
             text += " In seconds."
     return named(text, table).rstrip(".")
@@ -106,23 +116,37 @@ def code(option: Option) -> str:
 
 
 def numbers(name: str, title: str, options: list[Option]) -> list[str]:
-    rows = [f'    "{keyword(each)}": ({code(each)}, "{conversion(each)}"),' for each in options
-            if each.kind == "option" and not each.python_by_hand]
+    rows = [
+        f'    "{keyword(each)}": ({code(each)}, "{conversion(each)}"),'
+        for each in options
+        if each.kind == "option" and not each.python_by_hand
+    ]
     return [f"#: {title}", f"{name}: Dict[str, Tuple[int, str]] = {{", *rows, "}"]
 
 
 def texts(name: str, title: str, options: list[Option]) -> list[str]:
-    rows = [f'    "{keyword(each)}": {code(each)},' for each in options if each.kind == "text" and not each.python_by_hand]
+    rows = [
+        f'    "{keyword(each)}": {code(each)},' for each in options if each.kind == "text" and not each.python_by_hand
+    ]
     return [f"#: {title}", f"{name}: Dict[str, int] = {{", *rows, "}"]
 
 
 def module(table: Table) -> str:
     lines = [
         start("the options behind keywords").rstrip(),
-        '"""The number of the option of each keyword, and the function of `values` that converts its value."""', "",
-        "from __future__ import annotations", "", "from .._native import codes", "", "TYPE_CHECKING = False",
-        "if TYPE_CHECKING:", "    from typing import Dict, Tuple", "",
-        "#: The numbers of words, by keyword.", "WORDS: Dict[str, Dict[str, int]] = {"]
+        '"""The number of the option of each keyword, and the function of `values` that converts its value."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from .._native import codes",
+        "",
+        "TYPE_CHECKING = False",
+        "if TYPE_CHECKING:",
+        "    from typing import Dict, Tuple",
+        "",
+        "#: The numbers of words, by keyword.",
+        "WORDS: Dict[str, Dict[str, int]] = {",
+    ]
     for option in table.of("option"):
         if option.values and groups(option) and (option.type == "mask" or conversion(option) == "words"):
             words = ", ".join(f'"{value.word}": {value.number}' for value in option.values)
@@ -131,25 +155,34 @@ def module(table: Table) -> str:
     upload = [option for option in members(table, "upload") if option not in request]
     live, new = members(table, "live", "changes"), members(table, "fixed", "session")
     lines += [
-        "}", *numbers("REQUEST", "Keywords of requests.", request),
+        "}",
+        *numbers("REQUEST", "Keywords of requests.", request),
         *numbers("UPLOAD", "Further keywords of uploads.", upload),
         *numbers("DOWNLOAD", "Keywords of downloads.", members(table, "download")),
         *numbers("CLIENT", "Settings of a client that are numbers.", live),
         *texts("CLIENT_TEXTS", "Settings of a client that are texts.", live),
         *numbers("NEW_CLIENT", "Settings of a new client that are numbers.", new),
         *texts("NEW_CLIENT_TEXTS", "Settings of a new client that are texts.", new),
-        *texts("SESSION_TEXTS", "Those that background sessions have as well.", members(table, "session"))]
+        *texts("SESSION_TEXTS", "Those that background sessions have as well.", members(table, "session")),
+    ]
     return "\n".join(lines) + "\n"
 
 
 def types(table: Table) -> str:
     lines = [
         start("the keywords that set one option each").rstrip(),
-        '"""The types and descriptions of the keywords that set one option each.', "",
-        "Type checkers and `help` read them; calls do not use them.", '"""', "",
-        "from __future__ import annotations", "",
-        "from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple, TypedDict, Union", "",
-        "if TYPE_CHECKING:", "    from .keywords import Target"]
+        '"""The types and descriptions of the keywords that set one option each.',
+        "",
+        "Type checkers and `help` read them; calls do not use them.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Tuple, TypedDict, Union",
+        "",
+        "if TYPE_CHECKING:",
+        "    from .keywords import Target",
+    ]
     for name, kind in GROUPS.items():
         lines += ["", "", f"class {kind}(TypedDict, total=False):", f'    """Options of the group "{name}"."""', ""]
         for option in members(table, name):
@@ -158,11 +191,24 @@ def types(table: Table) -> str:
                 said += " " + named(option.more, table)
             lines += [*wrapped(said, "    #: ", 110), f"    {keyword(option)}: {type_of(option)}"]
     rows = [row(option, table) for option in members(table, *GROUPS)]
-    return "\n".join([
-        *lines, "", "", "#: A line for each keyword: keyword | default | description", 'ROWS = """\\', *rows, '"""', "", "",
-        "def rows(kind: Any) -> str:", '    """Returns the lines of the keywords of a class."""',
-        '    known = {row.partition(" | ")[0]: row for row in ROWS.splitlines()}',
-        '    return "\\n".join(known[name] for name in kind.__annotations__)', ""])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "",
+            "#: A line for each keyword: keyword | default | description",
+            'ROWS = """\\',
+            *rows,
+            '"""',
+            "",
+            "",
+            "def rows(kind: Any) -> str:",
+            '    """Returns the lines of the keywords of a class."""',
+            '    known = {row.partition(" | ")[0]: row for row in ROWS.splitlines()}',
+            '    return "\\n".join(known[name] for name in kind.__annotations__)',
+            "",
+        ]
+    )
 
 
 def row(option: Option, table: Table) -> str:
@@ -186,5 +232,7 @@ def write(read: dict[str, str], table: Table) -> dict[str, str]:
     """The files of the Python package."""
     return {
         CODES: replaced(read[CODES], BEGIN, END, constants(table), CODES),
-        README: readme(read[README], table), TABLE: module(table), KEYWORDS: types(table),
+        README: readme(read[README], table),
+        TABLE: module(table),
+        KEYWORDS: types(table),
     }

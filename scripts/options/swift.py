@@ -9,13 +9,22 @@ from .text import wrapped
 
 REQUESTS, CORE, API, ABI = "Sources/WherryRequests", "Sources/WherryCore/Client", "Sources/Wherry", "Sources/WherryABI"
 SCOPES = {"B": "[.build]", "BL": "[.build, .live]", "BLR": "[.build, .live, .request]", "R": "[.request]"}
-PLAIN_TYPES = {"switch": "Bool", "integer": "Int", "bytes": "Int64", "speed": "Int64", "ms": "Duration",
-               "text": "String", "path": "String"}
+PLAIN_TYPES = {
+    "switch": "Bool",
+    "integer": "Int",
+    "bytes": "Int64",
+    "speed": "Int64",
+    "ms": "Duration",
+    "text": "String",
+    "path": "String",
+}
 
 
 def start(title: str) -> str:
-    return (f"// Wherry: {title}.\n// SPDX-License-Identifier: Apache-2.0\n"
-            "// Written by scripts/make-options from options.toml.\n\n")
+    return (
+        f"// Wherry: {title}.\n// SPDX-License-Identifier: Apache-2.0\n"
+        "// Written by scripts/make-options from options.toml.\n\n"
+    )
 
 
 def number(value: int) -> str:
@@ -52,9 +61,15 @@ def option_enum(table: Table) -> str:
     options = table.of("option")
     lines = [
         "/// An option with a numeric value. The raw values are those of `wherry_option`.",
-        "package enum Option: Int32, CaseIterable, Sendable {", *cases(options), "}", "",
-        "extension Option {", "    /// The name, scope, default, and valid values.",
-        "    package var declaration: Declaration {", "        switch self {"]
+        "package enum Option: Int32, CaseIterable, Sendable {",
+        *cases(options),
+        "}",
+        "",
+        "extension Option {",
+        "    /// The name, scope, default, and valid values.",
+        "    package var declaration: Declaration {",
+        "        switch self {",
+    ]
     for option in options:
         said = [f'"{option.name}"', SCOPES[option.scope], number(option.default), bounds(option)]
         if option.has_gaps:
@@ -69,9 +84,15 @@ def text_enum(table: Table) -> str:
     options = table.of("text")
     lines = [
         "/// An option with a text value. The raw values are those of `wherry_text_option`.",
-        "package enum TextOption: Int32, CaseIterable, Sendable {", *cases(options), "}", "",
-        "extension TextOption {", "    /// The name, scope, and kind of text.",
-        "    package var declaration: Declaration {", "        switch self {"]
+        "package enum TextOption: Int32, CaseIterable, Sendable {",
+        *cases(options),
+        "}",
+        "",
+        "extension TextOption {",
+        "    /// The name, scope, and kind of text.",
+        "    package var declaration: Declaration {",
+        "        switch self {",
+    ]
     for option in options:
         said = [f'"{option.name}"', SCOPES[option.scope]]
         if option.type == "path":
@@ -84,10 +105,21 @@ def image_enum(table: Table) -> str:
     options = table.of("image")
     lines = ["/// A number of `wherry_image_option`.", "enum ImageOption: UInt32 {"]
     lines += [f"    case {option.case} = {option.number}" for option in options]
-    lines += ["", "    /// The name in errors, as in the other languages.", "    var name: String {", "        switch self {"]
+    lines += [
+        "",
+        "    /// The name in errors, as in the other languages.",
+        "    var name: String {",
+        "        switch self {",
+    ]
     lines += [f'        case .{option.case}: "{option.name}"' for option in options]
-    lines += ["        }", "    }", "", "    /// The valid values.", "    var range: ClosedRange<Int64> {",
-              "        switch self {"]
+    lines += [
+        "        }",
+        "    }",
+        "",
+        "    /// The valid values.",
+        "    var range: ClosedRange<Int64> {",
+        "        switch self {",
+    ]
     lines += [f"        case .{option.case}: {bounds(option)}" for option in options]
     return start("the options of image compression") + "\n".join([*lines, "        }", "    }", "}", ""])
 
@@ -187,9 +219,20 @@ def properties(table: Table, owner: Owner, is_core: bool) -> str:
             continue
         make = client_property if owner == "client" else request_property
         kind, getter, setter = make(option)
-        lines += [*documentation(option, table, owner), f"    public var {option.swift}: {kind} {{",
-                  f"        get {{ {getter} }}", f"        set {{ {setter} }}", "    }"]
-    modules = ["WherryCore", "WherryHTTP", "WherryRequests"] if not is_core else ["WherryRequests"] if owner == "client" else []
+        lines += [
+            *documentation(option, table, owner),
+            f"    public var {option.swift}: {kind} {{",
+            f"        get {{ {getter} }}",
+            f"        set {{ {setter} }}",
+            "    }",
+        ]
+    modules = (
+        ["WherryCore", "WherryHTTP", "WherryRequests"]
+        if not is_core
+        else ["WherryRequests"]
+        if owner == "client"
+        else []
+    )
     imports = "".join(f"import {module}\n" for module in modules) + ("\n" if modules else "")
     what = "the settings of a client" if owner == "client" else "the settings of a request"
     return start(f"{what} that are one option each") + imports + "\n".join([*lines, "}", ""])

@@ -1,6 +1,7 @@
 # Wherry: reads and checks the table of options
 # SPDX-License-Identifier: Apache-2.0
 """The options of Sources/WherryRequests/Options/options.toml, which describes its keys."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -213,7 +214,8 @@ def _option(kind: str, row: dict[str, Any]) -> Option:
         raise TableError(f"{name} has no {', '.join(sorted(missing))}")
     row = {key: " ".join(value.split()) if isinstance(value, str) else value for key, value in row.items()}
     row["values"] = tuple(
-        Value(0, value) if isinstance(value, str) else Value(*value) for value in row.get("values", []))
+        Value(0, value) if isinstance(value, str) else Value(*value) for value in row.get("values", [])
+    )
     numbers = [value.number for value in row["values"]]
     bounds = row.get("range") or ([min(numbers), max(numbers)] if numbers else [0])
     if row.get("type") == "switch":
@@ -229,8 +231,10 @@ def _option(kind: str, row: dict[str, Any]) -> Option:
 
 
 def _flag(option: str, row: dict[str, Any]) -> Flag:
-    row = {"group" if key == "in" else key: " ".join(value.split()) if isinstance(value, str) else value
-           for key, value in row.items()}
+    row = {
+        "group" if key == "in" else key: " ".join(value.split()) if isinstance(value, str) else value
+        for key, value in row.items()
+    }
     unknown = set(row) - {field.name for field in dataclasses.fields(Flag)}
     missing = {"name", "group", "help"} - set(row)
     if unknown or missing:

@@ -131,7 +131,7 @@ if onNetwork { words.remove(at: 1) }
 guard words.count > 3, let amount = Int(words[words.count == 4 ? 3 : words[1] == "get" ? 3 : 4])
 else { usage() }
 switch words[1] {
-case "get" where words.count == 5: 
+case "get" where words.count == 5:
     try await get(words[2], amount, max(1, Int(words[4]) ?? 1), onNetwork: onNetwork)
 case "sync": try sync(words[2], amount)
 case "download" where words.count == 5: try await download(words[2], words[3], amount)

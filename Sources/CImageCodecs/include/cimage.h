@@ -64,13 +64,12 @@ typedef struct {
 
 typedef struct {
   uint32_t width, height;
-  int32_t
-      components;   /* as stored: 1 gray, 2 gray and alpha, 3 color, 4 CMYK or color and alpha */
-  int32_t bits;     /* bits per sample, as stored */
-  int32_t natural;  /* cimage_pixels: the format that loses only depth above 8 bits */
-  bool is_ycbcr;    /* a JPEG that supports CIMAGE_YCBCR8 */
-  bool is_cmyk;     /* converted to RGB without its color profile, which no longer fits */
-  bool needs_whole; /* progressive or interlaced: the decoder holds the whole image in memory */
+  int32_t components; /* as stored: 1 gray, 2 gray and alpha, 3 color, 4 CMYK or color and alpha */
+  int32_t bits;       /* bits per sample, as stored */
+  int32_t natural;    /* cimage_pixels: the format that loses only depth above 8 bits */
+  bool is_ycbcr;      /* a JPEG that supports CIMAGE_YCBCR8 */
+  bool is_cmyk;       /* converted to RGB without its color profile, which no longer fits */
+  bool needs_whole;   /* progressive or interlaced: the decoder holds the whole image in memory */
   int32_t luma_h, luma_v; /* a JPEG's luma sampling factors if the chroma's are 1; else 0 */
   uint8_t density_unit;   /* from the JFIF header; 0 if it has none */
   uint16_t density_x, density_y;
@@ -87,8 +86,7 @@ cimage_status cimage_jpeg_open(const cimage_input *input, const cimage_limits *l
                                cimage_decoder **out_decoder, int *out_errno,
                                cimage_message message);
 cimage_status cimage_png_open(const cimage_input *input, const cimage_limits *limits,
-                              cimage_decoder **out_decoder, int *out_errno,
-                              cimage_message message);
+                              cimage_decoder **out_decoder, int *out_errno, cimage_message message);
 void cimage_decoder_free(cimage_decoder *decoder);
 cimage_header cimage_decoder_header(const cimage_decoder *decoder);
 /* The errno of CIMAGE_READ_FAILED, else 0. */

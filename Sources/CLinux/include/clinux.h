@@ -60,8 +60,7 @@ int clinux_is_locked(int descriptor, int *out_locked);
 
 /* Calls renameat2 with RENAME_NOREPLACE. EEXIST: the new name exists. If the file system does not
  * support the flag, uses linkat and unlinkat, which do not replace a file either. */
-int clinux_rename_exclusive(int from_directory, const char *from, int to_directory,
-    const char *to);
+int clinux_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to);
 
 /* Reserves blocks without changing the size. EOPNOTSUPP: not supported by the file system. */
 int clinux_reserve(int descriptor, int64_t offset, int64_t length);
@@ -88,7 +87,7 @@ int clinux_open_below(int directory, const char *path);
  * signals. Standard input, output and error are /dev/null. `ready` becomes descriptor 3, unless it
  * is -1. The program inherits no other descriptor. Returns 0 or an errno. */
 int clinux_spawn_detached(const char *path, char *const *arguments, char *const *environment,
-    int ready, int32_t *out_process);
+                          int ready, int32_t *out_process);
 
 /* Waits until a child process has ended. Returns at once if the program already waited. */
 void clinux_wait_child(int32_t process);
@@ -230,13 +229,13 @@ int clinux_link_at(int32_t index, clinux_link *out);
 int clinux_links(clinux_link *links, int capacity);
 
 enum {
-  CLINUX_ROUTE_LOCAL = 1,  /* the address belongs to this machine */
-  CLINUX_ROUTE_DOWN = 2,   /* the link has no carrier */
+  CLINUX_ROUTE_LOCAL = 1, /* the address belongs to this machine */
+  CLINUX_ROUTE_DOWN = 2,  /* the link has no carrier */
   CLINUX_ROUTE_SOURCE = 4 /* there is a source address */
 };
 
 typedef struct clinux_route {
-  int32_t link; /* the index of the link */
+  int32_t link;   /* the index of the link */
   uint32_t flags; /* CLINUX_ROUTE_* */
 } clinux_route;
 

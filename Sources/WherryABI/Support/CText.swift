@@ -52,14 +52,14 @@ enum CText {
         _ bytes: UnsafeBufferPointer<UInt8>, to buffer: UnsafeMutablePointer<CChar>?,
         _ capacity: Int, _ outCount: UnsafeMutablePointer<Int>?
     ) {
-            if let buffer, capacity > 0 {
-                var count = min(bytes.count, capacity - 1)
-                // Do not split a character.
-                while count > 0, count < bytes.count, bytes[count] & 0xC0 == 0x80 { count -= 1 }
-                if let base = bytes.baseAddress { memcpy(buffer, base, count) }
-                buffer[count] = 0
-            }
-            outCount?.pointee = bytes.count
+        if let buffer, capacity > 0 {
+            var count = min(bytes.count, capacity - 1)
+            // Do not split a character.
+            while count > 0, count < bytes.count, bytes[count] & 0xC0 == 0x80 { count -= 1 }
+            if let base = bytes.baseAddress { memcpy(buffer, base, count) }
+            buffer[count] = 0
+        }
+        outCount?.pointee = bytes.count
     }
 }
 
@@ -107,7 +107,8 @@ func buffer(
     guard count >= 0 else {
         throw WherryError(
             .badArgument,
-            "The count of the bytes is \(UInt(bitPattern: count)), which is more than the memory can hold")
+            "The count of the bytes is \(UInt(bitPattern: count)), which is more than the memory can hold"
+        )
     }
     guard pointer != nil || count == 0 else {
         throw WherryError(.badArgument, "The bytes are NULL, and their count is \(count)")

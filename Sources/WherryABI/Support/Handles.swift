@@ -22,7 +22,8 @@ extension WherryError {
         }
         return WherryError(
             .badHandle,
-            "The argument \(name?.description ?? kind.word) is invalid: \(why). Pass a wherry_\(kind.word) that was not freed")
+            "The argument \(name?.description ?? kind.word) is invalid: \(why). Pass a wherry_\(kind.word) that was not freed"
+        )
     }
     static let inheritedHandle = WherryError(
         .forked, "The handle was created before this process was forked. Create another one.")

@@ -72,7 +72,8 @@ final class ReachabilityBox: HandleObject, Sendable {
             guard case .plan(let host, var options) = content else {
                 throw WherryError(
                     .wrongState,
-                    "The options and the probe of this monitor cannot be set: it has started, or takes none. Set them before the start.")
+                    "The options and the probe of this monitor cannot be set: it has started, or takes none. Set them before the start."
+                )
             }
             try change(&options)
             content = .plan(host: host, options)
@@ -81,7 +82,9 @@ final class ReachabilityBox: HandleObject, Sendable {
 
     /// The monitor, if already created.
     var known: Reachability? {
-        content.withLock { if case .monitor(let reachability, _) = $0 { reachability } else { nil } }
+        content.withLock {
+            if case .monitor(let reachability, _) = $0 { reachability } else { nil }
+        }
     }
 
     /// Returns the monitor; creates it if needed.
@@ -105,7 +108,8 @@ final class ReachabilityBox: HandleObject, Sendable {
             case .freed:
                 throw WherryError(
                     .badHandle,
-                    "The argument reachability is invalid: the handle was freed. Pass one that was not freed")
+                    "The argument reachability is invalid: the handle was freed. Pass one that was not freed"
+                )
             }
         }
     }

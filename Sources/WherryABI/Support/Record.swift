@@ -217,7 +217,8 @@ extension PageEvent {
     /// The page number; -1 if the event has none.
     var page: Int64 {
         switch self {
-        case .willLoad(let page), .refreshed(let page), .loaded(let page), .failed(let page, _): page
+        case .willLoad(let page), .refreshed(let page), .loaded(let page), .failed(let page, _):
+            page
         case .finished, .firstPage, .lastPage: -1
         }
     }

@@ -35,7 +35,8 @@ extension HTTPCacheStore {
             let (path, query) = Self.parts(of: url)
             let folders =
                 query == nil
-                ? entries.folders(of: Self.text(path)) : [place(Key(url: url, isListed: true)).folder]
+                ? entries.folders(of: Self.text(path))
+                : [place(Key(url: url, isListed: true)).folder]
             for folder in folders {
                 entries.forEach(in: folder) { name, head, size in look(folder, name, head, size) }
             }

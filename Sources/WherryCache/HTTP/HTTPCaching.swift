@@ -41,7 +41,8 @@ package final class HTTPCaching: @unchecked Sendable {
     ///   - isListed: Whether the URL may come from a list of entries, where secrets are digests.
     ///   - policy: `nil` for a request that does not use the cache, but may invalidate entries.
     package init(
-        _ asked: borrowing ExchangeRequest, sent: SentFields, isGathered: Bool, caching: RequestCaching,
+        _ asked: borrowing ExchangeRequest, sent: SentFields, isGathered: Bool,
+        caching: RequestCaching,
         policy: HTTPCachePolicy?, store: HTTPCacheStore, clock: any Clock,
         identity: String? = nil, cookies: String? = nil, isListed: Bool = false
     ) {
@@ -58,7 +59,8 @@ package final class HTTPCaching: @unchecked Sendable {
         // 9.3.1).
         takesPart = isForCache && isGathered && !(request.isServable && hasBody)
         key = HTTPCacheStore.Key(
-            url: request.url, partition: Self.partition(
+            url: request.url,
+            partition: Self.partition(
                 sent.headers, caching, store.secret, identity, cookies),
             isListed: isListed)
     }
@@ -73,7 +75,9 @@ package final class HTTPCaching: @unchecked Sendable {
         _ headers: Headers, _ caching: RequestCaching, _ secret: VarySecret, _ identity: String?,
         _ cookies: String?
     ) -> String {
-        if caching.fields.isEmpty, caching.partition.isEmpty, cookies == nil, !headers.contains("authorization") {
+        if caching.fields.isEmpty, caching.partition.isEmpty, cookies == nil,
+            !headers.contains("authorization")
+        {
             return ""
         }
         var counted: [(name: String, values: [String])] = []
@@ -237,7 +241,9 @@ package final class HTTPCaching: @unchecked Sendable {
     }
 
     /// Returns the result with a stored response in place of the origin's.
-    package static func replaced(_ result: ExchangeResult, by answer: CachedAnswer) -> ExchangeResult {
+    package static func replaced(_ result: ExchangeResult, by answer: CachedAnswer)
+        -> ExchangeResult
+    {
         var replaced = ExchangeResult()
         replaced.head = answer.head
         replaced.body = answer.body

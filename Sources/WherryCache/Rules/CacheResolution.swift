@@ -185,7 +185,8 @@ extension CacheLookup {
     /// the next request validates again.
     private func validated(_ arrived: ArrivedResponse, _ asked: StoredResponse) -> CacheOutcome? {
         guard let tag = EntityTag(arrived.head["etag"] ?? ""), let own = asked.entityTag,
-            own.isWeak, tag.isWeaklyEqual(to: own), let form = CachedAnswer.Form(asked, for: request)
+            own.isWeak, tag.isWeaklyEqual(to: own),
+            let form = CachedAnswer.Form(asked, for: request)
         else { return nil }
         var answer = CachedAnswer(asked, form: form, now: now)
         answer.isRevalidated = true

@@ -291,15 +291,17 @@ package final class EntryStore: Sendable {
         let size = (try? open.status(of: aside)?.size) ?? 0
         let isSame: Bool
         if let seen {
-            isSame = Self.head(at: aside, in: open).map { head, _ in
-                head.key == seen.key && head.description == seen.description
-                    && head.storedAt == seen.storedAt
-                    && head.uselessAfter == seen.uselessAfter
-            } ?? false
+            isSame =
+                Self.head(at: aside, in: open).map { head, _ in
+                    head.key == seen.key && head.description == seen.description
+                        && head.storedAt == seen.storedAt
+                        && head.uselessAfter == seen.uselessAfter
+                } ?? false
         } else {
-            isSame = open.contents(of: aside, limit: Int(clamping: limit)).flatMap {
-                EntryFile($0)
-            } == nil
+            isSame =
+                open.contents(of: aside, limit: Int(clamping: limit)).flatMap {
+                    EntryFile($0)
+                } == nil
         }
         // Move a newer one back, unless an even newer one has taken the name.
         if !isSame, (try? open.rename(aside, to: name, replacing: false)) != nil { return false }
@@ -436,7 +438,8 @@ package final class EntryStore: Sendable {
     ///
     /// - Parameter removed: Called with the size of each entry.
     /// - Returns: The number of entries.
-    package static func removeAll(in root: Directory, _ removed: (Int64) -> Void = { _ in }) -> Int {
+    package static func removeAll(in root: Directory, _ removed: (Int64) -> Void = { _ in }) -> Int
+    {
         var count = 0
         EntrySweeper.forEachFile(in: root) { _, _, open, name in
             guard !name.hasPrefix("."), let size = try? open.status(of: name)?.size,

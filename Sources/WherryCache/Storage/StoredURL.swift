@@ -24,7 +24,8 @@ struct StoredURL: Sendable {
         let start = url.utf8.index(after: mark)
         let query = url[start...]
         var isChanged = false
-        let pairs = query.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
+        let pairs = query.split(separator: "&", omittingEmptySubsequences: false).map {
+            pair -> String in
             guard let equals = pair.utf8.firstIndex(of: 0x3D) else { return String(pair) }
             let value = pair[pair.utf8.index(after: equals)...]
             guard !value.isEmpty, secrets.contains(pair[..<equals]),

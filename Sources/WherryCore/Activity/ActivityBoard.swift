@@ -92,7 +92,8 @@ package final class ActivityBoard: Sendable {
     }
 
     private static func isActive(_ transfer: Transfer) -> Bool {
-        transfer.kind != .group && !transfer.observer.isPart && !transfer.isFinal && !transfer.isPaused
+        transfer.kind != .group && !transfer.observer.isPart && !transfer.isFinal
+            && !transfer.isPaused
     }
 
     /// Handles a transfer that began, ended, was paused or resumed, according to its current state.

@@ -29,7 +29,8 @@ extension ResponseCache {
         switch http.decide() {
         case .answer(let answer), .answerAndRevalidate(let answer, _):
             return Response(
-                head: answer.head, body: answer.body, url: http.request.target.text, marks: answer.marks)
+                head: answer.head, body: answer.body, url: http.request.target.text,
+                marks: answer.marks)
         case .network, .gatewayTimeout, .miss:
             throw http.shown() == nil ? TimedRefusal.missing.error : TimedRefusal.expired.error
         }
@@ -53,9 +54,11 @@ extension ResponseCache {
             method: method, url: url, headers: headers, body: hasBody ? .bytes(Bytes()) : .none,
             settings: settings, options: options, deadline: .never)
         return HTTPCaching(
-            asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed, caching: request.caching ?? RequestCaching(),
+            asked, sent: settings.sentFields(of: asked), isGathered: !request.isStreamed,
+            caching: request.caching ?? RequestCaching(),
             policy: policy, store: store, clock: client.transport.clock,
-            cookies: options.cookieHandling.usesClientJar ? client.cookies.identity(for: url) : nil, isListed: true)
+            cookies: options.cookieHandling.usesClientJar ? client.cookies.identity(for: url) : nil,
+            isListed: true)
     }
 
     func response(at place: String) throws(WherryError) -> Response {
@@ -80,7 +83,8 @@ extension ResponseCache {
         guard let store = try client.caches.existingHTTP() else { return 0 }
         guard let url else { return store.clear() }
         guard let text = try target(url, base: base) else { return 0 }
-        return text.utf8.contains(0x3F) ? store.removeAll(listed: text) : store.removeAll(path: text)
+        return text.utf8.contains(0x3F)
+            ? store.removeAll(listed: text) : store.removeAll(path: text)
     }
 
     func removeHTTP(

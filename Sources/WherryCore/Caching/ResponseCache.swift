@@ -212,8 +212,9 @@ public struct ResponseCache: Sendable {
                 "Could not store the response: the duration is less than one millisecond. Use a longer one."
             )
         }
-        if let contentType, let violation = FieldRules.violation(
-            value: contentType, of: "the content type")
+        if let contentType,
+            let violation = FieldRules.violation(
+                value: contentType, of: "the content type")
         {
             throw WherryError(.badHeader, violation.message)
         }
@@ -394,7 +395,9 @@ public struct ResponseCache: Sendable {
         _ = try settings.base(named: request.base)
         guard !request.isStreamed, TimedCaching.fits(request, settings.fields) else {
             throw WherryError(
-                .badArgument, "The response to this request is never stored: the request has a Range or Host header, or a body that is streamed or has parts. Remove it to use the cache.")
+                .badArgument,
+                "The response to this request is never stored: the request has a Range or Host header, or a body that is streamed or has parts. Remove it to use the cache."
+            )
         }
     }
 
@@ -416,7 +419,8 @@ extension ResponseCache.Entry {
     fileprivate init(_ listed: TimedCacheStore.Listed, _ now: Int64) {
         let entry = listed.entry
         self.init(
-            id: listed.place, store: .timed, identifier: entry.identifier, method: entry.method, url: entry.url,
+            id: listed.place, store: .timed, identifier: entry.identifier, method: entry.method,
+            url: entry.url,
             status: entry.status, bodyBytes: listed.bodyBytes,
             storedAt: Double(entry.storedAt) / 1000,
             remaining: .milliseconds(entry.remaining(at: now)))

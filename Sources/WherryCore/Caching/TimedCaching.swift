@@ -33,7 +33,8 @@ package struct TimedCaching: Sendable {
                 base: request.ignoresBase ? nil : base, url: request.url, method: method,
                 parameters: request.countedParameters.map { .object($0) },
                 varying: Self.varying(request, caching, fields),
-                sensitive: Self.content(of: request, caching.ignored) ?? "", partition: Self.partition(caching, cookies))
+                sensitive: Self.content(of: request, caching.ignored) ?? "",
+                partition: Self.partition(caching, cookies))
         } catch {
             throw WherryError(.badParameters, error.message)
         }

@@ -52,9 +52,11 @@ package final class TransferCaching: Sendable {
         // A callback may have set a `Host` header after the lookup.
         guard request.ownHost(settings) == nil else { return nil }
         let url = asked.url
-        let usesCookies = settings.options.overridden(by: request.overrides).cookieHandling.usesClientJar
+        let usesCookies = settings.options.overridden(by: request.overrides).cookieHandling
+            .usesClientJar
         return HTTPCaching(
-            asked, sent: settings.sentFields(of: asked), isGathered: request.isGathered(settings), caching: request.caching ?? RequestCaching(),
+            asked, sent: settings.sentFields(of: asked), isGathered: request.isGathered(settings),
+            caching: request.caching ?? RequestCaching(),
             policy: policy, store: http, clock: client.transport.clock, identity: identity,
             cookies: usesCookies ? client.cookies.identity(for: url) : nil)
     }
@@ -87,7 +89,9 @@ extension Client {
             request.ownHost(settings) == nil
         {
             do {
-                if wantsTimed, request.isGathered(settings), TimedCaching.fits(request, settings.fields) {
+                if wantsTimed, request.isGathered(settings),
+                    TimedCaching.fits(request, settings.fields)
+                {
                     timed = try timedCaching(request, caching, method: method, settings: settings)
                 }
                 if wantsHTTP || changes { http = try caches.http() }
@@ -121,11 +125,13 @@ extension Client {
         }
         let options = settings.options.overridden(by: request.overrides)
         let url = { @Sendable in
-            try? RequestPlanner.url(of: request, method: method, settings: settings, options: options)
+            try? RequestPlanner.url(
+                of: request, method: method, settings: settings, options: options)
         }
         return try TimedCaching(
             request, caching, method: method, url: url,
-            cookies: options.cookieHandling.usesClientJar ? cookies.identity(for: url()) : nil, base: baseText(named: request.base, settings),
+            cookies: options.cookieHandling.usesClientJar ? cookies.identity(for: url()) : nil,
+            base: baseText(named: request.base, settings),
             fields: fields, store: caches.timed(),
             appVersion: settings.values.texts[.appVersion] ?? "1")
     }
@@ -142,8 +148,9 @@ extension Request {
     /// the request asks for that. A streamed response is not cached if a callback decides on the
     /// headers or on storing.
     func isGathered(_ settings: ClientSettings) -> Bool {
-        !isStreamed || cachesStream
-            && (decisions ?? settings.values.decisions).isDisjoint(with: [.head, .store])
+        !isStreamed
+            || cachesStream
+                && (decisions ?? settings.values.decisions).isDisjoint(with: [.head, .store])
     }
 }
 

@@ -52,7 +52,9 @@ public final class Client: Sendable {
     /// Creates a client: `Client { $0.baseURL = "https://example.org/v1" }`.
     ///
     /// - Throws: `argument` for an invalid setting. `file` for a CA file that cannot be read.
-    public convenience init(_ configure: (inout Configuration) -> Void = { _ in }) throws(WherryError) {
+    public convenience init(_ configure: (inout Configuration) -> Void = { _ in })
+        throws(WherryError)
+    {
         var configuration = Configuration()
         configure(&configuration)
         try self.init(configuration)
@@ -116,7 +118,8 @@ public final class Client: Sendable {
     private func checkStorage() throws(WherryError) {
         let settings = settings
         // Nothing is cached without certificate checks.
-        let isOn = settings.options[.httpCache] == 1 && settings.options[.insecure] == 0
+        let isOn =
+            settings.options[.httpCache] == 1 && settings.options[.insecure] == 0
             && !settings.values.trust.trustsAnybody
         try caches.check(isOn: isOn)
     }
@@ -394,7 +397,8 @@ public final class Client: Sendable {
         let (transfer, waiter) = try startPerform(request)
         defer { _ = transfer }
         guard let outcome = waiter.wait(on: self, timeout: nil) else {
-            throw WherryError(.internal, "The wait for a transfer returned before the transfer ended")
+            throw WherryError(
+                .internal, "The wait for a transfer returned before the transfer ended")
         }
         if let error = outcome.error { throw error }
         guard let response = outcome.response else {
@@ -467,7 +471,8 @@ public final class Client: Sendable {
         let found = transfers(match)
         // Do this before cancelling: running transfers still lock their partial files, which are
         // counted with the transfer.
-        let idle = discardPartials(match, apartFrom: Set(found.compactMap { $0.path.map(Directory.canonical) }))
+        let idle = discardPartials(
+            match, apartFrom: Set(found.compactMap { $0.path.map(Directory.canonical) }))
         queue.holding { for transfer in found { transfer.discard() } }
         return found.count + idle
     }

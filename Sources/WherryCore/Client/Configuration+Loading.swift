@@ -74,7 +74,8 @@ extension Client.Configuration {
         default:
             throw WherryError(
                 .badValue,
-                "\(name) must be \(option.declaration.acceptsBool ? "true or false, or " : "")a whole number")
+                "\(name) must be \(option.declaration.acceptsBool ? "true or false, or " : "")a whole number"
+            )
         }
         try option.check(number, in: .build)
         values.options[option] = number

@@ -85,7 +85,9 @@ extension Client {
         /// name, also for the certificate check, does not change. Default: none.
         public var resolve: [String] {
             get { values.texts[.resolve]?.split(separator: " ").map(String.init) ?? [] }
-            set { values.texts[.resolve] = newValue.isEmpty ? nil : newValue.joined(separator: " ") }
+            set {
+                values.texts[.resolve] = newValue.isEmpty ? nil : newValue.joined(separator: " ")
+            }
         }
 
         /// The names of headers, parameters, and JSON members with secret values. Logs,

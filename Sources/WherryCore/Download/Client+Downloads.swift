@@ -55,7 +55,8 @@ extension Client {
             sharesTarget: target.name == nil || target.existing == .number)
         if policy.isResumable { partialFolders.note(target.directoryPath, on: workers) }
         let transfer = DownloadTransfer(
-            request, url: url, mirrors: mirrors, target: target, policy: policy, key: key, client: self,
+            request, url: url, mirrors: mirrors, target: target, policy: policy, key: key,
+            client: self,
             settings: settings, options: options, observer: observer, userData: userData)
         do {
             try start(transfer, willBegin: willBegin)

@@ -14,7 +14,8 @@ extension DownloadTransfer {
         case .follow(let start):
             if let last = start.follower.redirects.last {
                 noteRedirect(
-                    from: last.url, status: last.status, to: start.follower.url.text, isCounted: origin)
+                    from: last.url, status: last.status, to: start.follower.url.text,
+                    isCounted: origin)
             }
             send(start)
         case .write(let bytes, let placement, let exchange):
@@ -192,7 +193,9 @@ extension DownloadTransfer {
                 core.isCheckpointSet = false
                 Self.add(core.machine.checkpointDue(now: now), to: &core)
                 // The checkpoint in progress has to finish first.
-                return Self.dueCheckpoint(&core).map { max($0, now.advanced(by: CheckpointPace.delay)) }
+                return Self.dueCheckpoint(&core).map {
+                    max($0, now.advanced(by: CheckpointPace.delay))
+                }
             }
             if let next { scheduleCheckpoint(at: next) }
             carry()

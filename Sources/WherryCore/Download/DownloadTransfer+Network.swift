@@ -93,7 +93,8 @@ extension DownloadTransfer {
                 otherOrigin: start.follower.url.origin != firstURL.origin,
                 closes: options[.keepAlive] == 0)
             var exchange = RequestPlanner.exchange(
-                method: method, url: start.follower.url, headers: headers, body: .none, settings: settings,
+                method: method, url: start.follower.url, headers: headers, body: .none,
+                settings: settings,
                 options: options, deadline: deadline)
             exchange.decoding = .identity
             exchange.isBulk = true
@@ -169,7 +170,8 @@ extension DownloadTransfer {
     package func exchangeDidStart(_ exchange: Exchange) {
         observer.transfer(self, waitsForConnection: false)
         guard client.log.isOn(.debug) else { return }
-        let attempt = core.withLock { core in core.index(of: exchange).map { core.hops[$0].attempt } }
+        let attempt = core.withLock { core in core.index(of: exchange).map { core.hops[$0].attempt }
+        }
         noteSent(exchange, attempt: attempt ?? 0)
     }
 

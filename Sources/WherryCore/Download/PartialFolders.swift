@@ -58,7 +58,9 @@ final class PartialFolders: Sendable {
             guard let bytes = folder.contents(of: name, limit: Self.mostBytes) else { continue }
             let directory = String(decoding: bytes.array, as: UTF8.self)
             guard Self.name(of: directory) == name else { continue }
-            if let age = age(of: name, in: folder), age > Self.longestAge, Self.isFinished(directory) {
+            if let age = age(of: name, in: folder), age > Self.longestAge,
+                Self.isFinished(directory)
+            {
                 // The next call tries again to delete this record.
                 _ = try? folder.remove(name)
             } else {

@@ -1,7 +1,6 @@
 // Wherry: the state of a group.
 // SPDX-License-Identifier: Apache-2.0
 
-
 /// The state of a group whose members run concurrently. A value.
 ///
 /// running -> stopping (after a fatal failure or a cancel) or over; stopping -> over.

@@ -54,7 +54,10 @@ extension Client {
             }
         note(
             .debug, .refused,
-            [.everybody(isEmpty ? "The input url is an empty string!" : "There is no task to \(verb)")])
+            [
+                .everybody(
+                    isEmpty ? "The input url is an empty string!" : "There is no task to \(verb)")
+            ])
     }
 }
 
@@ -133,7 +136,8 @@ extension Transfer {
 
     /// The parameters as JSON; "(null)" if there are none.
     final var shownParameters: String {
-        let parameters = kind == .download
+        let parameters =
+            kind == .download
             ? request.parameters : RequestPlanner.merged(request, settings, options)
         guard !parameters.isEmpty else { return "(null)" }
         return secrets.json(.object(parameters)).description
@@ -143,7 +147,10 @@ extension Transfer {
     func noteSent(_ exchange: Exchange, attempt: Int) {
         note(
             .debug, .sent,
-            [.everybody("Sending \(exchange.request.method) \(secrets.text(exchange.request.url.text))")]
+            [
+                .everybody(
+                    "Sending \(exchange.request.method) \(secrets.text(exchange.request.url.text))")
+            ]
         ) { $0.count = Int64(attempt) }
     }
 
@@ -249,7 +256,8 @@ extension Transfer {
     }
 
     private func note(_ image: ImageOutcome) {
-        let text = image.error.map { "Image \(image.fileName) can not be uploaded:\($0.message)" }
+        let text =
+            image.error.map { "Image \(image.fileName) can not be uploaded:\($0.message)" }
             ?? "Image \(image.fileName): \(image.originalBytes) bytes, \(image.encodedBytes) to send"
         note(image.error == nil ? .debug : .warning, .image, [.everybody(text)]) { record in
             record.count = Int64(image.index)
@@ -407,7 +415,9 @@ extension Transfer {
                 .everybody("Error object:\(text)"),
             ]
         case .group:
-            lines = [.everybody("Group failed:\(shortDescription)"), .everybody("Error object:\(text)")]
+            lines = [
+                .everybody("Group failed:\(shortDescription)"), .everybody("Error object:\(text)"),
+            ]
         }
         note(.error, .failed, lines) { Self.fill(&$0, outcome) }
     }

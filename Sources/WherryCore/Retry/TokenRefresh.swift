@@ -64,7 +64,8 @@ package final class TokenRefresh: Sendable {
 
     /// Lets the next waiting request ask, since the asking request was cancelled.
     package func handOver() {
-        let next = state.withLock { state -> (id: UInt64, goOn: @Sendable (TokenVerdict) -> Void)? in
+        let next = state.withLock {
+            state -> (id: UInt64, goOn: @Sendable (TokenVerdict) -> Void)? in
             state.asker = nil
             guard !state.waiting.isEmpty else { return nil }
             let next = state.waiting.removeFirst()

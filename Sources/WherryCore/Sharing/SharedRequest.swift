@@ -78,7 +78,8 @@ final class SharedRequestTable: Sendable {
 
     /// Joins an equal request, or registers the caller's own.
     func join(
-        _ member: SharedTransfer, _ key: SharedRequestKey, own shared: SharedRequest, _ leader: RequestTransfer
+        _ member: SharedTransfer, _ key: SharedRequestKey, own shared: SharedRequest,
+        _ leader: RequestTransfer
     ) -> Joined {
         state.withLock { state in
             if let other = state.open[key], let sharing = state.sharings[ObjectIdentifier(other)] {

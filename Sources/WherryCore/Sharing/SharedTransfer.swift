@@ -23,7 +23,8 @@ package final class SharedTransfer: Transfer, @unchecked Sendable {  // guarded 
     private let own: SharedRequest
 
     init(
-        _ request: Request, _ key: SharedRequestKey, _ own: SharedRequest, _ leader: RequestTransfer,
+        _ request: Request, _ key: SharedRequestKey, _ own: SharedRequest,
+        _ leader: RequestTransfer,
         options: OptionTable, observer: any TransferObserver, userData: UInt
     ) {
         self.key = key

@@ -181,8 +181,9 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
 
     /// Changes the state beneath a pause. Reports the new state if the caller can see it, unless
     /// `quiet`.
-    package final func become(_ state: TransferState, reason: ErrorReason? = nil, quiet: Bool = false)
-    {
+    package final func become(
+        _ state: TransferState, reason: ErrorReason? = nil, quiet: Bool = false
+    ) {
         let visible = life.withLock { $0.cycle.become(state) }
         if visible && !quiet { emit(.state(state, reason: reason)) }
     }

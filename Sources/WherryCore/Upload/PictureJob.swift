@@ -100,11 +100,12 @@ struct PictureJob: Sendable {
         guard let original = try OriginalImage(source, maxMemory: compression.maxMemory),
             original.bytes.count <= compression.maxBytes ?? .max
         else { return nil }
-        let type = switch original.format {
-        case .jpeg: jpegType
-        case .some(let format): format.mediaType
-        case nil: FileTypes.type(of: givenName)
-        }
+        let type =
+            switch original.format {
+            case .jpeg: jpegType
+            case .some(let format): format.mediaType
+            case nil: FileTypes.type(of: givenName)
+            }
         let fileName = fileName(original.format?.fileExtension ?? "bin")
         let ready = Ready(
             fieldName: nameStyle.name(part.name, index: fieldIndex), fileName: fileName,
@@ -131,8 +132,9 @@ struct PictureJob: Sendable {
 
     /// Returns the file name in the form: the given one, or one made from the time.
     private func fileName(_ ending: String) -> String {
-        part.fileName ?? Multipart.fileName(
-            milliseconds: milliseconds, index: index, extension: ending)
+        part.fileName
+            ?? Multipart.fileName(
+                milliseconds: milliseconds, index: index, extension: ending)
     }
 
     /// The file name in the form, as far as it is known without opening a file.
@@ -142,11 +144,12 @@ struct PictureJob: Sendable {
         case .keep: break
         default: return fileName("jpg")
         }
-        let isPNG = switch source {
-        case .file: false  // recognized by its path
-        case .bytes(let bytes): OriginalImage.format(of: bytes) == .png
-        case .pixels(let pixels): pixels.format.hasAlpha
-        }
+        let isPNG =
+            switch source {
+            case .file: false  // recognized by its path
+            case .bytes(let bytes): OriginalImage.format(of: bytes) == .png
+            case .pixels(let pixels): pixels.format.hasAlpha
+            }
         return fileName(isPNG ? "png" : "jpg")
     }
 
@@ -183,17 +186,18 @@ extension [ImageOutcome] {
 extension WherryError {
     /// Creates the public error for an imaging error.
     package init(_ error: ImagingError) {
-        let reason: ErrorReason = switch error.reason {
-        case "truncated": .truncatedImage
-        case "unsupported_image", "animated": .unsupportedImage
-        case "too_large", "memory_limit", "too_many_scans", "deadline", "does_not_fit":
-            .imageTooLarge
-        case "no_memory": .noMemory
-        case "unsupported_option": .unsupportedOption
-        case "bad_parameters": .badParameters
-        case "taken_back": .wrongState
-        default: .badImage
-        }
+        let reason: ErrorReason =
+            switch error.reason {
+            case "truncated": .truncatedImage
+            case "unsupported_image", "animated": .unsupportedImage
+            case "too_large", "memory_limit", "too_many_scans", "deadline", "does_not_fit":
+                .imageTooLarge
+            case "no_memory": .noMemory
+            case "unsupported_option": .unsupportedOption
+            case "bad_parameters": .badParameters
+            case "taken_back": .wrongState
+            default: .badImage
+            }
         if error.kind == .file {
             // Keep the message of the imaging error; the errno determines the reason.
             let file = WherryError(SystemError(error.systemCode, "read the picture"))

@@ -101,7 +101,9 @@ package enum UploadEngine {
         form.usesExtendedNames = options[.extendedNames] == 1
         let algorithm = computesDigests ? BodyDigest.algorithm(options[.partDigests]) : nil
         /// Returns the headers of a part, with the digest of its content.
-        func headers(_ part: Request.Part, _ content: BodySegment) throws(WherryError) -> [Headers.Field] {
+        func headers(_ part: Request.Part, _ content: BodySegment) throws(WherryError) -> [Headers
+            .Field]
+        {
             var headers = part.headers
             if let algorithm {
                 let field = try BodyDigest.field(
@@ -173,7 +175,9 @@ package enum UploadEngine {
                 }
                 guard let all else { return }
                 let outcomes = all.values.map(\.outcome).sorted { $0.index < $1.index }
-                done(outcomes, finish(request, parts, outcomes, all.compactMapValues(\.ready), transfer))
+                done(
+                    outcomes,
+                    finish(request, parts, outcomes, all.compactMapValues(\.ready), transfer))
             }
         }
     }

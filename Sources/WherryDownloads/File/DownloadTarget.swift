@@ -87,13 +87,14 @@ package struct DownloadTarget: Sendable {
         } catch {
             var refusal = DownloadError(error)
             if refusal.reason == .noFile, !makesDirectories {
-                refusal.message = 
+                refusal.message =
                     "There is no directory \(parent). " + OptionAdvice.makeDirectories.text
             }
             throw refusal
         }
         var target = DownloadTarget(
-            directory: directory, place: place, directoryPath: parent, name: isDirectory ? nil : name,
+            directory: directory, place: place, directoryPath: parent,
+            name: isDirectory ? nil : name,
             stem: isDirectory ? suggestedName : name, existing: existing)
         try target.settleName(allowsExisting: hasDigest)
         do throws(SystemError) {
@@ -203,7 +204,8 @@ package struct DownloadTarget: Sendable {
     /// such a journal (DR20, DR26). Journals of other or existing partial files stay.
     private func forgetJournal(of file: FileStatus, _ name: String) {
         for names in PartNames.candidates(for: DownloadID(target: identity), name: name) {
-            guard let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
+            guard
+                let journal = try? JournalFile.open(names.journal, in: directory, isReadOnly: true),
                 let record = try? journal.read(), record.inode == file.inode,
                 (try? directory.status(of: names.part)) == nil
             else { continue }

@@ -33,7 +33,8 @@ extension PartFile {
         if try directory.status(of: own.1.journal) != nil { return ownFiles }
         if try directory.status(of: own.1.part) != nil {
             // Another download of this URL has just begun, or a killed one has left an empty file.
-            guard !isInUse(own.1, in: directory), let file = try lockedFile(own.1.part, in: directory)
+            guard !isInUse(own.1, in: directory),
+                let file = try lockedFile(own.1.part, in: directory)
             else { return ownFiles }
             try withExtendedLifetime(file) { () throws(SystemError) in
                 _ = try directory.remove(own.1.part)

@@ -156,7 +156,8 @@ package final class PartFile {
     /// would use memory for bytes that may never arrive.
     @discardableResult
     private func reserve() throws(DownloadError) -> Bool {
-        guard fileSystem != .memory, let total = facts.total, total <= Directory.fileSizeLimit() else {
+        guard fileSystem != .memory, let total = facts.total, total <= Directory.fileSizeLimit()
+        else {
             return false
         }
         do throws(SystemError) {
@@ -471,7 +472,8 @@ package final class PartFile {
     var takenOver: DownloadError {
         DownloadError(
             .busy,
-            "Another download has taken over or replaced \(path). Wait for it, or use another path.")
+            "Another download has taken over or replaced \(path). Wait for it, or use another path."
+        )
     }
 
     private var shortened: DownloadError {

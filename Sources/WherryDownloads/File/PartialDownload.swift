@@ -144,7 +144,8 @@ public struct PartialDownload: Hashable, Sendable {
             path: directory.path(of: record.name), partialPath: directory.path(of: names.part),
             journalPath: directory.path(of: names.journal), url: record.url,
             bytes: record.ranges.count, total: record.facts.total,
-            validator: record.facts.validator, identity: record.identity, expected: record.facts.expected,
+            validator: record.facts.validator, identity: record.identity,
+            expected: record.facts.expected,
             isRunning: PartFile.isInUse(names, in: directory))
     }
 

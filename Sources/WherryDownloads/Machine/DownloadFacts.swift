@@ -82,7 +82,9 @@ package struct DownloadID: Hashable, Sendable, CustomStringConvertible {
     /// ``short``, followed by the digits for further names that are used if the first name is
     /// taken.
     package var digits: [String] {
-        stride(from: 0, to: bytes.count, by: 4).map { Hex.encode(bytes[$0..<min($0 + 4, bytes.count)]) }
+        stride(from: 0, to: bytes.count, by: 4).map {
+            Hex.encode(bytes[$0..<min($0 + 4, bytes.count)])
+        }
     }
 }
 

@@ -36,7 +36,9 @@ struct TurnTree: Sendable {
     /// The number of entries without a turn.
     var idleCount: Int { root < 0 ? 0 : nodes[root].idle }
 
-    func standing(of id: UInt64) -> DownloadLine.Standing? { indices[id].map { nodes[$0].standing } }
+    func standing(of id: UInt64) -> DownloadLine.Standing? {
+        indices[id].map { nodes[$0].standing }
+    }
 
     func priority(of id: UInt64) -> Int? { indices[id].map { nodes[$0].priority } }
 
@@ -174,7 +176,9 @@ struct TurnTree: Sendable {
     private mutating func update(_ index: Int) {
         visits += 1
         let standing = nodes[index].standing
-        var counts = (all: 1, idle: standing == .active ? 0 : 1, waiting: standing == .waiting ? 1 : 0)
+        var counts = (
+            all: 1, idle: standing == .active ? 0 : 1, waiting: standing == .waiting ? 1 : 0
+        )
         for child in [nodes[index].left, nodes[index].right] where child >= 0 {
             counts.all += nodes[child].count
             counts.idle += nodes[child].idle

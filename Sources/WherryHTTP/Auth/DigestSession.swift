@@ -67,7 +67,8 @@ package struct DigestSession: Sendable, Hashable {
         self.nonce = nonce
         opaque = parameters["opaque"]
         hashesUser = parameters["userhash"]?.asciiLowercased == "true"
-        extendsNames = algorithm != .md5 || parameters["charset"]?.asciiLowercased == "utf-8"
+        extendsNames =
+            algorithm != .md5 || parameters["charset"]?.asciiLowercased == "utf-8"
             || parameters["userhash"] != nil
         self.clientNonce = clientNonce
     }

@@ -83,11 +83,13 @@ package struct Netrc: Sendable {
             case "machine":
                 try close(&entry)
                 let host = try scanner.value(of: "machine")
-                let bare = host.utf8.contains(UInt8(ascii: ":")) && host.first != "[" ? "[\(host)]" : host
+                let bare =
+                    host.utf8.contains(UInt8(ascii: ":")) && host.first != "[" ? "[\(host)]" : host
                 guard let name = HTTPURL.hostName(bare) else {
                     throw Failure(
                         line: line,
-                        cause: "machine is not followed by a host. Write a name or an address without a port."
+                        cause:
+                            "machine is not followed by a host. Write a name or an address without a port."
                     )
                 }
                 entry = Entry(host: name, line: line)
@@ -101,7 +103,8 @@ package struct Netrc: Sendable {
             default:
                 throw Failure(
                     line: line,
-                    cause: "a keyword is unknown. Use machine, default, login, password, account, or macdef, and quote values with spaces."
+                    cause:
+                        "a keyword is unknown. Use machine, default, login, password, account, or macdef, and quote values with spaces."
                 )
             }
         }
@@ -215,7 +218,9 @@ package struct Netrc: Sendable {
             }
         }
 
-        private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+        private static func isSpace(_ byte: UInt8) -> Bool {
+            byte == 0x20 || (0x09...0x0D).contains(byte)
+        }
 
         private mutating func token() throws(Failure) -> String {
             line = current

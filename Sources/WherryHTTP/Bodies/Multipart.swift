@@ -60,7 +60,8 @@ package struct Multipart: Sendable {
     ///
     /// - Throws: `bad_header` for a boundary that RFC 2046 (section 5.1.1) does not allow.
     package init(contentType: String?) throws(WherryError) {
-        guard let type = contentType.flatMap({ MediaType($0) }), type.essence == "multipart/form-data",
+        guard let type = contentType.flatMap({ MediaType($0) }),
+            type.essence == "multipart/form-data",
             let boundary = type["boundary"]
         else {
             try self.init()

@@ -58,7 +58,8 @@ public struct Cookie: Sendable, Hashable {
         let (name, value) = rest.map { (first, $0) } ?? ("", first)
         // A value that looks like a pair would be sent as the cookie of that name. It would bypass
         // name prefix rules and could replace a secure cookie (RFC 6265bis, section 5.7).
-        guard !(name.isEmpty && (value.isEmpty || value.utf8.contains(0x3D))), name.utf8.count + value.utf8.count <= Self.maxBytes
+        guard !(name.isEmpty && (value.isEmpty || value.utf8.contains(0x3D))),
+            name.utf8.count + value.utf8.count <= Self.maxBytes
         else { return nil }
         var domain: String?
         var path: String?
@@ -221,7 +222,8 @@ enum CookieDate {
         let era = shifted / 400
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days =
+            era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
             - 719_468
         return days * 86_400 + time.0 * 3600 + time.1 * 60 + time.2
     }

@@ -113,7 +113,9 @@ public final class CookieJar: Sendable {
                     }
                     state.cookies[domain] = kept
                 }
-                guard !Cookie.isAddress(host), let dot = name.utf8.firstIndex(of: 0x2E) else { break }
+                guard !Cookie.isAddress(host), let dot = name.utf8.firstIndex(of: 0x2E) else {
+                    break
+                }
                 name = name[name.utf8.index(after: dot)...]
             }
             return found
@@ -271,7 +273,8 @@ public final class CookieJar: Sendable {
             let folder = try Directory.open(parent)
             // Renaming would replace a device such as /dev/null by a file.
             if try folder.status(of: name, following: true)?.kind == .other {
-                return try File.open(name, [.write, .following], in: folder).write(Array(text.utf8), at: 0)
+                return try File.open(name, [.write, .following], in: folder).write(
+                    Array(text.utf8), at: 0)
             }
             let temporary = ".\(name.prefix(100)).\(try SystemRandom.hex(byteCount: 4)).tmp"
             try folder.write([Bytes(text)], to: name, temporary: temporary)
@@ -284,7 +287,8 @@ public final class CookieJar: Sendable {
         // A tab would start the next column, and a leading "#" a comment.
         guard !"\(cookie.name)\(cookie.value)\(cookie.path)".utf8.contains(0x09) else { return "" }
         return [
-            (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+            (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".")
+                + cookie.domain,
             cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path, cookie.isSecure ? "TRUE" : "FALSE",
             String(cookie.expires ?? 0), cookie.name, cookie.value,
         ].joined(separator: "\t") + "\n"

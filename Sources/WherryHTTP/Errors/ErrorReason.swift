@@ -141,7 +141,8 @@ package enum ErrorReason: String, CaseIterable, Sendable {
         case .untrusted, .certificateExpired, .wrongName, .pin, .revoked, .tlsProtocol,
             .clientCertificate, .tls:
             .tls
-        case .httpStatus, .contentType, .badJSONBody, .tooManyRedirects, .redirectRefused, .bodySpent,
+        case .httpStatus, .contentType, .badJSONBody, .tooManyRedirects, .redirectRefused,
+            .bodySpent,
             .expired, .retryLater, .changed, .noValidator, .rangesUnsupported, .badRange,
             .rangeNotSatisfiable, .encoding:
             .http

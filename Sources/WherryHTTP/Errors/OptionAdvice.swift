@@ -43,7 +43,8 @@ package enum OptionAdvice: CaseIterable, Sendable {
             for start in stride(from: bytes.count - text.count, through: 0, by: -1)
             where bytes[start..<start + text.count].elementsEqual(text) {
                 let rest = bytes[(start + text.count)...]
-                return String(decoding: bytes[..<start] + Array(own(advice).utf8) + rest, as: UTF8.self)
+                return String(
+                    decoding: bytes[..<start] + Array(own(advice).utf8) + rest, as: UTF8.self)
             }
             return message
         }

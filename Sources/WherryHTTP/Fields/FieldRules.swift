@@ -49,18 +49,22 @@ package enum FieldRules {
     package static func violation(host value: some Collection<UInt8>) -> FieldViolation? {
         var rest = Array(value)[...]
         let isBracketed = rest.first == UInt8(ascii: "[")
-        let end = isBracketed
+        let end =
+            isBracketed
             ? rest.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 }
             : rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
         guard let end else { return badHost }
         let host = rest[..<end]
         rest = rest[end...]
         if isBracketed {
-            guard NetworkAddress(String(decoding: host.dropFirst().dropLast(), as: UTF8.self))?
-                .bytes.count == 16, !host.contains(UInt8(ascii: "%"))
+            guard
+                NetworkAddress(String(decoding: host.dropFirst().dropLast(), as: UTF8.self))?
+                    .bytes.count == 16, !host.contains(UInt8(ascii: "%"))
             else { return badHost }
         } else {
-            guard !host.isEmpty, host.count <= 255, host.allSatisfy(isHostByte) else { return badHost }
+            guard !host.isEmpty, host.count <= 255, host.allSatisfy(isHostByte) else {
+                return badHost
+            }
         }
         guard !rest.isEmpty else { return nil }
         guard rest.removeFirst() == UInt8(ascii: ":"), (1...5).contains(rest.count),
@@ -74,7 +78,8 @@ package enum FieldRules {
         FieldViolation(
             reason: "bad_header",
             message:
-                "The header Host cannot be sent: its value is not a host, or a host and a port. Write it as example.org or example.org:8080, and an international name as xn--...")
+                "The header Host cannot be sent: its value is not a host, or a host and a port. Write it as example.org or example.org:8080, and an international name as xn--..."
+        )
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
@@ -141,7 +146,7 @@ package enum FieldRules {
             reason: "bad_header",
             message:
                 "The content type \(quoted(mediaType)) is not valid. Write it as type/subtype; name=value."
-            )
+        )
     }
 
     /// Returns whether only the library may set the header (case-insensitive).

@@ -1,7 +1,6 @@
 // Wherry: the combined progress of several transfers.
 // SPDX-License-Identifier: Apache-2.0
 
-
 /// The sum of the progress of several transfers. Each part can be replaced, so that of many
 /// transfers only those with new progress are read again.
 package struct ProgressSum: Sendable {

@@ -1,7 +1,6 @@
 // Wherry: the handling of unreadable pictures in uploads.
 // SPDX-License-Identifier: Apache-2.0
 
-
 /// The handling of a picture that is damaged, unsupported, or above a limit.
 ///
 /// A file that cannot be opened fails the upload, unless pictures are skipped.

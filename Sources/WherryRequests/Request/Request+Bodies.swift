@@ -37,7 +37,8 @@ extension Request {
             return try? RequestPlanner.json(.object(parameters))
         case .form(let pairs):
             return try? RequestPlanner.form(
-                takesQuery ? JSONObject() : parameters, pairs, OptionTable().overridden(by: overrides))
+                takesQuery ? JSONObject() : parameters, pairs,
+                OptionTable().overridden(by: overrides))
         case .file, .stream, .multipart: return nil
         }
     }

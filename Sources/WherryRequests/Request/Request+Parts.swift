@@ -13,7 +13,8 @@ extension Request {
         guard !text.isEmpty else { return }
         query += text.split(separator: "&", omittingEmptySubsequences: false).map { piece in
             let sides = piece.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            var pair = Pair(Self.unescaped(sides[0]), sides.count > 1 ? Self.unescaped(sides[1]) : "")
+            var pair = Pair(
+                Self.unescaped(sides[0]), sides.count > 1 ? Self.unescaped(sides[1]) : "")
             pair.written = Self.escapingUnsafe(piece)
             return pair
         }
@@ -78,7 +79,8 @@ extension Request {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
-            case 0...0x20, 0x22, 0x23, 0x3C, 0x3E, 0x7F...0xFF: PercentCoding.append(byte, to: &bytes)
+            case 0...0x20, 0x22, 0x23, 0x3C, 0x3E, 0x7F...0xFF:
+                PercentCoding.append(byte, to: &bytes)
             default: bytes.append(byte)
             }
         }

@@ -65,7 +65,8 @@ package final class RequestPreview: Sendable {
         // An edited URL is complete: only pairs that the program added go into its query.
         request.query = added(to: edited.query)
         let method = edited.method ?? edited.effectiveMethod
-        guard hasParametersInURL, RequestPlanner.putsParametersIntoQuery(edited, method: method) else {
+        guard hasParametersInURL, RequestPlanner.putsParametersIntoQuery(edited, method: method)
+        else {
             setParameters(of: &request, edited)
             return request
         }
@@ -153,7 +154,8 @@ extension RequestPlanner {
         for field in settings.fields
         where !request.headers.contains(field.name)
             && mayGo(field.name.asciiLowercased, crossOrigin: crossOrigin, lostBody: lostBody)
-            && !Headers.areEqual(field.name, "Authorization") && !Headers.areEqual(field.name, "Cookie")
+            && !Headers.areEqual(field.name, "Authorization")
+            && !Headers.areEqual(field.name, "Cookie")
         {
             fields.append(field)
         }

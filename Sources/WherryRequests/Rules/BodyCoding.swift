@@ -71,7 +71,9 @@ package enum BodyCoding {
     ) throws(WherryError) -> Plan {
         guard let coding = coding(options) else { return .nothing }
         // Most multipart forms contain data that is already compressed, such as pictures.
-        if let type = body.contentType.flatMap({ MediaType($0) }), type.essence.hasPrefix("multipart/") {
+        if let type = body.contentType.flatMap({ MediaType($0) }),
+            type.essence.hasPrefix("multipart/")
+        {
             return .nothing
         }
         if let field = field(request, settings) {

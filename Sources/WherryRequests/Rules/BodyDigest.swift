@@ -67,11 +67,12 @@ package enum BodyDigest {
                 return !isStopped()
             }
             do throws(SystemError) {
-                let isWhole = switch source {
-                case let source as SegmentedBody: unsafe try source.forEachPiece(add)
-                case let source as CodedBody: unsafe try source.forEachPiece(add)
-                default: false
-                }
+                let isWhole =
+                    switch source {
+                    case let source as SegmentedBody: unsafe try source.forEachPiece(add)
+                    case let source as CodedBody: unsafe try source.forEachPiece(add)
+                    default: false
+                    }
                 guard isWhole else { return nil }
             } catch {
                 throw WherryError(error)

@@ -58,12 +58,14 @@ package struct CurlCommand {
 
     /// Quotes a word for the shell, whatever it contains.
     static func quoted(_ word: String) -> String {
-        let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x2B...0x3A, 0x40...0x5A, 0x5F, 0x61...0x7A: true
-            default: false
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x2B...0x3A, 0x40...0x5A, 0x5F, 0x61...0x7A: true
+                default: false
+                }
             }
-        }
         guard !isPlain else { return word }
         var quoted = "'"
         for scalar in word.unicodeScalars {

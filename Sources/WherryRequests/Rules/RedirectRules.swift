@@ -56,8 +56,10 @@ package enum RedirectRules {
         if let refusal = downgrade(from: url, to: target, shown: location) { return .fail(refusal) }
         // RFC 9110 15.4: 303 changes the method to GET. 301 and 302 do so for POST, as in all
         // clients.
-        let becomesGet = method != "HEAD"
-            && (head.status == 303 || (method == "POST" && (head.status == 301 || head.status == 302)))
+        let becomesGet =
+            method != "HEAD"
+            && (head.status == 303
+                || (method == "POST" && (head.status == 301 || head.status == 302)))
         let keepsBody = !becomesGet && hasBody
         let isCross = target.origin != origin
         if keepsBody && !bodyIsReplayable {
@@ -87,7 +89,9 @@ package enum RedirectRules {
     ) throws(WherryError) -> Hop {
         if let refusal = downgrade(from: url, to: target, shown: target.text) { throw refusal }
         let isCross = target.origin != origin
-        if keepsBody && target.origin != bodyOrigin && !mayCrossWithBody { throw bodyCrosses(from: url, to: target) }
+        if keepsBody && target.origin != bodyOrigin && !mayCrossWithBody {
+            throw bodyCrosses(from: url, to: target)
+        }
         return Hop(url: target, method: method, keepsBody: keepsBody, isCrossOrigin: isCross)
     }
 

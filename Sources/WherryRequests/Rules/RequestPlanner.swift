@@ -22,8 +22,9 @@ package struct PreparedBody: Sendable {
     /// Whether the content coding has been decided and applied.
     package var isCodingSettled = false
 
-    package init(_ body: ExchangeBody = .none, contentType: String? = nil, isReplayable: Bool = true)
-    {
+    package init(
+        _ body: ExchangeBody = .none, contentType: String? = nil, isReplayable: Bool = true
+    ) {
         self.body = body
         self.contentType = contentType
         self.isReplayable = isReplayable
@@ -43,8 +44,9 @@ package enum RequestPlanner {
         let request = request.ownForm
         let base = try settings.base(named: request.base)
         var url = try target(request.url, base: base, options: options, near: known)
-        guard !request.parameters.isEmpty || !request.query.isEmpty
-            || !settings.values.parameters.isEmpty
+        guard
+            !request.parameters.isEmpty || !request.query.isEmpty
+                || !settings.values.parameters.isEmpty
         else { return url }
         let parameters = queryParameters(request, method: method, settings, options)
         if !parameters.isEmpty {
@@ -261,7 +263,8 @@ package enum RequestPlanner {
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
-        cookies: String? = nil, mergesCookies: Bool = false, crossOrigin: Bool = false, otherOrigin: Bool = false,
+        cookies: String? = nil, mergesCookies: Bool = false, crossOrigin: Bool = false,
+        otherOrigin: Bool = false,
         added: AddedFields? = nil, lostBody: Bool = false, closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
@@ -283,7 +286,9 @@ package enum RequestPlanner {
         // Another origin does not receive the caller's cookies, but may receive those of the jar.
         var isJar = false
         if mergesCookies, !crossOrigin, let jar = cookies,
-            let index = own.firstIndex(where: { Headers.areEqual($0.name, "Cookie") && $0.value != nil })
+            let index = own.firstIndex(where: {
+                Headers.areEqual($0.name, "Cookie") && $0.value != nil
+            })
         {
             own[index].value = CookieHandling.merge(own: own[index].value ?? "", jar: jar)
         } else if let cookies, crossOrigin || !has("Cookie") {
@@ -299,8 +304,9 @@ package enum RequestPlanner {
         if hasBody || expectsContent(request.method), !has("Content-Type"),
             !settings.fields.contains(where: { Headers.areEqual($0.name, "Content-Type") })
         {
-            if let contentType, let violation = FieldRules.violation(
-                value: contentType, of: "the content type")
+            if let contentType,
+                let violation = FieldRules.violation(
+                    value: contentType, of: "the content type")
             {
                 throw WherryError(.badHeader, violation.message)
             }
@@ -396,11 +402,12 @@ package enum RequestPlanner {
         exchange.deniesMetered = options[.denyMetered] == 1
         exchange.priority = Int8(clamping: options[.priority])
         exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])
-        exchange.decoding = switch options[.compressed] {
-        case 0: .identity
-        case 1: .gzip
-        default: .all
-        }
+        exchange.decoding =
+            switch options[.compressed] {
+            case 0: .identity
+            case 1: .gzip
+            default: .all
+            }
         return exchange
     }
 

@@ -14,7 +14,8 @@ package enum ResponseRules {
         receivedAt: @autoclosure () -> Int64
     ) -> WherryError? {
         // Parse the body only once, even if its JSON shape is checked too.
-        let readsShape = request.jsonShape != nil
+        let readsShape =
+            request.jsonShape != nil
             && accepts(response.status, request: request, options: options)
         let typeError = contentTypeError(
             response, method: method, options: options, reads: !readsShape)
@@ -99,9 +100,10 @@ package enum ResponseRules {
         // An empty body or a single space is valid, even without a content type (R11, R12).
         if response.body.isEmpty { return nil }
         let type = response.header("content-type")
-        let mayBeJSON = type.flatMap { MediaType($0) }.map {
-            $0.isJSON || usualTypes.contains($0.essence)
-        } ?? false
+        let mayBeJSON =
+            type.flatMap { MediaType($0) }.map {
+                $0.isJSON || usualTypes.contains($0.essence)
+            } ?? false
         guard mayBeJSON else {
             return WherryError(
                 .contentType,

@@ -41,7 +41,8 @@ package struct RetryRules: Sendable {
         after error: WherryError, method: String, retries: Int, now: Instant,
         _ random: inout SplitMix
     ) -> Int64? {
-        guard retries < limit, error.isRetryable, mayRepeatUnsafe || ExchangeRequest.isIdempotent(method)
+        guard retries < limit, error.isRetryable,
+            mayRepeatUnsafe || ExchangeRequest.isIdempotent(method)
         else { return nil }
         return delay(after: error, retries: retries, now: now, &random)
     }

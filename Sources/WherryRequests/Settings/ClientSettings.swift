@@ -105,7 +105,8 @@ package final class ClientSettings: Sendable {
         }
         guard values.options[.reportPins] == 0 else { return }
         let table = values.trustLists.pins.isEmpty ? nil : try values.trust.pinTable()
-        for origin in open where values.options[.requirePins] == 1 || table?.pins(of: origin.host) != nil {
+        for origin in open
+        where values.options[.requirePins] == 1 || table?.pins(of: origin.host) != nil {
             throw WherryError(
                 .badPin,
                 "The base URL \(origin.text) cannot be pinned: only https servers prove their keys. Use an https URL."
@@ -156,13 +157,16 @@ package final class ClientSettings: Sendable {
         of request: Request, at origin: Origin, isHome: Bool
     ) -> Credentials? {
         if isHome {
-            if request.bearerToken != nil || request.headers.contains("Authorization") { return nil }
+            if request.bearerToken != nil || request.headers.contains("Authorization") {
+                return nil
+            }
             if let own = request.credentials { return own }
         }
         if let known = credentials[origin.text] ?? (isHome ? credentials[""] : nil) { return known }
         // The client's Authorization header for the first origin also overrides the file.
         guard let netrc = values.netrc,
-            !isHome || values.texts[.bearerToken] == nil && !values.headers.contains("Authorization")
+            !isHome
+                || values.texts[.bearerToken] == nil && !values.headers.contains("Authorization")
         else { return nil }
         return netrc.credentials(at: origin, isHome: isHome)
     }

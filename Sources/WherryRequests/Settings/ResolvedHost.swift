@@ -48,7 +48,9 @@ package struct ResolvedHost: Hashable, Sendable {
         let list = Substring(rest[rest.index(after: colon)...])
         for part in list.split(separator: ",", omittingEmptySubsequences: false) {
             var address = part
-            if address.first == "[", address.last == "]" { address = address.dropFirst().dropLast() }
+            if address.first == "[", address.last == "]" {
+                address = address.dropFirst().dropLast()
+            }
             guard NetworkAddress(String(address)) != nil else { return nil }
             addresses.append(String(address))
         }

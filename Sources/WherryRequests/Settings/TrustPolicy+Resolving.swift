@@ -75,7 +75,8 @@ extension TrustPolicy {
             "Certificates cannot be pinned: libcurl does not use a supported OpenSSL. Pin public keys instead."
         )
         try require(
-            pinMode == .keys || !proxies.contains { $0.asciiLowercased.hasPrefix("https://") }, .badPin,
+            pinMode == .keys || !proxies.contains { $0.asciiLowercased.hasPrefix("https://") },
+            .badPin,
             "Certificates cannot be pinned with an https proxy. Pin public keys instead.")
         try require(
             caCertificates == nil || caFile == nil, .badValue,

@@ -51,6 +51,7 @@ enum Address {
     /// Whether what follows a colon is a port: in `http:8080/path`, "http" is the name of a host.
     private static func isPort(_ rest: Substring) -> Bool {
         let digits = rest.prefix { $0.isASCII && $0.isNumber }
-        return !digits.isEmpty && (rest[digits.endIndex...].first.map { "/?#".contains($0) } ?? true)
+        return !digits.isEmpty
+            && (rest[digits.endIndex...].first.map { "/?#".contains($0) } ?? true)
     }
 }

@@ -86,7 +86,8 @@ struct ArgumentTranslation {
         // Downloads always resume.
         if ["-C", "--continue-at"].contains(name), command.name == "download" {
             guard (value ?? rest.popFirst()) == "-" else {
-                throw ValidationError("A download resumes where it stopped. Use -C -, or leave -C out.")
+                throw ValidationError(
+                    "A download resumes where it stopped. Use -C -, or leave -C out.")
             }
             return true
         }
@@ -148,7 +149,9 @@ struct ArgumentTranslation {
     private func nearest(_ name: String) -> String? {
         guard name.hasPrefix("--"), (5...40).contains(name.utf8.count) else { return nil }
         let known = command.takesValue.keys.filter { $0.hasPrefix("--") }.sorted()
-        if let longer = known.first(where: { $0.hasPrefix(name) || name.hasPrefix($0) && $0.count > 5 }) {
+        if let longer = known.first(where: {
+            $0.hasPrefix(name) || name.hasPrefix($0) && $0.count > 5
+        }) {
             return longer
         }
         return Spelling.nearest(to: name, among: known, limit: name.count > 8 ? 2 : 1)

@@ -46,7 +46,9 @@ struct CommandHint {
             guard !first.contains("/"), !Address.isLikely(first) else { return }
             throw unknown(first, in: "wherry", among: names.filter { !$0.contains(" ") })
         }
-        let inner = names.filter { $0.hasPrefix(first + " ") }.map { String($0.dropFirst(first.count + 1)) }
+        let inner = names.filter { $0.hasPrefix(first + " ") }.map {
+            String($0.dropFirst(first.count + 1))
+        }
         guard !inner.isEmpty, let second = words.dropFirst().first, !second.hasPrefix("-"),
             !inner.contains(second)
         else { return }
@@ -58,8 +60,10 @@ struct CommandHint {
     ) -> ValidationError {
         let typed = word.lowercased()
         let longer = names.filter { $0.hasPrefix(typed) }
-        let near = longer.count == 1
-            ? longer.first : Spelling.nearest(to: typed, among: names, limit: typed.count > 4 ? 2 : 1)
+        let near =
+            longer.count == 1
+            ? longer.first
+            : Spelling.nearest(to: typed, among: names, limit: typed.count > 4 ? 2 : 1)
         return ValidationError(
             "\(command) has no command \(word). "
                 + (near.map { "Did you mean '\(command) \($0)'?" } ?? "See '\(command) --help'."))

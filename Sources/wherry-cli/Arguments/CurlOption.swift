@@ -23,7 +23,9 @@ enum CurlOption {
     private static let table: [String: [CurlOption]] = {
         var table: [String: [CurlOption]] = [:]
         for (names, option) in all {
-            for name in names.split(separator: " ") { table[String(name), default: []].append(option) }
+            for name in names.split(separator: " ") {
+                table[String(name), default: []].append(option)
+            }
         }
         return table
     }()
@@ -31,7 +33,8 @@ enum CurlOption {
     /// Options with another equivalent for one command.
     private static let ofCommands: [String: CurlOption] = {
         let range = CurlOption.advice("Use 'wherry get --range RANGE URL --output FILE'.")
-        let result = CurlOption.advice("Write the result after the input: wherry image INPUT RESULT.")
+        let result = CurlOption.advice(
+            "Write the result after the input: wherry image INPUT RESULT.")
         return [
             "head -I": .ignored(takesValue: false), "head --head": .ignored(takesValue: false),
             "download -J": .ignored(takesValue: false),
@@ -65,7 +68,10 @@ enum CurlOption {
         ("-I --head", .advice("Use 'wherry head URL'.")),
         ("--data-ascii --data-binary", .option("--data")),
         ("--data-urlencode", .option("--field")),
-        ("--data-raw", .advice("Use --data TEXT. To send a text that starts with @, use --data @FILE.")),
+        (
+            "--data-raw",
+            .advice("Use --data TEXT. To send a text that starts with @, use --data @FILE.")
+        ),
         (
             "-d --data --data-ascii --data-binary --data-urlencode",
             .advice(
@@ -81,9 +87,12 @@ enum CurlOption {
             )
         ),
         ("--json", .advice("Use 'wherry post URL --json TEXT'.")),
-        ("-T --upload-file", .advice(
+        (
+            "-T --upload-file",
+            .advice(
                 "Use 'wherry put URL --data @FILE --header 'Content-Type: TYPE'', or 'wherry put URL < FILE' for "
-                    + "application/octet-stream.")),
+                    + "application/octet-stream.")
+        ),
         ("-G --get", .advice("Use --param name=value.")),
         (
             "-w --write-out",

@@ -77,7 +77,8 @@ extension StoredCommand {
 struct CacheListCommand: StoredCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List stored responses, one per line: key, method, URL, status, size, time left, cache.",
+        abstract:
+            "List stored responses, one per line: key, method, URL, status, size, time left, cache.",
         discussion: "EXAMPLES\n  wherry cache list https://example.org/api --method GET")
     @OptionGroup var choice: CacheChoice
     @OptionGroup var storage: StorageOptions
@@ -199,8 +200,10 @@ struct CacheShowCommand: StoredCommand {
         var entries = try await miss != nil && asksAsOther ? [] : choice.entries(of: cache)
         if EntryKey(url) == nil { entries.removeAll { $0.url != url } }
         guard let entry = entries.max(by: { $0.storedAt < $1.storedAt }) else {
-            throw miss ?? WherryError(
-                .missing, "No stored response has the key \(url). Run 'wherry cache list' for the keys.")
+            throw miss
+                ?? WherryError(
+                    .missing,
+                    "No stored response has the key \(url). Run 'wherry cache list' for the keys.")
         }
         return (try await cache.response(of: entry), StoreArgument(of: entry))
     }
@@ -241,7 +244,8 @@ struct CacheClearCommand: StoredCommand {
 
 struct CacheUsageCommand: StoredCommand {
     static let configuration = CommandConfiguration(
-        commandName: "usage", abstract: "Print the size of both caches and of partial files of downloads.",
+        commandName: "usage",
+        abstract: "Print the size of both caches and of partial files of downloads.",
         discussion: "EXAMPLES\n  wherry cache usage")
     @OptionGroup var storage: StorageOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
@@ -257,7 +261,8 @@ struct CacheUsageCommand: StoredCommand {
             let answers = usage.entries == 1 ? "1 response" : "\(usage.entries) responses"
             var line = "\(answers), \(Units.bytes(usage.entryBytes))"
             if usage.partials > 0 {
-                let partials = usage.partials == 1 ? "1 partial file" : "\(usage.partials) partial files"
+                let partials =
+                    usage.partials == 1 ? "1 partial file" : "\(usage.partials) partial files"
                 line += "; \(partials), \(Units.bytes(usage.partialBytes))"
             }
             try console.print(line)

@@ -43,7 +43,9 @@ extension ConnectingCommand {
     ///
     /// - Throws: The error of `body`; otherwise `ToldFailure` if the cookies or the log could not be
     ///   saved. The result has been printed by then, so this failure always goes to standard error.
-    func use(_ client: Client, _ console: Console, _ body: (Client) async throws -> Void) async throws {
+    func use(_ client: Client, _ console: Console, _ body: (Client) async throws -> Void)
+        async throws
+    {
         defer { client.close() }
         do {
             try await body(client)
@@ -61,7 +63,8 @@ extension ConnectingCommand {
             do {
                 try client.cookies.save(to: cookieJar)
             } catch {
-                status = console.warn(of: error.with { $0.message = "Could not save the cookies: \($0.message)" })
+                status = console.warn(
+                    of: error.with { $0.message = "Could not save the cookies: \($0.message)" })
             }
         }
         if let path = output.logFile, client.lostLogRecords > 0 {

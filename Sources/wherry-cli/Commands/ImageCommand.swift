@@ -22,7 +22,9 @@ struct ImageCommand: NetworkCommand {
             An existing file is replaced only with --overwrite. - is standard input or output.
             """)
 
-    @Argument(help: "A JPEG or PNG file; - is standard input.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
+    @Argument(
+        help: "A JPEG or PNG file; - is standard input.",
+        completion: .file(extensions: ["jpg", "jpeg", "png"]))
     var input: String
 
     @Argument(
@@ -47,7 +49,8 @@ struct ImageCommand: NetworkCommand {
         }
         if result == "-", output.jsonOutput {
             throw ValidationError(
-                "--json-output and the result - both write to standard output. Leave one of them out.")
+                "--json-output and the result - both write to standard output. Leave one of them out."
+            )
         }
         if let result, let named = try PictureFormat(fileName: result),
             let given = compression.givenFormat, given != .keep, given != named
@@ -116,11 +119,13 @@ struct ImageCommand: NetworkCommand {
             ])
         }
         let kind = info.format == .png ? "PNG" : "JPEG"
-        var line = "\(kind), \(size.width) x \(size.height), \(Units.bytes(Int64(info.byteCount ?? 0)))"
+        var line =
+            "\(kind), \(size.width) x \(size.height), \(Units.bytes(Int64(info.byteCount ?? 0)))"
         line += ", \(Units.bytes(Int64(info.pixelBytes))) of pixels"
         let more = [
             (info.orientation != 1, "orientation \(info.orientation)"),
-            (info.hasAlpha, "alpha"), (info.isProgressive, kind == "PNG" ? "interlaced" : "progressive"),
+            (info.hasAlpha, "alpha"),
+            (info.isProgressive, kind == "PNG" ? "interlaced" : "progressive"),
             (info.isAnimated, "animated"), (info.hasICC, "color profile"),
             (info.hasEXIF && !info.hasGPS, "EXIF"), (info.hasGPS, "EXIF with GPS"),
         ]
@@ -134,6 +139,9 @@ struct ImageCommand: NetworkCommand {
 
     /// The failure with the picture's name.
     private func named(_ error: ImagingError) -> WherryError {
-        WherryError(error).with { $0.message = "\(input == "-" ? "Standard input" : input) cannot be used: \(error.message)" }
+        WherryError(error).with {
+            $0.message =
+                "\(input == "-" ? "Standard input" : input) cannot be used: \(error.message)"
+        }
     }
 }

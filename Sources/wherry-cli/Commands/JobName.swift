@@ -30,12 +30,15 @@ struct JobName: Sendable {
 
     /// Whether the job has this id or file.
     func matches(_ job: BackgroundJob) -> Bool {
-        job.filePath.map(Self.components) == pathComponents || (isBeginningOfID && job.id.hasPrefix(text))
+        job.filePath.map(Self.components) == pathComponents
+            || (isBeginningOfID && job.id.hasPrefix(text))
     }
 
     /// The names in an absolute path, so that `./a` and `a` are the same file.
     private static func components(_ path: String) -> [[UInt8]] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }.filter { $0 != [UInt8(ascii: ".")] }
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }.filter {
+            $0 != [UInt8(ascii: ".")]
+        }
     }
 
     private var isBeginningOfID: Bool {

@@ -63,7 +63,8 @@ struct JobChoice: ParsableArguments, Sendable {
     }
 
     /// - Throws: `not_found` if the name matches no job or several.
-    static func find(_ name: JobName, in jobs: [BackgroundJob]) throws(WherryError) -> BackgroundJob {
+    static func find(_ name: JobName, in jobs: [BackgroundJob]) throws(WherryError) -> BackgroundJob
+    {
         let found = jobs.filter { name.matches($0) }
         guard let first = found.first, found.count == 1 else {
             throw WherryError(
@@ -89,7 +90,8 @@ struct JobURLs: ParsableArguments, Sendable {
     func find(in session: BackgroundSession) async throws -> [BackgroundJob]? {
         if url.isEmpty { return nil }
         for one in url where try await session.jobs(.url(one)).isEmpty {
-            throw WherryError(.notFound, "The session has no job of the URL \(one). Run wherry jobs list.")
+            throw WherryError(
+                .notFound, "The session has no job of the URL \(one). Run wherry jobs list.")
         }
         return try await session.jobs(.urls(url))
     }
@@ -279,7 +281,8 @@ struct JobsFollowCommand: SessionCommand {
         let jobs = try await session.jobs()
         let wanted =
             try job.isEmpty
-            ? jobs.filter { !$0.isFinal || $0.state == .failed } : job.map { try JobChoice.find($0, in: jobs) }
+            ? jobs.filter { !$0.isFinal || $0.state == .failed }
+            : job.map { try JobChoice.find($0, in: jobs) }
         if wanted.isEmpty { console.note("There are no jobs to follow.") }
         let rows = BarRows()
         let statuses = await withTaskGroup(of: (Int, Int32).self) { group in

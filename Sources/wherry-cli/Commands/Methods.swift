@@ -20,7 +20,9 @@ extension MethodCommand {
 
     func validate() throws {
         if output.jsonOutput, request.outputPath == "-" {
-            throw ValidationError("--json-output and --output - both write to standard output. Leave one of them out.")
+            throw ValidationError(
+                "--json-output and --output - both write to standard output. Leave one of them out."
+            )
         }
     }
 
@@ -108,7 +110,8 @@ struct PostCommand: MethodCommand {
 struct PutCommand: MethodCommand {
     static let method = "PUT"
     static let configuration = configure(
-        "Send a PUT request and print the response.", "put https://example.org/notes/1 --json @note.json")
+        "Send a PUT request and print the response.",
+        "put https://example.org/notes/1 --json @note.json")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
     @OptionGroup(title: "REQUEST") var request: RequestOptions
     @OptionGroup(title: "CACHE") var caching: CacheOptions
@@ -122,7 +125,8 @@ struct PutCommand: MethodCommand {
 struct PatchCommand: MethodCommand {
     static let method = "PATCH"
     static let configuration = configure(
-        "Send a PATCH request and print the response.", "patch https://example.org/notes/1 --json '{\"done\": true}'")
+        "Send a PATCH request and print the response.",
+        "patch https://example.org/notes/1 --json '{\"done\": true}'")
     @OptionGroup(title: "BODY") var bodyOptions: BodyOptions
     @OptionGroup(title: "REQUEST") var request: RequestOptions
     @OptionGroup(title: "CACHE") var caching: CacheOptions

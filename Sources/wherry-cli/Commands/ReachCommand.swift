@@ -99,7 +99,8 @@ struct ReachCommand: NetworkCommand {
         var told: JSONObject = [
             "ok": true, "reachable": .bool(status.isReachable),
             "status": JSON(Int(status.rawValue)),
-            "text": .string(status.text(interface: interface)), "interface": .string(interface.rawValue),
+            "text": .string(status.text(interface: interface)),
+            "interface": .string(interface.rawValue),
             "name": .string(name),
         ]
         if let host { told["target"] = .string(host) }

@@ -83,7 +83,9 @@ struct RequestRunner {
         noteAge(of: streamed.head)
         if case .suggestedName = options.place { file = try suggestedFile(for: streamed.head) }
         let output = file ?? OutputFile()
-        if showsHead { try output.write(Self.head(of: streamed.head, on: file == nil ? .output : nil)) }
+        if showsHead {
+            try output.write(Self.head(of: streamed.head, on: file == nil ? .output : nil))
+        }
         let headCount = output.count
         let progress = file == nil ? nil : console.progress(named: file?.path ?? "")
         let isPretty = file == nil && layout(of: streamed.head)
@@ -114,7 +116,8 @@ struct RequestRunner {
         guard !OutputFile.exists(name) else {
             throw WherryError(
                 .exists,
-                "Could not write \(name): a file of that name exists. Use --output to choose another name.")
+                "Could not write \(name): a file of that name exists. Use --output to choose another name."
+            )
         }
         return try OutputFile(name)
     }
@@ -165,7 +168,8 @@ struct RequestRunner {
     }
 
     private var showsHead: Bool {
-        (options.include || request.method == "HEAD") && (options.hasFile || !command.output.jsonOutput)
+        (options.include || request.method == "HEAD")
+            && (options.hasFile || !command.output.jsonOutput)
     }
 
     private func layout(of response: Response) -> Bool {
@@ -188,7 +192,8 @@ struct RequestRunner {
         }
         var text = paint("HTTP \(status)", status < 400 ? .green : .red) + "\n"
         for field in headers.fields {
-            let value = terminal?.isTerminal ?? false ? (field.value ?? "").printable : field.value ?? ""
+            let value =
+                terminal?.isTerminal ?? false ? (field.value ?? "").printable : field.value ?? ""
             text += paint(field.name, .cyan) + ": \(value)\n"
         }
         return text + "\n"

@@ -25,7 +25,8 @@ struct UploadCommand: ConnectingCommand {
     var url: String
 
     @Argument(
-        help: "JPEG and PNG files; - is standard input.", completion: .file(extensions: ["jpg", "jpeg", "png"]))
+        help: "JPEG and PNG files; - is standard input.",
+        completion: .file(extensions: ["jpg", "jpeg", "png"]))
     var picture: [String]
 
     @OptionGroup var compression: CompressionOptions
@@ -84,7 +85,8 @@ struct UploadCommand: ConnectingCommand {
     @Option(
         help: ArgumentHelp(
             "What to do with files that are not readable JPEG or PNG. (default: fail)",
-            discussion: "fail: send nothing; skip: omit them; send: send them unchanged, with all metadata.",
+            discussion:
+                "fail: send nothing; skip: omit them; send: send them unchanged, with all metadata.",
             valueName: "mode"))
     var unreadable: UnreadableMode?
 
@@ -97,7 +99,9 @@ struct UploadCommand: ConnectingCommand {
             valueName: "field"))
     var partHeader: [HeaderArgument] = []
 
-    @Flag(name: .shortAndLong, help: "Do not print the body of an error response. The exit status is 3 in any case.")
+    @Flag(
+        name: .shortAndLong,
+        help: "Do not print the body of an error response. The exit status is 3 in any case.")
     var fail = false
 
     @Flag(
@@ -113,10 +117,13 @@ struct UploadCommand: ConnectingCommand {
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
-        if picture.isEmpty { throw ValidationError("No picture to upload. Name JPEG or PNG files.") }
+        if picture.isEmpty {
+            throw ValidationError("No picture to upload. Name JPEG or PNG files.")
+        }
         try checkOrder()
         if skipBroken, let unreadable, unreadable != .skip {
-            throw ValidationError("--skip-broken and --unreadable \(unreadable.rawValue) cannot be combined.")
+            throw ValidationError(
+                "--skip-broken and --unreadable \(unreadable.rawValue) cannot be combined.")
         }
         try validateFlags()
         if imageRetries != nil, separateImages == nil {
@@ -128,15 +135,18 @@ struct UploadCommand: ConnectingCommand {
         }
         if detach && separateImages != nil {
             throw ValidationError(
-                "--separate and --detach cannot be combined. Run the command for each picture instead.")
+                "--separate and --detach cannot be combined. Run the command for each picture instead."
+            )
         }
     }
 
     /// - Throws: `ValidationError` if a picture is in the place of the URL.
     private func checkOrder() throws(ValidationError) {
-        if let place = picture.first(where: { $0.hasPrefix("http://") || $0.hasPrefix("https://") }) {
+        if let place = picture.first(where: { $0.hasPrefix("http://") || $0.hasPrefix("https://") })
+        {
             throw ValidationError(
-                "\(place) is not a picture. The URL comes before the pictures: wherry upload URL PICTURE...")
+                "\(place) is not a picture. The URL comes before the pictures: wherry upload URL PICTURE..."
+            )
         }
         let typed = url.hasPrefix("http://") ? String(url.dropFirst("http://".count)) : url
         if OutputFile.isRegularFile(typed) {
@@ -244,7 +254,9 @@ struct UploadCommand: ConnectingCommand {
         for (index, response) in responses.enumerated() {
             try show(response)
             let isLine = response.body.array.last == UInt8(ascii: "\n")
-            if index < responses.count - 1, !response.body.isEmpty, !isLine { try OutputFile().write("\n") }
+            if index < responses.count - 1, !response.body.isEmpty, !isLine {
+                try OutputFile().write("\n")
+            }
         }
     }
 
@@ -344,10 +356,13 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
             if let quality = image.quality { result["quality"] = Report.ratio(quality) }
             if !console.isJSON {
                 display?.stop()
-                console.note("\(name.printable): " + Units.change(image.originalBytes, image.encodedBytes))
+                console.note(
+                    "\(name.printable): " + Units.change(image.originalBytes, image.encodedBytes))
             }
         }
-        if let response = shownResponse(of: image) { Report.add(response.body, of: response, to: &result) }
+        if let response = shownResponse(of: image) {
+            Report.add(response.body, of: response, to: &result)
+        }
         rows[image.index] = (result, image)
     }
 

@@ -23,7 +23,9 @@ private final class EventRelay: TransferObserver {
     func tick(_ transfer: Transfer) async {
         var last = TransferProgress()
         while (try? await Task.sleep(for: .milliseconds(100))) != nil {
-            guard told.withLock({ ContinuousClock.now - $0 >= .milliseconds(150) }) else { continue }
+            guard told.withLock({ ContinuousClock.now - $0 >= .milliseconds(150) }) else {
+                continue
+            }
             let progress = transfer.progress
             if progress != last { continuation.yield(.progress(progress)) }
             last = progress

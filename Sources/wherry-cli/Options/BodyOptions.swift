@@ -14,7 +14,8 @@ struct BodyOptions: ParsableArguments, Sendable {
         name: .shortAndLong,
         help: ArgumentHelp(
             "Send bytes: the text, @FILE (streamed), or @- for standard input. '' sends no body.",
-            discussion: "Several are joined with &. As in curl, the type is application/x-www-form-urlencoded "
+            discussion:
+                "Several are joined with &. As in curl, the type is application/x-www-form-urlencoded "
                 + "unless --header sets another. Unlike curl, a file keeps its line breaks.",
             valueName: "text"))
     var data: [String] = []
@@ -79,7 +80,8 @@ struct BodyOptions: ParsableArguments, Sendable {
                 return .file(path: String(only.dropFirst()), contentType: type)
             }
             let texts = try data.map { try FileBytes.argument($0).array }
-            return .bytes(Bytes(Array(texts.joined(separator: [UInt8(ascii: "&")]))), contentType: type)
+            return .bytes(
+                Bytes(Array(texts.joined(separator: [UInt8(ascii: "&")]))), contentType: type)
         }
         return field.isEmpty ? .none : .form(try field.map { try $0.pair() })
     }

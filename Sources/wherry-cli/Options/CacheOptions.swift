@@ -47,7 +47,8 @@ struct CacheOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "If the server fails, use a stored response that became stale no longer ago than this.",
-            discussion: "Implies --cache-policy protocol, unless --cache or --cache-policy is given.",
+            discussion:
+                "Implies --cache-policy protocol, unless --cache or --cache-policy is given.",
             valueName: "seconds"))
     var staleIfError: Seconds?
 
@@ -72,7 +73,8 @@ struct CacheOptions: ParsableArguments, Sendable {
 
     func validate() throws {
         guard staleIfError == nil || policy.isHTTP else {
-            throw ValidationError("--stale-if-error needs --cache-policy protocol, reload, any-age, or any-age-only.")
+            throw ValidationError(
+                "--stale-if-error needs --cache-policy protocol, reload, any-age, or any-age-only.")
         }
     }
 

@@ -7,7 +7,8 @@ import WherryImaging
 struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "JPEG quality from 0 to 1; 1 keeps JPEG data as it is where possible. (default: 1)", valueName: "ratio"),
+            "JPEG quality from 0 to 1; 1 keeps JPEG data as it is where possible. (default: 1)",
+            valueName: "ratio"),
         transform: { try Self.ratio($0) })
     var quality: Double?
 
@@ -37,7 +38,8 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "Which metadata to keep.",
-            discussion: "icc: the color profile; no-gps: everything except GPS positions.", valueName: "kind"))
+            discussion: "icc: the color profile; no-gps: everything except GPS positions.",
+            valueName: "kind"))
     var metadata = MetadataKind.icc
 
     @Flag(help: "Keep the EXIF orientation instead of rotating the picture upright.")
@@ -55,7 +57,8 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "The chroma subsampling of JPEGs.",
-            discussion: "auto: 420 below quality 0.9, otherwise 444, but never finer than the original.",
+            discussion:
+                "auto: 420 below quality 0.9, otherwise 444, but never finer than the original.",
             valueName: "kind"))
     var subsampling = SubsamplingKind.auto
 
@@ -67,7 +70,8 @@ struct CompressionOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse larger pictures, before decoding them. (default: 100000000)", valueName: "pixels"))
+            "Refuse larger pictures, before decoding them. (default: 100000000)",
+            valueName: "pixels"))
     var maxPixels: Int?
 
     @Option(
@@ -100,7 +104,8 @@ struct CompressionOptions: ParsableArguments, Sendable {
         guard let percent = Double(number), (0...100).contains(percent) else {
             throw ValidationError("--quality takes 0 to 1, not \(text).")
         }
-        throw ValidationError("--quality takes 0 to 1, not percent. For \(text), write \(percent / 100).")
+        throw ValidationError(
+            "--quality takes 0 to 1, not percent. For \(text), write \(percent / 100).")
     }
 
     /// - Parameter format: Replaces the format of the options.
@@ -130,9 +135,11 @@ struct CompressionOptions: ParsableArguments, Sendable {
     private func color() throws -> UInt32? {
         guard let background else { return nil }
         let digits = background.hasPrefix("#") ? background.dropFirst() : background[...]
-        guard digits.count == 6, digits.allSatisfy(\.isHexDigit), let value = UInt32(digits, radix: 16)
+        guard digits.count == 6, digits.allSatisfy(\.isHexDigit),
+            let value = UInt32(digits, radix: 16)
         else {
-            throw ValidationError("--background takes six hexadecimal digits such as ff8800, not \(background).")
+            throw ValidationError(
+                "--background takes six hexadecimal digits such as ff8800, not \(background).")
         }
         return value
     }

@@ -16,7 +16,8 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         name: [.customShort("u"), .long],
         help: ArgumentHelp(
             "Authenticate with a user name and password, by default as Basic: 'name:password', @FILE, or @-.",
-            discussion: "They are sent to the origin of the URL only, not to other origins after a redirect.",
+            discussion:
+                "They are sent to the origin of the URL only, not to other origins after a redirect.",
             valueName: "name:password"))
     var user: String?
 
@@ -28,7 +29,9 @@ struct ConnectionOptions: ParsableArguments, Sendable {
 
     @Flag(
         name: [.customShort("n"), .customLong("netrc")],
-        help: "Read user names and passwords by host from ~/.netrc, unless --user or --bearer is given.")
+        help:
+            "Read user names and passwords by host from ~/.netrc, unless --user or --bearer is given."
+    )
     var readsNetrc = false
 
     @Option(
@@ -103,7 +106,9 @@ struct ConnectionOptions: ParsableArguments, Sendable {
 
     @Flag(
         name: .customLong("require-verified-length"),
-        help: "Fail if a body received over TLS may be incomplete: it has no length, and there was no close_notify.")
+        help:
+            "Fail if a body received over TLS may be incomplete: it has no length, and there was no close_notify."
+    )
     var requireVerifiedLength = false
     // options: end
 
@@ -111,7 +116,9 @@ struct ConnectionOptions: ParsableArguments, Sendable {
         try validateFlags()
         if digest && anyauth { throw ValidationError("--digest and --anyauth cannot be combined.") }
         if (digest || anyauth) && user == nil {
-            throw ValidationError("--digest and --anyauth need --user. Credentials of a .netrc file are sent as Basic.")
+            throw ValidationError(
+                "--digest and --anyauth need --user. Credentials of a .netrc file are sent as Basic."
+            )
         }
         if user != nil && bearer != nil {
             throw ValidationError("--user and --bearer cannot be combined.")

@@ -14,7 +14,8 @@ struct OutputOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "How progress is shown on standard error.",
-            discussion: "auto shows a bar on a terminal and prints lines otherwise.", valueName: "kind"))
+            discussion: "auto shows a bar on a terminal and prints lines otherwise.",
+            valueName: "kind"))
     var progress = ProgressKind.auto
 
     @Flag(help: "Log network activity to standard error, without secrets.")

@@ -22,10 +22,14 @@ struct RequestOptions: ParsableArguments, Sendable {
 
     @Flag(
         name: .shortAndLong,
-        help: "Print the status and headers before the body, and those of informational responses (1xx).")
+        help:
+            "Print the status and headers before the body, and those of informational responses (1xx)."
+    )
     var include = false
 
-    @Flag(name: .shortAndLong, help: "Do not print the body of an error response. The exit status is 3 in any case.")
+    @Flag(
+        name: .shortAndLong,
+        help: "Do not print the body of an error response. The exit status is 3 in any case.")
     var fail = false
 
     @Option(
@@ -70,7 +74,8 @@ struct RequestOptions: ParsableArguments, Sendable {
         }
         if remoteHeaderName, !remoteName {
             throw ValidationError(
-                "--remote-header-name (-J) needs --remote-name (-O). Use -OJ, or 'wherry download URL'.")
+                "--remote-header-name (-J) needs --remote-name (-O). Use -OJ, or 'wherry download URL'."
+            )
         }
     }
 

@@ -45,7 +45,8 @@ struct Console: Sendable {
     /// Prints a note to standard error, unless --quiet is given.
     func note(_ text: String) {
         if isQuiet { return }
-        let line = hasJSONLines ? JSON.object(["event": "note", "text": .string(text)]).description : text
+        let line =
+            hasJSONLines ? JSON.object(["event": "note", "text": .string(text)]).description : text
         FileBytes.writeLine(line, to: STDERR_FILENO)
     }
 
@@ -99,7 +100,9 @@ struct Console: Sendable {
         var report = Report.failure(error, status)
         report["url"] = .string(url)
         // A transfer that was interrupted before it started gets no line.
-        let partial = error.partialPath.map { "interrupted; \($0) is kept, and the same command resumes" }
+        let partial = error.partialPath.map {
+            "interrupted; \($0) is kept, and the same command resumes"
+        }
         if !isJSON, let text = isInterrupted ? partial : Self.sentence(of: error) {
             tell("\(name): \(text)", report)
         }
@@ -157,7 +160,9 @@ struct Console: Sendable {
         if let path = error.partialPath {
             // With an existing file, the same command would fail again.
             let isTaken = error.reason == ErrorReason.exists.rawValue
-            add("\(path) is kept, and the same command resumes" + (isTaken ? " with --overwrite" : ""))
+            add(
+                "\(path) is kept, and the same command resumes"
+                    + (isTaken ? " with --overwrite" : ""))
         }
         return text
     }
@@ -177,7 +182,9 @@ struct Console: Sendable {
 
     /// Prints an error to standard error.
     private func warn(_ text: String, _ report: ResultObject) {
-        if hasJSONLines { return FileBytes.writeLine(report.event("error").line, to: STDERR_FILENO) }
+        if hasJSONLines {
+            return FileBytes.writeLine(report.event("error").line, to: STDERR_FILENO)
+        }
         let name = Terminal.error.paint("wherry:", .red)
         FileBytes.writeLine("\(name) \(text.printableLines)", to: STDERR_FILENO)
     }

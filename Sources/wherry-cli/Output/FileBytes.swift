@@ -112,7 +112,8 @@ enum FileBytes {
         guard !StandardStreams.inputIsShared else {
             throw ValidationError(
                 "Standard input is a file that another program is reading, as in a 'while read' loop. "
-                    + "Use --data '' or < /dev/null to send no body, or --data @- to send the rest of the file.")
+                    + "Use --data '' or < /dev/null to send no body, or --data @- to send the rest of the file."
+            )
         }
         var watched = [
             pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
@@ -124,7 +125,8 @@ enum FileBytes {
         let bytes = try contents("-")
         if bytes.isEmpty { return nil }
         console.note(
-            "The body is standard input (\(Units.bytes(Int64(bytes.count)))). Use --data '' to send none.")
+            "The body is standard input (\(Units.bytes(Int64(bytes.count)))). Use --data '' to send none."
+        )
         return bytes
     }
 

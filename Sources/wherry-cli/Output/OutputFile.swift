@@ -130,6 +130,7 @@ final class OutputFile {
     }
 
     private static func failure(_ path: String) -> OutputError {
-        OutputError(message: "\(PathText.shown(path)) cannot be written: \(FileBytes.reason(errno))")
+        OutputError(
+            message: "\(PathText.shown(path)) cannot be written: \(FileBytes.reason(errno))")
     }
 }

@@ -41,7 +41,8 @@ final class ProgressBar: ProgressDisplay {
     }
 
     func finish(_ progress: TransferProgress, note: String?) {
-        var text = terminal.paint("✓ ", .green) + ProgressText.end(name, progress, begun, base: base)
+        var text =
+            terminal.paint("✓ ", .green) + ProgressText.end(name, progress, begun, base: base)
         if let note { text += ", \(note)" }
         rows.say(text, in: row)
     }

@@ -23,7 +23,9 @@ enum Report {
 
     static func failure(_ error: WherryError, _ status: Int32) -> ResultObject {
         var object = ResultObject(["ok": false, "exit": JSON(status)])
-        var told: JSONObject = ["reason": .string(error.reason), "message": .string(message(of: error))]
+        var told: JSONObject = [
+            "reason": .string(error.reason), "message": .string(message(of: error)),
+        ]
         told["retryable"] = .bool(error.isRetryable)
         if let wait = error.retryAfter { told["retry_after"] = seconds(wait) }
         if let path = error.partialPath { told["partial"] = .string(path) }

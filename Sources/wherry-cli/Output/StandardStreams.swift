@@ -26,7 +26,9 @@ enum StandardStreams {
     /// loop in a shell script.
     static var inputIsShared: Bool {
         var status = stat()
-        guard fstat(STDIN_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        guard fstat(STDIN_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return false
+        }
         let offset = lseek(STDIN_FILENO, 0, SEEK_CUR)
         return offset > 0 && offset < status.st_size
     }

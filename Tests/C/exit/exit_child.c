@@ -5,8 +5,8 @@
  *
  * Starts COUNT transfers, waits until the work has begun and DELAY_US microseconds more, and ends.
  * Just before the end it writes the time of the monotonic clock to standard output, in nanoseconds.
- * FILE is the target of a download. The work `queued` allows one connection. With `initialized`, the
- * program has initialized OpenSSL before, as Python does with `import ssl`. */
+ * FILE is the target of a download. The work `queued` allows one connection. With `initialized`,
+ * the program has initialized OpenSSL before, as Python does with `import ssl`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -22,7 +22,10 @@ typedef struct block {
   max_align_t bytes[];
 } block;
 
-static struct { const char *description; void (*function)(void); } tests[MAX_TESTS];
+static struct {
+  const char *description;
+  void (*function)(void);
+} tests[MAX_TESTS];
 static unsigned test_count, test_number;
 static atomic_uint failures;
 static jmp_buf test_end;
@@ -98,8 +101,8 @@ bool check_status(wherry_status actual, wherry_status expected, const char *what
               wherry_error_message(error));
 }
 
-bool check_fails(wherry_status actual, wherry_status expected, const char *reason,
-                 const char *what, const char *file, int line) {
+bool check_fails(wherry_status actual, wherry_status expected, const char *reason, const char *what,
+                 const char *file, int line) {
   if (!check_status(actual, expected, what, file, line)) return false;
   const wherry_error *error = wherry_last_error();
   if (wherry_error_status(error) != expected)
@@ -117,8 +120,8 @@ static bool judge_growth(long grown, long limit_kib, const char *file, int line)
     printf("  memory is not judged in an instrumented run: it grew by %ld KiB\n", grown);
     return true;
   }
-  return grown < limit_kib || fail(file, line, "memory grew by %ld KiB, not less than %ld", grown,
-                                   limit_kib);
+  return grown < limit_kib ||
+         fail(file, line, "memory grew by %ld KiB, not less than %ld", grown, limit_kib);
 }
 
 bool check_growth(long before, long limit_kib, const char *file, int line) {
@@ -176,7 +179,8 @@ char *check_format(const char *format, ...) {
 char *check_path(const char *format, ...) {
   if (folder[0] == '\0') {
     const char *root = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/wherry-c-XXXXXX", root && strlen(root) < 40 ? root : "/tmp");
+    snprintf(folder, sizeof folder, "%s/wherry-c-XXXXXX",
+             root && strlen(root) < 40 ? root : "/tmp");
     if (mkdtemp(folder) == NULL) {
       perror(folder);
       exit(2);

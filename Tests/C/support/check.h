@@ -22,11 +22,11 @@
 #define CHECK_JOIN_(a, b) a##b
 #define CHECK_JOIN(a, b) CHECK_JOIN_(a, b)
 
-#define TEST(description)                                                                 \
-  static void CHECK_JOIN(test_, __LINE__)(void);                                          \
-  __attribute__((constructor)) static void CHECK_JOIN(test_register_, __LINE__)(void) {   \
-    check_register(description, CHECK_JOIN(test_, __LINE__));                             \
-  }                                                                                       \
+#define TEST(description)                                                               \
+  static void CHECK_JOIN(test_, __LINE__)(void);                                        \
+  __attribute__((constructor)) static void CHECK_JOIN(test_register_, __LINE__)(void) { \
+    check_register(description, CHECK_JOIN(test_, __LINE__));                           \
+  }                                                                                     \
   static void CHECK_JOIN(test_, __LINE__)(void)
 
 #define CHECK(condition) check_true((condition), #condition, __FILE__, __LINE__)
@@ -51,7 +51,10 @@
 
 /* The same with the peak of resident memory since check_reset_peak. */
 #define CHECK_PEAK(before, limit_kib) check_peak((before), (limit_kib), __FILE__, __LINE__)
-#define REQUIRE_(passed) do { if (!(passed)) check_end_test(); } while (0)
+#define REQUIRE_(passed)             \
+  do {                               \
+    if (!(passed)) check_end_test(); \
+  } while (0)
 #define REQUIRE(condition) REQUIRE_(CHECK(condition))
 #define REQUIRE_INT(actual, expected) REQUIRE_(CHECK_INT(actual, expected))
 #define REQUIRE_STATUS(call, expected) REQUIRE_(CHECK_STATUS(call, expected))
@@ -68,8 +71,8 @@ bool check_bytes(const void *bytes, size_t count, const void *expected, size_t e
                  const char *what, const char *file, int line);
 bool check_status(wherry_status actual, wherry_status expected, const char *what, const char *file,
                   int line);
-bool check_fails(wherry_status actual, wherry_status expected, const char *reason,
-                 const char *what, const char *file, int line);
+bool check_fails(wherry_status actual, wherry_status expected, const char *reason, const char *what,
+                 const char *file, int line);
 bool check_growth(long before, long limit_kib, const char *file, int line);
 bool check_peak(long before, long limit_kib, const char *file, int line);
 /* Ends the running test, which has failed. */

@@ -15,21 +15,40 @@ enum { MAX_KEPT = 4096, WAIT_MS = 600000 };
 
 typedef enum kept_kind { CONFIG, CLIENT, QUEUE, REQUEST, STUB, JSON, LIST, TRANSFER } kept_kind;
 
-static struct { kept_kind kind; void *handle; } kept[MAX_KEPT];
+static struct {
+  kept_kind kind;
+  void *handle;
+} kept[MAX_KEPT];
 static size_t kept_count;
 
 static void free_kept(void) {
   while (kept_count > 0) {
     void *handle = kept[--kept_count].handle;
     switch (kept[kept_count].kind) {
-      case CONFIG: wherry_config_free(handle); break;
-      case CLIENT: wherry_client_free(handle); break;
-      case QUEUE: wherry_queue_free(handle); break;
-      case REQUEST: wherry_request_free(handle); break;
-      case STUB: wherry_stub_free(handle); break;
-      case JSON: wherry_json_free(handle); break;
-      case LIST: wherry_list_free(handle); break;
-      case TRANSFER: wherry_transfer_free(handle); break;
+      case CONFIG:
+        wherry_config_free(handle);
+        break;
+      case CLIENT:
+        wherry_client_free(handle);
+        break;
+      case QUEUE:
+        wherry_queue_free(handle);
+        break;
+      case REQUEST:
+        wherry_request_free(handle);
+        break;
+      case STUB:
+        wherry_stub_free(handle);
+        break;
+      case JSON:
+        wherry_json_free(handle);
+        break;
+      case LIST:
+        wherry_list_free(handle);
+        break;
+      case TRANSFER:
+        wherry_transfer_free(handle);
+        break;
     }
   }
 }
@@ -44,11 +63,14 @@ static void *keep(kept_kind kind, void *handle) {
 }
 
 /* A busy machine is not a failure; tests of the timeouts set their own. */
-static const struct { wherry_option option; int64_t value; } patience[] = {
-  {WHERRY_OPTION_IDLE_TIMEOUT_MS, WAIT_MS},
-  {WHERRY_OPTION_CONNECT_TIMEOUT_MS, WAIT_MS},
-  {WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, WAIT_MS},
-  {WHERRY_OPTION_STALL_BYTES_PER_SECOND, 0},
+static const struct {
+  wherry_option option;
+  int64_t value;
+} patience[] = {
+    {WHERRY_OPTION_IDLE_TIMEOUT_MS, WAIT_MS},
+    {WHERRY_OPTION_CONNECT_TIMEOUT_MS, WAIT_MS},
+    {WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, WAIT_MS},
+    {WHERRY_OPTION_STALL_BYTES_PER_SECOND, 0},
 };
 
 wherry_config *new_config(void) {
@@ -192,12 +214,23 @@ outcome next_done(wherry_queue *queue) {
     REQUIRE_OK(wherry_queue_next(queue, WAIT_MS, &event));
     wherry_event_kind kind = wherry_event_get_kind(event);
     switch (kind) {
-      case WHERRY_EVENT_PROGRESS: take_progress(&got, event); break;
-      case WHERRY_EVENT_IMAGE: got.image_count++; break;
-      case WHERRY_EVENT_BODY: got.body_count++; break;
-      case WHERRY_EVENT_STATE: got.state_count++; break;
-      case WHERRY_EVENT_DONE: take_done(&got, event); break;
-      default: break;
+      case WHERRY_EVENT_PROGRESS:
+        take_progress(&got, event);
+        break;
+      case WHERRY_EVENT_IMAGE:
+        got.image_count++;
+        break;
+      case WHERRY_EVENT_BODY:
+        got.body_count++;
+        break;
+      case WHERRY_EVENT_STATE:
+        got.state_count++;
+        break;
+      case WHERRY_EVENT_DONE:
+        take_done(&got, event);
+        break;
+      default:
+        break;
     }
     REQUIRE_OK(wherry_event_free(event));
     if (kind == WHERRY_EVENT_DONE) return got;

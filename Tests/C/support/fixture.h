@@ -39,16 +39,16 @@ typedef struct outcome {
   int32_t http_code;
   const char *body; /* NUL-terminated; "" if empty */
   size_t count;
-  const char *head; /* "name: value\n" lines */
-  const char *text; /* wherry_event_text, or NULL */
+  const char *head;    /* "name: value\n" lines */
+  const char *text;    /* wherry_event_text, or NULL */
   const char *partial; /* wherry_error_partial_path, or NULL */
   void *user_data;
   uint64_t id;
   /* Events before it, of the same transfer: */
   int64_t progress_count, image_count, body_count, state_count;
   int64_t first_done, last_done, last_expected; /* of PROGRESS; -1 without one */
-  bool progress_fell; /* done_bytes or the fraction decreased */
-  bool progress_repeated; /* the end, 100 %, was reported twice */
+  bool progress_fell;                           /* done_bytes or the fraction decreased */
+  bool progress_repeated;                       /* the end, 100 %, was reported twice */
 } outcome;
 
 /* wherry_client_perform, which must return E_HTTP, OK, or an allowed status. */

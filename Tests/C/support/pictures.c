@@ -72,11 +72,13 @@ uint8_t *picture_png(int width, int height, size_t *out_count) {
 uint8_t *picture_with_exif(const uint8_t *jpeg, size_t count, int orientation, size_t *out_count) {
   /* Big endian TIFF: orientation, and a GPS directory with one entry, the north latitude reference.
    * */
-  uint8_t exif[] = {0xff, 0xe1, 0, 66,   'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
-                    0,    2,                                             /* entries */
-                    0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, (uint8_t)orientation, 0, 0,
-                    0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 38, 0, 0, 0, 0, /* no more */
-                    0,    1, 0, 1, 0, 2, 0, 0, 0, 2, 'N', 0, 0, 0, 0, 0, 0, 0};
+  uint8_t exif[] = {0xff, 0xe1, 0,    66,   'E', 'x', 'i', 'f', 0, 0,
+                    'M',  'M',  0,    42,   0,   0,   0,   8,   0, 2, /* entries */
+                    0x01, 0x12, 0,    3,    0,   0,   0,   1,   0, (uint8_t)orientation,
+                    0,    0,    0x88, 0x25, 0,   4,   0,   0,   0, 1,
+                    0,    0,    0,    38,   0,   0,   0,   0, /* no more */
+                    0,    1,    0,    1,    0,   2,   0,   0,   0, 2,
+                    'N',  0,    0,    0,    0,   0,   0,   0};
   exif[3] = (uint8_t)(sizeof exif - 2);
   uint8_t *all = check_memory(count + sizeof exif);
   memcpy(all, jpeg, 2);

@@ -3,8 +3,8 @@
 #ifndef PICTURES_H
 #define PICTURES_H
 
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* RGB rows of an image with edges and a gradient, freed with the test. */
 uint8_t *picture_pixels(int width, int height);

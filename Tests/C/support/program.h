@@ -10,7 +10,7 @@ typedef struct program {
   pid_t child;
   const char *out_path;
   int err_pipe;
-  int code; /* -1 while it runs and after a signal */
+  int code;              /* -1 while it runs and after a signal */
   const char *out, *err; /* stdout once it has ended */
   char *err_bytes;
   size_t err_count;

@@ -217,7 +217,8 @@ const char *server_field(size_t index, const char *name) {
 
 static const char *authority_line(void) {
   char *more[] = {NULL};
-  if (authority[0] == '\0') launch("wherry_testserver.authority", more, authority, sizeof authority);
+  if (authority[0] == '\0')
+    launch("wherry_testserver.authority", more, authority, sizeof authority);
   return authority;
 }
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import asyncio.sslproto
-import json
 import os
 import shutil
 import ssl
@@ -78,9 +77,7 @@ class Authority:
         if bits:
             openssl(self.folder, "genrsa", "-traditional", "-out", f"{name}.key", str(bits))
         else:
-            openssl(
-                self.folder, "ecparam", "-genkey", "-noout", "-name", "prime256v1", "-out", f"{name}.key"
-            )
+            openssl(self.folder, "ecparam", "-genkey", "-noout", "-name", "prime256v1", "-out", f"{name}.key")
 
     def issue(
         self,
@@ -221,9 +218,7 @@ class Authority:
 
     def _ask(self, name: str, what: str) -> str:
         command = ["openssl", "x509", "-in", f"{name}.pem", "-noout", what]
-        return subprocess.run(
-            command, cwd=self.folder, check=True, capture_output=True, text=True
-        ).stdout.strip()
+        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip()
 
     def pin(self, name: str) -> str:
         """Returns the pin of a certificate's key, computed only by openssl."""
@@ -231,9 +226,7 @@ class Authority:
             f"openssl x509 -in {name}.pem -pubkey -noout | openssl pkey -pubin -outform DER"
             " | openssl dgst -sha256 -binary | openssl base64"
         )
-        done = subprocess.run(
-            ["sh", "-c", script], cwd=self.folder, check=True, capture_output=True, text=True
-        )
+        done = subprocess.run(["sh", "-c", script], cwd=self.folder, check=True, capture_output=True, text=True)
         return "sha256/" + done.stdout.strip()
 
     def context(self, kind: str, demands: bool = False) -> ssl.SSLContext:
@@ -260,8 +253,7 @@ class Authority:
 
 
 class Leftovers(asyncio.Protocol):
-    """Reads the remaining bytes of a connection with a failed handshake until the client closes it.
-    """
+    """Reads the remaining bytes of a connection with a failed handshake until the client closes it."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

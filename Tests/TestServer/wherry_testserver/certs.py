@@ -14,9 +14,7 @@ NAMES = "subjectAltName=DNS:localhost,DNS:*.localhost,IP:127.0.0.1,IP:::1"
 
 def openssl(folder: str, *arguments: str) -> None:
     """Runs openssl in the folder. Reports its output only on failure."""
-    done = subprocess.run(
-        ["openssl", *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True
-    )
+    done = subprocess.run(["openssl", *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise RuntimeError(f"openssl {' '.join(arguments)}: {done.stderr.decode()}")
 

@@ -9,8 +9,7 @@ PLAIN = (
     b'the quick brown fox jumps over the lazy dog"}'
 )
 BROTLI = base64.b64decode(
-    "G3QAAMTcRqkelxeSrckfhMEUdIpOOQ1UW2BJnlggZ7jz8IiOsygx62PSBV4G7l7MnEIhgaVv"
-    "RCezVQ8qZiLAjngdWZvwxmB+"
+    "G3QAAMTcRqkelxeSrckfhMEUdIpOOQ1UW2BJnlggZ7jz8IiOsygx62PSBV4G7l7MnEIhgaVvRCezVQ8qZiLAjngdWZvwxmB+"
 )
 ZSTD = base64.b64decode(
     "KLUv/QBodQIAokQRGJBZB4AtaSUvCLLAP9lMSOD/vU4hrz/IAY3+LFafC1B82Xuvwk8OAw6X"

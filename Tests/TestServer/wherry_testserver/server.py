@@ -74,9 +74,7 @@ class Server:
         sock = socket.socket(family, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
-        server = await loop.create_server(
-            lambda: Wire(self._accept, tls is not None), sock=sock, ssl=tls, backlog=4096
-        )
+        server = await loop.create_server(lambda: Wire(self._accept, tls is not None), sock=sock, ssl=tls, backlog=4096)
         self._servers.append(server)
         return int(sock.getsockname()[1])
 

@@ -195,8 +195,7 @@ class Wire(asyncio.Protocol):
             self.transport.close()
 
     async def half_close(self, seconds: float) -> None:
-        """Sends FIN now, then discards input, so that an RST does not discard the response.
-        """
+        """Sends FIN now, then discards input, so that an RST does not discard the response."""
         if self.lost or self.tls:
             await self.fin()
             return

@@ -63,7 +63,8 @@ private final class EndWatcher: TransferObserver {
         pausing.join()
 
         #expect(transfer.state == .paused)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).contains("a.bin") == false)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder).contains("a.bin") == false)
         transfer.resume()
         let outcome = try #require(watcher.end())
         #expect(outcome.error == nil)

@@ -19,7 +19,8 @@ import Testing
         #expect(plan.next() == Actions(encode: [3], send: [0]))
         plan.encoded(2, isSound: true)
         plan.encoded(3, isSound: true)
-        #expect(plan.next() == Actions(), "two are sent, two wait encoded: no more memory than that")
+        #expect(
+            plan.next() == Actions(), "two are sent, two wait encoded: no more memory than that")
         #expect(plan.ended(1, mayRetry: false) == nil)
         #expect(plan.next() == Actions(encode: [4], send: [2]))
     }

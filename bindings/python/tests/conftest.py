@@ -85,9 +85,7 @@ class Server:
         return "gate-" + self.key
 
 
-def start_server(
-    *arguments: str, module: str = "wherry_testserver"
-) -> Iterator[Dict[str, Any]]:
+def start_server(*arguments: str, module: str = "wherry_testserver") -> Iterator[Dict[str, Any]]:
     """Runs the server until the generator continues; yields what the server announces."""
     port = ("--port", "0") if module == "wherry_testserver" else ()
     command = [sys.executable, "-m", module, *port, *arguments]

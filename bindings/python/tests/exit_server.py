@@ -6,6 +6,7 @@ Runs the code SETUP, imports wherry, and then runs programs, one at a time. Each
 JSON object with the code of a program (`code`), its argument (`argument`), and the file for its output
 (`output`). The program runs in a forked child that ends as Python does. Prints the wait status of each.
 """
+
 from __future__ import annotations
 
 import json

@@ -69,9 +69,7 @@ def test_L13_the_delays_are_settings_and_closing_hides(mock: wherry.MockTranspor
 
 @pytest.mark.parametrize("kind", ["activity", "log"])
 @pytest.mark.parametrize("is_thread", [False, True])
-def test_L13_closing_ends_a_waiting_iteration(
-    mock: wherry.MockTransport, kind: str, is_thread: bool
-) -> None:
+def test_L13_closing_ends_a_waiting_iteration(mock: wherry.MockTransport, kind: str, is_thread: bool) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         async with wherry.AsyncClient(transport=mock) as client:

@@ -24,7 +24,8 @@ def signature(*parts: Any) -> str:
 
 
 def test_R31_a_function_edits_a_request_before_it_is_sent(
-    make: Make, mock: wherry.MockTransport,
+    make: Make,
+    mock: wherry.MockTransport,
 ) -> None:
     mock.add(None, "*", content=b"ok")
     way = make(transport=mock, cache=False)
@@ -52,9 +53,7 @@ def test_R31_a_function_edits_a_request_before_it_is_sent(
     assert sent.content == b"edited"
 
 
-def test_R31_a_request_omits_a_header_that_only_the_client_has(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_a_request_omits_a_header_that_only_the_client_has(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     way = make(transport=mock, cache=False, headers={"X-Client": "1", "X-Both": "client"})
     seen: List[Any] = []
@@ -79,9 +78,7 @@ def test_R31_a_request_omits_a_header_that_only_the_client_has(
     assert mock.requests[1].headers["X-Client"] == "1"
 
 
-def test_R31_a_function_reads_and_changes_parameters_and_bodies(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_a_function_reads_and_changes_parameters_and_bodies(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     way = make(transport=mock, cache=False)
     seen: List[Any] = []
@@ -155,8 +152,7 @@ def test_R31_a_signer_sees_the_final_request(server: Server) -> None:
     def sign(request: wherry.Request) -> None:
         assert "Authorization" not in request.headers
         headers = [request.headers.get(name) for name in SIGNED]
-        request.headers["X-Signature"] = signature(
-            request.method, request.url, headers, request.content or b"")
+        request.headers["X-Signature"] = signature(request.method, request.url, headers, request.content or b"")
         del request.headers["X-Dropped"]
 
     with wherry.Client(
@@ -184,9 +180,7 @@ def test_R31_a_signer_sees_the_final_request(server: Server) -> None:
         assert (echo["target"].encode() + body).count(b"token") == 1
 
 
-def test_R31_a_signature_in_the_URL_is_not_added_twice(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_a_signature_in_the_URL_is_not_added_twice(make: Make, mock: wherry.MockTransport) -> None:
     # A second attempt began with the URL that the first one had signed.
     mock.add(None, "*", times=2, status=503, headers={"Retry-After": "0"})
     mock.add(None, "*")
@@ -197,14 +191,10 @@ def test_R31_a_signature_in_the_URL_is_not_added_twice(
 
     way = make(transport=mock, cache=False, adapt=sign, parameters={"a": 1})
     assert way.get("http://h/", max_retries=2).status_code == 200
-    assert [one.url for one in mock.requests] == [
-        f"http://h/?a=1&signature={number}" for number in (1, 2, 3)
-    ]
+    assert [one.url for one in mock.requests] == [f"http://h/?a=1&signature={number}" for number in (1, 2, 3)]
 
 
-def test_R31_an_exception_or_an_invalid_result_refuses_the_request(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_an_exception_or_an_invalid_result_refuses_the_request(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*")
     way = make(transport=mock, cache=False)
 
@@ -263,9 +253,7 @@ def test_R31_the_function_sees_every_attempt_and_a_request_may_disable_the_clien
 
 @pytest.mark.parametrize("way", ["request", "stream", "pages", "endpoint", "upload", "group"])
 @pytest.mark.parametrize("kind", ["sync", "async", "coroutine"])
-def test_R31_the_function_sees_requests_of_every_kind(
-    mock: wherry.MockTransport, way: str, kind: str
-) -> None:
+def test_R31_the_function_sees_requests_of_every_kind(mock: wherry.MockTransport, way: str, kind: str) -> None:
     mock.add(None, "http://h/*", json=[1])
 
     def plain(request: wherry.Request) -> None:
@@ -322,7 +310,8 @@ def test_R31_the_function_sees_requests_of_every_kind(
 
 
 def test_R31_the_function_sees_the_request_of_each_image(
-    make: Make, mock: wherry.MockTransport,
+    make: Make,
+    mock: wherry.MockTransport,
 ) -> None:
     mock.add(None, "*")
     way = make(transport=mock, cache=False)

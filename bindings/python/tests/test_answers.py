@@ -58,9 +58,7 @@ def test_R10_an_accepted_status_is_not_an_error(server: Server, client: wherry.C
         "text/xml", "application/xml", "application/problem+json; charset=utf-8",
     ],
 )  # fmt: skip
-def test_R11_JSON_passes_under_its_usual_types(
-    server: Server, client: wherry.Client, kind: str
-) -> None:
+def test_R11_JSON_passes_under_its_usual_types(server: Server, client: wherry.Client, kind: str) -> None:
     url = server.url("/json", type=kind, value='{"a":1}')
 
     assert client.get(url, json_only=True).json() == {"a": 1}
@@ -96,7 +94,8 @@ def test_R11_an_invalid_JSON_response_raises_an_error_that_has_the_body(
 
 
 def test_R11_a_rejected_status_has_the_type_error_as_its_cause(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     url = server.url("/status/500", type="application/octet-stream", body="oops")
 
@@ -164,14 +163,10 @@ def test_R14_metrics_show_the_duration_of_each_phase(server: Server, client: whe
         assert first.suggested_name == "1000"
 
 
-def test_R14_every_kind_of_request_has_metrics(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_R14_every_kind_of_request_has_metrics(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     with client.stream("GET", server.url("/bytes/5000"), metrics=True) as streamed:
         streamed.read()
-    with client.start_download(
-        server.url("/bytes/5000"), tmp_path / "file", metrics=True
-    ) as handle:
+    with client.start_download(server.url("/bytes/5000"), tmp_path / "file", metrics=True) as handle:
         handle.wait()
     with pytest.raises(wherry.NetworkError) as cut:
         client.get(server.url("/bytes/5000", cut=3000), metrics=True)
@@ -190,9 +185,7 @@ def test_R14_every_kind_of_request_has_metrics(
         assert answer.metrics.received_bytes > least
 
 
-def test_R27_a_response_returns_the_object_of_the_caller(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_R27_a_response_returns_the_object_of_the_caller(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     mine = object()
     answer = client.get(server.url("/status/404"), context=mine)
     assert answer.context is mine
@@ -223,9 +216,7 @@ def test_R27_a_response_returns_the_object_of_the_caller(
 
 
 def test_R14_a_header_that_is_not_UTF8_is_latin1(server: Server, client: wherry.Client) -> None:
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\xe9\r\n" + (
-        "X-New: café\r\n\r\n".encode()
-    )
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Old: caf\xe9\r\n" + ("X-New: café\r\n\r\n".encode())
     script = {"raw": [{"raw": [["send_base64", base64.b64encode(head).decode()], ["fin"]]}]}
     client.post(server.url("/_script"), json=script)
 
@@ -236,9 +227,7 @@ def test_R14_a_header_that_is_not_UTF8_is_latin1(server: Server, client: wherry.
 
 
 def test_R15_a_422_keeps_its_status_and_body(server: Server, client: wherry.Client) -> None:
-    answer = client.get(
-        server.url("/status/422", body='{"field":"name"}', type="application/json")
-    )
+    answer = client.get(server.url("/status/422", body='{"field":"name"}', type="application/json"))
 
     with pytest.raises(wherry.HTTPStatusError) as caught:
         answer.raise_for_status()
@@ -255,9 +244,7 @@ def test_R19_redirects_are_followed_and_listed(server: Server, client: wherry.Cl
     assert answer.status_code == 200
     assert answer.url.startswith(server.base + "/echo")
     assert [hop.status_code for hop in answer.history] == [302, 302, 302]
-    assert [hop.url.split("?")[0] for hop in answer.history] == [
-        server.base + f"/redirect/{n}" for n in (3, 2, 1)
-    ]
+    assert [hop.url.split("?")[0] for hop in answer.history] == [server.base + f"/redirect/{n}" for n in (3, 2, 1)]
 
 
 def test_R19_a_client_can_leave_redirects_unfollowed(server: Server, client: wherry.Client) -> None:
@@ -393,9 +380,7 @@ def test_R22_lines_name_a_wrong_argument(options: Dict[str, Any], told: str) -> 
 
 
 @pytest.mark.parametrize("size", [0, -1, "x", 1.5, True])
-def test_R22_a_wrong_chunk_size_is_an_error_that_names_it(
-    server: Server, client: wherry.Client, size: Any
-) -> None:
+def test_R22_a_wrong_chunk_size_is_an_error_that_names_it(server: Server, client: wherry.Client, size: Any) -> None:
     # 0 was a ZeroDivisionError, and a negative size yielded nothing, without an error.
     for name in ("iter_bytes", "iter_text", "iter_content"):
         with client.stream("GET", server.url("/json")) as answer:
@@ -413,9 +398,7 @@ def test_R22_a_stream_can_be_read_in_one_call(server: Server, client: wherry.Cli
         assert (answer.status_code, answer.read()) == (404, b"gone")
 
 
-def test_R23_progress_never_decreases_nor_exceeds_the_total(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R23_progress_never_decreases_nor_exceeds_the_total(server: Server, client: wherry.Client) -> None:
     seen: List[wherry.Progress] = []
 
     client.get(server.url("/bytes/500000", rate=2000000), progress=seen.append)
@@ -426,9 +409,7 @@ def test_R23_progress_never_decreases_nor_exceeds_the_total(
     assert seen[-1].total_bytes == 500000
 
 
-def test_R23_progress_of_an_encoded_body_never_exceeds_one(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R23_progress_of_an_encoded_body_never_exceeds_one(server: Server, client: wherry.Client) -> None:
     seen: List[wherry.Progress] = []
 
     client.get(server.url("/gzip", zeros=300000), progress=seen.append)
@@ -437,9 +418,7 @@ def test_R23_progress_of_an_encoded_body_never_exceeds_one(
     assert all(p.fraction is None or p.fraction <= 1 for p in seen)
 
 
-def test_R23_an_exception_in_a_progress_function_is_raised_and_cancels(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R23_an_exception_in_a_progress_function_is_raised_and_cancels(server: Server, client: wherry.Client) -> None:
     def stop(_: wherry.Progress) -> None:
         raise ZeroDivisionError("enough")
 

@@ -30,10 +30,12 @@ def wsgi(environ: Dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
         start_response("200 OK", [("Content-Encoding", "gzip")])
         return [gzip.compress(b"plain")]
     if path == "/late":
+
         def late() -> Iterable[bytes]:
             write = start_response("200 OK", [])
             write(b"a")
             yield b"b"
+
         return late()
     if path == "/none":
         return []
@@ -42,6 +44,7 @@ def wsgi(environ: Dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
             raise KeyError("later")
         except KeyError:
             import sys
+
             start_response("500 Internal Server Error", [], sys.exc_info())
         return [b"failed"]
     shown = {name: value for name, value in environ.items() if isinstance(value, str)}
@@ -160,7 +163,12 @@ def test_an_ASGI_application_responds() -> None:
             assert (await client.head("/pieces")).content == b""
             async with client.stream("GET", "/pieces") as stream:
                 assert await stream.aread() == b"ab"
-            for path, kind in (("/raise", ValueError), ("/after", ValueError), ("/none", RuntimeError), ("/twice", RuntimeError)):
+            for path, kind in (
+                ("/raise", ValueError),
+                ("/after", ValueError),
+                ("/none", RuntimeError),
+                ("/twice", RuntimeError),
+            ):
                 with pytest.raises(kind):
                     await client.get(path)
         silent = wherry.ASGITransport(asgi, raise_app_exceptions=False)
@@ -180,7 +188,13 @@ def test_a_flask_application_responds() -> None:
     def note(number: int) -> Any:
         flask.session["seen"] = flask.session.get("seen", 0) + 1
         kept = flask.request.files["f"].read().decode() if flask.request.files else None
-        return {"number": number, "args": flask.request.args, "form": flask.request.form, "seen": flask.session["seen"], "file": kept}
+        return {
+            "number": number,
+            "args": flask.request.args,
+            "form": flask.request.form,
+            "seen": flask.session["seen"],
+            "file": kept,
+        }
 
     @app.get("/old")  # type: ignore[untyped-decorator]
     def old() -> Any:
@@ -212,6 +226,7 @@ def test_a_starlette_application_responds() -> None:
         async def made() -> Any:
             for number in range(3):
                 yield f"{number}\n"
+
         return StreamingResponse(made())
 
     async def old(request: Request) -> RedirectResponse:

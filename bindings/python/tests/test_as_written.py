@@ -41,9 +41,7 @@ async def posted(server: Server, keywords: Dict[str, Any]) -> wherry.Response:
         return await client.post(server.url("/echo"), **keywords)
 
 
-def test_upload_fields_precede_images_in_the_order_of_the_caller(
-    server: Server, client: wherry.Client
-) -> None:
+def test_upload_fields_precede_images_in_the_order_of_the_caller(server: Server, client: wherry.Client) -> None:
     fields = {"z": "1", "y": {"d": 1, "c": 2}, "raw": b"\xff", "b": "2", "a": "3"}
 
     answer = client.upload(server.url("/echo"), PIXEL, fields=fields)
@@ -52,9 +50,7 @@ def test_upload_fields_precede_images_in_the_order_of_the_caller(
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", io.BytesIO(b"file"), iter([b"pieces"])])
-def test_a_text_body_together_with_files_is_refused(
-    server: Server, client: wherry.Client, data: Any
-) -> None:
+def test_a_text_body_together_with_files_is_refused(server: Server, client: wherry.Client, data: Any) -> None:
     # The text was dropped silently.
     with pytest.raises(wherry.ArgumentError, match="data= with files= must be a form") as caught:
         client.post(server.url("/echo"), data=data, files={"a": b"1"})
@@ -80,16 +76,13 @@ def test_repeated_headers_are_all_sent(server: Server, client: wherry.Client) ->
         assert field(told, "X-Client") == ["one"] and field(told, "X-New") == ["request"]
 
 
-def test_a_request_function_sees_and_adds_repeated_headers(
-    server: Server, client: wherry.Client
-) -> None:
+def test_a_request_function_sees_and_adds_repeated_headers(server: Server, client: wherry.Client) -> None:
     def sign(request: wherry.Request) -> None:
         assert request.headers.get_list("X-Own") == ["1", "2"]
         request.headers.add("X-Own", "3")
         request.add_params("a+b")
 
-    answer = client.get(
-        server.url("/echo"), headers=[("X-Own", "1"), ("X-Own", "2")], params="q=%E4", adapt=sign)
+    answer = client.get(server.url("/echo"), headers=[("X-Own", "1"), ("X-Own", "2")], params="q=%E4", adapt=sign)
 
     assert field(answer.json(), "X-Own") == ["1", "2", "3"]
     assert answer.json()["target"].endswith("q=%E4&a+b")
@@ -102,9 +95,7 @@ def test_a_request_function_sees_and_adds_repeated_headers(
         ({"a": 1, "b": None}, "a=%E4", "b=&a=%E4"), ([("a", 1), ("a", 2)], "b", "a=1&a=2&b"),
     ],
 )  # fmt: skip
-def test_a_client_accepts_params_in_every_form(
-    server: Server, of_client: Any, of_request: Any, query: str
-) -> None:
+def test_a_client_accepts_params_in_every_form(server: Server, of_client: Any, of_request: Any, query: str) -> None:
     with wherry.Client(params=of_client) as client:
         told = client.get(server.url("/echo"), params=of_request).json()
         with pickle.loads(pickle.dumps(client)) as copy:
@@ -147,8 +138,10 @@ def test_None_is_not_a_valid_credential(client: wherry.Client) -> None:
     # Bearer(None) was sent as "Bearer None".
     nothing: Any = None
     wrongs: List[Any] = [
-        lambda: wherry.Bearer(nothing), lambda: wherry.Basic("a", nothing),
-        lambda: client.get("http://h/", auth=(nothing, "b")), lambda: wherry.Bearer(nothing),
+        lambda: wherry.Bearer(nothing),
+        lambda: wherry.Basic("a", nothing),
+        lambda: client.get("http://h/", auth=(nothing, "b")),
+        lambda: wherry.Bearer(nothing),
     ]
     for wrong in wrongs:
         with pytest.raises(TypeError, match="auth="):

@@ -61,9 +61,7 @@ def test_R1_each_method_has_a_coroutine(server: Server) -> None:
 
 def test_concurrent_requests_each_get_their_own_response(server: Server) -> None:
     async def body(client: wherry.AsyncClient) -> List[Any]:
-        answers = await asyncio.gather(
-            *[client.get(server.url("/echo"), params={"n": n}) for n in range(500)]
-        )
+        answers = await asyncio.gather(*[client.get(server.url("/echo"), params={"n": n}) for n in range(500)])
         return [answer.json()["query"][-1] for answer in answers]
 
     assert run(body) == [["n", str(n)] for n in range(500)]
@@ -110,9 +108,7 @@ def test_M11_cancelling_a_task_cancels_only_its_transfer(server: Server) -> None
 
 
 @pytest.mark.parametrize("kind", ["plain", "progress", "body", "upload", "stream", "download"])
-def test_M11_a_cancelled_task_leaves_no_transfer_of_any_kind(
-    server: Server, tmp_path: Any, kind: str
-) -> None:
+def test_M11_a_cancelled_task_leaves_no_transfer_of_any_kind(server: Server, tmp_path: Any, kind: str) -> None:
     url = server.url("/silent", seconds=3600)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -207,9 +203,7 @@ def test_R23_an_exception_in_a_progress_function_is_raised_and_cancels(server: S
 
     async def body(client: wherry.AsyncClient) -> None:
         with pytest.raises(ZeroDivisionError, match="enough"):
-            await client.get(
-                server.url("/bytes/1000000", hold=500000, gate=server.gate()), progress=stop
-            )
+            await client.get(server.url("/bytes/1000000", hold=500000, gate=server.gate()), progress=stop)
         await is_over(server, client)
         assert (await client.get(server.url("/json"))).ok
 
@@ -302,9 +296,7 @@ def test_D1_a_download_can_be_awaited(server: Server, tmp_path: Any) -> None:
     seen: List[int] = []
 
     async def body(client: wherry.AsyncClient) -> str:
-        return await client.download(
-            server.url("/bytes/300000"), target, progress=lambda p: seen.append(p.done_bytes)
-        )
+        return await client.download(server.url("/bytes/300000"), target, progress=lambda p: seen.append(p.done_bytes))
 
     assert run(body) == str(target)
     assert target.stat().st_size == 300000
@@ -403,9 +395,7 @@ def test_M7_the_loop_keeps_running_while_a_client_closes(monkeypatch: pytest.Mon
     run(body)
 
 
-def test_closing_completes_although_its_task_is_cancelled(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_completes_although_its_task_is_cancelled(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = threading.Event()
     free = lib.wherry_client_free
 

@@ -23,14 +23,12 @@ def statuses(server: Server) -> List[int]:
 
 
 def authorization(server: Server) -> List[Optional[str]]:
-    return [
-        next((v for n, v in entry["headers"] if n.lower() == "authorization"), None)
-        for entry in server.log()
-    ]
+    return [next((v for n, v in entry["headers"] if n.lower() == "authorization"), None) for entry in server.log()]
 
 
 def test_R20_digest_authentication_uses_one_challenge_for_many_requests(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     way = make(auth=DIGEST)
     for algorithm in ("MD5", "SHA-256"):
@@ -50,9 +48,7 @@ def test_R20_digest_authentication_uses_one_challenge_for_many_requests(
         {"algorithm": "SHA-512-256", "weaker": "MD5"},
     ],
 )  # fmt: skip
-def test_R20_Digest_supports_RFC_7616(
-    make: Make, server: Server, tmp_path: Any, query: Dict[str, str]
-) -> None:
+def test_R20_Digest_supports_RFC_7616(make: Make, server: Server, tmp_path: Any, query: Dict[str, str]) -> None:
     way = make(auth=DIGEST)
     url = server.url("/auth/digest/skye/p", **query)
     path = tmp_path / "a.bin"
@@ -68,7 +64,8 @@ def test_R20_Digest_supports_RFC_7616(
 
 
 def test_R20_auth_int_is_refused_for_a_body_that_can_be_read_only_once(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     way = make(auth=DIGEST)
     url = server.url("/auth/digest/skye/p", qop="auth-int")
@@ -79,7 +76,8 @@ def test_R20_auth_int_is_refused_for_a_body_that_can_be_read_only_once(
 
 
 def test_R20_a_name_that_is_not_ASCII_is_sent_extended_or_hashed(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     way = make(auth=wherry.DigestAuth("Jäsøn Doe", "pä"))
     for more in ({}, {"userhash": "1"}):
@@ -89,13 +87,9 @@ def test_R20_a_name_that_is_not_ASCII_is_sent_extended_or_hashed(
         assert ("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe" in sent) is (not more)
 
 
-def test_R20_a_netrc_file_supplies_credentials_also_after_redirects(
-    make: Make, server: Server, tmp_path: Any
-) -> None:
+def test_R20_a_netrc_file_supplies_credentials_also_after_redirects(make: Make, server: Server, tmp_path: Any) -> None:
     path = tmp_path / "netrc"
-    path.write_text(
-        "machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n"
-    )
+    path.write_text("machine 127.0.0.1 login here password p1\nmachine localhost login there password p2\n")
     way = make(netrc=path)
     away = server.url("/echo").replace("127.0.0.1", "localhost")
     assert way.get(server.url("/redirect-to", url=away)).status_code == 200
@@ -142,7 +136,8 @@ def test_R20_keywords_set_the_credentials(make: Make, server: Server) -> None:
 
 
 def test_R20_a_client_replaces_and_drops_its_digest_credentials(
-    client: wherry.Client, server: Server,
+    client: wherry.Client,
+    server: Server,
 ) -> None:
     client.auth = wherry.DigestAuth("skye", "wrong")
     assert client.get(server.url("/auth/digest/skye/p")).status_code == 401
@@ -156,7 +151,8 @@ def test_R20_a_client_replaces_and_drops_its_digest_credentials(
 
 
 def test_R20_SEC_U3_credentials_stay_with_their_origin(
-    client: wherry.Client, server: Server,
+    client: wherry.Client,
+    server: Server,
 ) -> None:
     for scheme in ("basic", "digest"):
         away = server.url(f"/auth/{scheme}/skye/p").replace("127.0.0.1", "localhost")
@@ -216,9 +212,7 @@ def test_R20_a_coroutine_supplies_credentials_for_an_async_client(server: Server
 
 
 @pytest.mark.parametrize("way", ["pages", "endpoint"])
-def test_R20_a_coroutine_supplies_credentials_for_pages_and_endpoints_too(
-    mock: wherry.MockTransport, way: str
-) -> None:
+def test_R20_a_coroutine_supplies_credentials_for_pages_and_endpoints_too(mock: wherry.MockTransport, way: str) -> None:
     mock.add(None, "*", times=1, status=401, headers={"WWW-Authenticate": 'Basic realm="home"'})
     mock.add(None, "*", json=[1, 2])
     asked: List[Tuple[int, str]] = []
@@ -237,9 +231,7 @@ def test_R20_a_coroutine_supplies_credentials_for_pages_and_endpoints_too(
             async with client.pages("http://h/", on_credentials=function) as pages:
                 assert await pages.load_next()
                 return pages.items
-        async with wherry.AsyncEndpoint(
-            client, "http://h", "", "GET", on_credentials=function
-        ) as endpoint:
+        async with wherry.AsyncEndpoint(client, "http://h", "", "GET", on_credentials=function) as endpoint:
             return (await endpoint.access()).json()
 
     async def main() -> None:
@@ -257,7 +249,9 @@ def test_R20_a_coroutine_supplies_credentials_for_pages_and_endpoints_too(
 
 
 def test_R20_a_download_has_credentials(
-    client: wherry.Client, server: Server, tmp_path: Any,
+    client: wherry.Client,
+    server: Server,
+    tmp_path: Any,
 ) -> None:
     path = client.download(server.url("/auth/digest/skye/p"), str(tmp_path / "a"), auth=DIGEST)
     assert os.path.getsize(path) > 10 and statuses(server) == [401, 200]
@@ -342,9 +336,7 @@ def test_U13_an_async_stream_restarts_if_it_can(server: Server) -> None:
     async def main() -> None:
         pieces = Endless()
         async with wherry.AsyncClient() as client:
-            answer = await client.post(
-                server.url("/auth/digest/skye/p"), auth=DIGEST, data=pieces
-            )
+            answer = await client.post(server.url("/auth/digest/skye/p"), auth=DIGEST, data=pieces)
             assert answer.json()["sha256"] == hashlib.sha256(b"a" * SIZE).hexdigest()
             assert pieces.begun == 2
 
@@ -352,7 +344,8 @@ def test_U13_an_async_stream_restarts_if_it_can(server: Server) -> None:
 
 
 def test_U13_a_generator_that_cannot_restart_raises_a_clear_error(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"abc"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import pathlib
-from typing import Any, AsyncGenerator, Dict, Generator, List
+from typing import Any, AsyncGenerator, Generator, List
 
 import pytest
-from conftest import Make, Server, field, script
+from conftest import Make, Server, field
 
 import wherry
 
@@ -37,7 +37,8 @@ class Token(wherry.Auth):
 
 
 def test_a_flow_sends_the_requests_it_yields_and_returns_the_last_response(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     flow = Token(server)
     way = make(auth=flow, cache=False)
@@ -67,7 +68,9 @@ class Signing(wherry.Auth):
 
 
 def test_a_flow_sees_the_request_as_it_is_sent(
-    make: Make, server: Server, tmp_path: pathlib.Path,
+    make: Make,
+    server: Server,
+    tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "f").write_bytes(b"file")
     way = make(
@@ -237,7 +240,9 @@ def test_a_flow_authenticates_a_stream(server: Server) -> None:
 
 
 def test_downloads_and_groups_send_the_first_step_of_a_flow(
-    make: Make, server: Server, tmp_path: pathlib.Path,
+    make: Make,
+    server: Server,
+    tmp_path: pathlib.Path,
 ) -> None:
     flow = Token(server)
     way = make(auth=flow, cache=False, params={"key": server.key})

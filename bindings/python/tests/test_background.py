@@ -89,9 +89,7 @@ def test_D14_a_job_continues_and_every_program_finds_it(
     assert session.job(number) is None
 
 
-def test_C19_jobs_use_the_proxies_and_addresses_of_their_session(
-    server: Server, state: str, tmp_path: Any
-) -> None:
+def test_C19_jobs_use_the_proxies_and_addresses_of_their_session(server: Server, state: str, tmp_path: Any) -> None:
     def downloaded(url: str, name: str, **settings: Any) -> Any:
         options = {**OPTIONS, **settings}
         with wherry.BackgroundSession("tests", state_directory=state, **options) as session:
@@ -198,9 +196,7 @@ def test_DC_E11_DC_E12_failures_are_reported(
     with pytest.raises(TypeError):
         wherry.BackgroundSession("x", colour="red")  # type: ignore[call-arg]
     with pytest.raises(wherry.FileError) as caught:
-        with wherry.BackgroundSession(
-            "tests", state_directory=tmp_path / "other", agent=tmp_path / "none"
-        ) as lost:
+        with wherry.BackgroundSession("tests", state_directory=tmp_path / "other", agent=tmp_path / "none") as lost:
             lost.download(server.url("/bytes/10"), tmp_path / "b")
     assert caught.value.reason == "no_agent"
     with pytest.raises(wherry.TimeoutError):
@@ -316,13 +312,13 @@ def test_U17_a_paused_upload_restarts_from_its_beginning(
     other = session.upload(server.url("/sink", gate="never"), png(4, 4))
     session.cancel(other)
     assert session.wait(other, PATIENCE).state == "cancelled"
-    assert sorted(os.listdir(os.path.join(state, "jobs"))) == sorted(
-        [number + ".job", other + ".job"]
-    )
+    assert sorted(os.listdir(os.path.join(state, "jobs"))) == sorted([number + ".job", other + ".job"])
 
 
 def test_D14_asyncio_supports_background_jobs_too(
-    server: Server, state: str, tmp_path: Any,
+    server: Server,
+    state: str,
+    tmp_path: Any,
 ) -> None:
     from test_uploads import png
 

@@ -36,9 +36,7 @@ def kill_agent(folder: str) -> None:
 
 def keys(server: Server) -> List[Any]:
     """The Idempotency-Key of each request."""
-    fields: List[Dict[str, str]] = [
-        {name.lower(): value for name, value in entry["headers"]} for entry in server.log()
-    ]
+    fields: List[Dict[str, str]] = [{name.lower(): value for name, value in entry["headers"]} for entry in server.log()]
     return [each.get("idempotency-key") for each in fields]
 
 
@@ -54,7 +52,8 @@ def within(seconds: float, work: Callable[[], Any]) -> Any:
 # Each of these calls waited for 30 s.
 @pytest.mark.parametrize("number", ["", "x", "../x", "F" * 32, "0" * 32])
 def test_D14_an_unknown_job_id_fails_at_once(
-    session: wherry.BackgroundSession, number: str  # noqa: F811
+    session: wherry.BackgroundSession,
+    number: str,  # noqa: F811
 ) -> None:
     for verb in (session.pause, session.resume, session.cancel, session.acknowledge):
         with pytest.raises(wherry.ArgumentError) as caught:
@@ -67,7 +66,9 @@ def test_D14_an_unknown_job_id_fails_at_once(
 
 
 def test_D14_an_unknown_job_id_fails_at_once_with_an_agent_too(
-    server: Server, session: wherry.BackgroundSession, tmp_path: Any  # noqa: F811
+    server: Server,
+    session: wherry.BackgroundSession,
+    tmp_path: Any,  # noqa: F811
 ) -> None:
     session.download(server.url("/bytes/10", gate="never"), tmp_path / "a")
     for number in ("", "x", "0" * 32):
@@ -78,7 +79,9 @@ def test_D14_an_unknown_job_id_fails_at_once_with_an_agent_too(
 
 # The losing programs waited 2 s for a lock that the winner keeps for its lifetime.
 def test_D14_programs_that_start_an_agent_together_do_not_wait_for_each_other(
-    server: Server, state: str, tmp_path: Any  # noqa: F811
+    server: Server,
+    state: str,
+    tmp_path: Any,  # noqa: F811
 ) -> None:
     times: List[float] = []
     ready = threading.Barrier(4)
@@ -123,7 +126,10 @@ def test_U17_a_stored_body_that_has_changed_is_not_sent(server: Server, state: s
 
 
 def test_D14_an_unreadable_record_is_listed_and_acknowledging_deletes_it(
-    server: Server, session: wherry.BackgroundSession, state: str, tmp_path: Any  # noqa: F811
+    server: Server,
+    session: wherry.BackgroundSession,
+    state: str,
+    tmp_path: Any,  # noqa: F811
 ) -> None:
     number = session.download(server.url("/bytes/10", gate="never"), tmp_path / "a")
     kill_agent(state)
@@ -143,7 +149,9 @@ def test_D14_an_unreadable_record_is_listed_and_acknowledging_deletes_it(
 
 
 def test_U17_each_attempt_sends_the_job_id_as_its_idempotency_key(
-    server: Server, session: wherry.BackgroundSession, state: str  # noqa: F811
+    server: Server,
+    session: wherry.BackgroundSession,
+    state: str,  # noqa: F811
 ) -> None:
     from test_uploads import png
 
@@ -163,7 +171,9 @@ def test_U17_each_attempt_sends_the_job_id_as_its_idempotency_key(
 
 
 def test_D14_commands_apply_to_all_jobs_or_to_those_of_a_URL_a_tag_or_a_path(
-    server: Server, session: wherry.BackgroundSession, tmp_path: Any  # noqa: F811
+    server: Server,
+    session: wherry.BackgroundSession,
+    tmp_path: Any,  # noqa: F811
 ) -> None:
     one = server.url("/bytes/1000", hold=1, gate="never")
     two = server.url("/bytes/2000", hold=1, gate="never")
@@ -190,9 +200,7 @@ def test_D14_commands_apply_to_all_jobs_or_to_those_of_a_URL_a_tag_or_a_path(
         session.cancel_all(url=cast(str, None))
 
     async def work() -> None:
-        async with wherry.AsyncBackgroundSession(
-            "tests", state_directory=session_state, **OPTIONS
-        ) as other:
+        async with wherry.AsyncBackgroundSession("tests", state_directory=session_state, **OPTIONS) as other:
             assert await other.pause_all() == 1
             assert await other.resume_all() == 1
             assert await other.cancel_all() == 1
@@ -204,7 +212,9 @@ def test_D14_commands_apply_to_all_jobs_or_to_those_of_a_URL_a_tag_or_a_path(
 
 
 def test_L4_a_background_job_describes_itself(
-    server: Server, session: wherry.BackgroundSession, tmp_path: Any  # noqa: F811
+    server: Server,
+    session: wherry.BackgroundSession,
+    tmp_path: Any,  # noqa: F811
 ) -> None:
     number = session.download(server.url("/bytes/10", secret=1), tmp_path / "a", tag="mine")
     job = session.wait(number, PATIENCE)

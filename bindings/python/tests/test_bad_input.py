@@ -56,9 +56,7 @@ print(json.dumps(told))
 
 
 @pytest.mark.parametrize("query", ["", "&chunked=1"])
-def test_DC_C09_a_full_disk_is_an_error_and_leaves_no_file(
-    server: Server, tmp_path: Any, query: str
-) -> None:
+def test_DC_C09_a_full_disk_is_an_error_and_leaves_no_file(server: Server, tmp_path: Any, query: str) -> None:
     code = f"""
 import resource, wherry
 resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
@@ -109,9 +107,7 @@ with wherry.Client(max_retries=0) as client:
     assert os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize(
-    ("mode", "path", "reason"), [(0o555, "a", "read_only"), (0o444, "x/a", "no_permission")]
-)
+@pytest.mark.parametrize(("mode", "path", "reason"), [(0o555, "a", "read_only"), (0o444, "x/a", "no_permission")])
 def test_DC_C10_a_read_only_folder_is_an_error_before_any_traffic(
     server: Server, open_folder: str, mode: int, path: str, reason: str
 ) -> None:
@@ -188,9 +184,7 @@ def test_S11_a_malformed_response_is_an_error(
     assert client.get(server.url("/echo")).ok  # The client still works.
 
 
-def test_S11_bytes_beyond_the_announced_length_are_discarded(
-    server: Server, client: wherry.Client
-) -> None:
+def test_S11_bytes_beyond_the_announced_length_are_discarded(server: Server, client: wherry.Client) -> None:
     assert len(client.get(server.url("/bytes/1000?more=100")).content) == 1000
     server.wait(ended=1)
     assert client.get(server.url("/echo")).json()["method"] == "GET"
@@ -205,9 +199,7 @@ def test_S11_bytes_beyond_the_announced_length_are_discarded(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )  # fmt: skip
-def test_S11_a_response_that_is_not_HTTP_is_a_network_error(
-    server: Server, client: wherry.Client, answer: str
-) -> None:
+def test_S11_a_response_that_is_not_HTTP_is_a_network_error(server: Server, client: wherry.Client, answer: str) -> None:
     script = {"raw": [{"raw": [["send", answer], ["fin"]]}]}
     assert client.post(server.url("/_script"), json=script).ok
 
@@ -235,13 +227,9 @@ def objects(mock: wherry.MockTransport) -> Iterator[Dict[str, int]]:
     found["client"] = create(lib.wherry_client_new, found["config"])
     found["queue"] = create(lib.wherry_queue_new)
     found["request"] = create(lib.wherry_request_new, b"GET", b"http://h/")
-    found["transfer"] = create(
-        lib.wherry_client_send, found["client"], found["request"], found["queue"], 1
-    )
+    found["transfer"] = create(lib.wherry_client_send, found["client"], found["request"], found["queue"], 1)
     found["event"] = create(lib.wherry_queue_next, found["queue"], -1)
-    found["response"] = create(
-        lib.wherry_response_copy, lib.wherry_event_response(found["event"])
-    )
+    found["response"] = create(lib.wherry_response_copy, lib.wherry_event_response(found["event"]))
     found["list"] = create(lib.wherry_client_list, found["client"], codes.MATCH_ALL, None)
     found["image"] = create(lib.wherry_image_new_pixels, b"abc", 3, codes.PIXELS_RGB8, 1, 1, 0)
     found["compression"] = create(lib.wherry_compression_new, 0.5)
@@ -291,7 +279,9 @@ def calls() -> List[Tuple[str, str, List[str]]]:
 
 
 def test_S11_every_function_rejects_null_freed_and_foreign_handles(
-    objects: Dict[str, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Any,
+    objects: Dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Any,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     memory = (ctypes.c_uint64 * 512)()
@@ -321,9 +311,7 @@ def test_S11_every_function_rejects_null_freed_and_foreign_handles(
                 assert is_bad_handle(answer), (name, wrong)
             else:
                 assert answer in (0, -1, None, b"a", False, 0.0), (name, wrong, answer)
-        assert getattr(lib, "wherry_config_free" if kind == "json" else "wherry_json_free")(
-            other
-        ) == codes.OK
+        assert getattr(lib, "wherry_config_free" if kind == "json" else "wherry_json_free")(other) == codes.OK
 
 
 def test_S11_a_closed_object_says_so_and_can_be_closed_again(
@@ -448,9 +436,7 @@ def test_U11_unreadable_images_are_named_and_nothing_is_sent(
     assert server.log() == []
 
 
-def test_U11_an_image_owned_by_another_user_is_a_permission_error(
-    server: Server, open_folder: str
-) -> None:
+def test_U11_an_image_owned_by_another_user_is_a_permission_error(server: Server, open_folder: str) -> None:
     path = os.path.join(open_folder, "secret.png")
     with open(path, "wb") as file:
         file.write(png(4, 4))

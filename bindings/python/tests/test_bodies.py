@@ -12,15 +12,13 @@ import pathlib
 from typing import Any, BinaryIO, Iterator
 
 import pytest
-from conftest import Server, body, field, most_memory
+from conftest import Server, body, most_memory
 
 import wherry
 from wherry._core.request.body import Source
 
 
-def test_R9_bytes_text_and_files_are_valid_bodies(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_R9_bytes_text_and_files_are_valid_bodies(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     path = tmp_path / "body.bin"
     path.write_bytes(b"0123456789")
     url = server.url("/echo")
@@ -36,9 +34,7 @@ def test_R9_bytes_text_and_files_are_valid_bodies(
         assert (body(report), report["chunked"]) == (b"456789", False)
 
 
-def test_R9_a_missing_file_fails_before_connecting(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_R9_a_missing_file_fails_before_connecting(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     with pytest.raises(wherry.FileError):
         client.post(server.url("/echo"), data=tmp_path / "nothing")
     assert server.log() == []
@@ -55,9 +51,7 @@ def test_R9_a_generator_is_streamed(server: Server, client: wherry.Client) -> No
     assert server.log()[0]["headers"]
 
 
-def test_R9_an_exception_in_a_generator_is_raised_and_cancels(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R9_an_exception_in_a_generator_is_raised_and_cancels(server: Server, client: wherry.Client) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"first"
         raise KeyError("broken")
@@ -85,9 +79,7 @@ client.put(url, data=pathlib.Path(wherry.__file__))
     assert held > 100 << 20  # Memory use is measured.
 
 
-def test_files_create_a_multipart_form(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_files_create_a_multipart_form(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     path = tmp_path / "note.txt"
     path.write_bytes(b"on disk")
     with open(path, "rb") as file:
@@ -110,7 +102,8 @@ def test_files_create_a_multipart_form(
 
 
 def test_R9_buffers_are_valid_bodies_and_numbers_are_not(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     words = array.array("B", b"abc")
     text = ctypes.create_string_buffer(b"abc", 3)

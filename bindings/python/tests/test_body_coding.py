@@ -65,15 +65,11 @@ def test_R37_the_client_setting_applies_unless_the_request_sets_its_own(server: 
         assert field(told, "Content-Encoding") == []
 
 
-def test_R37_a_setting_decides_about_bodies_that_are_already_compressed(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R37_a_setting_decides_about_bodies_that_are_already_compressed(server: Server, client: wherry.Client) -> None:
     url = server.url("/echo")
     said = {"Content-Encoding": "identity"}
     for rule, coding in (("skip", "identity"), ("replace", "gzip")):
-        told = client.put(
-            url, content=LINES[:5000], headers=said, body_coding="gzip", coded_body=rule
-        ).json()
+        told = client.put(url, content=LINES[:5000], headers=said, body_coding="gzip", coded_body=rule).json()
         assert field(told, "Content-Encoding") == [coding]
     with pytest.raises(wherry.ArgumentError) as caught:
         client.put(url, content=LINES, headers=said, body_coding="gzip", coded_body="error")

@@ -24,9 +24,7 @@ def stored(mock: wherry.MockTransport, tmp_path: Any) -> Iterator[wherry.Client]
         yield client
 
 
-def test_K1_K2_a_cache_entry_is_served_while_it_is_fresh(
-    stored: wherry.Client, mock: wherry.MockTransport
-) -> None:
+def test_K1_K2_a_cache_entry_is_served_while_it_is_fresh(stored: wherry.Client, mock: wherry.MockTransport) -> None:
     for seconds in (0, -1, 0.0005):
         assert not stored.get(URL, cache=seconds).from_cache
     assert stored.cache.usage().entries == 0
@@ -66,7 +64,8 @@ def test_K5_C11_a_change_of_app_version_or_cache_version_misses(
 
 
 def test_K7_an_error_response_is_not_stored(
-    stored: wherry.Client, mock: wherry.MockTransport,
+    stored: wherry.Client,
+    mock: wherry.MockTransport,
 ) -> None:
     for _ in range(2):
         assert stored.get("http://nowhere.invalid/bad", cache=60).status_code == 404
@@ -115,9 +114,7 @@ def test_K8_K9_K10_entries_are_read_listed_and_cleared(
     assert len(mock.requests) == asked + 2
 
 
-def test_K11_a_program_stores_its_own_response(
-    stored: wherry.Client, mock: wherry.MockTransport
-) -> None:
+def test_K11_a_program_stores_its_own_response(stored: wherry.Client, mock: wherry.MockTransport) -> None:
     stored.cache.write("GET", URL, b"[1]", 60, "application/json")
     assert stored.get(URL, cache_policy="only").json() == [1]
     with pytest.raises(wherry.ArgumentError) as caught:
@@ -132,9 +129,7 @@ def test_K11_a_program_stores_its_own_response(
         stored.get(URL, cache=float("nan"))
 
 
-def test_K16_the_cached_response_is_returned_first_and_then_the_fresh_one(
-    server: Server, tmp_path: Any
-) -> None:
+def test_K16_the_cached_response_is_returned_first_and_then_the_fresh_one(server: Server, tmp_path: Any) -> None:
     url = server.url("/cache")
     told: List[wherry.Response] = []
     with wherry.Client(storage_directory=str(tmp_path / "own")) as client:
@@ -217,9 +212,7 @@ def test_K14_limits_are_settings(stored: wherry.Client) -> None:
         stored.cache.read("GET", URL + "/2")
 
 
-def test_C12_requests_succeed_without_usable_storage(
-    mock: wherry.MockTransport, tmp_path: Any
-) -> None:
+def test_C12_requests_succeed_without_usable_storage(mock: wherry.MockTransport, tmp_path: Any) -> None:
     path = tmp_path / "taken"
     mock.add(None, "*", text="yes")
     with wherry.Client(transport=mock, storage_directory=str(path)) as client:

@@ -58,9 +58,7 @@ def test_SEC_C10_entries_store_secrets_of_a_query_as_digests(
         way.cache.open(entries[-1])
 
 
-def test_SEC_C10_secret_names_set_by_the_program_are_hidden_too(
-    server: Server, tmp_path: pathlib.Path
-) -> None:
+def test_SEC_C10_secret_names_set_by_the_program_are_hidden_too(server: Server, tmp_path: pathlib.Path) -> None:
     store = tmp_path / "store"
     with wherry.Client(storage_directory=str(store), cache=True) as client:
         client.add_secret_name("patient")
@@ -85,7 +83,8 @@ def test_K19_SEC_C2_cookies_set_by_the_program_separate_users(
 
 
 def test_K13_cookies_set_by_a_server_do_not_split_the_cache(
-    server: Server, way: wherry.Client,
+    server: Server,
+    way: wherry.Client,
 ) -> None:
     url = place(server, "/cache?control=max-age=3600")
     first = way.get(url)
@@ -94,9 +93,7 @@ def test_K13_cookies_set_by_a_server_do_not_split_the_cache(
     assert way.get(url).from_cache and way.get(url).content == first.content
 
 
-def test_K10_a_deleted_folder_is_created_again(
-    server: Server, way: wherry.Client, tmp_path: pathlib.Path
-) -> None:
+def test_K10_a_deleted_folder_is_created_again(server: Server, way: wherry.Client, tmp_path: pathlib.Path) -> None:
     # A program whose folder was deleted stored nothing until it ended.
     url = place(server, "/cache?control=max-age=3600")
     way.get(url + "&page=1")

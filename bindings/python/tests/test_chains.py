@@ -158,7 +158,8 @@ def test_R35_a_coroutine_function_needs_an_async_client(server: Server) -> None:
 
 
 def test_R35_another_thread_cancels_the_complete_chain(
-    client: wherry.Client, server: Server,
+    client: wherry.Client,
+    server: Server,
 ) -> None:
     chain = client.chain(lambda chain, previous: None)
     chain.get(server.url("/text/a", gate=server.gate()))
@@ -203,7 +204,8 @@ def test_R35_cancelling_the_task_cancels_the_function_too(server: Server) -> Non
 
 
 def test_R35_an_exception_ends_only_its_chain_in_an_all_settled_group(
-    way: Way, server: Server,
+    way: Way,
+    server: Server,
 ) -> None:
     def broken(chain: Any, previous: Any) -> None:
         if previous is not None:

@@ -47,8 +47,7 @@ def test_M12_a_client_closed_during_use_reports_that_it_is_closed(
         for _ in range(100):
             client = wherry.Client(transport=mock)
             ends = [
-                threads.submit(until_closed, client, use)
-                for use in (plain, watched, streamed, downloaded, waiting)
+                threads.submit(until_closed, client, use) for use in (plain, watched, streamed, downloaded, waiting)
             ]
             client.close()
             assert {end.result(PATIENCE) for end in ends} <= {"cancelled", "closed"}

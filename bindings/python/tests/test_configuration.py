@@ -46,9 +46,7 @@ def test_C1_the_module_has_a_default_client(server: Server) -> None:
         ("http://h.test/v1", "foo?a=b", "http://h.test/v1/foo?a=b"),
     ],
 )
-def test_C2_one_rule_joins_base_and_URL(
-    mock: wherry.MockTransport, base: str, url: str, joined: str
-) -> None:
+def test_C2_one_rule_joins_base_and_URL(mock: wherry.MockTransport, base: str, url: str, joined: str) -> None:
     mock.add(None, "*")
     with wherry.Client(base_url=base, transport=mock) as client:
         answer = client.get(url)
@@ -71,15 +69,12 @@ def test_C3_ignore_base_changes_the_identifier_too(client: wherry.Client) -> Non
     without = client.identifier("GET", "http://v.juhe.cn/toutiao/index", ignore_base=True)
 
     assert with_base == (
-        "b4b36793efabad54a14389cf09bc8133_a6a72ddee1dd86825cb5707c500784f5_"
-        "7b65261ff298c6a386c89a632bd17b39_"
+        "b4b36793efabad54a14389cf09bc8133_a6a72ddee1dd86825cb5707c500784f5_7b65261ff298c6a386c89a632bd17b39_"
     )
     assert without.startswith(nobody + "_")
 
 
-def test_C3_downloads_and_uploads_can_ignore_the_base_URL_too(
-    server: Server, tmp_path: Any
-) -> None:
+def test_C3_downloads_and_uploads_can_ignore_the_base_URL_too(server: Server, tmp_path: Any) -> None:
     with wherry.Client(base_url="http://127.0.0.1:1/elsewhere/") as client:
         url = server.url("/echo")
         client.download(url, tmp_path / "file", ignore_base=True)
@@ -196,12 +191,11 @@ def test_C6_every_byte_restarts_the_idle_timeout(server: Server) -> None:
 
 
 def test_C6_a_total_timeout_covers_the_complete_request(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     with pytest.raises(wherry.TimeoutError):
-        client.get(
-            server.url("/drip", bytes=1000, interval_ms=50), timeout=wherry.Timeout(total=0.3)
-        )
+        client.get(server.url("/drip", bytes=1000, interval_ms=50), timeout=wherry.Timeout(total=0.3))
 
 
 def test_C7_debug_can_change_at_any_time_and_prints_nothing_while_off(server: Server) -> None:
@@ -238,9 +232,7 @@ def test_C8_headers_are_added_replaced_removed_and_cleared(server: Server) -> No
         assert sent(client, "a-1") == [] and len(client.headers) == 0
 
 
-def test_C8_requests_uploads_and_downloads_send_a_header_until_it_is_removed(
-    server: Server, tmp_path: Any
-) -> None:
+def test_C8_requests_uploads_and_downloads_send_a_header_until_it_is_removed(server: Server, tmp_path: Any) -> None:
     def sent(name: str) -> List[List[str]]:
         """The values of that header in each kind of transfer."""
         before = len(server.log())
@@ -283,7 +275,8 @@ def test_C9_a_header_of_the_request_wins_and_None_removes_it(server: Server) -> 
 
 @pytest.mark.parametrize("name", ["User-Agent", "Accept"])
 def test_C9_a_header_set_at_three_levels_is_sent_once_with_the_value_of_the_request(
-    server: Server, name: str,
+    server: Server,
+    name: str,
 ) -> None:
     def sent(client: wherry.Client, **headers: Optional[str]) -> List[str]:
         fields = {key.replace("_", "-"): value for key, value in headers.items()}
@@ -359,9 +352,7 @@ def test_C18_settings_can_change_during_requests(server: Server, client: wherry.
 
 def test_a_client_pickles_as_its_configuration(server: Server) -> None:
     settings: Any = {"headers": {"X-A": "1"}, "params": {"p": "q"}, "parameters": {"d": 4}}
-    with wherry.Client(
-        base_url=server.base, auth=("u", "p"), timeout=(3, 4), max_redirects=2, **settings
-    ) as client:
+    with wherry.Client(base_url=server.base, auth=("u", "p"), timeout=(3, 4), max_redirects=2, **settings) as client:
         client.headers["X-B"] = "2"
         copy = pickle.loads(pickle.dumps(client))
     with copy:
@@ -401,7 +392,7 @@ def test_a_client_that_is_open_at_program_exit_prints_nothing(server: Server) ->
     code = f"""
 import builtins, wherry
 builtins.kept = wherry.Client()
-kept.get({server.url('/json')!r})
+kept.get({server.url("/json")!r})
 """
     done = run_python(code)
 
@@ -422,9 +413,7 @@ def test_R3_default_params_may_repeat_a_name(server: Server) -> None:
         assert sorted(query) == [["a", "9"], ["b", "3"], ["b", "4"], ["c", "9"]]
 
 
-def test_R3_invalid_params_leave_no_request_behind(
-    client: wherry.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_R3_invalid_params_leave_no_request_behind(client: wherry.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     made: List[int] = []
     freed: List[int] = []
     new, free = lib.wherry_request_new, lib.wherry_request_free

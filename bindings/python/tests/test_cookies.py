@@ -68,7 +68,8 @@ def test_C14_a_server_changes_and_deletes_cookies_of_the_program(make: Make, ser
 
 
 def test_C14_each_redirect_gets_the_cookies_of_its_host(
-    client: wherry.Client, server: Server,
+    client: wherry.Client,
+    server: Server,
 ) -> None:
     away = server.url("/echo").replace("127.0.0.1", "localhost")
     assert sent(client.get(server.url("/redirect-to", url=away, cookie="a=1; Path=/"))) == []
@@ -76,9 +77,7 @@ def test_C14_each_redirect_gets_the_cookies_of_its_host(
     assert sent(client.get(home)) == ["a=1; b=2"]
 
 
-def test_C14_cookies_are_listed_added_cleared_and_saved(
-    client: wherry.Client, server: Server, tmp_path: Any
-) -> None:
+def test_C14_cookies_are_listed_added_cleared_and_saved(client: wherry.Client, server: Server, tmp_path: Any) -> None:
     client.cookies.set("a", "1", server.url("/"))
     client.cookies.set("b", "2", "https://a.example.org/", "Domain=example.org; Path=/; Max-Age=60; Secure")
     assert len(client.cookies) == 2 and client.cookies["a"] == "1"

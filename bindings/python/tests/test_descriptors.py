@@ -93,9 +93,7 @@ assert clients[2].get(url).status_code == 200
 
 # With a host name, the lookup failed first, and the request with it.
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_DR18_a_request_and_a_download_wait_for_a_descriptor(
-    server: Server, tmp_path: Any, host: str
-) -> None:
+def test_DR18_a_request_and_a_download_wait_for_a_descriptor(server: Server, tmp_path: Any, host: str) -> None:
     run(
         """
 url, path, named = sys.argv[1:]
@@ -123,9 +121,7 @@ with wherry.Client(timeout=wherry.Timeout(connect=60)) as client:
     assert os.path.getsize(tmp_path / "a") == 1000
 
 
-def test_DR18_a_download_that_gets_no_descriptor_reports_the_limit(
-    server: Server, tmp_path: Any
-) -> None:
+def test_DR18_a_download_that_gets_no_descriptor_reports_the_limit(server: Server, tmp_path: Any) -> None:
     run(
         """
 url, path = sys.argv[1:]
@@ -179,6 +175,4 @@ def test_DR18_a_planted_directory_does_not_block_a_download(
     client.download(url, tmp_path / "a")
 
     assert os.path.getsize(tmp_path / "a") == 100001
-    assert ["range", "bytes=50000-"] in [
-        [name.lower(), value] for name, value in server.log()[-1]["headers"]
-    ]
+    assert ["range", "bytes=50000-"] in [[name.lower(), value] for name, value in server.log()[-1]["headers"]]

@@ -31,9 +31,7 @@ def litter(folder: Any) -> List[str]:
     return sorted(name for name in os.listdir(folder) if name.startswith("."))
 
 
-def test_D1_a_download_is_a_GET_without_default_parameters(
-    server: Server, tmp_path: Any
-) -> None:
+def test_D1_a_download_is_a_GET_without_default_parameters(server: Server, tmp_path: Any) -> None:
     target = tmp_path / "file"
     with wherry.Client(headers={"X-A": "1"}, parameters={"app": "demo"}) as client:
         path = client.download(server.url("/bytes/100000"), target)
@@ -64,9 +62,7 @@ def test_D3_an_existing_target_is_an_error_before_any_traffic(
     assert renamed == str(tmp_path / "file (1)")
 
 
-def test_D3_a_failed_download_keeps_the_old_file(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D3_a_failed_download_keeps_the_old_file(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     target = tmp_path / "file"
     target.write_text("old")
 
@@ -126,9 +122,7 @@ def test_D6_an_interrupted_download_resumes_at_its_last_byte(
 
     client.download(server.url("/bytes/500000", cut_at=300000, times=1), target)
 
-    ranges = [
-        value for entry in server.log() for name, value in entry["headers"] if name == "Range"
-    ]
+    ranges = [value for entry in server.log() for name, value in entry["headers"] if name == "Range"]
     assert ranges == ["bytes=300000-"]
     assert sha256(target) == digest(server, 500000)
     assert litter(tmp_path) == []
@@ -178,9 +172,7 @@ def test_D9_progress_after_a_resume_includes_the_partial_file(
     assert seen[-1].fraction == 1.0
 
 
-def test_D10_an_unknown_length_is_None(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D10_an_unknown_length_is_None(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     early: List[wherry.Progress] = []
 
     def tell(progress: wherry.Progress) -> None:
@@ -206,9 +198,7 @@ def test_D11_a_failure_reports_the_path_of_the_partial_file(
     assert os.path.getsize(partial) >= 250000
 
 
-def test_D12_every_operation_may_be_repeated(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D12_every_operation_may_be_repeated(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     url = server.url("/bytes/1000000", hold=500000, gate=server.gate())
     with client.start_download(url, tmp_path / "file", tag="mine") as handle:
         handle.pause()
@@ -243,9 +233,7 @@ def test_D12_a_cancelled_download_keeps_its_partial_file_and_discard_deletes_it(
     assert litter(tmp_path) == [] and not target.exists()
 
 
-def test_D12_waiting_for_a_download_has_a_timeout(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D12_waiting_for_a_download_has_a_timeout(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     url = server.url("/bytes/400000", hold=200000, gate=server.gate())
     with client.start_download(url, tmp_path / "file") as handle:
         with pytest.raises(wherry.TimeoutError) as caught:
@@ -255,9 +243,7 @@ def test_D12_waiting_for_a_download_has_a_timeout(
         handle.wait(timeout=120)
 
 
-def test_D12_several_threads_wait_for_one_download(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D12_several_threads_wait_for_one_download(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     gate = server.gate()
     url = server.url("/bytes/400000", hold=200000, gate=gate)
     with client.start_download(url, tmp_path / "file") as handle:
@@ -292,9 +278,7 @@ def test_D15_a_released_download_can_be_started_again_at_once(
     assert sha256(tmp_path / "file") == digest(server, 400000) and litter(tmp_path) == []
 
 
-def test_D15_a_second_download_of_the_same_file_is_busy(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D15_a_second_download_of_the_same_file_is_busy(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     url = server.url("/bytes/400000", hold=200000, gate=server.gate())
     with client.start_download(url, tmp_path / "file"):
         with pytest.raises(wherry.BusyError) as caught:
@@ -305,9 +289,7 @@ def test_D15_a_second_download_of_the_same_file_is_busy(
             client.start_download(url, tmp_path / "link" / "file")
 
 
-def test_D1_a_header_that_resuming_needs_is_refused(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D1_a_header_that_resuming_needs_is_refused(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     for name in ("Range", "if-range"):
         with pytest.raises(wherry.ArgumentError, match="set.* the header") as caught:
             client.download(server.url("/bytes/9"), tmp_path / "f", headers={name: "bytes=0-3"})
@@ -352,9 +334,7 @@ def test_D17_kill_9_loses_at_most_the_bytes_after_the_last_checkpoint(
 
     client.download(url, tmp_path / "file")
 
-    (sent,) = [
-        value for entry in server.log() for name, value in entry["headers"] if name == "Range"
-    ]
+    (sent,) = [value for entry in server.log() for name, value in entry["headers"] if name == "Range"]
     assert int(sent[len("bytes=") : -1]) >= claimed
     assert sha256(tmp_path / "file") == digest(server, 8_000_000)
     assert litter(tmp_path) == []
@@ -363,9 +343,7 @@ def test_D17_kill_9_loses_at_most_the_bytes_after_the_last_checkpoint(
 def test_D18_response_headers_decide_the_name_and_the_resume_offset_is_reported_first(
     server: Server, client: wherry.Client, tmp_path: Any
 ) -> None:
-    url = server.url(
-        "/bytes/500000", cut_at=300000, times=1, disposition="attachment; filename=x.bin"
-    )
+    url = server.url("/bytes/500000", cut_at=300000, times=1, disposition="attachment; filename=x.bin")
     with pytest.raises(wherry.NetworkError):
         client.download(url, directory=tmp_path, max_retries=0)
     told: List[wherry.Progress] = []
@@ -376,9 +354,7 @@ def test_D18_response_headers_decide_the_name_and_the_resume_offset_is_reported_
     assert (told[0].resumed_at_bytes, told[0].total_bytes) == (300000, 500000)
 
 
-def test_D21_an_unfinished_download_has_a_path_and_a_finished_one_is_not_cached(
-    server: Server, tmp_path: Any
-) -> None:
+def test_D21_an_unfinished_download_has_a_path_and_a_finished_one_is_not_cached(server: Server, tmp_path: Any) -> None:
     target = tmp_path / "file"
     url = server.url("/bytes/500000", cache="max-age=600")
     with wherry.Client(cache=True) as client:
@@ -405,9 +381,7 @@ def test_D21_an_unfinished_download_has_a_path_and_a_finished_one_is_not_cached(
 def test_D19_the_file_name_in_a_directory_comes_from_the_response(
     server: Server, client: wherry.Client, tmp_path: Any, disposition: str, name: str
 ) -> None:
-    path = client.download(
-        server.url("/bytes/1000", disposition=disposition), directory=tmp_path
-    )
+    path = client.download(server.url("/bytes/1000", disposition=disposition), directory=tmp_path)
 
     assert path == str(tmp_path / name)
     assert os.listdir(tmp_path) == [name]
@@ -427,9 +401,7 @@ def test_D20_a_matching_digest_publishes_the_file(
     assert target.exists()
 
 
-def test_D20_a_wrong_digest_does_not_publish_the_file(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D20_a_wrong_digest_does_not_publish_the_file(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     target = tmp_path / "file"
 
     with pytest.raises(wherry.WherryError) as caught:
@@ -448,17 +420,13 @@ def test_an_exception_in_a_progress_function_is_raised_and_cancels(
         raise ZeroDivisionError("enough")
 
     with pytest.raises(ZeroDivisionError, match="enough"):
-        client.download(
-            server.url("/bytes/9000000", rate=1000000), tmp_path / "file", progress=stop
-        )
+        client.download(server.url("/bytes/9000000", rate=1000000), tmp_path / "file", progress=stop)
     assert not (tmp_path / "file").exists()
     client.wait(timeout=120)
     assert client.count() == 0
 
 
-def test_an_unclosed_download_warns(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_an_unclosed_download_warns(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     url = server.url("/bytes/400000", hold=200000, gate=server.gate())
     handle = client.start_download(url, tmp_path / "file")
     with pytest.warns(ResourceWarning, match="unclosed <Download"):

@@ -44,9 +44,7 @@ def album(tmp_path: Any) -> Any:
     return folder
 
 
-def test_U22_a_folder_is_uploaded_and_transient_failures_are_retried(
-    server: Server, album: Any
-) -> None:
+def test_U22_a_folder_is_uploaded_and_transient_failures_are_retried(server: Server, album: Any) -> None:
     gate = server.gate()
     # The very first attempt gets a 503; after it, no more than two run at a time.
     url = server.url("/faulty-echo", status_first=503, status_times=1, gate=gate)
@@ -112,9 +110,7 @@ def test_D23_D27_a_model_is_downloaded_over_several_connections_and_from_a_mirro
     assert (again.returncode, again.stdout) == (0, f"{target} already exists\n")
 
 
-def test_D6_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(
-    server: Server, tmp_path: Any
-) -> None:
+def test_D6_ctrl_c_keeps_the_partial_file_and_the_same_command_resumes(server: Server, tmp_path: Any) -> None:
     target, right, half = tmp_path / "model.bin", digest(server, SIZE), SIZE // 2
     gate = server.gate()
     url = server.url(f"/bytes/{SIZE}", hold_at=half, gate=gate)
@@ -167,9 +163,7 @@ def library(server: Server) -> str:
 BOOKS = "1: A, by Ann\n2: B, by unknown\n3: C, by unknown\n4: , by unknown\n"
 
 
-def test_R32_K12_O19_one_token_refresh_a_cached_response_and_books_in_pages(
-    server: Server, tmp_path: Any
-) -> None:
+def test_R32_K12_O19_one_token_refresh_a_cached_response_and_books_in_pages(server: Server, tmp_path: Any) -> None:
     token, base = tmp_path / "token", library(server)
     settings = {"API_ID": "me", "API_SECRET": "s3cret", "XDG_CACHE_HOME": str(tmp_path / "cache")}
     token.write_text("expired")
@@ -203,7 +197,8 @@ def test_R32_the_first_run_signs_in(server: Server, tmp_path: Any) -> None:
 
 
 def test_R32_the_error_is_reported_if_no_new_token_is_available(
-    server: Server, tmp_path: Any,
+    server: Server,
+    tmp_path: Any,
 ) -> None:
     server.script("me", [{"status": 401}] * 2)
     server.script("token", [{"status": 400}])

@@ -46,9 +46,7 @@ def test_the_many_example_works(server: Server) -> None:
 def test_the_album_example_works(server: Server, tmp_path: Any) -> None:
     for number in (1, 2):
         (tmp_path / f"{number}.png").write_bytes(png(40, 30, number))
-    done = run(
-        "album.py", server.url("/upload-photo"), str(tmp_path / "1.png"), str(tmp_path / "2.png")
-    )
+    done = run("album.py", server.url("/upload-photo"), str(tmp_path / "1.png"), str(tmp_path / "2.png"))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\n200 2 images\n")

@@ -56,13 +56,18 @@ print(time.monotonic_ns(), flush=True)
 """
 #: With `ssl` imported, OpenSSL registers its exit handler before the library is loaded.
 FIRSTS = {"": "", "ssl": "import ssl; ssl.create_default_context()"}
-ENDS = {"end": "", "sys.exit": "sys.exit()", "atexit": "import atexit; atexit.register(client.close)", "thread": """
+ENDS = {
+    "end": "",
+    "sys.exit": "sys.exit()",
+    "atexit": "import atexit; atexit.register(client.close)",
+    "thread": """
 def leave():
     import ctypes
     ctypes.CDLL(None).exit(0)
 threading.Thread(target=leave).start()
 time.sleep(600)
-"""}
+""",
+}
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ import wherry
 
 PLAIN = bytes(range(256)) * 300
 
+
 class Wrapper:
     """Forwards everything except `read`, as encrypting and counting wrappers do."""
 
@@ -32,11 +33,13 @@ class Wrapper:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
+
 class Mirrored(io.FileIO):
     """A file subclass that changes the bytes it reads."""
 
     def read(self, size: Optional[int] = -1) -> bytes:
         return (super().read(-1 if size is None else size) or b"").swapcase()
+
 
 class RawMirror(io.RawIOBase):
     """Has a file's descriptor but other bytes, under a buffer."""
@@ -61,12 +64,15 @@ class RawMirror(io.RawIOBase):
         self._file.close()
         super().close()
 
+
 def longer(data: bytes) -> bytes:
     return data + b"." * (len(data) > 0)
+
 
 def compressed(path: pathlib.Path) -> Any:
     path.write_bytes(gzip.compress(path.read_bytes()))
     return gzip.open(path)
+
 
 # The body was the file behind `fileno`, `name`, and `mode`: the compressed bytes of
 # `gzip.open(path)`, the plain text of an encrypting wrapper, and no progress with `tqdm.wrapattr`.
@@ -79,6 +85,7 @@ OPENED: Dict[str, Any] = {
     "plain": (lambda path: open(path, "rb"), PLAIN),
     "both ways": (lambda path: open(path, "r+b"), PLAIN),
 }
+
 
 @pytest.mark.parametrize("name", OPENED)
 def test_a_file_object_sends_the_bytes_that_read_returns(
@@ -98,9 +105,11 @@ def test_a_file_object_sends_the_bytes_that_read_returns(
     with contextlib.closing(opened(path)) as file:
         assert body(asyncio.run(posted(server, file)).json()) == expected
 
+
 async def posted(server: Server, file: Any) -> wherry.Response:
     async with wherry.AsyncClient() as client:
         return await client.post(server.url("/echo"), content=file)
+
 
 def test_a_wrapper_that_changes_the_size_is_an_error_with_both_counts(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
@@ -113,9 +122,8 @@ def test_a_wrapper_that_changes_the_size_is_an_error_with_both_counts(
         pieces = iter(lambda: Wrapper(file, longer).read(1000), b"")
         assert len(body(client.post(server.url("/echo"), data=pieces).json())) > len(PLAIN)
 
-def test_a_wrapper_sees_every_byte_that_is_sent(
-    server: Server, client: wherry.Client, tmp_path: pathlib.Path
-) -> None:
+
+def test_a_wrapper_sees_every_byte_that_is_sent(server: Server, client: wherry.Client, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "file.bin"
     path.write_bytes(PLAIN)
     seen = []
@@ -128,6 +136,7 @@ def test_a_wrapper_sees_every_byte_that_is_sent(
         client.post(server.url("/sink"), data=Wrapper(file, note))
 
     assert sum(seen) == len(PLAIN)
+
 
 class Reader:
     """A file object whose `seek` returns None, as in many libraries."""
@@ -148,15 +157,15 @@ class Reader:
         self._at = self._end + offset if whence == os.SEEK_END else offset
         self._data.seek(min(self._at, len(self._data.getvalue())))
 
-def test_a_file_whose_seek_returns_None_is_still_measured(
-    server: Server, client: wherry.Client
-) -> None:
+
+def test_a_file_whose_seek_returns_None_is_still_measured(server: Server, client: wherry.Client) -> None:
     # The size came from the result of seek(), and the position stayed at the end: an empty body.
     answer = client.post(server.url("/echo"), data=Reader(PLAIN)).json()
 
     assert body(answer) == PLAIN and answer["chunked"] is False
     again = client.post(server.url("/redirect/1", status=307), data=Reader(PLAIN)).json()
     assert body(again) == PLAIN
+
 
 @pytest.mark.parametrize(
     ("announced", "counts"),
@@ -171,6 +180,7 @@ def test_a_reader_with_a_wrong_size_is_an_error_with_both_counts(
     with pytest.raises(wherry.ArgumentError, match=counts):
         asyncio.run(posted(server, Reader(b"12345", announced)))
 
+
 def test_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.Client) -> None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(PLAIN)
@@ -178,6 +188,7 @@ def test_a_temporary_file_is_sent_with_its_size(server: Server, client: wherry.C
         answer = client.post(server.url("/echo"), data=file).json()
 
     assert body(answer) == PLAIN[100:] and answer["chunked"] is False
+
 
 class Announced:
     """Forwards everything except `read`, as `tqdm.wrapattr` does, and counts the bytes read."""
@@ -194,6 +205,7 @@ class Announced:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
+
 def test_a_counting_wrapper_is_sent_with_its_size(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
@@ -205,6 +217,7 @@ def test_a_counting_wrapper_is_sent_with_its_size(
     assert answer["chunked"] is False and field(answer, "Content-Length") == [str(len(PLAIN))]
     assert body(answer) == PLAIN
 
+
 def test_tqdm_shows_the_sent_bytes_and_the_size_is_announced(
     server: Server, client: wherry.Client, tmp_path: pathlib.Path
 ) -> None:
@@ -213,16 +226,16 @@ def test_tqdm_shows_the_sent_bytes_and_the_size_is_announced(
     path.write_bytes(PLAIN)
     for options in ("data", "content"):
         shown = io.StringIO()
-        with open(path, "rb") as file, tqdm.wrapattr(
-            file, "read", total=len(PLAIN), file=shown, mininterval=0
-        ) as wrapped:
+        with (
+            open(path, "rb") as file,
+            tqdm.wrapattr(file, "read", total=len(PLAIN), file=shown, mininterval=0) as wrapped,
+        ):
             answer = client.post(server.url("/echo"), **{options: wrapped}).json()
         assert field(answer, "Content-Length") == [str(len(PLAIN))] and body(answer) == PLAIN
         assert "100%" in shown.getvalue()
 
-def test_a_large_reader_in_a_form_is_streamed(
-    server: Server, client: wherry.Client, tmp_path: pathlib.Path
-) -> None:
+
+def test_a_large_reader_in_a_form_is_streamed(server: Server, client: wherry.Client, tmp_path: pathlib.Path) -> None:
     # Readers in files= were read completely before the request began.
     path = tmp_path / "file.bin"
     path.write_bytes(PLAIN * 20)
@@ -235,6 +248,7 @@ def test_a_large_reader_in_a_form_is_streamed(
         file.seek(10)
         (part,) = asyncio.run(form(server, Announced(file))).json()["parts"]
     assert part["size"] == len(PLAIN) * 20 - 10
+
 
 async def form(server: Server, file: Any) -> wherry.Response:
     async with wherry.AsyncClient() as client:

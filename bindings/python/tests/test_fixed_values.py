@@ -22,7 +22,9 @@ VALUES = [
 
 @pytest.mark.parametrize(("value", "name", "way"), VALUES, ids=lambda one: type(one).__name__)
 def test_changing_a_fixed_setting_suggests_how_to_use_another(
-    value: Any, name: str, way: str,
+    value: Any,
+    name: str,
+    way: str,
 ) -> None:
     # `client.timeout.idle = 1` had no effect on that client, and changed the defaults of later
     # ones.

@@ -15,7 +15,6 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
-import wherry
 from conftest import PATIENCE, ROOT, Server, field, run_python
 
 SOURCE = os.path.join(ROOT, "bindings", "python", "src")
@@ -229,20 +228,22 @@ def run_program(folder: Any, code: str, **env: str) -> str:
     path = folder / "program.py"
     path.write_text(code)
     full = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{folder}", **env}
-    done = subprocess.run(
-        [sys.executable, str(path)], env=full, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([sys.executable, str(path)], env=full, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout
 
 
-@pytest.mark.parametrize("pool", [
-    "multiprocessing.get_context('fork').Pool(2)",
-    "concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('fork'))",
-])
-def test_M12_process_pools_use_the_default_client_of_the_module(
-    server: Server, tmp_path: Any, pool: str
-) -> None:
-    report = run_program(tmp_path, f"""
+@pytest.mark.parametrize(
+    "pool",
+    [
+        "multiprocessing.get_context('fork').Pool(2)",
+        "concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('fork'))",
+    ],
+)
+def test_M12_process_pools_use_the_default_client_of_the_module(server: Server, tmp_path: Any, pool: str) -> None:
+    report = run_program(
+        tmp_path,
+        f"""
 import concurrent.futures, multiprocessing, warnings
 import wherry
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -255,7 +256,8 @@ if __name__ == "__main__":
         print(list(pool.map(ask, range(6))))
     assert client.get("/json").ok
     client.close()
-""")
+""",
+    )
 
     assert report == str([(200, 200)] * 6) + "\n"
 

@@ -74,9 +74,7 @@ def test_R13_pixels_are_upright_in_any_order_and_convert_back_to_an_image() -> N
 
 
 @pytest.mark.parametrize("body", [b"", b"no picture", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"])
-def test_R13_an_invalid_image_is_an_image_error(
-    server: Server, client: wherry.Client, body: bytes
-) -> None:
+def test_R13_an_invalid_image_is_an_image_error(server: Server, client: wherry.Client, body: bytes) -> None:
     image = answer_of(server, client, "image/png", body).image("a.png")
     with pytest.raises(wherry.ImageError):
         image.pixels()
@@ -87,7 +85,8 @@ def xml(answer: wherry.Response) -> Any:
 
 
 def test_R13_a_compound_format_tries_its_formats_in_order(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     tried: List[str] = []
 

@@ -51,9 +51,7 @@ def test_R34_a_group_returns_responses_in_the_order_of_adding(way: Way, server: 
     assert way.client.count() == 0
 
 
-def test_R34_fail_fast_names_the_failed_request_and_cancels_the_others(
-    way: Way, server: Server
-) -> None:
+def test_R34_fail_fast_names_the_failed_request_and_cancels_the_others(way: Way, server: Server) -> None:
     gate = server.gate()
     group = way.client.group()
     for path in FIVE:
@@ -140,9 +138,7 @@ def test_R34_a_response_reports_that_all_results_are_cached(make: Make, server: 
     assert len(server.log()) == 3
 
 
-def test_R34_an_exception_in_a_function_of_the_caller_ends_the_group(
-    way: Way, server: Server
-) -> None:
+def test_R34_an_exception_in_a_function_of_the_caller_ends_the_group(way: Way, server: Server) -> None:
     def broken(_: Any) -> None:
         raise LookupError("mine")
 
@@ -209,7 +205,8 @@ class TestRaisedAfterTheEnd:
         assert answer.status_code == 200 and group.failed == 2
 
     def test_R34_all_settled_groups_keep_exceptions_and_other_groups_propagate_them(
-        self, late: Way,
+        self,
+        late: Way,
     ) -> None:
         settled = late.client.group(all_settled=True)
         self.member(late, settled, LookupError("kept"))
@@ -248,7 +245,8 @@ def test_R34_a_group_cannot_be_a_member_of_itself(client: wherry.Client) -> None
 
 
 def test_R34_another_thread_cancels_the_complete_group(
-    client: wherry.Client, server: Server,
+    client: wherry.Client,
+    server: Server,
 ) -> None:
     group = client.group(all_settled=True)
     for _ in range(3):

@@ -12,7 +12,6 @@ from test_background import AGENT
 from test_example_programs import run
 
 
-
 def scripted(server: Server, **steps: List[Dict[str, Any]]) -> str:
     script(server, **steps)
     return f"{server.base}/@{server.key}/s"
@@ -80,7 +79,8 @@ def test_R1_R4_the_guide_for_users_of_requests_works(server: Server, tmp_path: A
     assert lines[1] == "7 lang=en"
     assert lines[2:6] == ["one", "two", "GET [302]", "{'seen': '1'} /page/2 HTTP/1.1"]
     assert lines[6] == "True OK" and re.fullmatch(
-        r"404 <SentRequest GET http://\S+/missing[?][.][.][.]> <Response \[404\]>", lines[7])
+        r"404 <SentRequest GET http://\S+/missing[?][.][.][.]> <Response \[404\]>", lines[7]
+    )
     assert lines[8:] == ["[200, 200, 200]"]
     assert os.path.getsize(tmp_path / "large.bin") == 300_000
     log = server.log()

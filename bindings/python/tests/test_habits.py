@@ -55,11 +55,8 @@ def test_history_has_responses_with_their_headers_and_requests(server: Server) -
         assert answer.request.method == "POST" and answer.request.content == b"a=b"
 
 
-def test_an_unfollowed_redirect_has_its_next_request(
-    server: Server, client: wherry.Client
-) -> None:
-    answer = client.post(
-        server.url("/redirect/2"), data={"a": "b"}, auth=("me", "x"), follow_redirects=False)
+def test_an_unfollowed_redirect_has_its_next_request(server: Server, client: wherry.Client) -> None:
+    answer = client.post(server.url("/redirect/2"), data={"a": "b"}, auth=("me", "x"), follow_redirects=False)
     seen = []
     while answer.next_request is not None:
         assert answer.is_redirect and answer.next_request.url == answer.next.url  # type: ignore
@@ -76,8 +73,7 @@ def test_an_unfollowed_redirect_has_its_next_request(
 
     assert asyncio.run(main()).status_code == 200
     other = server.url("/echo").replace("127.0.0.1", "localhost")
-    answer = client.get(
-        server.url("/redirect/1"), params={"to": other}, auth=("me", "x"), follow_redirects=False)
+    answer = client.get(server.url("/redirect/1"), params={"to": other}, auth=("me", "x"), follow_redirects=False)
     assert answer.next_request is not None and "Authorization" not in answer.next_request.headers
 
 
@@ -131,9 +127,7 @@ def test_a_response_is_true_if_it_is_ok(server: Server, client: wherry.Client) -
         wherry.Response().request
 
 
-def test_cookies_and_links_belong_to_the_response(
-    server: Server, client: wherry.Client
-) -> None:
+def test_cookies_and_links_belong_to_the_response(server: Server, client: wherry.Client) -> None:
     fields = [
         ["Set-Cookie", "a=1; Path=/"], ["Set-Cookie", "b=x=y; HttpOnly"], ["Set-Cookie", "bad"],
         ["Set-Cookie", "c=gone; Max-Age=0"], ["Set-Cookie", "d=old; Expires=Thu, 01-Jan-1970 00:00:00 GMT"],
@@ -274,7 +268,8 @@ def test_a_response_classifies_its_status_as_httpx_does() -> None:
 
 
 def test_history_and_cookies_have_the_types_of_requests(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     answer = client.get(server.url("/cookies/set?a=1"))
     assert answer.history == [] and isinstance(answer.history, list)

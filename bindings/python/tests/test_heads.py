@@ -20,9 +20,7 @@ def client() -> Any:
         yield client
 
 
-def test_R21_a_headers_function_turns_a_request_into_a_file(
-    client: Any, server: Server, tmp_path: Path
-) -> None:
+def test_R21_a_headers_function_turns_a_request_into_a_file(client: Any, server: Server, tmp_path: Path) -> None:
     asked: List[Any] = []
 
     def save(head: wherry.Response) -> Path:
@@ -38,9 +36,7 @@ def test_R21_a_headers_function_turns_a_request_into_a_file(
     assert [one.name for one in tmp_path.iterdir()] == ["file.bin"]
 
 
-def test_R25_the_functions_of_a_request_are_called_in_the_order_of_its_steps(
-    client: Any, server: Server
-) -> None:
+def test_R25_the_functions_of_a_request_are_called_in_the_order_of_its_steps(client: Any, server: Server) -> None:
     steps: List[str] = []
     answer = client.get(
         server.url("/redirect/1"),
@@ -93,7 +89,9 @@ def test_R21_a_path_may_be_any_bytes(client: Any, server: Server, tmp_path: Path
 
 
 def test_R21_a_streamed_response_becomes_a_file(
-    client: Any, server: Server, tmp_path: Path,
+    client: Any,
+    server: Server,
+    tmp_path: Path,
 ) -> None:
     url = server.url("/bytes/300000")
     with client.stream("GET", url, on_head=lambda head: tmp_path / "a") as answer:
@@ -111,9 +109,7 @@ def test_R21_an_invalid_decision_ends_the_request(client: Any, server: Server, a
         client.get(server.url("/bytes/10"), on_head=lambda head: answer)
 
 
-def test_R21_an_exception_in_the_function_ends_the_request_and_is_raised(
-    client: Any, server: Server
-) -> None:
+def test_R21_an_exception_in_the_function_ends_the_request_and_is_raised(client: Any, server: Server) -> None:
     def fail(head: wherry.Response) -> None:
         raise KeyError("mine")
 
@@ -121,9 +117,7 @@ def test_R21_an_exception_in_the_function_ends_the_request_and_is_raised(
         client.get(server.url("/bytes/10"), on_head=fail)
 
 
-def test_R21_a_coroutine_function_decides_while_other_requests_continue(
-    server: Server, tmp_path: Path
-) -> None:
+def test_R21_a_coroutine_function_decides_while_other_requests_continue(server: Server, tmp_path: Path) -> None:
     async def main() -> None:
         async with wherry.AsyncClient(trust_env=False, **PATIENT) as client:
 
@@ -145,7 +139,9 @@ def test_R21_a_coroutine_function_decides_while_other_requests_continue(
 
 
 def test_R21_R19_downloads_do_not_call_the_functions(
-    client: Any, server: Server, tmp_path: Path,
+    client: Any,
+    server: Server,
+    tmp_path: Path,
 ) -> None:
     for name in ("on_head", "on_redirect"):
         options: Any = {name: lambda *_: None}
@@ -153,9 +149,7 @@ def test_R21_R19_downloads_do_not_call_the_functions(
             client.download(server.url("/bytes/10"), tmp_path / "a", **options)
 
 
-def test_R19_the_function_follows_a_redirect_or_returns_it(
-    client: Any, server: Server
-) -> None:
+def test_R19_the_function_follows_a_redirect_or_returns_it(client: Any, server: Server) -> None:
     asked: List[Any] = []
 
     def judge(answer: wherry.Response, request: wherry.Request) -> bool:

@@ -165,7 +165,10 @@ def test_an_invalid_hook_is_refused(server: Server, hooks: Any) -> None:
 
 def test_groups_and_pages_run_only_the_request_hooks(make: Make, server: Server) -> None:
     seen: List[str] = []
-    hooks = {"request": [lambda request: seen.append("request")], "response": [lambda response: seen.append("response")]}
+    hooks = {
+        "request": [lambda request: seen.append("request")],
+        "response": [lambda response: seen.append("response")],
+    }
     way = make(event_hooks=hooks, cache=False)
     group = way.client.group()
     group.get(server.url("/echo"))

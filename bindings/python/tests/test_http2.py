@@ -61,9 +61,7 @@ def test_HTTP2_is_used_over_TLS_if_the_server_offers_it_and_the_client_allows_it
     assert trusting.get(f"http://127.0.0.1:{nginx['port']}/protocol").text == "HTTP/1.1"
 
 
-def test_C19_a_download_over_TLS_uses_1_1_and_2_on_request(
-    nginx: Dict[str, Any], secure: str, tmp_path: Any
-) -> None:
+def test_C19_a_download_over_TLS_uses_1_1_and_2_on_request(nginx: Dict[str, Any], secure: str, tmp_path: Any) -> None:
     url = secure + "/protocol"
     for version, text in ((None, "HTTP/1.1"), ("2", "HTTP/2.0"), ("1.1", "HTTP/1.1")):
         path = tmp_path / f"{version}"
@@ -77,7 +75,8 @@ def test_C19_a_download_over_TLS_uses_1_1_and_2_on_request(
 
 
 def test_HTTP2_is_the_version_of_every_kind_of_response(
-    secure: str, trusting: wherry.Client,
+    secure: str,
+    trusting: wherry.Client,
 ) -> None:
     url = secure + "/protocol"
     told = [trusting.get(url), trusting.get(url, tag="a"), trusting.get(url, progress=lambda _: None)]
@@ -99,9 +98,7 @@ def test_HTTP2_carries_many_concurrent_requests_each_with_its_own_response(
             # More than the connection limit: they are streams.
             await wait(None, lambda: server.wait(requests=20))
             url = via(secure, server, "/echo")
-            answers = await asyncio.gather(
-                *[client.post(url, params={"n": n}, json=[n]) for n in range(100)]
-            )
+            answers = await asyncio.gather(*[client.post(url, params={"n": n}, json=[n]) for n in range(100)])
             held.pop().cancel()
             await wait(None, server.open_gate, server.gate())
             assert [(await one).status_code for one in held] == [200] * 19
@@ -143,9 +140,7 @@ def test_HTTP2_a_download_resumes_after_a_stream_reset(
     assert ranges == [[], [f"bytes={left.done_bytes}-"]]
 
 
-def test_HTTP2_bodies_stream_in_both_directions(
-    secure: str, server: Server, trusting: wherry.Client
-) -> None:
+def test_HTTP2_bodies_stream_in_both_directions(secure: str, server: Server, trusting: wherry.Client) -> None:
     size = 16 << 20
     digest = hashlib.sha256()
     with trusting.stream("GET", secure + "/16m.bin") as answer:

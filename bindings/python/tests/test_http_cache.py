@@ -115,9 +115,7 @@ def test_K12_each_step_of_a_redirect_is_stored_separately(server: Server, make: 
     assert len(server.log()) == 2
 
 
-def test_K12_an_unsafe_method_invalidates_the_cache_entry(
-    server: Server, make: Make
-) -> None:
+def test_K12_an_unsafe_method_invalidates_the_cache_entry(server: Server, make: Make) -> None:
     url = server.url("/cache", **FRESH)
     way = make()
     way.get(url)
@@ -132,7 +130,8 @@ def test_K12_only_if_cached_returns_504_on_a_miss(server: Server, make: Make) ->
 
 
 def test_K12_the_HTTP_cache_and_the_timed_cache_do_not_share_entries(
-    server: Server, make: Make,
+    server: Server,
+    make: Make,
 ) -> None:
     url = server.url("/cache", **FRESH)
     way = make(cache=False)
@@ -232,9 +231,7 @@ def test_K13_the_program_decides_what_is_stored(server: Server, make: Make) -> N
     assert len(asked) == 4, "nor what may not be stored"
 
 
-def test_K13_an_exception_in_the_function_ends_the_request_and_stores_nothing(
-    server: Server, make: Make
-) -> None:
+def test_K13_an_exception_in_the_function_ends_the_request_and_stores_nothing(server: Server, make: Make) -> None:
     way = make()
     url = server.url("/cache", **FRESH)
 
@@ -295,9 +292,7 @@ def test_K14_the_memory_cache_has_a_size_limit(server: Server, make: Make) -> No
     assert len(server.log()) == 1
 
 
-def test_K1_a_stream_of_any_length_bypasses_the_cache_and_a_small_one_is_stored(
-    server: Server, tmp_path: Any
-) -> None:
+def test_K1_a_stream_of_any_length_bypasses_the_cache_and_a_small_one_is_stored(server: Server, tmp_path: Any) -> None:
     # A body of more than 64 MiB was an error with the cache enabled; and only C could cache a
     # stream.
     size = 70_000_000

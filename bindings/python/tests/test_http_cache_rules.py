@@ -59,7 +59,8 @@ def test_K15_a_conditional_request_of_the_caller_gets_the_304(server: Server, ma
 
 
 def test_K16_the_cached_response_is_returned_first_and_then_the_fresh_one(
-    server: Server, make: Make,
+    server: Server,
+    make: Make,
 ) -> None:
     way = make()
     told: List[wherry.Response] = []
@@ -81,7 +82,8 @@ def test_K16_the_cached_response_is_returned_first_and_then_the_fresh_one(
 
 
 def test_K16_stale_while_revalidate_sends_one_background_request(
-    server: Server, make: Make,
+    server: Server,
+    make: Make,
 ) -> None:
     control = "max-age=60, stale-while-revalidate=1000"
     answer = {"Cache-Control": control, "ETag": '"a"'}
@@ -162,7 +164,8 @@ def test_K17_a_response_becomes_stale_with_time(mock: wherry.MockTransport, make
 
 
 def test_K18_the_least_recently_used_entry_is_evicted_first(
-    mock: wherry.MockTransport, make: Make,
+    mock: wherry.MockTransport,
+    make: Make,
 ) -> None:
     mock.add("GET", URL + "*", content=b"x" * 5000, headers={"Cache-Control": "max-age=3600"})
     mock.add("GET", "*", content=b"x" * 20000, headers={"Cache-Control": "max-age=3600"})
@@ -186,7 +189,9 @@ def test_K18_the_least_recently_used_entry_is_evicted_first(
 
 
 def test_K19_SEC_C2_two_tokens_never_share_an_entry(
-    server: Server, make: Make, tmp_path: Any,
+    server: Server,
+    make: Make,
+    tmp_path: Any,
 ) -> None:
     way = make()
     url = server.url("/cache", **FRESH)
@@ -285,9 +290,7 @@ def test_K20_four_processes_never_read_a_torn_entry(threads: Any, tmp_path: Any)
         assert (done.stdout, done.stderr) == ("20\n", "")
 
 
-def test_SEC_C3_an_unauthenticated_response_is_not_stored(
-    tls_base: str, certificate: str, make: Make
-) -> None:
+def test_SEC_C3_an_unauthenticated_response_is_not_stored(tls_base: str, certificate: str, make: Make) -> None:
     server = Server(tls_base, f"c3-{id(make)}")
     path = certificate + "/cert.pem"
     url = tls_base + f"/cache?key={server.key}&control=max-age%3D3600"

@@ -12,7 +12,7 @@ import sys
 import threading
 import zlib
 from random import Random
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, List
 
 import pytest
 from conftest import Server, most_memory
@@ -91,9 +91,7 @@ for case in cases("bad-pictures.json"):
     else:
         raise AssertionError(case["name"])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, *sys.path], capture_output=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", program, *sys.path], capture_output=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -135,9 +133,7 @@ def test_U19_an_image_is_compressed_and_reports_how(tmp_path: Any) -> None:
         image.compress(0.5, max_width=-1)
 
 
-def test_U7_compress_produces_the_same_bytes_as_an_upload(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U7_compress_produces_the_same_bytes_as_an_upload(server: Server, client: wherry.Client) -> None:
     image = wherry.Image(jpeg(300, 200), name="beach.jpg")
     made = image.compress(0.4)
 
@@ -189,10 +185,7 @@ def test_U8_a_borrowed_array_is_released_with_its_image() -> None:
 def test_U8_threads_compress_at_the_same_time_with_equal_results() -> None:
     image = wherry.Image(jpeg(640, 480))
     found: List[bytes] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(image.compress(0.5).content))
-        for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(image.compress(0.5).content)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

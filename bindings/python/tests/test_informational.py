@@ -52,9 +52,7 @@ def test_C15_keep_alive_false_closes_each_connection(server: Server, of_client: 
     assert closing == ["close"] * 3
 
 
-def test_C15_the_error_for_a_connection_header_names_the_option(
-    server: Server, client: wherry.Client
-) -> None:
+def test_C15_the_error_for_a_connection_header_names_the_option(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.ArgumentError, match="keep_alive") as caught:
         client.get(server.url("/echo"), headers={"Connection": "close"})
     assert caught.value.reason == "bad_header" and server.log() == []

@@ -27,13 +27,9 @@ def test_D9_a_complete_download_is_reported_once_and_time_left_matches_the_speed
 
 
 @pytest.mark.parametrize("separate", [0, 2])
-def test_U10_a_complete_upload_is_reported_once(
-    server: Server, client: wherry.Client, separate: int
-) -> None:
+def test_U10_a_complete_upload_is_reported_once(server: Server, client: wherry.Client, separate: int) -> None:
     told: List[wherry.Progress] = []
     pictures = [png(600, 400, seed) for seed in (1, 2)]
-    client.upload(
-        server.url("/sink", rate=1_000_000), pictures, separate=separate, progress=told.append
-    )
+    client.upload(server.url("/sink", rate=1_000_000), pictures, separate=separate, progress=told.append)
 
     assert [report.fraction for report in told].count(1.0) == 1

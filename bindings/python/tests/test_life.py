@@ -90,7 +90,8 @@ def test_SEC_Y1_asyncio_raises_an_exception_from_a_function(
 
 
 def test_SEC_Y2_a_buffer_may_be_freed_while_it_is_sent(
-    server: Server, patient: wherry.Client,
+    server: Server,
+    patient: wherry.Client,
 ) -> None:
     async def talk() -> Dict[str, Any]:
         async with wherry.AsyncClient(timeout=None) as client:
@@ -141,8 +142,7 @@ ENDS = {
     "reader": "held = client.log('debug'); threading.Thread(target=lambda: list(held),"
     " daemon=True).start(); client.get(json)",
     "asyncio": "asyncio.run(leave())",
-    "exit": "threading.Thread(target=lambda: client.get(url), daemon=True).start(); wait();"
-    " sys.exit(3)",
+    "exit": "threading.Thread(target=lambda: client.get(url), daemon=True).start(); wait(); sys.exit(3)",
     "raise": "threading.Thread(target=lambda: client.get(url), daemon=True).start(); wait();"
     " raise ValueError('at the end')",
 }
@@ -162,9 +162,7 @@ client = wherry.Client(timeout=None)
 
 
 @pytest.mark.parametrize("way", ENDS)
-def test_SEC_Y4_a_program_may_end_at_any_point(
-    server: Server, tmp_path: pathlib.Path, way: str
-) -> None:
+def test_SEC_Y4_a_program_may_end_at_any_point(server: Server, tmp_path: pathlib.Path, way: str) -> None:
     source = os.path.join(ROOT, "bindings", "python", "src")
     env = {**os.environ, "PYTHONPATH": source, "PYTHONFAULTHANDLER": "1"}
     # 200 program ends in the full loop, a tenth otherwise.

@@ -38,18 +38,14 @@ def test_SEC_R1_SEC_R2_limits_apply_to_the_decoded_size_of_a_body_and_to_its_rat
     assert ending(client, server.url("/gzip?header=Content-Encoding:gzip")) == "bad_encoding"
 
 
-def test_SEC_R3_a_gzip_body_cut_at_any_byte_is_an_error(
-    server: Server, client: wherry.Client
-) -> None:
+def test_SEC_R3_a_gzip_body_cut_at_any_byte_is_an_error(server: Server, client: wherry.Client) -> None:
     count = int(client.get(server.url("/gzip")).headers["content-length"])
     for cut in range(1, count):
         reason = ending(client, server.url(f"/gzip?no_length=1&cut={cut}"))
         assert reason in ("bad_encoding", "truncated"), cut
 
 
-def test_SEC_R4_a_body_that_ends_early_is_an_error(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_SEC_R4_a_body_that_ends_early_is_an_error(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     for path in (
         "/bytes/1000?length=2000", "/bytes/1000?cut=500", "/bytes/1000?chunked=1&cut=500",
         "/bytes/1000?chunked_cut=1",
@@ -94,18 +90,14 @@ def test_SEC_R5_response_headers_have_limits_for_count_line_and_total_size(
         assert ending(narrow, server.url("/headers?count=10&size=300")) == "header_too_large"
 
 
-def test_SEC_R6_an_endless_slow_response_ends_at_the_total_timeout(
-    server: Server, client: wherry.Client
-) -> None:
+def test_SEC_R6_an_endless_slow_response_ends_at_the_total_timeout(server: Server, client: wherry.Client) -> None:
     for path in ("/slow-head?drip=1&interval_ms=50", "/drip?bytes=1000&interval_ms=50"):
         with pytest.raises(wherry.TimeoutError) as caught:
             client.get(server.url(path), timeout=wherry.Timeout(total=0.3))
         assert caught.value.reason == "total_timeout"
 
 
-def test_SEC_R7_contradictory_headers_never_become_a_response(
-    server: Server, client: wherry.Client
-) -> None:
+def test_SEC_R7_contradictory_headers_never_become_a_response(server: Server, client: wherry.Client) -> None:
     ok = "HTTP/1.1 200 OK\r\n"
     for number, raw in enumerate((
         ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", ok + "Content-Length: 5, 6\r\n\r\nhello",

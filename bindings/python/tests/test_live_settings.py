@@ -150,9 +150,7 @@ def test_cookies_of_an_async_client_apply_at_once(server: Server) -> None:
     assert asyncio.run(main()) == "a=1"
 
 
-def test_request_cookies_do_not_follow_a_redirect_to_another_host(
-    server: Server, client: wherry.Client
-) -> None:
+def test_request_cookies_do_not_follow_a_redirect_to_another_host(server: Server, client: wherry.Client) -> None:
     client.cookies["a"] = "1"
     other = server.url("/echo").replace("127.0.0.1", "localhost")
     answer = client.get(server.url("/redirect/1"), params={"to": other})

@@ -45,9 +45,7 @@ def test_L1_environment_variables_enable_a_log(server: Server, tmp_path: pathlib
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody with more rights")
-def test_L1_SEC_S4_a_privileged_program_ignores_the_environment(
-    server: Server, tmp_path: pathlib.Path
-) -> None:
+def test_L1_SEC_S4_a_privileged_program_ignores_the_environment(server: Server, tmp_path: pathlib.Path) -> None:
     program = os.path.join(ROOT, ".build", "debug", "wherry-cli")
     if not os.path.exists(program):
         pytest.skip("the command is not built")
@@ -83,7 +81,8 @@ def test_L2_L3_a_request_logs_its_lines(server: Server, client: wherry.Client, c
     told = [record.text.partition("\n")[0] for record in first]
     told = [line for line in told if not line.startswith(("added", "Sending", "Did received"))]
     assert told == [
-        "Do not need to load cache, start sending network request...", "Start requesting...",
+        "Do not need to load cache, start sending network request...",
+        "Start requesting...",
         "Request succeed!",
     ]
     start = next(record for record in first if record.event == "started")
@@ -95,9 +94,7 @@ def test_L2_L3_a_request_logs_its_lines(server: Server, client: wherry.Client, c
     assert sum(record.text.count("\n") + 1 for record in first) == len(lines)
 
 
-def test_L4_a_download_describes_itself(
-    server: Server, client: wherry.Client, tmp_path: pathlib.Path
-) -> None:
+def test_L4_a_download_describes_itself(server: Server, client: wherry.Client, tmp_path: pathlib.Path) -> None:
     url = server.base + f"/@{server.key}/bytes/1000"
     target = tmp_path / "file"
     with client.start_download(url, target, params={"page": 2}) as download:
@@ -161,8 +158,20 @@ def test_L6_L10_a_redirect_and_a_retry_are_logged_in_order(
         if event in wanted and turns[-1:] != [event]:
             turns.append(event)
     assert turns == [
-        "started", "sent", "answered", "redirected", "sent", "answered", "retried", "sent",
-        "answered", "redirected", "sent", "answered", "moved", "succeeded",
+        "started",
+        "sent",
+        "answered",
+        "redirected",
+        "sent",
+        "answered",
+        "retried",
+        "sent",
+        "answered",
+        "redirected",
+        "sent",
+        "answered",
+        "moved",
+        "succeeded",
     ]
     end = records[-1]
     assert end.path == str(tmp_path / "file") and end.metrics is not None
@@ -256,9 +265,7 @@ def test_L8_SEC_S1_a_log_contains_no_digest_password_key_or_cookie(
 
 
 @pytest.mark.parametrize("kind", ["get", "json", "form", "bytes", "files"])
-def test_L9_the_curl_command_sends_the_same_request(
-    server: Server, client: wherry.Client, kind: str
-) -> None:
+def test_L9_the_curl_command_sends_the_same_request(server: Server, client: wherry.Client, kind: str) -> None:
     kinds: Dict[str, Dict[str, Any]] = {
         "get": {"params": {"a b": "ü&=", "x": ["1", "2"]}, "headers": {"X-Q": "it's $HOME"}},
         "json": {"json": {"it's": "ü"}},
@@ -324,7 +331,9 @@ two.get("URL")
 
 
 def test_L11_a_log_has_levels_and_can_write_a_file(
-    server: Server, client: wherry.Client, tmp_path: pathlib.Path,
+    server: Server,
+    client: wherry.Client,
+    tmp_path: pathlib.Path,
 ) -> None:
     path = tmp_path / "log"
     client.set_log_file(path, "info", max_bytes=2000)
@@ -382,9 +391,7 @@ def test_L11_async_for_reads_a_log(server: Server) -> None:
     assert asyncio.run(talk()) == ["started", "succeeded", "closed"]
 
 
-def test_L12_the_counters_match_the_server(
-    server: Server, client: wherry.Client, tmp_path: pathlib.Path
-) -> None:
+def test_L12_the_counters_match_the_server(server: Server, client: wherry.Client, tmp_path: pathlib.Path) -> None:
     client.get(server.url("/redirect/2"))
     client.get(server.url("/status/500"))
     client.post(server.url("/sink"), data=b"x" * 5000)

@@ -28,9 +28,7 @@ async def pieces() -> AsyncIterator[bytes]:
     ],
     ids=lambda one: ",".join(one) if isinstance(one, dict) else "",
 )  # fmt: skip
-def test_a_response_is_created_from_keywords_as_in_httpx(
-    options: Dict[str, Any], body: bytes, kind: Any
-) -> None:
+def test_a_response_is_created_from_keywords_as_in_httpx(options: Dict[str, Any], body: bytes, kind: Any) -> None:
     made = wherry.Response(201, **options)
     assert (made.status_code, made.headers.get("content-type")) == (201, kind)
     assert made.content == made.read() == body == made.content

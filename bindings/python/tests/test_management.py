@@ -162,9 +162,7 @@ def test_M5_states_have_names(server: Server, client: wherry.Client, tmp_path: A
         assert handle.state == "done"
 
 
-def test_M6_a_request_can_be_paused(
-    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
-) -> None:
+def test_M6_a_request_can_be_paused(server: Server, client: wherry.Client, threads: ThreadPoolExecutor) -> None:
     futures = held(server, client, threads, 1)
 
     assert client.pause() == 1
@@ -238,9 +236,7 @@ print(after[0] <= before[0], after[1] <= before[1], after[2] - before[2] < 4 << 
     assert done.stdout.startswith("True True True "), done.stdout
 
 
-def test_M7_closing_cancels_transfers_and_draining_waits_for_them(
-    server: Server, threads: ThreadPoolExecutor
-) -> None:
+def test_M7_closing_cancels_transfers_and_draining_waits_for_them(server: Server, threads: ThreadPoolExecutor) -> None:
     client = wherry.Client(**PATIENT)
     futures = held(server, client, threads, 2)
     with pytest.raises(wherry.TimeoutError):
@@ -267,9 +263,7 @@ def test_M8_equal_requests_are_each_sent(server: Server, client: wherry.Client) 
     assert server.ask("/_stats")["requests"] == 3
 
 
-def test_M9_a_failed_request_may_be_sent_again_from_its_callback(
-    server: Server, client: wherry.Client
-) -> None:
+def test_M9_a_failed_request_may_be_sent_again_from_its_callback(server: Server, client: wherry.Client) -> None:
     async def main() -> int:
         async with wherry.AsyncClient() as client:
 
@@ -321,9 +315,7 @@ def test_M10_a_tag_pauses_resumes_and_awaits_only_its_transfers(
     assert all(future.result(PATIENCE).ok for future in mine)
 
 
-def test_M11_waiting_has_a_timeout(
-    server: Server, client: wherry.Client, threads: ThreadPoolExecutor
-) -> None:
+def test_M11_waiting_has_a_timeout(server: Server, client: wherry.Client, threads: ThreadPoolExecutor) -> None:
     futures = held(server, client, threads, 2, tag="mine")
 
     with pytest.raises(wherry.TimeoutError) as caught:
@@ -372,8 +364,6 @@ with wherry.Client(timeout=None) as client:
     done = run_python(code)
 
     assert (done.stdout, done.stderr) == ("stopped 0\n", "")
-
-
 
 
 def test_M4_None_selects_no_transfer(server: Server, client: wherry.Client, tmp_path: Any) -> None:

@@ -13,9 +13,7 @@ from test_uploads import png
 import wherry
 
 
-def test_M1_a_thousand_mixed_transfers_have_unique_numbers_and_each_ends_once(
-    server: Server, tmp_path: Any
-) -> None:
+def test_M1_a_thousand_mixed_transfers_have_unique_numbers_and_each_ends_once(server: Server, tmp_path: Any) -> None:
     picture = png(4, 4)
     gate = server.url("/silent", seconds=3600)
 
@@ -55,9 +53,7 @@ def test_M1_a_thousand_mixed_transfers_have_unique_numbers_and_each_ends_once(
             listed = [info for info in client.transfers() if info.tag != "block"]
             numbers = [info.id for info in listed]
             assert len(numbers) == len(set(numbers)) == 1000 and 0 not in numbers
-            assert sorted(info.kind for info in listed) == sorted(
-                kinds[n % 5][0] for n in sizes
-            )
+            assert sorted(info.kind for info in listed) == sorted(kinds[n % 5][0] for n in sizes)
             assert client.cancel(tag="block") == 8
             results = await asyncio.wait_for(asyncio.gather(*tasks), 5 * PATIENCE)
             assert results == list(sizes) and sorted(ends) == list(sizes)

@@ -36,9 +36,7 @@ def mock() -> Iterator[wherry.MockTransport]:
     ],
     ids=str,
 )  # fmt: skip
-def test_an_unsupported_option_value_is_bad_value(
-    mock: wherry.MockTransport, options: Dict[str, Any]
-) -> None:
+def test_an_unsupported_option_value_is_bad_value(mock: wherry.MockTransport, options: Dict[str, Any]) -> None:
     with wherry.Client(transport=mock) as client:
         with pytest.raises(wherry.ArgumentError) as caught:
             client.get(URL, **options)
@@ -95,9 +93,7 @@ def test_keywords_of_requests_and_their_types_match() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_a_type_error_names_the_argument(
-    mock: wherry.MockTransport, options: Dict[str, Any], names: str
-) -> None:
+def test_a_type_error_names_the_argument(mock: wherry.MockTransport, options: Dict[str, Any], names: str) -> None:
     with wherry.Client(transport=mock) as client:
         with pytest.raises(TypeError, match=names):
             client.get(URL, **options)
@@ -124,9 +120,7 @@ def test_a_URL_or_CA_file_of_a_wrong_type_is_named() -> None:
      {"data": b"a", "content": b"a"}],
     ids=str,
 )  # fmt: skip
-def test_two_bodies_exclude_each_other(
-    mock: wherry.MockTransport, options: Dict[str, Any]
-) -> None:
+def test_two_bodies_exclude_each_other(mock: wherry.MockTransport, options: Dict[str, Any]) -> None:
     with wherry.Client(transport=mock) as client:
         with pytest.raises(wherry.ArgumentError) as caught:
             client.post(URL, **options)
@@ -227,9 +221,7 @@ def test_a_keyword_with_another_name_here_is_an_error_that_suggests_it(
         ("max_retrys", 3, "did you mean max_retries=?"),
     ],
 )  # fmt: skip
-def test_a_setting_with_another_name_here_is_an_error_that_suggests_it(
-    name: str, value: Any, way: str
-) -> None:
+def test_a_setting_with_another_name_here_is_an_error_that_suggests_it(name: str, value: Any, way: str) -> None:
     options: Any = {name: value}
     with pytest.raises(TypeError) as caught:
         wherry.Client(**options)

@@ -111,9 +111,7 @@ def test_R39_all_tests_of_this_file_pass_without_a_network(request: pytest.Fixtu
     unplugged = [*alone, sys.executable, "-c", down]
 
     refused = subprocess.run(unplugged, capture_output=True, text=True, timeout=600)
-    done = subprocess.run(
-        [*alone, *command], capture_output=True, text=True, cwd=request.config.rootpath, timeout=600
-    )
+    done = subprocess.run([*alone, *command], capture_output=True, text=True, cwd=request.config.rootpath, timeout=600)
 
     assert refused.returncode != 0 and "unreachable" in refused.stderr
     assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr

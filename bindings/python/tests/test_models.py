@@ -35,10 +35,7 @@ def hint(kind: Any) -> Any:
 def dataclass_of(fields: List[Any]) -> Any:
     made = dataclasses.make_dataclass(
         "Made",
-        [
-            (name, hint(kind), field(default=MISSING, metadata=wherry.at(path)))
-            for name, path, kind in fields
-        ],
+        [(name, hint(kind), field(default=MISSING, metadata=wherry.at(path))) for name, path, kind in fields],
     )
     return made
 
@@ -153,9 +150,7 @@ def base(server: Server) -> str:
     return f"{server.base}/@{server.key}/"
 
 
-def endpoint(
-    client: wherry.Client, server: Server, path: str, method: str = "GET"
-) -> wherry.Endpoint:
+def endpoint(client: wherry.Client, server: Server, path: str, method: str = "GET") -> wherry.Endpoint:
     return wherry.Endpoint(client, base(server), path, method)
 
 
@@ -175,7 +170,8 @@ def test_O1_server_URLs_match_the_table(case: Dict[str, Any]) -> None:
 
 
 def test_O1_parameters_and_files_form_a_multipart_body(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     with wherry.Endpoint(client, base(server), "echo", files={"f": b"content"}) as one:
         told = one.access(a=1).json()
@@ -221,7 +217,8 @@ def test_O2_an_access_can_be_cancelled_and_can_fail(
 
 
 def test_O3_O4_one_body_has_three_views_and_its_times(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     with endpoint(client, server, 'json?value={"a":[1]}&delay_ms=30') as one:
         with pytest.raises(wherry.StateError):
@@ -299,9 +296,7 @@ def test_O3_a_model_may_keep_raw_JSON(server: Server, client: wherry.Client) -> 
         assert model.load() == 18446744073709551615
 
 
-def test_O3_a_model_may_read_any_form_of_a_response(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O3_a_model_may_read_any_form_of_a_response(server: Server, client: wherry.Client) -> None:
     with endpoint(client, server, "bytes/1000") as one:
         assert wherry.Model(one, read=lambda answer: len(answer.content)).load() == 1000
 

@@ -107,10 +107,7 @@ def books(server: Server, pages: int = 10) -> None:
     """Ten pages of two numbers."""
     server.script(
         "books",
-        [
-            {"json": {"list": [{"id": page * 2}, {"id": page * 2 + 1}], "last": pages - 1}}
-            for page in range(pages)
-        ],
+        [{"json": {"list": [{"id": page * 2}, {"id": page * 2 + 1}], "last": pages - 1}} for page in range(pages)],
     )
 
 
@@ -121,9 +118,7 @@ def numbers(server: Server) -> List[str]:
     return [one["target"].partition("?")[2].replace("nextPage=", "") for one in server.log()]
 
 
-def test_O11_O12_a_failed_page_is_requested_again(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O11_O12_a_failed_page_is_requested_again(server: Server, client: wherry.Client) -> None:
     server.script(
         "books",
         [
@@ -174,9 +169,7 @@ def unreadable(server: Server, name: str = "books") -> None:
     server.script(name, [{"json": {"list": one, "last": 2}} for one in found])
 
 
-def test_O11_a_page_with_unreadable_items_is_not_added_to_the_list(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O11_a_page_with_unreadable_items_is_not_added_to_the_list(server: Server, client: wherry.Client) -> None:
     unreadable(server)
     told: List[str] = []
     with client.pages(
@@ -197,9 +190,7 @@ def test_O11_a_page_with_unreadable_items_is_not_added_to_the_list(
     assert numbers(server) == ["0", "1", "1", "2", "0"]
 
 
-def test_O19_an_iteration_stops_at_unreadable_items_and_continues_there(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O19_an_iteration_stops_at_unreadable_items_and_continues_there(server: Server, client: wherry.Client) -> None:
     unreadable(server)
     found: List[Book] = []
     with client.pages(base(server) + "s/books", type=Book, **PAGING) as pages:
@@ -224,9 +215,7 @@ def test_O19_an_iteration_stops_at_unreadable_items_and_continues_there(
 def test_O11_previous_on_the_first_page_refreshes(server: Server, client: wherry.Client) -> None:
     books(server, 4)
     told: List[str] = []
-    with client.pages(
-        base(server) + "s/books", on_event=lambda word, *_: told.append(word), **PAGING
-    ) as pages:
+    with client.pages(base(server) + "s/books", on_event=lambda word, *_: told.append(word), **PAGING) as pages:
         pages.load_next()
         pages.load_next()
         pages.load_previous()
@@ -249,7 +238,8 @@ def test_O13_a_cached_page_sends_no_request(server: Server, client: wherry.Clien
 
 
 def test_O19_ten_pages_are_read_with_two_loaded_ahead(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     books(server)
     found: List[List[Any]] = []
@@ -263,9 +253,7 @@ def test_O19_ten_pages_are_read_with_two_loaded_ahead(
     assert numbers(server) == [str(page) for page in range(10)]
 
 
-def test_O19_without_prefetch_a_page_is_requested_on_demand(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O19_without_prefetch_a_page_is_requested_on_demand(server: Server, client: wherry.Client) -> None:
     books(server)
     count = 0
     with client.pages(base(server) + "s/books", prefetch=0, **PAGING) as pages:
@@ -317,10 +305,7 @@ def test_O19_async_pages_are_loaded_ahead(server: Server) -> None:
     server_pages = 12  # Two more for the refreshes.
     server.script(
         "books",
-        [
-            {"json": {"list": [{"id": page * 2}, {"id": page * 2 + 1}], "last": 9}}
-            for page in range(server_pages)
-        ],
+        [{"json": {"list": [{"id": page * 2}, {"id": page * 2 + 1}], "last": 9}} for page in range(server_pages)],
     )
     asyncio.run(work())
 

@@ -20,9 +20,7 @@ import wherry
 
 def script(server: Server, second: dict[str, Any]) -> None:
     """A first page, the given second page, and two that differ from both."""
-    server.script(
-        "left", [{"json": [1, 2]}, {"json": [3, 4], **second}, {"json": [5, 6]}, {"json": [7, 8]}]
-    )
+    server.script("left", [{"json": [1, 2]}, {"json": [3, 4], **second}, {"json": [5, 6]}, {"json": [7, 8]}])
 
 
 def asked(server: Server) -> List[str]:
@@ -50,14 +48,10 @@ def test_O19_a_refresh_returns_its_page_and_not_the_one_loaded_ahead(
     assert asked(server) == ["0", "1", "0", "1"]
 
 
-def test_O19_leaving_a_for_statement_cancels_its_page(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O19_leaving_a_for_statement_cancels_its_page(server: Server, client: wherry.Client) -> None:
     script(server, {"gate": server.gate()})
     told: List[str] = []
-    with client.pages(
-        base(server) + "s/left", on_event=lambda word, *_: told.append(word)
-    ) as pages:
+    with client.pages(base(server) + "s/left", on_event=lambda word, *_: told.append(word)) as pages:
         for item in pages:
             assert item == 1
             server.wait(requests=2)
@@ -95,9 +89,7 @@ def test_O19_a_page_loaded_ahead_is_read_although_another_call_came_first(
         assert next(walk) == [3, 4]
 
 
-def test_O11_requesting_a_page_during_another_load_is_refused(
-    server: Server, client: wherry.Client
-) -> None:
+def test_O11_requesting_a_page_during_another_load_is_refused(server: Server, client: wherry.Client) -> None:
     script(server, {})
     caught: List[BaseException] = []
 
@@ -165,9 +157,7 @@ def test_O19_leaving_async_for_while_a_page_loads_cancels_it(server: Server, pre
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["has ended", "does not know yet"])
-def test_O11_after_a_cancelled_task_the_next_page_is_the_requested_one(
-    server: Server, knows: bool
-) -> None:
+def test_O11_after_a_cancelled_task_the_next_page_is_the_requested_one(server: Server, knows: bool) -> None:
     script(server, {"gate": server.gate()})
     told: List[str] = []
 

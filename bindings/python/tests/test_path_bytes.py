@@ -32,9 +32,7 @@ def png() -> bytes:
         return size + kind + data + check
 
     head = chunk(b"IHDR", b"\0\0\0\1\0\0\0\1\x08\2\0\0\0")
-    return (
-        b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"\0abc")) + chunk(b"IEND", b"")
-    )
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"\0abc")) + chunk(b"IEND", b"")
 
 
 def test_two_names_that_differ_in_one_byte_become_two_files(

@@ -21,10 +21,7 @@ def test_R38_twenty_requests_at_five_per_second_take_three_seconds(
 
     async def main() -> None:
         async with wherry.AsyncClient(transport=mock, rate_limit=5) as client:
-            asked = [
-                asyncio.ensure_future(client.get(f"http://api.test/{number}"))
-                for number in range(20)
-            ]
+            asked = [asyncio.ensure_future(client.get(f"http://api.test/{number}")) for number in range(20)]
             await asyncio.sleep(0)  # Each request has been sent as far as the limit allows.
             mock.advance(0)
             started = 5
@@ -58,9 +55,7 @@ def test_R38_rate_limits_are_settings_of_a_client_and_of_a_file(
             client.configure(rate_limit=0)
             await asyncio.gather(*asked)
             assert len(mock.requests) == 6
-        async with wherry.AsyncClient(
-            transport=mock, host_rate_limit=2, rate_burst=1, rate_interval=10
-        ) as client:
+        async with wherry.AsyncClient(transport=mock, host_rate_limit=2, rate_burst=1, rate_interval=10) as client:
             asked = [asyncio.ensure_future(client.get("http://api.test/")) for _ in range(3)]
             await asyncio.sleep(0)
             for count in (7, 8, 9):

@@ -49,8 +49,7 @@ def apart(program: str) -> str:
 
 
 def test_N1_N8_statuses_have_numbers_and_texts() -> None:
-    """N1 and N8: AFNetworking's numbers and texts; Chinese, and a table that overrides the texts.
-    """
+    """N1 and N8: AFNetworking's numbers and texts; Chinese, and a table that overrides the texts."""
     numbers = (wherry.UNKNOWN, wherry.NOT_REACHABLE, wherry.REACHABLE_VIA_WWAN, wherry.REACHABLE_VIA_WIFI)
     assert numbers == (-1, 0, 1, 2)
     assert [wherry.reach_text(n) for n in numbers] == [
@@ -64,8 +63,7 @@ def test_N1_N8_statuses_have_numbers_and_texts() -> None:
 
 
 def test_N8_texts_name_the_interface() -> None:
-    """N8: a wired route reads Ethernet, not WiFi; the locale of Taiwan reads traditional Chinese.
-    """
+    """N8: a wired route reads Ethernet, not WiFi; the locale of Taiwan reads traditional Chinese."""
     assert wherry.reach_text(2, interface="wired") == "Reachable via Ethernet"
     assert wherry.reach_text(0, "zh_TW") == "無法連線"
     change = wherry.ReachabilityChange(None, 2, -1, "wired")
@@ -228,7 +226,7 @@ def test_N11_names_are_looked_up(tmp_path: Any) -> None:
     """)
     script = (
         f"mount --make-rprivate / && mount --bind {hosts} /etc/hosts"
-        f" && mount --bind {resolver} /etc/resolv.conf && exec \"$@\""
+        f' && mount --bind {resolver} /etc/resolv.conf && exec "$@"'
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(

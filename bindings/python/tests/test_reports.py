@@ -70,9 +70,7 @@ def test_D20_asyncio_reports_a_digest(server: Server, tmp_path: pathlib.Path) ->
     asyncio.run(body())
 
 
-def test_R23_both_sizes_of_an_encoded_response_are_reported(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R23_both_sizes_of_an_encoded_response_are_reported(server: Server, client: wherry.Client) -> None:
     seen: List[wherry.Progress] = []
     answer = client.get(server.url("/gzip", zeros=400_000), progress=seen.append)
     last = seen[-1]

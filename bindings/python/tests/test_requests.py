@@ -22,9 +22,7 @@ from wherry._native.library import lib
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete", "options"])
-def test_R1_each_method_has_a_function(
-    server: Server, client: wherry.Client, method: str
-) -> None:
+def test_R1_each_method_has_a_function(server: Server, client: wherry.Client, method: str) -> None:
     told = getattr(client, method)(server.url("/echo"), params={"q": "1"}).json()
 
     assert told["method"] == method.upper()
@@ -230,16 +228,15 @@ def test_R16_an_invalid_URL_is_an_argument_error(client: wherry.Client) -> None:
         assert caught.value.reason == "bad_url", url
 
 
-def test_R16_a_body_over_its_limit_is_a_limit_error(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R16_a_body_over_its_limit_is_a_limit_error(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.LimitError) as caught:
         client.get(server.url("/bytes/100000"), max_body_bytes=1000)
     assert caught.value.reason == "too_large"
 
 
 def test_R16_a_cancelled_request_reports_that_it_was_cancelled(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(client.get, server.url("/silent"), tag="mine")
@@ -263,9 +260,7 @@ def test_R16_verify_False_disables_certificate_checks(tls_base: str) -> None:
         assert trusting.get(tls_base + "/json").ok
 
 
-def test_R17_any_number_of_threads_may_share_one_client(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R17_any_number_of_threads_may_share_one_client(server: Server, client: wherry.Client) -> None:
     with ThreadPoolExecutor(16) as threads:
         told = list(
             threads.map(
@@ -277,9 +272,7 @@ def test_R17_any_number_of_threads_may_share_one_client(
     assert told == [["n", str(n)] for n in range(200)]
 
 
-def test_R17_a_request_may_be_sent_from_a_progress_function(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R17_a_request_may_be_sent_from_a_progress_function(server: Server, client: wherry.Client) -> None:
     inner: List[int] = []
 
     def look(_: wherry.Progress) -> None:
@@ -301,9 +294,7 @@ def test_R18_a_download_continues_while_its_thread_does_other_work(
     assert target.stat().st_size == 300000
 
 
-def test_R20_a_pair_is_Basic_and_Bearer_is_Bearer(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R20_a_pair_is_Basic_and_Bearer_is_Bearer(server: Server, client: wherry.Client) -> None:
     basic = client.get(server.url("/echo"), auth=("user", "päss")).json()
     bearer = client.get(server.url("/echo"), auth=wherry.Bearer("t0ken")).json()
 
@@ -360,9 +351,7 @@ def test_ctrl_c_at_the_moment_of_the_response_frees_it(
     assert client.get(server.url("/json")).ok
 
 
-def test_a_signal_handler_may_send_a_request(
-    server: Server, client: wherry.Client
-) -> None:
+def test_a_signal_handler_may_send_a_request(server: Server, client: wherry.Client) -> None:
     seen: List[int] = []
 
     def interrupt() -> None:

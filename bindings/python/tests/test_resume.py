@@ -62,9 +62,7 @@ def cut(load: Load, url: str, path: Any, **options: Any) -> wherry.NetworkError:
 # D3, D6: existing files and server behavior
 
 
-def test_D3_an_existing_target_is_kept_unless_it_is_to_be_replaced(
-    server: Server, load: Load, tmp_path: Any
-) -> None:
+def test_D3_an_existing_target_is_kept_unless_it_is_to_be_replaced(server: Server, load: Load, tmp_path: Any) -> None:
     target = tmp_path / "file"
     target.write_text("old")
     with pytest.raises(wherry.FileError) as caught:
@@ -219,9 +217,7 @@ def test_D7_a_416_for_a_truncated_file_restarts_the_download(
 # D8 to D11: reports and remaining files
 
 
-def test_D8_without_resume_a_failure_leaves_no_file(
-    server: Server, load: Load, tmp_path: Any
-) -> None:
+def test_D8_without_resume_a_failure_leaves_no_file(server: Server, load: Load, tmp_path: Any) -> None:
     url = server.url(f"/bytes/{SIZE}", cut=CUT, times=2)
     assert cut(load, url, tmp_path / "file").partial_path is not None
 
@@ -231,14 +227,10 @@ def test_D8_without_resume_a_failure_leaves_no_file(
     assert asked(server) == [[], []]
 
 
-def test_D9_progress_has_the_speed_and_the_time_left(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_D9_progress_has_the_speed_and_the_time_left(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     seen: List[wherry.Progress] = []
 
-    client.download(
-        server.url("/bytes/1200000", rate=400000), tmp_path / "file", progress=seen.append
-    )
+    client.download(server.url("/bytes/1200000", rate=400000), tmp_path / "file", progress=seen.append)
 
     timed = [p for p in seen if p.remaining is not None and p.bytes_per_second]
     assert timed and all(p.bytes_per_second is None or p.bytes_per_second >= 0 for p in seen)
@@ -297,9 +289,7 @@ class Watched:
         self.end: Future[str] = threads.submit(handle.wait)
 
 
-def begin(
-    client: wherry.Client, threads: ThreadPoolExecutor, url: str, target: Any, **options: Any
-) -> Watched:
+def begin(client: wherry.Client, threads: ThreadPoolExecutor, url: str, target: Any, **options: Any) -> Watched:
     """Starts a download and returns when its first bytes arrive or it has ended."""
     begun = Arrival()
     handle = client.start_download(url, target, progress=begun, **options)
@@ -387,8 +377,7 @@ def test_D12_operations_apply_to_one_many_and_all_downloads(
 ) -> None:
     urls = [server.url(f"/bytes/{SIZE}", hold=CUT, gate=server.gate(), n=n) for n in range(4)]
     running = [
-        begin(patient, threads, url, tmp_path / str(n), tag="low" if n < 2 else "high")
-        for n, url in enumerate(urls)
+        begin(patient, threads, url, tmp_path / str(n), tag="low" if n < 2 else "high") for n, url in enumerate(urls)
     ]
 
     def states() -> List[str]:

@@ -44,17 +44,13 @@ def test_R29_a_POST_is_retried_if_allowed(mock: wherry.MockTransport) -> None:
     mock.add(None, "*", times=1, status=500)
     mock.add(None, "*", content=b"ok")
     with wherry.Client(transport=mock) as client:
-        answer = client.post(
-            "http://h/", data=b"twice", max_retries=1, retry_unsafe_methods=True, metrics=True
-        )
+        answer = client.post("http://h/", data=b"twice", max_retries=1, retry_unsafe_methods=True, metrics=True)
         assert answer.content == b"ok"
         assert [request.content for request in mock.requests] == [b"twice", b"twice"]
         assert answer.metrics is not None and answer.metrics.retries == 1
 
 
-def test_R29_a_POST_is_not_retried_after_a_kept_connection_drops(
-    server: Server, client: wherry.Client
-) -> None:
+def test_R29_a_POST_is_not_retried_after_a_kept_connection_drops(server: Server, client: wherry.Client) -> None:
     # Each second request is read and dropped.
     server.script("kept", [{"json": {}}, {"raw": [["read_body"], ["fin"]]}] * 9)
     url = server.url("/s/kept")
@@ -135,9 +131,7 @@ def test_R31_without_a_decision_max_retries_applies(make: Make, mock: wherry.Moc
     assert seen == [0, 0, 1, 2] and len(mock.requests) == 4
 
 
-@pytest.mark.parametrize(
-    ("answer", "least"), [(40.5, 40.5), (True, 0.0)], ids=["40.5 s", "as usual"]
-)
+@pytest.mark.parametrize(("answer", "least"), [(40.5, 40.5), (True, 0.0)], ids=["40.5 s", "as usual"])
 def test_R31_a_function_can_delay_by_seconds_or_by_the_usual_wait(
     mock: wherry.MockTransport, answer: Any, least: float
 ) -> None:
@@ -172,9 +166,7 @@ def test_R31_a_dropped_connection_has_no_response(make: Make, mock: wherry.MockT
     assert [one.content for one in mock.requests] == [b"x", b"x"]
 
 
-def test_R31_an_exception_or_an_invalid_result_ends_the_request(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_an_exception_or_an_invalid_result_ends_the_request(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*", status=500)
     way = make(transport=mock, cache=False)
 
@@ -193,9 +185,7 @@ def test_R31_an_exception_or_an_invalid_result_ends_the_request(
     assert len(mock.requests) == 5
 
 
-def test_R31_a_request_may_disable_the_function_of_its_client(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_a_request_may_disable_the_function_of_its_client(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*", status=500)
     seen: List[int] = []
 
@@ -215,9 +205,7 @@ def test_R31_a_request_may_disable_the_function_of_its_client(
 
 @pytest.mark.parametrize("way", ["request", "stream", "pages", "endpoint", "upload"])
 @pytest.mark.parametrize("kind", ["sync", "async", "coroutine"])
-def test_R31_requests_of_every_kind_call_the_function(
-    mock: wherry.MockTransport, way: str, kind: str
-) -> None:
+def test_R31_requests_of_every_kind_call_the_function(mock: wherry.MockTransport, way: str, kind: str) -> None:
     mock.add(None, "http://h/*", times=2, status=423)
     mock.add(None, "http://h/*", json=[1])
     seen: List[int] = []
@@ -286,9 +274,7 @@ def test_R31_a_coroutine_function_needs_an_async_client(mock: wherry.MockTranspo
     assert len(mock.requests) == 1
 
 
-def test_R31_a_late_decision_is_ignored(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_a_late_decision_is_ignored(make: Make, mock: wherry.MockTransport) -> None:
     mock.add(None, "*", status=500)
     mock.advance(0)
     way = make(transport=mock, cache=False)
@@ -338,9 +324,7 @@ def test_R31_an_abandoned_coroutine_is_cancelled(
     assert len(mock.requests) == 1
 
 
-def test_R31_the_range_of_accepted_statuses_defines_a_failure(
-    make: Make, mock: wherry.MockTransport
-) -> None:
+def test_R31_the_range_of_accepted_statuses_defines_a_failure(make: Make, mock: wherry.MockTransport) -> None:
     for status in (204, 304, 404, 500):
         mock.add(None, f"http://h/{status}", status=status)
     seen: List[int] = []

@@ -65,9 +65,7 @@ def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(server: Server) -> None:
         assert field(client.get(server.url("/echo")).json(), "proxy-authorization") == basic
         assert "hunter" not in repr(client)
     for hosts in ("127.0.0.1", ["example.com", "127.0.0.0/8"], "*"):
-        with wherry.Client(
-            proxy=server.base, proxy_auth=("name", "hunter4"), no_proxy=hosts
-        ) as client:
+        with wherry.Client(proxy=server.base, proxy_auth=("name", "hunter4"), no_proxy=hosts) as client:
             assert field(client.get(server.url("/echo")).json(), "proxy-authorization") == []
     with pytest.raises(wherry.ArgumentError):
         wherry.Client(proxy_auth=("a:b", "c"))
@@ -76,9 +74,7 @@ def test_C19_SEC_U9_only_the_proxy_gets_its_credentials(server: Server) -> None:
 
 
 # requests and httpx apply NO_PROXY of the environment only to proxies of the environment.
-def test_C19_no_proxy_of_the_environment_is_for_its_proxies(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_C19_no_proxy_of_the_environment_is_for_its_proxies(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("http_proxy", server.base)
     url = server.url("/echo")
@@ -174,9 +170,7 @@ def configuration(folder: pathlib.Path, **settings: Any) -> pathlib.Path:
     return path
 
 
-def test_C20_a_settings_file_gives_the_same_requests_in_every_language(
-    server: Server, tmp_path: pathlib.Path
-) -> None:
+def test_C20_a_settings_file_gives_the_same_requests_in_every_language(server: Server, tmp_path: pathlib.Path) -> None:
     path = configuration(
         tmp_path, base_url=server.base + "/", app_name="Fähre", app_version="2",
         headers={"X-A": "1", "X-B": "2"}, compressed=False, parameters={"p": [1, 2], "key": server.key},
@@ -198,7 +192,8 @@ def test_C20_a_settings_file_gives_the_same_requests_in_every_language(
 
 
 def test_C20_the_environment_may_name_the_settings_file(
-    server: Server, tmp_path: pathlib.Path,
+    server: Server,
+    tmp_path: pathlib.Path,
 ) -> None:
     path = configuration(tmp_path, headers={"X-A": "1"})
     source = f"""
@@ -232,9 +227,7 @@ with wherry.Client(app_name="Demo", send_languages=True) as client:
         assert fields["User-Agent"] == f"Wherry/{wherry.__version__}"
 
 
-def test_C19_C20_a_pickled_client_uses_the_same_route(
-    server: Server, socket_path: str, tmp_path: pathlib.Path
-) -> None:
+def test_C19_C20_a_pickled_client_uses_the_same_route(server: Server, socket_path: str, tmp_path: pathlib.Path) -> None:
     with wherry.Client(unix_socket=socket_path, no_proxy=["a"], proxy_auth=("u", "p")) as client:
         with pickle.loads(pickle.dumps(client)) as copy:
             assert field(copy.get("http://container/echo").json(), "host") == ["container"]
@@ -242,4 +235,4 @@ def test_C19_C20_a_pickled_client_uses_the_same_route(
     with wherry.Client(config=path, timeout=None) as client:
         assert client.timeout == wherry.Timeout.of(None)
         with pickle.loads(pickle.dumps(client)) as copy:
-            assert field(copy.get(server.url("/echo")[len(server.base) + 1:]).json(), "x-a") == ["1"]
+            assert field(copy.get(server.url("/echo")[len(server.base) + 1 :]).json(), "x-a") == ["1"]

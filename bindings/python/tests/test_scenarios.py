@@ -55,9 +55,7 @@ def test_C2_one_rule_joins_URLs_of_all_three_kinds(
 
 
 @pytest.mark.parametrize("case", cases("query-encoding.json"), ids=str)
-def test_R6_R7_queries_match_the_tables_byte_for_byte(
-    server: Server, case: Dict[str, Any]
-) -> None:
+def test_R6_R7_queries_match_the_tables_byte_for_byte(server: Server, case: Dict[str, Any]) -> None:
     styles: Dict[str, Any] = {
         "array_style": ("brackets", "repeat", "index")[case.get("arrays", 0)],
         "member_style": ("brackets", "dots")[case.get("members", 0)],
@@ -90,9 +88,7 @@ def test_SEC_U3_credentials_and_bodies_go_only_to_their_origin(
 
 
 def hop(server: Server, target: Server, case: Dict[str, Any]) -> None:
-    url = server.url(
-        f"/redirect-to?status={case['status']}&url={quote(target.url('/echo'), safe='')}"
-    )
+    url = server.url(f"/redirect-to?status={case['status']}&url={quote(target.url('/echo'), safe='')}")
     options: Dict[str, Any] = {
         "headers": {"Authorization": "Bearer s", "Cookie": "a=b", "X-Secret": "s"},
         "keep_auth_across_hosts": case.get("keep", False),

@@ -75,9 +75,7 @@ def test_SEC_U1_control_bytes_never_reach_any_text(mock: wherry.MockTransport) -
     mock.close()
 
 
-def test_SEC_U1_text_of_any_content_stays_out_of_the_headers(
-    server: Server, tmp_path: Any
-) -> None:
+def test_SEC_U1_text_of_any_content_stays_out_of_the_headers(server: Server, tmp_path: Any) -> None:
     """Names and values that are encoded in requests, and texts that stay local."""
     evil = "a\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1"
     proxy = server.base.replace("http://", "http://u%0d%0aX-Evil:%201:p@")
@@ -110,9 +108,7 @@ def test_SEC_U1_text_of_any_content_stays_out_of_the_headers(
         "file:///etc/passwd",
     ],
 )  # fmt: skip
-def test_SEC_U2_a_URL_that_names_no_host_or_two_is_refused(
-    mock: wherry.MockTransport, tmp_path: Any, url: str
-) -> None:
+def test_SEC_U2_a_URL_that_names_no_host_or_two_is_refused(mock: wherry.MockTransport, tmp_path: Any, url: str) -> None:
     mock.add(None, "*")
 
     async def main() -> None:
@@ -272,9 +268,7 @@ def test_SEC_U5_no_redirect_changes_to_another_scheme_or_opens_a_connection(
     assert os.listdir(tmp_path) == []
 
 
-def test_SEC_U6_ten_redirects_are_followed_and_the_eleventh_is_not(
-    server: Server, client: wherry.Client
-) -> None:
+def test_SEC_U6_ten_redirects_are_followed_and_the_eleventh_is_not(server: Server, client: wherry.Client) -> None:
     assert len(client.get(server.url("/redirect/10")).history) == 10
     with pytest.raises(wherry.HTTPStatusError) as caught:
         client.get(server.url("/redirect/11"))

@@ -66,9 +66,7 @@ def test_D23_the_file_is_complete_for_any_server_behavior(
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_D23_downloads_use_one_connection_or_as_many_as_help(
-    server: Server, load: Load, tmp_path: Any
-) -> None:
+def test_D23_downloads_use_one_connection_or_as_many_as_help(server: Server, load: Load, tmp_path: Any) -> None:
     for count in (1, "auto"):
         load(server.url(f"/bytes/{SIZE}"), tmp_path / str(count), segments=count)
     assert server.ask("/_stats")["requests"] == 2
@@ -85,12 +83,8 @@ def test_D23_an_invalid_number_of_connections_is_refused(
         wherry.Client(segments=count)
 
 
-def test_D26_a_fresh_link_resumes_the_partial_file_of_an_expired_one(
-    server: Server, load: Load, tmp_path: Any
-) -> None:
-    old = server.url(
-        f"/bytes/{SIZE}", sig=1, cut=CUT, times=1, status_next=403, change_at=2
-    )
+def test_D26_a_fresh_link_resumes_the_partial_file_of_an_expired_one(server: Server, load: Load, tmp_path: Any) -> None:
+    old = server.url(f"/bytes/{SIZE}", sig=1, cut=CUT, times=1, status_next=403, change_at=2)
     for reason in ("truncated", "expired"):
         with pytest.raises(wherry.WherryError) as caught:
             load(old, tmp_path / "a", max_retries=0)
@@ -139,9 +133,7 @@ def test_D26_a_fresh_link_into_a_directory_resumes_and_another_file_does_not(
     assert len(os.listdir(tmp_path)) == 4
 
     told: Any = []
-    path = load(
-        server.url(f"/bytes/{SIZE}", sig=3), None, directory=tmp_path, progress=told.append
-    )
+    path = load(server.url(f"/bytes/{SIZE}", sig=3), None, directory=tmp_path, progress=told.append)
     assert sha256(path) == digest(server, SIZE)
     assert told[0].resumed_at_bytes == CUT
     assert len(os.listdir(tmp_path)) == 3
@@ -152,9 +144,7 @@ def test_D26_a_fresh_link_into_a_directory_resumes_and_another_file_does_not(
     assert os.path.getsize(path) == SIZE and len(os.listdir(tmp_path)) == 2
 
 
-def test_DR14_DR15_stalls_and_waits_of_a_download_are_limited(
-    server: Server, load: Load, tmp_path: Any
-) -> None:
+def test_DR14_DR15_stalls_and_waits_of_a_download_are_limited(server: Server, load: Load, tmp_path: Any) -> None:
     with pytest.raises(wherry.WherryError) as caught:
         with wherry.Client(stall_bytes_per_second=1000, timeout=None) as client:
             client.download(
@@ -170,9 +160,7 @@ def test_DR14_DR15_stalls_and_waits_of_a_download_are_limited(
     assert caught.value.retry_after == 5
 
 
-def test_D24_limits_can_change_during_a_download(
-    server: Server, tmp_path: Any
-) -> None:
+def test_D24_limits_can_change_during_a_download(server: Server, tmp_path: Any) -> None:
     with wherry.Client(max_download_bytes_per_second=1, **PATIENT) as client:
         url = server.url(f"/bytes/{SIZE}", row=1)
         with client.start_download(url, tmp_path / "a") as running:
@@ -181,9 +169,7 @@ def test_D24_limits_can_change_during_a_download(
             assert sha256(running.wait()) == digest(server, SIZE)
 
         url = server.url(f"/bytes/{SIZE}", row=2)
-        with client.start_download(
-            url, tmp_path / "b", max_receive_bytes_per_second=1
-        ) as running:
+        with client.start_download(url, tmp_path / "b", max_receive_bytes_per_second=1) as running:
             server.wait(requests=2)
             with pytest.raises(wherry.ArgumentError):
                 running.limit(-1)
@@ -191,9 +177,7 @@ def test_D24_limits_can_change_during_a_download(
             assert sha256(running.wait()) == digest(server, SIZE)
 
 
-def test_D24_limits_can_change_during_an_asyncio_download(
-    server: Server, tmp_path: Any
-) -> None:
+def test_D24_limits_can_change_during_an_asyncio_download(server: Server, tmp_path: Any) -> None:
     async def load() -> str:
         async with wherry.AsyncClient(**PATIENT) as client:
             running = client.start_download(
@@ -205,9 +189,7 @@ def test_D24_limits_can_change_during_an_asyncio_download(
     assert sha256(asyncio.run(load())) == digest(server, SIZE)
 
 
-def test_D27_the_next_mirror_continues_after_a_permanent_failure(
-    server: Server, load: Load, tmp_path: Any
-) -> None:
+def test_D27_the_next_mirror_continues_after_a_permanent_failure(server: Server, load: Load, tmp_path: Any) -> None:
     url = server.url(f"/bytes/{SIZE}", cut_at=CUT)
     mirrors = [server.url("/status/404"), server.url(f"/bytes/{SIZE}", mirror=2)]
     with pytest.raises(wherry.ArgumentError) as caught:

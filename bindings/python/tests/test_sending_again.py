@@ -38,23 +38,22 @@ def test_a_request_that_is_sent_again_has_the_params_of_its_client_once(server: 
 
 @pytest.mark.parametrize("of_request", [False, True])
 def test_a_request_that_is_sent_again_uses_digest_credentials(
-    server: Server, of_request: bool,
+    server: Server,
+    of_request: bool,
 ) -> None:
     # `send` forced auth=None, so a client with DigestAuth got 401.
     digest = wherry.DigestAuth("skye", "p")
     options: Dict[str, Any] = {"auth": digest} if of_request else {}
     with wherry.Client(auth=None if of_request else digest) as client:
         to = server.url("/auth/digest/skye/p")
-        first = client.get(
-            server.url("/redirect-to", url=to), follow_redirects=False, **options)
+        first = client.get(server.url("/redirect-to", url=to), follow_redirects=False, **options)
         assert first.next_request is not None
         assert client.send(first.next_request).status_code == 200
         # Without credentials, or for another origin, none are sent.
         assert client.get(to, auth=None).request._auth is None
         assert client.send(client.get(to, auth=None).request).status_code == 401
         elsewhere = to.replace("127.0.0.1", "localhost")
-        away = client.get(
-            server.url("/redirect-to", url=elsewhere), follow_redirects=False, **options)
+        away = client.get(server.url("/redirect-to", url=elsewhere), follow_redirects=False, **options)
         assert away.next_request is not None
         assert client.send(away.next_request).status_code == 401
         assert "Authorization" not in client.send(away.next_request).request.headers
@@ -70,9 +69,7 @@ def test_client_credentials_are_sent_with_requests_created_by_a_program(server: 
 
 
 @pytest.mark.parametrize("of_client", [False, True])
-def test_a_cookie_header_is_not_restored_after_a_redirect_to_another_origin(
-    server: Server, of_client: bool
-) -> None:
+def test_a_cookie_header_is_not_restored_after_a_redirect_to_another_origin(server: Server, of_client: bool) -> None:
     cookie = {"Cookie": "a=1"}
     with wherry.Client(headers=cookie if of_client else None) as client:
         other = server.url("/echo").replace("127.0.0.1", "localhost")
@@ -113,8 +110,7 @@ def test_a_body_that_is_not_kept_is_not_sent_as_an_empty_one(
     assert first.next_request is not None
     with pytest.raises(wherry.StateError):
         client.send(first.next_request)
-    kept = client.post(
-        server.url("/redirect/1", status=status), data={"a": "b"}, follow_redirects=False)
+    kept = client.post(server.url("/redirect/1", status=status), data={"a": "b"}, follow_redirects=False)
     assert kept.next_request is not None
     assert client.send(kept.next_request).json()["form"] == [["a", "b"]]
     # After 303 it is a GET without a body.
@@ -122,9 +118,7 @@ def test_a_body_that_is_not_kept_is_not_sent_as_an_empty_one(
     assert see.next_request is not None and client.send(see.next_request).json()["method"] == "GET"
 
 
-def test_later_changes_of_its_values_do_not_change_a_sent_request(
-    server: Server, client: wherry.Client
-) -> None:
+def test_later_changes_of_its_values_do_not_change_a_sent_request(server: Server, client: wherry.Client) -> None:
     # The request kept references: a changed dictionary changed the request, and iterators were
     # empty.
     document: Dict[str, Any] = {"a": 1}
@@ -203,7 +197,8 @@ def test_a_request_to_another_origin_has_the_headers_that_may_be_sent_there(
 
 
 def test_a_stream_has_the_properties_of_its_response_at_its_end(
-    tls_base: str, certificate: str,
+    tls_base: str,
+    certificate: str,
 ) -> None:
     # `is_length_unverified` of a stream was always False.
     url = f"{tls_base}/bytes/1000?no_length=1&close=1&cut=400&unclean=1"
@@ -251,9 +246,7 @@ def unseekable(data: bytes) -> Tuple[Any, List[int]]:
     return Reader(), calls
 
 
-def test_a_file_that_cannot_rewind_is_an_error_instead_of_an_empty_body(
-    server: Server, client: wherry.Client
-) -> None:
+def test_a_file_that_cannot_rewind_is_an_error_instead_of_an_empty_body(server: Server, client: wherry.Client) -> None:
     # The failing seek was ignored, and the file was at its end: an empty body was sent.
     reader, _ = unseekable(b"abc")
     with pytest.raises(wherry.ArgumentError, match="does not run backwards"):

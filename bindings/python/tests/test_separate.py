@@ -16,9 +16,7 @@ def album(count: int) -> List[Any]:
     return [(f"p{n}.png", png(8, 8, n + 1)) for n in range(count)]
 
 
-def test_U22_two_of_nine_images_fail_and_the_other_responses_remain(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U22_two_of_nine_images_fail_and_the_other_responses_remain(server: Server, client: wherry.Client) -> None:
     statuses = [200, 200, 413, 200, 200, 200, 200, 403, 201]
     server.script("nine", [{"status": status, "json": status} for status in statuses])
 
@@ -33,9 +31,7 @@ def test_U22_two_of_nine_images_fail_and_the_other_responses_remain(
     with pytest.raises(wherry.HTTPStatusError) as caught:
         answer.raise_for_status()
     assert len(caught.value.failed_images) == 2 and len(caught.value.images) == 9
-    again = client.upload(
-        server.url("/echo"), [album(9)[f.index] for f in answer.failed_images], separate=2
-    )
+    again = client.upload(server.url("/echo"), [album(9)[f.index] for f in answer.failed_images], separate=2)
     assert again.ok and [image.file_name for image in again.images] == ["p2.png", "p7.png"]
 
 
@@ -78,9 +74,7 @@ def test_U22_only_a_broken_image_fails(server: Server, client: wherry.Client) ->
     assert sent == [200, 0, 200]
 
 
-def test_U11_broken_images_are_omitted_if_requested_and_reported(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U11_broken_images_are_omitted_if_requested_and_reported(server: Server, client: wherry.Client) -> None:
     pictures = [("text.jpg", b"no picture"), png(4, 4)]
 
     answer = client.upload(server.url("/echo"), pictures, unreadable="skip")
@@ -105,9 +99,7 @@ def test_U11_an_error_names_images_as_the_caller_gave_them(
 
 
 @pytest.mark.parametrize("separate", [0, 2])
-def test_U13_a_redirect_gets_the_complete_body_again(
-    server: Server, client: wherry.Client, separate: int
-) -> None:
+def test_U13_a_redirect_gets_the_complete_body_again(server: Server, client: wherry.Client, separate: int) -> None:
     url = server.url("/redirect-to", url=server.url("/echo"), status=307)
 
     answer = client.upload(url, album(2), separate=separate, keep_auth_across_hosts=True)
@@ -120,14 +112,10 @@ def test_U13_a_redirect_gets_the_complete_body_again(
     assert all(len(one.history) == 1 for one in answers) or separate
 
 
-def test_U15_an_upload_stays_under_its_rate_limit(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U15_an_upload_stays_under_its_rate_limit(server: Server, client: wherry.Client) -> None:
     data = ("a.bin", bytes(600_000))
 
-    answer = client.post(
-        server.url("/sink"), files={"f": data}, max_send_bytes_per_second=400_000
-    )
+    answer = client.post(server.url("/sink"), files={"f": data}, max_send_bytes_per_second=400_000)
 
     # Less time would violate the limit; more is a busy machine.
     assert answer.json()["bytes"] > 600_000 and answer.elapsed.total_seconds() > 0.9

@@ -19,9 +19,7 @@ def rows(name: str) -> List[Dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", rows("cases"), ids=str)
-def test_R26_responses_match_the_schema_table(
-    mock: wherry.MockTransport, case: Dict[str, Any]
-) -> None:
+def test_R26_responses_match_the_schema_table(mock: wherry.MockTransport, case: Dict[str, Any]) -> None:
     mock.add("GET", "http://api.test/", text=json.dumps(case["json"]))
     with wherry.Client(transport=mock) as client:
         if "fault" not in case:

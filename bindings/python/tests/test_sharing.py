@@ -18,8 +18,7 @@ def test_R33_twenty_threads_share_one_request(server: Server) -> None:
     url = server.url("/text/a", gate=server.gate())
     with wherry.Client(**PATIENT) as client, ThreadPoolExecutor(20) as threads:
         calls = [
-            threads.submit(client.get, url, coalesce=True, context=number, params={"n": 1})
-            for number in range(20)
+            threads.submit(client.get, url, coalesce=True, context=number, params={"n": 1}) for number in range(20)
         ]
         until(lambda: client.count() == 20)
         server.wait(requests=1)
@@ -45,10 +44,7 @@ def test_R33_twenty_tasks_share_a_request_and_one_is_cancelled(server: Server) -
             answers = await asyncio.gather(*tasks[1:])
             assert [answer.status_code for answer in answers] == [200] * 19
             # The last cancel ends the request.
-            last = [
-                asyncio.ensure_future(client.get(server.url("/silent"), coalesce=True))
-                for _ in range(2)
-            ]
+            last = [asyncio.ensure_future(client.get(server.url("/silent"), coalesce=True)) for _ in range(2)]
             await loop.run_in_executor(None, lambda: server.wait(requests=2))
             for task in last:
                 task.cancel()

@@ -15,9 +15,7 @@ from conftest import Server, run_python
 import wherry
 
 
-def test_C12_storage_is_created_on_request_and_is_private(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_C12_storage_is_created_on_request_and_is_private(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = os.path.join(tmp_path, "own")
     with wherry.Client(storage_directory=folder) as client:
         assert not os.path.exists(folder)
@@ -79,9 +77,7 @@ def test_C12_a_folder_that_others_may_enter_is_refused_and_kept(tmp_path: Any, m
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
 @pytest.mark.parametrize("name", ["present", "missing"])
-def test_C12_creating_a_client_with_storage_on_a_read_only_disk_is_an_error(
-    tmp_path: Any, name: str
-) -> None:
+def test_C12_creating_a_client_with_storage_on_a_read_only_disk_is_an_error(tmp_path: Any, name: str) -> None:
     # The cache stayed empty, and only the log said so.
     code = f"""
 import wherry
@@ -120,7 +116,8 @@ def test_C12_a_file_in_its_place_is_an_error_and_is_kept(tmp_path: Any) -> None:
 
 
 def test_a_program_outlives_a_truncated_counter_file_of_its_cache(
-    server: Server, tmp_path: Any,
+    server: Server,
+    tmp_path: Any,
 ) -> None:
     # The file was mapped into memory, so the next cached request ended the program with SIGBUS.
     folder = os.path.join(tmp_path, "own")

@@ -41,7 +41,7 @@ def cookie(name: str, domain: str, path: str = "/", secure: bool = False) -> htt
 
 
 # The body had a random boundary, whatever the Content-Type, so that no server could parse the form.
-@pytest.mark.parametrize("kind", ['multipart/form-data; boundary=+++', 'multipart/form-data; boundary="+++" ;'])
+@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=+++", 'multipart/form-data; boundary="+++" ;'])
 @pytest.mark.parametrize("is_of_client", [False, True])
 def test_U12_a_form_has_the_boundary_of_its_content_type(kind: str, is_of_client: bool) -> None:
     fields = {"Content-Type": kind}
@@ -301,7 +301,9 @@ def test_R6_a_dictionary_is_refused_as_content(mock: wherry.MockTransport) -> No
 @pytest.mark.parametrize("value", [{"b": 1}, object(), [{"b": 1}]])
 @pytest.mark.parametrize("keyword", ["params", "data", "cookies"])
 def test_R6_a_value_without_text_is_refused(
-    mock: wherry.MockTransport, keyword: str, value: Any,
+    mock: wherry.MockTransport,
+    keyword: str,
+    value: Any,
 ) -> None:
     mock.add(None, "*")
     with wherry.Client(transport=mock) as client:
@@ -394,7 +396,8 @@ def test_U12_the_type_of_a_part_may_be_among_its_headers(mock: wherry.MockTransp
 
 
 def test_U14_a_client_without_asyncio_refuses_asynchronous_chunks(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     with pytest.raises(wherry.StateError, match="AsyncClient"):
         client.post(server.url("/echo"), content=async_pieces())

@@ -88,9 +88,7 @@ def test_R32_fifty_async_requests_share_one_token_refresh(server: Server, kind: 
     async def main() -> None:
         nonlocal client
         function: Any = refresh if kind == "coroutine" else tell
-        async with wherry.AsyncClient(
-            auth=wherry.Bearer("stale"), refresh_token=function
-        ) as client:
+        async with wherry.AsyncClient(auth=wherry.Bearer("stale"), refresh_token=function) as client:
             if kind == "plain":
                 await client.post(server.url("/token"))
             url = server.url("/protected")
@@ -116,7 +114,8 @@ def test_R32_without_a_new_token_every_401_is_final(server: Server) -> None:
 
 
 def test_R32_a_failed_refresh_is_reported_to_the_requests_that_wait(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     def fails(response: wherry.Response) -> None:
         raise KeyError("logged out")
@@ -145,7 +144,8 @@ def test_R32_a_rejected_token_is_replaced_once_more(make: Make, server: Server) 
 
 
 def test_R32_a_request_inside_the_refresh_does_not_wait_for_itself(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     seen: List[int] = []
     with wherry.Client(auth=wherry.Bearer("stale")) as client:
@@ -159,7 +159,8 @@ def test_R32_a_request_inside_the_refresh_does_not_wait_for_itself(
 
 
 def test_R32_a_request_with_an_Authorization_header_does_not_call_the_function(
-    make: Make, server: Server,
+    make: Make,
+    server: Server,
 ) -> None:
     asked: List[int] = []
 
@@ -185,9 +186,7 @@ def test_R32_after_a_cancelled_refresh_the_next_request_refreshes(server: Server
             answer = await client.post(server.url("/token"))
             return str(answer.json()["access_token"])
 
-        async with wherry.AsyncClient(
-            auth=wherry.Bearer("stale"), refresh_token=refresh
-        ) as client:
+        async with wherry.AsyncClient(auth=wherry.Bearer("stale"), refresh_token=refresh) as client:
             asker = asyncio.ensure_future(client.get(server.url("/protected")))
             await entered.wait()
             other = asyncio.ensure_future(client.get(server.url("/protected")))
@@ -201,9 +200,7 @@ def test_R32_after_a_cancelled_refresh_the_next_request_refreshes(server: Server
     asyncio.run(main())
 
 
-def test_R32_a_client_can_change_from_a_token_to_other_credentials(
-    client: wherry.Client, server: Server
-) -> None:
+def test_R32_a_client_can_change_from_a_token_to_other_credentials(client: wherry.Client, server: Server) -> None:
     def sent() -> List[str]:
         return field(client.get(server.url("/echo")).json(), "authorization")
 

@@ -7,10 +7,10 @@ import contextvars
 import gzip
 import pathlib
 import threading
-from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, AsyncIterator, List, Tuple
 
 import pytest
-from conftest import Make, Server, Way
+from conftest import Make, Server
 from test_forking import forked
 
 import wherry
@@ -207,6 +207,7 @@ def test_streams_groups_and_pages_call_a_function(make: Make) -> None:
             assert stream.read() == b"[0,1]"
         pages.close()
     else:
+
         async def main() -> List[Any]:
             return [item async for item in pages]
 
@@ -215,8 +216,12 @@ def test_streams_groups_and_pages_call_a_function(make: Make) -> None:
 
 def test_an_encoded_body_of_a_function_is_decoded(make: Make) -> None:
     fields = {"Content-Encoding": "gzip"}
-    way = make(cache=False, transport=wherry.MockTransport(
-        lambda request: wherry.Response(200, headers=fields, content=gzip.compress(b"plain"))))
+    way = make(
+        cache=False,
+        transport=wherry.MockTransport(
+            lambda request: wherry.Response(200, headers=fields, content=gzip.compress(b"plain"))
+        ),
+    )
     assert way.get(URL).content == b"plain"
 
 
@@ -236,8 +241,12 @@ def test_chunks_of_a_body_are_joined(make: Make) -> None:
 
 
 def test_HEAD_and_empty_responses_have_no_body(make: Make) -> None:
-    way = make(transport=wherry.MockTransport(
-        lambda request: wherry.Response(204) if "empty" in request.url else wherry.Response(200, text="abc")), cache=False)
+    way = make(
+        transport=wherry.MockTransport(
+            lambda request: wherry.Response(204) if "empty" in request.url else wherry.Response(200, text="abc")
+        ),
+        cache=False,
+    )
     assert way.request("HEAD", URL).content == b""
     assert way.get("http://api.test/empty").status_code == 204
 
@@ -417,9 +426,16 @@ def test_a_mount_matches_as_in_httpx(make: Make, pattern: str, url: str, matches
     assert way.get(url).text == ("mounted" if matches else "other")
     # None is the network, which refuses such URLs here; the other one is used for URLs that do not
     # match.
-    way = make(mounts={pattern: None, "all://": mounted}, cache=False, deny_addresses="loopback",
-               resolve={f"{host}:{port}": "127.0.0.1" for host in ("example.com", "www.example.com", "h", "evil.test")
-                        for port in (80, 443, 123, 8080)})
+    way = make(
+        mounts={pattern: None, "all://": mounted},
+        cache=False,
+        deny_addresses="loopback",
+        resolve={
+            f"{host}:{port}": "127.0.0.1"
+            for host in ("example.com", "www.example.com", "h", "evil.test")
+            for port in (80, 443, 123, 8080)
+        },
+    )
     if not matches:
         if pattern != "all://":
             assert way.get(url).text == "mounted"
@@ -430,7 +446,15 @@ def test_a_mount_matches_as_in_httpx(make: Make, pattern: str, url: str, matches
 
 
 def test_the_most_specific_mount_is_used(make: Make) -> None:
-    names = ["all://", "http://", "all://*.test", "http://*.test", "http://api.test", "http://api.test:81", "all://*:81"]
+    names = [
+        "all://",
+        "http://",
+        "all://*.test",
+        "http://*.test",
+        "http://api.test",
+        "http://api.test:81",
+        "all://*:81",
+    ]
     way = make(mounts={name: Counting(name) for name in names}, cache=False)
     expected = {
         "https://h/": "all://", "http://h/": "http://", "https://a.test/": "all://*.test",

@@ -52,9 +52,7 @@ def test_S1_SEC_T2_SEC_T4_SEC_T13_each_bad_certificate_is_refused_with_its_reaso
     assert len(authority.log(key)) == 2 * len(good)
 
 
-def test_SEC_T3_a_common_name_never_matches_a_host_or_an_address(
-    authority: Authority, key: str
-) -> None:
+def test_SEC_T3_a_common_name_never_matches_a_host_or_an_address(authority: Authority, key: str) -> None:
     # libcurl compares the common name without a subjectAltName, for IP addresses too.
     by_address = f"https://127.0.0.1:{authority.told['address_port']}/@{key}/echo"
     for url in (authority.url("cn-only", key), authority.url("cn-email", key), by_address):
@@ -83,9 +81,7 @@ def test_S6_a_failure_names_host_certificate_and_reason(authority: Authority, ke
             assert words in message
 
 
-def test_S1_SEC_T1_the_environment_never_changes_trust(
-    authority: Authority, key: str
-) -> None:
+def test_S1_SEC_T1_the_environment_never_changes_trust(authority: Authority, key: str) -> None:
     code = f"""
 import wherry
 try:
@@ -139,9 +135,7 @@ def test_SEC_T1_roots_are_a_file_a_folder_or_bytes(authority: Authority, key: st
             wherry.Client(verify=nothing)  # type: ignore[arg-type]
 
 
-def test_SEC_T2_old_versions_and_anonymous_ciphers_are_refused(
-    authority: Authority, key: str
-) -> None:
+def test_SEC_T2_old_versions_and_anonymous_ciphers_are_refused(authority: Authority, key: str) -> None:
     for port in ("tls11_port", "anonymous_port"):
         assert ending(authority.url("good", key, port=port), verify=authority.ca) == "tls_protocol"
     url = authority.url("good", key, port="tls12_port")
@@ -150,9 +144,7 @@ def test_SEC_T2_old_versions_and_anonymous_ciphers_are_refused(
     assert ending(authority.url("good", key), verify=authority.ca, require_tls_1_3=True) == ""
 
 
-def test_S10_SEC_T9_certificates_are_revoked_by_list_and_by_staple(
-    authority: Authority, key: str
-) -> None:
+def test_S10_SEC_T9_certificates_are_revoked_by_list_and_by_staple(authority: Authority, key: str) -> None:
     crl = {"verify": authority.ca, "crl_file": authority.path("crl.pem")}
     assert ending(authority.url("revoked", key), verify=authority.ca) == ""
     assert ending(authority.url("revoked", key), **crl) == "revoked"
@@ -167,9 +159,7 @@ def test_S10_SEC_T9_certificates_are_revoked_by_list_and_by_staple(
 # Client certificates
 
 
-def test_S7_SEC_T10_a_client_certificate_is_sent_only_to_its_origin(
-    authority: Authority, key: str, capfd: Any
-) -> None:
+def test_S7_SEC_T10_a_client_certificate_is_sent_only_to_its_origin(authority: Authority, key: str, capfd: Any) -> None:
     url = authority.url("good", key, port="client_port")
     away = authority.url("chained", key, port="client_port")
     origin = url.split("/@")[0]
@@ -236,9 +226,7 @@ with wherry.Client(cert=(*cert, "shut" + {secret!r}), **settings) as client:
     done = run_python(code)
     assert done.stdout.split() == ["truncated", "tls"], done.stderr
     assert "Request failed" in done.stderr
-    kept = [
-        os.path.join(folder, name) for folder, _, names in os.walk(tmp_path) for name in names
-    ]
+    kept = [os.path.join(folder, name) for folder, _, names in os.walk(tmp_path) for name in names]
     assert len(kept) >= 4
     texts = [done.stderr.encode()]
     for path in kept:
@@ -249,9 +237,7 @@ with wherry.Client(cert=(*cert, "shut" + {secret!r}), **settings) as client:
             assert planted.encode() not in text
 
 
-def test_S12_SEC_C5_stored_files_are_private_whatever_the_umask(
-    server: Server, tmp_path: Any
-) -> None:
+def test_S12_SEC_C5_stored_files_are_private_whatever_the_umask(server: Server, tmp_path: Any) -> None:
     for mask in (0, 0o077):
         store = str(tmp_path / str(mask))
         code = f"""
@@ -276,7 +262,9 @@ with wherry.Client(storage_directory={store!r}, cache=True) as client:
 
 @pytest.mark.parametrize("mode", ["keys", "certificates"])
 def test_S3_the_sixteen_pin_cases_have_the_expected_results(
-    authority: Authority, key: str, mode: str,
+    authority: Authority,
+    key: str,
+    mode: str,
 ) -> None:
     for number in range(16):
         allow, name, pinned, valid = (bool(number >> bit & 1) for bit in range(4))
@@ -293,7 +281,8 @@ def test_S3_the_sixteen_pin_cases_have_the_expected_results(
 
 
 def test_S2_S4_S8_SEC_T5_a_pin_matches_the_key_of_the_server(
-    authority: Authority, key: str,
+    authority: Authority,
+    key: str,
 ) -> None:
     with open(authority.path("good.der"), "rb") as file:
         der = file.read()
@@ -327,9 +316,7 @@ def test_S2_S4_S8_SEC_T5_a_pin_matches_the_key_of_the_server(
         assert stuffed == "pin"
 
 
-def test_S9_SEC_T7_pins_apply_per_host_and_are_checked_at_every_redirect(
-    authority: Authority, key: str
-) -> None:
+def test_S9_SEC_T7_pins_apply_per_host_and_are_checked_at_every_redirect(authority: Authority, key: str) -> None:
     pins = {"good.localhost": authority.pins["good"], "*.localhost": authority.pins["rotated"]}
     settings: Dict[str, Any] = {"verify": authority.ca, "pins": pins, "proxy": ""}
     with wherry.Client(**settings) as client:

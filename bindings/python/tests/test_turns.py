@@ -19,9 +19,7 @@ def order(server: Server) -> str:
     return "".join(entry["target"].split("name=")[1][0] for entry in server.log())
 
 
-def test_D25_downloads_wait_in_a_queue_and_can_be_moved(
-    server: Server, tmp_path: Any
-) -> None:
+def test_D25_downloads_wait_in_a_queue_and_can_be_moved(server: Server, tmp_path: Any) -> None:
     with wherry.Client(max_downloads=1, **PATIENT) as client:
         gates = {name: server.gate() + name for name in "abcde"}
         all = {
@@ -71,10 +69,7 @@ def test_D25_the_limit_applies_at_once(server: Server, tmp_path: Any) -> None:
     with wherry.Client(**PATIENT) as client:
         client.configure(max_downloads=1)
         gate = server.gate()
-        all = [
-            client.start_download(server.url("/bytes/10", gate=gate, name=name), tmp_path / name)
-            for name in "abc"
-        ]
+        all = [client.start_download(server.url("/bytes/10", gate=gate, name=name), tmp_path / name) for name in "abc"]
         server.wait(requests=1)
         assert [each.state for each in all[1:]] == ["queued"] * 2
         client.configure(max_downloads=0)
@@ -92,9 +87,7 @@ def test_D25_D29_asyncio_has_queues_and_group_totals_too(server: Server, tmp_pat
         async with wherry.AsyncClient(max_downloads=1, **PATIENT) as client:
             gate = server.gate()
             all = [
-                client.start_download(
-                    server.url("/bytes/1000", gate=gate, name=name), tmp_path / name, tag="t"
-                )
+                client.start_download(server.url("/bytes/1000", gate=gate, name=name), tmp_path / name, tag="t")
                 for name in "abc"
             ]
             all[2].move(0)
@@ -112,9 +105,7 @@ def test_D25_D29_asyncio_has_queues_and_group_totals_too(server: Server, tmp_pat
 
 
 @pytest.mark.parametrize("keeps", [False, True])
-def test_D28_a_file_gets_the_server_time_on_request(
-    server: Server, tmp_path: Any, keeps: bool
-) -> None:
+def test_D28_a_file_gets_the_server_time_on_request(server: Server, tmp_path: Any, keeps: bool) -> None:
     with wherry.Client(server_time=not keeps, **PATIENT) as client:
         path = client.download(server.url("/bytes/10"), tmp_path / "a", server_time=keeps)
     # 2024-01-01, as the server says.

@@ -43,9 +43,7 @@ def test_U11_by_default_every_unreadable_image_is_named_before_a_byte_is_sent(
 def test_U11_an_unreadable_image_is_sent_unchanged_on_request(
     server: Server, client: wherry.Client, data: bytes, ending: str, kind: str, separate: int
 ) -> None:
-    answer = client.upload(
-        server.url("/echo"), [data], unreadable="send", quality=0.5, separate=separate
-    )
+    answer = client.upload(server.url("/echo"), [data], unreadable="send", quality=0.5, separate=separate)
 
     (part,) = answer.json()["parts"]
     assert part["type"] == kind and part["filename"].endswith("." + ending)
@@ -54,9 +52,7 @@ def test_U11_an_unreadable_image_is_sent_unchanged_on_request(
     assert row.encoded_bytes == row.original_bytes == len(data) and row.reason == ""
 
 
-def test_U11_max_bytes_and_missing_files_still_apply(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_U11_max_bytes_and_missing_files_still_apply(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     limited = wherry.Compression(0.5, max_bytes=len(GIF) - 1)
     with pytest.raises(wherry.ImageError):
         client.upload(server.url("/echo"), [GIF], unreadable="send", compression=limited)
@@ -114,9 +110,7 @@ def test_U11_the_client_sets_the_mode_for_its_uploads(server: Server) -> None:
         wherry.Client(**options)
 
 
-def test_U11_U22_of_separate_requests_only_the_unreadable_image_fails(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U11_U22_of_separate_requests_only_the_unreadable_image_fails(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.ImageError) as caught:
         client.upload(server.url("/echo"), [("a.gif", GIF), png(4, 4)], separate=1)
     assert [failed.index for failed in caught.value.failed_images] == [0]

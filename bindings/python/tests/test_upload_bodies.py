@@ -17,9 +17,7 @@ import wherry
 
 HOSTILE = 'a"b\r\n天.jpg'
 #: A black pixel.
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-)
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==")
 
 
 def some_bytes(count: int) -> bytes:
@@ -46,17 +44,13 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_U12_all_parts_have_headers_and_images_too(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U12_all_parts_have_headers_and_images_too(server: Server, client: wherry.Client) -> None:
     files = {
         "a": ("a.txt", b"1", None, {"X-First": "1", "Content-Language": "de"}),
         "b": ("b.txt", b"2", "x/y", [("X-Second", "2")]),
     }
     first, second = parts_of(client.post(server.url("/echo"), files=files))
-    (picture,) = parts_of(
-        client.upload(server.url("/echo"), PNG, part_headers={"X-Picture": "yes"})
-    )
+    (picture,) = parts_of(client.upload(server.url("/echo"), PNG, part_headers={"X-Picture": "yes"}))
 
     assert field(first, "X-First") == ["1"] and field(first, "Content-Language") == ["de"]
     assert field(second, "X-Second") == ["2"] and second["type"] == "x/y"
@@ -140,9 +134,7 @@ post(10)
     assert used < 8 << 20
 
 
-def test_U12_a_wrong_size_is_an_error_that_names_both_counts(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U12_a_wrong_size_is_an_error_that_names_both_counts(server: Server, client: wherry.Client) -> None:
     url = server.url("/sink")
     for pieces, counts in (
         ([b"123"], "5 bytes were announced, but it has only 3"),
@@ -165,8 +157,10 @@ def test_U12_asyncio_checks_sizes_too(server: Server) -> None:
     async def main() -> None:
         async with wherry.AsyncClient() as client:
             for data in (b"1234", b"123456"):
-                for keywords in ({"content": wherry.Sized(pieces_async(data), 5)},
-                                 {"files": {"a": wherry.Sized(pieces_async(data), 5)}}):
+                for keywords in (
+                    {"content": wherry.Sized(pieces_async(data), 5)},
+                    {"files": {"a": wherry.Sized(pieces_async(data), 5)}},
+                ):
                     with pytest.raises(wherry.ArgumentError, match=f"5 bytes .* {len(data)}[.]"):
                         await client.post(server.url("/sink"), **keywords)
 
@@ -211,9 +205,7 @@ def test_U14_a_file_bytes_and_a_generator_arrive_byte_for_byte(
 
 
 @pytest.mark.parametrize("by_client", [True, False])
-def test_U15_client_and_request_rate_limits_are_kept(
-    server: Server, by_client: bool
-) -> None:
+def test_U15_client_and_request_rate_limits_are_kept(server: Server, by_client: bool) -> None:
     limit: Any = {"max_send_bytes_per_second": 400_000}
     with wherry.Client(**limit if by_client else {}) as client:
         start = monotonic()
@@ -266,18 +258,14 @@ def test_U24_digests_precede_bodies_and_parts(
         report = other.post(url, files={"f": path}).json()
         assert field(report, name) == [digest(kind, body(report))]
         assert field(other.post(url, data=b"1", body_digest="none").json(), name) == []
-    plain, part = parts_of(
-        client.post(url, data={"a": "1"}, files={"f": path}, part_digests=kind)
-    )
+    plain, part = parts_of(client.post(url, data={"a": "1"}, files={"f": path}, part_digests=kind))
     assert field(plain, name) == [] and field(part, name) == [digest(kind, data)]
     for separate in (0, 1):
         (part,) = parts_of(client.upload(url, PNG, part_digests=kind, separate=separate))
         assert field(part, name) == [digest(kind, PNG)]
 
 
-def test_U24_streamed_data_has_no_digest(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U24_streamed_data_has_no_digest(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.ArgumentError) as caught:
         client.put(server.url("/sink"), content=iter([b"1"]), body_digest="sha256")
     assert caught.value.reason == "bad_option"

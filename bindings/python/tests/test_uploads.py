@@ -32,12 +32,7 @@ def png(width: int, height: int, seed: int = 1) -> bytes:
         return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def pixels(width: int, height: int) -> bytes:
@@ -125,7 +120,8 @@ def test_U3_names_count_from_zero_in_order(server: Server, client: wherry.Client
 
 
 def test_U4_file_names_differ_or_are_set_by_the_caller(
-    server: Server, client: wherry.Client,
+    server: Server,
+    client: wherry.Client,
 ) -> None:
     parts = sent(client.upload(server.url("/echo"), [png(2, 2)] * 50))
     named = sent(client.upload(server.url("/echo"), [("my own.png", png(2, 2))]))
@@ -159,9 +155,7 @@ def test_U5_the_type_keeps_its_traditional_spelling(
 
 
 @pytest.mark.parametrize("kind", ["image/jpeg", "image/jpg"])
-def test_U5_old_servers_get_image_jpg_for_JPEG(
-    server: Server, mock: wherry.MockTransport, kind: str
-) -> None:
+def test_U5_old_servers_get_image_jpg_for_JPEG(server: Server, mock: wherry.MockTransport, kind: str) -> None:
     picture = jpeg(mock)
     as_jpeg = wherry.Compression(type="jpg")
     with wherry.Client(jpeg_type=kind) as client:
@@ -173,9 +167,7 @@ def test_U5_old_servers_get_image_jpg_for_JPEG(
 
 
 @pytest.mark.parametrize("quality", [1, 0.99, 0.5, 0.01, 0, 7, -1])
-def test_U6_PNG_pixels_are_the_same_at_any_quality(
-    mock: wherry.MockTransport, quality: float
-) -> None:
+def test_U6_PNG_pixels_are_the_same_at_any_quality(mock: wherry.MockTransport, quality: float) -> None:
     raw = pixels(20, 10)
     as_png = wherry.Compression(quality, type="png", never_larger=False)
     given = png(16, 12)
@@ -187,9 +179,7 @@ def test_U6_PNG_pixels_are_the_same_at_any_quality(
         assert kind == "image/png" and unpacked(data) == expected
 
 
-def test_U6_quality_makes_JPEGs_smaller_and_odd_values_become_one(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U6_quality_makes_JPEGs_smaller_and_odd_values_become_one(server: Server, client: wherry.Client) -> None:
     def size(quality: float) -> int:
         small = wherry.Compression(quality, type="jpg")
         (part,) = sent(client.upload(server.url("/echo"), png(64, 64), compression=small))
@@ -200,9 +190,7 @@ def test_U6_quality_makes_JPEGs_smaller_and_odd_values_become_one(
     assert size(7) == whole and size(-1) == whole
 
 
-def test_U7_an_original_that_fits_is_sent_unchanged(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_U7_an_original_that_fits_is_sent_unchanged(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     picture = png(16, 16)
     path = tmp_path / "picture.png"
     path.write_bytes(picture)
@@ -243,9 +231,7 @@ class Pillow:
         return Pillow("RGB", self.size, pixels(*self.size))
 
 
-def test_U8_an_image_is_the_same_from_every_source(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U8_an_image_is_the_same_from_every_source(server: Server, client: wherry.Client) -> None:
     raw = pixels(20, 10)
     as_png = wherry.Compression(type="png")
     roads: List[Any] = [
@@ -269,9 +255,7 @@ def test_U8_an_image_is_the_same_from_every_source(
     assert len(digests) == 1
 
 
-def test_U8_a_path_bytes_and_pixels_give_the_same_image(
-    mock: wherry.MockTransport, tmp_path: Any
-) -> None:
+def test_U8_a_path_bytes_and_pixels_give_the_same_image(mock: wherry.MockTransport, tmp_path: Any) -> None:
     raw = pixels(20, 10)
     array = memoryview(raw).cast("B", (10, 20, 3))
     as_png = wherry.Compression(type="png")
@@ -287,9 +271,7 @@ def test_U8_a_path_bytes_and_pixels_give_the_same_image(
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_U8_pixels_of_each_format_arrive_unchanged(
-    mock: wherry.MockTransport, channels: int
-) -> None:
+def test_U8_pixels_of_each_format_arrive_unchanged(mock: wherry.MockTransport, channels: int) -> None:
     width, height = 9, 5
     raw = bytes(n * 37 & 255 for n in range(width * height * channels))
     shape = (height, width) if channels == 1 else (height, width, channels)
@@ -311,9 +293,7 @@ def test_U8_rows_may_have_padding_and_BGR_order(form: int) -> None:
         mock.add(None, "*")
         with wherry.Client(transport=mock) as client:
             request = create(lib.wherry_request_new, b"POST", b"http://h/")
-            image = create(
-                lib.wherry_image_new_pixels, padded, len(padded), form, width, height, stride
-            )
+            image = create(lib.wherry_image_new_pixels, padded, len(padded), form, width, height, stride)
             shape = create(lib.wherry_compression_new, 1.0)
             check(lib.wherry_compression_set_type(shape, b"png"))
             check(lib.wherry_request_add_image(request, b"a", image, shape))
@@ -326,9 +306,7 @@ def test_U8_rows_may_have_padding_and_BGR_order(form: int) -> None:
     begin, end = data.index(b"\x89PNG"), data.index(b"IEND") + 8
     expected = b"".join(rows)
     if form == 4:
-        expected = b"".join(
-            expected[n : n + 4][2::-1] + expected[n + 3 : n + 4] for n in range(0, len(expected), 4)
-        )
+        expected = b"".join(expected[n : n + 4][2::-1] + expected[n + 3 : n + 4] for n in range(0, len(expected), 4))
     assert unpacked(data[begin:end]) == (width, height, channels, expected)
 
 
@@ -346,25 +324,17 @@ def test_U8_a_real_pillow_image_is_accepted(server: Server, client: wherry.Clien
     parts = sent(client.upload(server.url("/echo"), pictures, compression=as_png))
 
     assert [part["type"] for part in parts] == ["image/png"] * 4
-    (by_hand,) = sent(
-        client.upload(
-            server.url("/echo"), [memoryview(raw).cast("B", (10, 20, 3))], compression=as_png
-        )
-    )
+    (by_hand,) = sent(client.upload(server.url("/echo"), [memoryview(raw).cast("B", (10, 20, 3))], compression=as_png))
     assert parts[0]["sha256"] == by_hand["sha256"]
 
 
-@pytest.mark.parametrize(
-    "picture", [memoryview(bytes(24)).cast("B", (2, 2, 2, 3)), memoryview(bytes(32)).cast("f")]
-)
+@pytest.mark.parametrize("picture", [memoryview(bytes(24)).cast("B", (2, 2, 2, 3)), memoryview(bytes(32)).cast("f")])
 def test_U8_an_invalid_array_is_refused(client: wherry.Client, picture: Any) -> None:
     with pytest.raises(wherry.ArgumentError):
         client.upload("http://127.0.0.1:1/", [picture])
 
 
-def test_U8_only_a_file_that_is_not_an_image_fails(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U8_only_a_file_that_is_not_an_image_fails(server: Server, client: wherry.Client) -> None:
     small = wherry.Compression(0.5, type="jpg")
     with pytest.raises(wherry.WherryError) as caught:
         client.upload(server.url("/echo"), [png(4, 4), b"not a picture"], compression=small)
@@ -395,9 +365,7 @@ def test_U10_progress_ends_at_the_total(server: Server, client: wherry.Client) -
     assert seen[-1].done_bytes == seen[-1].total_bytes and seen[-1].fraction == 1.0
 
 
-def test_U11_a_failed_upload_lists_every_image(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U11_a_failed_upload_lists_every_image(server: Server, client: wherry.Client) -> None:
     answer = client.upload(server.url("/sink", status=500), [png(4, 4), png(4, 4)])
 
     assert answer.status_code == 500
@@ -426,9 +394,7 @@ def test_U11_asyncio_lists_every_image_too(server: Server, route: str) -> None:
     assert isinstance(ended, wherry.NetworkError) == ("reset" in route)
 
 
-def test_U11_an_upload_with_a_network_failure_lists_every_image(
-    server: Server, client: wherry.Client
-) -> None:
+def test_U11_an_upload_with_a_network_failure_lists_every_image(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.NetworkError) as caught:
         client.upload(server.url("/sink", reset_body=0), [png(4, 4), png(4, 4)])
     assert len(caught.value.failed_images) == 2
@@ -453,9 +419,7 @@ post(wherry.__file__)
     assert used < 8 << 20
 
 
-def test_U12_a_missing_file_part_fails_before_connecting(
-    server: Server, client: wherry.Client, tmp_path: Any
-) -> None:
+def test_U12_a_missing_file_part_fails_before_connecting(server: Server, client: wherry.Client, tmp_path: Any) -> None:
     with pytest.raises((wherry.FileError, FileNotFoundError)):
         client.post(server.url("/sink"), files={"a": tmp_path / "none"})
     assert server.log() == []
@@ -466,9 +430,7 @@ def test_asyncio_uploads_images(server: Server) -> None:
         seen: List[float] = []
         async with wherry.AsyncClient() as client:
             plain = await client.upload(server.url("/echo"), [png(8, 8)], fields={"a": "b"})
-            await client.upload(
-                server.url("/sink"), png(30, 30), progress=lambda p: seen.append(p.fraction or 0)
-            )
+            await client.upload(server.url("/sink"), png(30, 30), progress=lambda p: seen.append(p.fraction or 0))
         return len(plain.json()["parts"]), seen
 
     parts, seen = asyncio.run(main())

@@ -216,7 +216,11 @@ def test_lists_repeat_their_name_and_None_is_empty_as_in_httpx() -> None:
     values = {"a": [1, 2.5], "b": None, "c": True, "d": "x"}
 
     assert list(flat(values)) == [
-        ("a", "1"), ("a", "2.5"), ("b", ""), ("c", "true"), ("d", "x"),
+        ("a", "1"),
+        ("a", "2.5"),
+        ("b", ""),
+        ("c", "true"),
+        ("d", "x"),
     ]
     assert list(flat([("a", 1), ("a", 2)])) == [("a", "1"), ("a", "2")]
 

@@ -23,7 +23,6 @@ def chunks() -> Iterator[bytes]:
     yield b"a"
 
 
-
 PAIRS = "a mapping or pairs"
 PARTS = "(name, content[, type[, headers]])"
 CONTENT = "bytes, str, a path, a file, or a tuple"

@@ -56,9 +56,7 @@ async def _knobs(exchange: Exchange) -> bool:
         if attempt <= request.integer("gate_times", 1 << 62):
             await exchange.gate()
     status = 0
-    if "status_first" in q and attempt <= request.integer(
-        "status_times", request.integer("times", 1)
-    ):
+    if "status_first" in q and attempt <= request.integer("status_times", request.integer("times", 1)):
         status = request.integer("status_first", 503)
     elif "status_next" in q and attempt >= request.integer("change_at", 2):
         status = request.integer("status_next", 403)

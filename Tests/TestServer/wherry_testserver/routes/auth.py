@@ -47,15 +47,11 @@ async def auth(exchange: Exchange) -> None:
             fields.insert(0, ("WWW-Authenticate", f'{exchange.request.q["also"]} realm="other"'))
         if "weaker" in exchange.request.q:
             name = exchange.request.q["weaker"]
-            fields.insert(
-                0, ("WWW-Authenticate", f'Digest realm="weak", nonce="weak", algorithm={name}, qop="auth"')
-            )
+            fields.insert(0, ("WWW-Authenticate", f'Digest realm="weak", nonce="weak", algorithm={name}, qop="auth"'))
         await exchange.json({"authenticated": False}, 401, fields)
 
 
-def _digest(
-    exchange: Exchange, segments: List[str], given: str, body: bytes
-) -> Tuple[bool, str]:
+def _digest(exchange: Exchange, segments: List[str], given: str, body: bytes) -> Tuple[bool, str]:
     """Returns whether the header is valid, and the challenge to send otherwise."""
     q = exchange.request.q
     name = q.get("algorithm", "SHA-256")
@@ -79,7 +75,7 @@ def _digest(
             if text != "none":
                 said += f', {word}="{text}"'
         if "charset" in q:
-            said += f', charset={q["charset"]}'
+            said += f", charset={q['charset']}"
         return said + (", userhash=true" if "userhash" in q else "") + (", stale=true" if stale else "")
 
     if not given.lower().startswith("digest "):

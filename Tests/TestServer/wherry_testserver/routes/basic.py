@@ -236,7 +236,7 @@ async def events(exchange: Exchange) -> None:
 
     async def bodies() -> Any:
         for i in range(count):
-            lines = [f"id: {i}", "event: tick", f"data: {{\"n\":{i}}}", "data: größer", "", ""]
+            lines = [f"id: {i}", "event: tick", f'data: {{"n":{i}}}', "data: größer", "", ""]
             yield newline.join(lines).encode()
             if interval:
                 await exchange.wire.sleep(interval)
@@ -282,5 +282,3 @@ ROUTES = {
     "sse": events,
     "delay": sleep_route,
 }
-
-

@@ -54,8 +54,7 @@ async def cache(exchange: Exchange) -> None:
 
 
 async def tus(exchange: Exchange) -> None:
-    """/tus : POST creates, HEAD returns the offset, PATCH appends, GET returns length and digest.
-    """
+    """/tus : POST creates, HEAD returns the offset, PATCH appends, GET returns length and digest."""
     request = exchange.request
     store = exchange.server.store
     headers = [("Tus-Resumable", "1.0.0"), ("Cache-Control", "no-store")]
@@ -92,9 +91,7 @@ async def tus(exchange: Exchange) -> None:
         await exchange.json({"offset": len(data), "length": total, "sha256": digest})
 
 
-async def _append(
-    exchange: Exchange, total: int, data: bytearray, headers: List[Tuple[str, str]]
-) -> None:
+async def _append(exchange: Exchange, total: int, data: bytearray, headers: List[Tuple[str, str]]) -> None:
     request = exchange.request
     if request.header("content-type") != "application/offset+octet-stream":
         await exchange.respond(415, headers)

@@ -177,9 +177,7 @@ async def _whole(exchange: Exchange, version: Version, headers: List[Tuple[str, 
     await exchange.respond(200, headers, version.stream(0, version.size), version.size)
 
 
-async def _part(
-    exchange: Exchange, version: Version, headers: List[Tuple[str, str]], start: int, end: int
-) -> None:
+async def _part(exchange: Exchange, version: Version, headers: List[Tuple[str, str]], start: int, end: int) -> None:
     request = exchange.request
     total = str(version.size)
     bad = request.q.get("bad_range", "")

@@ -26,9 +26,7 @@ async def store(exchange: Exchange) -> None:
         scripts = json.loads(await exchange.body())
     except ValueError as error:
         raise BadRequest(str(error)) from None
-    well_formed = isinstance(scripts, dict) and all(
-        isinstance(steps, list) and steps for steps in scripts.values()
-    )
+    well_formed = isinstance(scripts, dict) and all(isinstance(steps, list) and steps for steps in scripts.values())
     if not well_formed:
         raise BadRequest("a script is {name: [step, ...]}")
     key = exchange.request.key or ""

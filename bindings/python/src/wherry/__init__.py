@@ -72,14 +72,12 @@ _HOMES = {
     "_client.base": "restart",
     "_client.cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_client.client": "Client Session",
-    "_client.functions": "client delete download get head options patch post put request stream"
-    " upload",
+    "_client.functions": "client delete download get head options patch post put request stream upload",
     "_core.cookies": "Cookie Cookies",
     "_core.credentials": "Basic BasicAuth Bearer DigestAuth",
     "_core.headers": "Headers",
     "_core.images": "Compression Image ImageInfo",
-    "_core.keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions"
-    " UploadOptions Which",
+    "_core.keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions Which",
     "_core.options": "Timeout",
     "_core.progress": "Metrics Partial Progress TransferInfo",
     "_core.request.auth_flow": "Auth",

@@ -224,9 +224,7 @@ class WherryError(Exception):
         return _restore, (type(self), self.message, self.reason, self.__dict__)
 
 
-def _restore(
-    kind: Type[WherryError], message: str, reason: str, state: Dict[str, Any]
-) -> WherryError:
+def _restore(kind: Type[WherryError], message: str, reason: str, state: Dict[str, Any]) -> WherryError:
     error = kind(message, reason)
     error.__dict__.update(state)
     return error

@@ -72,9 +72,7 @@ class Job:
         self.error: Optional[WherryError] = None
         if status:
             kind_of_error = CLASSES.get(status, WherryError)
-            self.error = kind_of_error(
-                text_at(message) or self.reason, self.reason, http_status=code
-            )
+            self.error = kind_of_error(text_at(message) or self.reason, self.reason, http_status=code)
 
     @property
     def is_over(self) -> bool:

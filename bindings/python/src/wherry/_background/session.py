@@ -62,7 +62,7 @@ class BaseSession(Forkable):
         base_url: str = "",
         headers: Union[Mapping[str, str], None] = None,
         auth: AuthLike = None,
-        timeout: Union[TimeoutLike, Unset] = Timeout(),
+        timeout: Union[TimeoutLike, Unset] = Timeout(),  # noqa: B008, a value
         verify: Union[bool, str] = True,
         trust_env: bool = True,
         **settings: Unpack[SessionSettings],
@@ -300,9 +300,7 @@ class BackgroundSession(BaseSession):
         """
         return self._call_matching(lib.wherry_session_acknowledge_all, which)
 
-    def follow(
-        self, which: Optional[Which] = None, timeout: Optional[float] = None
-    ) -> Iterator[Job]:
+    def follow(self, which: Optional[Which] = None, timeout: Optional[float] = None) -> Iterator[Job]:
         """Iterates over the current state of a job, and each change until the job finishes.
 
         With ``which=None`` it follows all jobs and never ends. A slow reader may miss intermediate
@@ -337,9 +335,7 @@ class BackgroundSession(BaseSession):
 class AsyncBackgroundSession(BaseSession):
     """Like `BackgroundSession`, with coroutines. Blocking calls run on another thread."""
 
-    async def download(
-        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
-    ) -> str:
+    async def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
         """See `BackgroundSession.download`."""
         return await in_thread(lambda: self._download(url, path, options))
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     ResponseCoroutine = Coroutine[Any, Any, Response]
 
 
-
 class AsyncClient(BaseClient["ResponseCoroutine"]):
     """An asyncio client. Use it in an ``async with`` statement, or call `aclose`.
 
@@ -67,17 +66,15 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
         """Streams a response::
 
-            async with client.stream("GET", url) as r:
-                async for piece in r.aiter_bytes():
-                    ...
+        async with client.stream("GET", url) as r:
+            async for piece in r.aiter_bytes():
+                ...
         """
         from .._transfers.streams import AsyncStream
 
         return AsyncStream(self, method, url, options)
 
-    def pages(
-        self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
-    ) -> AsyncPages[Any]:
+    def pages(self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]) -> AsyncPages[Any]:
         """Like `Client.pages`: ``async for item in client.pages("books")``."""
         from .._models.async_pages import AsyncPages
 
@@ -102,17 +99,13 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
 
         return AsyncChain(self, function, progress)
 
-    async def upload(
-        self, url: str, pictures: Any, **options: Unpack[UploadOptions]
-    ) -> Response:
+    async def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
         """Like `Client.upload`. The ``progress`` callback runs in the event loop."""
         from .._waiting.running import run_async
 
         return await run_async(self._upload(url, pictures, options))
 
-    def start_download(
-        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
-    ) -> AsyncDownload:
+    def start_download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> AsyncDownload:
         """Like `Client.start_download`. The returned handle can be awaited."""
         from .._transfers.downloads import AsyncDownload, prepare
 
@@ -122,9 +115,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         finally:
             draft.free()
 
-    async def download(
-        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
-    ) -> str:
+    async def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
         """Like `Client.download`."""
         return await self.start_download(url, path, **options)
 
@@ -207,9 +198,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
             loop = asyncio.get_running_loop()
             pump = self._pump(loop)
             key = pump.key()
-            status = lib.wherry_client_send_url(
-                self._handle, request, address, pump.queue, key, None
-            )
+            status = lib.wherry_client_send_url(self._handle, request, address, pump.queue, key, None)
             if status:
                 raise self._start_error(status)
         except WherryError as error:
@@ -219,9 +208,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
             if draft is not None:
                 draft.free()
         future: asyncio.Future[Response] = loop.create_future()
-        is_plain = draft is None and not self._url_depends and (
-            url == self._clean_url or self._is_clean(url)
-        )
+        is_plain = draft is None and not self._url_depends and (url == self._clean_url or self._is_clean(url))
         pump.waiting[key] = future, url, perf_counter(), is_plain, draft
         try:
             response = await future
@@ -244,9 +231,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
 
         return await run_async(self._middleware(send, method, url, options))
 
-    async def _draft_and_send(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> Response:
+    async def _draft_and_send(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
         return await self._request(method, url, options, self._draft(method, url, options))
 
     async def _send_draft(self, draft: Draft) -> Response:

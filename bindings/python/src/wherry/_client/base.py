@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 #: The default timeouts of a client.
 DEFAULT_TIMEOUT = Timeout()
 
+
 class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, ClientMonitoring):
     """The connections, settings and running transfers of a client.
 

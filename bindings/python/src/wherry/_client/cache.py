@@ -93,9 +93,7 @@ class BaseCache:
     def __init__(self, client: BaseClient[Any]) -> None:
         self._client = client
 
-    def _with_draft(
-        self, method: Optional[str], url: str, options: Any, use: Callable[[Draft], Result]
-    ) -> Result:
+    def _with_draft(self, method: Optional[str], url: str, options: Any, use: Callable[[Draft], Result]) -> Result:
         draft = self._client._draft(method, url, options)
         try:
             return use(draft)
@@ -110,11 +108,7 @@ class BaseCache:
         sent = None if kind is None else text(kind, "bad_header")
         duration = cut_milliseconds(seconds)
         live = self._client._live()
-        check(
-            lib.wherry_client_write_cache(
-                live, draft.handle, content, len(content), sent, duration
-            )
-        )
+        check(lib.wherry_client_write_cache(live, draft.handle, content, len(content), sent, duration))
 
     def _remove(self, draft: Draft) -> bool:
         count = Cell()
@@ -166,9 +160,7 @@ class Cache(BaseCache):
 
     __slots__ = ()
 
-    def read(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> Response:
+    def read(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> Response:
         """Returns the cached response for a request.
 
         Raises CacheMissError, with a reason, if there is none.
@@ -191,13 +183,9 @@ class Cache(BaseCache):
 
         The entry expires after ``seconds``.
         """
-        self._with_draft(
-            method, url, options, lambda d: self._write(d, answer, content_type, seconds)
-        )
+        self._with_draft(method, url, options, lambda d: self._write(d, answer, content_type, seconds))
 
-    def remove(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> bool:
+    def remove(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> bool:
         """Deletes the cache entry for a request.
 
         Also deletes the entries of the HTTP cache for its URL with the same query.
@@ -260,9 +248,7 @@ class AsyncCache(BaseCache):
 
     __slots__ = ()
 
-    async def read(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> Response:
+    async def read(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> Response:
         """See `Cache.read`."""
         return await in_thread(lambda: self._with_draft(method, url, options, self._read))
 
@@ -282,9 +268,7 @@ class AsyncCache(BaseCache):
 
         await in_thread(lambda: self._with_draft(method, url, options, store))
 
-    async def remove(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> bool:
+    async def remove(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> bool:
         """See `Cache.remove`."""
         return await in_thread(lambda: self._with_draft(method, url, options, self._remove))
 

@@ -46,9 +46,7 @@ class Client(BaseClient["Response"]):
     request.
     """
 
-    def _request(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> Response:
+    def _request(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
         if isinstance(url, bytes):
             url = url_text(url)
         try:
@@ -67,17 +65,13 @@ class Client(BaseClient["Response"]):
             self._add_request(error, method, url, options)
             raise
 
-    def _with_middleware(
-        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> Response:
+    def _with_middleware(self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
         """Sends a request with its auth flow and hooks, if any."""
         from .._waiting.running import run
 
         return run(self._middleware(send, method, url, options))
 
-    def _draft_and_send(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> Response:
+    def _draft_and_send(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
         return self._send_draft(self._draft(method, url, options))
 
     def _send_draft(self, draft: Draft) -> Response:
@@ -99,17 +93,15 @@ class Client(BaseClient["Response"]):
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
         """Streams a response::
 
-            with client.stream("GET", url) as r:
-                for piece in r.iter_bytes():
-                    ...
+        with client.stream("GET", url) as r:
+            for piece in r.iter_bytes():
+                ...
         """
         from .._transfers.streams import Stream
 
         return Stream(self, method, url, options)
 
-    def pages(
-        self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]
-    ) -> Pages[Any]:
+    def pages(self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]) -> Pages[Any]:
         """Returns a paginated list: ``for item in client.pages("books")``.
 
         No request is sent until the first page is needed. Without a method and parameters the method is
@@ -159,9 +151,7 @@ class Client(BaseClient["Response"]):
 
         return run(self._upload(url, pictures, options))
 
-    def start_download(
-        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
-    ) -> Download:
+    def start_download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> Download:
         """Starts a download to ``path``, or to ``directory`` with the name that the server suggests.
 
         The file appears under its final name only when it is complete and its digest, if given,
@@ -180,9 +170,7 @@ class Client(BaseClient["Response"]):
         finally:
             draft.free()
 
-    def download(
-        self, url: str, path: Target = None, **options: Unpack[DownloadOptions]
-    ) -> str:
+    def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
         """Downloads a file and returns its path. The arguments are those of `start_download`."""
         with self.start_download(url, path, **options) as handle:
             return handle.wait()
@@ -267,8 +255,11 @@ class Client(BaseClient["Response"]):
             if draft is not None:
                 response = draft.new_response()
                 finish_response(response, place.record.at(), draft)
-            elif status or flags & ~VERSION_FLAGS or self._url_depends or not (
-                url == self._clean_url or self._is_clean(url)
+            elif (
+                status
+                or flags & ~VERSION_FLAGS
+                or self._url_depends
+                or not (url == self._clean_url or self._is_clean(url))
             ):
                 response = received(url=url)
                 finish_response(response, place.record.at(), None)
@@ -288,9 +279,7 @@ class Client(BaseClient["Response"]):
         exchange = Exchange(draft)
         channel = Channel()
         try:
-            exchange.transfer = self._begin(
-                lib.wherry_client_send, draft.handle, channel.queue, 1
-            )
+            exchange.transfer = self._begin(lib.wherry_client_send, draft.handle, channel.queue, 1)
             channel.run(exchange)
         finally:
             channel.close()

@@ -98,8 +98,7 @@ class LiveSettings:
             sent = text(value) if value else None
             check(lib.wherry_client_set_text(self._live(), TEXTS[name], sent))
             if name == "base_url":
-                self._url_depends = self._is_loaded or bool(
-                    value or self._settings.get("parameters"))
+                self._url_depends = self._is_loaded or bool(value or self._settings.get("parameters"))
         elif name == "bases":
             value = self._set_bases(mapping(value or {}, "bases"))
         elif name == "secret_names":
@@ -303,9 +302,7 @@ class LiveSettings:
         A parameter of the request itself takes precedence.
         """
         sent = None if value is None else text(as_text(value), "bad_parameters")
-        check(
-            lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent)
-        )
+        check(lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent))
         parameters = {k: v for k, v in self._settings.get("parameters", {}).items() if k != name}
         if value is not None:
             parameters[name] = value

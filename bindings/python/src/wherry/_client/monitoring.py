@@ -69,9 +69,7 @@ class ClientMonitoring:
 
         return ActivityReader(self, show_after, hide_after)
 
-    def log_to(
-        self, logger: Union[logging.Logger, str] = "wherry", level: Optional[str] = None
-    ) -> LogBridge:
+    def log_to(self, logger: Union[logging.Logger, str] = "wherry", level: Optional[str] = None) -> LogBridge:
         """Forwards the log to `logging` until the returned bridge or the client is closed.
 
         ``level`` defaults to the current level of the logger. The records arrive on a separate
@@ -100,9 +98,7 @@ class ClientMonitoring:
         from .._monitoring.logs import level_of
 
         sent = None if path is None else path_text(os.fspath(path))
-        check(
-            lib.wherry_client_set_log_file(self._live(), level_of(level), sent, json, max_bytes)
-        )
+        check(lib.wherry_client_set_log_file(self._live(), level_of(level), sent, json, max_bytes))
         self._log_file = None if path is None else {
             "path": os.path.abspath(os.fsdecode(path)), "level": level, "json": json, "max_bytes": max_bytes,
         }  # fmt: skip
@@ -119,9 +115,7 @@ class ClientMonitoring:
         host_text = None if host is None else text(host)
         return Counters(read_struct(COUNTERS, lib.wherry_client_counters, self._live(), host_text))
 
-    def build_request(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> SentRequest:
+    def build_request(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> SentRequest:
         """Builds a request that can be edited and passed to `send`.
 
         The request has the final URL, the client's headers, and the body, unless the body is
@@ -150,9 +144,7 @@ class ClientMonitoring:
         """
         draft = self._draft(method, url, options)
         try:
-            return copy_text(
-                lib.wherry_client_copy_curl_command, self._live(), draft.handle, secrets
-            )
+            return copy_text(lib.wherry_client_copy_curl_command, self._live(), draft.handle, secrets)
         finally:
             draft.free()
 

@@ -109,14 +109,10 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
             self._plain_arguments = {**self._plain_arguments, method: arguments}
         return arguments
 
-    def _arguments(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> RequestArguments:
+    def _arguments(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> RequestArguments:
         return RequestArguments(method, url, options, self.headers.multi_items(), self._settings)
 
-    def _add_request(
-        self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> None:
+    def _add_request(self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]) -> None:
         """Adds the request to an error, with the URL that the request would have had."""
         if error.response is not None and error.request is not None:
             return
@@ -182,15 +178,11 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         self._clean_url = url
         return True
 
-    def _request(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> ResponseT:
+    def _request(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> ResponseT:
         """Sends a request. `Client` blocks; `AsyncClient` returns a coroutine."""
         raise NotImplementedError
 
-    def request(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> ResponseT:
+    def request(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> ResponseT:
         """Sends a request. Method None means GET, or POST if there are parameters or a body.
 
         See `RequestOptions` for the keyword arguments: help(wherry.RequestOptions).

@@ -117,9 +117,7 @@ def transfer_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
 
 def partial_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
     """Iterates over unfinished downloads: path, partial path, url, done, expected, ratio."""
-    for path, partial, url, done, expected, ratio in rows(
-        listing, lib.wherry_list_partial, PARTIAL_ROW
-    ):
+    for path, partial, url, done, expected, ratio in rows(listing, lib.wherry_list_partial, PARTIAL_ROW):
         yield path_at(path), path_at(partial), text_at(url), done, expected, ratio
 
 
@@ -139,9 +137,7 @@ def failed_images(handle: int) -> Tuple[ImageResult, ...]:
     return image_results(create(lib.wherry_error_list_failed_images, handle))
 
 
-def image_results(
-    listing: int, convert_response: Optional[Callable[[int], Any]] = None
-) -> Tuple[ImageResult, ...]:
+def image_results(listing: int, convert_response: Optional[Callable[[int], Any]] = None) -> Tuple[ImageResult, ...]:
     """Reads a native list of images and frees it.
 
     ``convert_response`` converts a borrowed native response.

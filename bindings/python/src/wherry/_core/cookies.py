@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 else:
     from collections import namedtuple
 
-    Cookie = namedtuple(
-        "Cookie", "name value domain path expires host_only secure http_only"
-    )
+    Cookie = namedtuple("Cookie", "name value domain path expires host_only secure http_only")
     Cookie.__doc__ = "One cookie."
 
 #: wherry_cookie_row.
@@ -75,14 +73,18 @@ class Cookies:
     def _jar(self) -> List[Cookie]:
         listing = create(lib.wherry_client_list_cookies, self._live())
         found = []
-        for name, value, domain, path, expires, host, secure, http in rows(
-            listing, lib.wherry_list_cookie, ROW
-        ):
+        for name, value, domain, path, expires, host, secure, http in rows(listing, lib.wherry_list_cookie, ROW):
             end = None if expires < 0 else expires
             found.append(
                 Cookie(
-                    text_at(name) or "", text_at(value) or "", text_at(domain) or "",
-                    text_at(path) or "", end, host == 1, secure == 1, http == 1,
+                    text_at(name) or "",
+                    text_at(value) or "",
+                    text_at(domain) or "",
+                    text_at(path) or "",
+                    end,
+                    host == 1,
+                    secure == 1,
+                    http == 1,
                 )  # fmt: skip
             )
         return found
@@ -237,9 +239,7 @@ class Cookies:
         sent = text(f"{scheme}://{host}{cookie.path}", "bad_url"), text(field)
         check(lib.wherry_client_set_cookie(self._live(), *sent))
 
-    def clear(
-        self, url: Optional[str] = None, *, domain: Optional[str] = None, path: Optional[str] = None
-    ) -> None:
+    def clear(self, url: Optional[str] = None, *, domain: Optional[str] = None, path: Optional[str] = None) -> None:
         """Removes all cookies, or selected ones.
 
         With ``url``, removes the cookies that would be sent to the URL. With ``domain`` or ``path``,
@@ -399,10 +399,9 @@ class OwnCookies:
 def refuse(name: Any, value: Any) -> None:
     """Raises an error if a cookie has an invalid name or value."""
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(
-            f"the name and the value of a cookie must be str, not {brief(name)} and {type(value).__name__}"
-        )
+        raise TypeError(f"the name and the value of a cookie must be str, not {brief(name)} and {type(value).__name__}")
     if not name or any(c in name + value for c in ";\r\n\0") or "=" in name:
         raise ArgumentError(
-            "a cookie must not contain a semicolon or a line break, and its name must not be empty or contain =", "bad_value"
+            "a cookie must not contain a semicolon or a line break, and its name must not be empty or contain =",
+            "bad_value",
         )

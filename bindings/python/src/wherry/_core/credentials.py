@@ -144,9 +144,7 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
         kind = f"the class {auth.__name__}. Create an object of it"
     else:  # The message omits the value, which may contain a password.
         kind = f"a tuple of {count_text(auth)}" if isinstance(auth, tuple) else type(auth).__name__
-    raise TypeError(
-        f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}"
-    )
+    raise TypeError(f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}")
 
 
 def callback_credentials(auth: Any) -> Union[None, Basic, DigestAuth]:

@@ -187,9 +187,7 @@ def json_bytes(value: Any) -> bytes:
     import json
 
     try:
-        return json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        ).encode()
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise ArgumentError(f"the value cannot be encoded as JSON: {error}", "bad_parameters") from error
 

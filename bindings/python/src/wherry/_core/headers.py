@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     )  # fmt: skip
 
     Field = Union[str, bytes]
-    Fields = Union[
-        "Headers", Mapping[str, Field], Mapping[bytes, Field], Iterable[Tuple[Field, Field]], None
-    ]
+    Fields = Union["Headers", Mapping[str, Field], Mapping[bytes, Field], Iterable[Tuple[Field, Field]], None]
     Self = TypeVar("Self", bound="Headers")
 
 
@@ -51,7 +49,9 @@ class Headers(Mapping):  # type: ignore[type-arg]
         try:
             fields = [(name, value) for name, value in pairs]
         except (TypeError, ValueError):
-            raise TypeError(f"Headers takes a mapping or pairs, not {type(items).__name__}, or an item of it is no pair") from None
+            raise TypeError(
+                f"Headers takes a mapping or pairs, not {type(items).__name__}, or an item of it is no pair"
+            ) from None
         self._set_items([(raw_field(name), raw_field(value)) for name, value in fields])
 
     def _set_items(self, items: List[Tuple[str, str]]) -> None:
@@ -121,9 +121,7 @@ class Headers(Mapping):  # type: ignore[type-arg]
             index = other._index if isinstance(other, Headers) else Headers(other)._index
         except (TypeError, ValueError):
             return NotImplemented
-        return {k: ", ".join(v) for k, v in self._index.items()} == {
-            k: ", ".join(v) for k, v in index.items()
-        }
+        return {k: ", ".join(v) for k, v in self._index.items()} == {k: ", ".join(v) for k, v in index.items()}
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -171,9 +171,7 @@ class Image:
         """Information from the header of the image. The image is not decoded."""
         return ImageInfo(read_struct(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
 
-    def compress(
-        self, compression: Union[Compression, float, None] = None, **options: Any
-    ) -> Image:
+    def compress(self, compression: Union[Compression, float, None] = None, **options: Any) -> Image:
         """Returns a compressed copy: the image that an upload with this compression would send.
 
         ``compression`` is a `Compression` or a quality. The keyword arguments are those of

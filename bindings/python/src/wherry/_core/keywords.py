@@ -74,6 +74,7 @@ class CommonOptions(CommonKeywords, total=False):
     #: Additional statuses that `Response.raise_for_status` accepts, such as (404, 410).
     accept_status: Iterable[int]
 
+
 class CacheKey(TypedDict, total=False):
     """The keywords that select a cache entry."""
 
@@ -87,6 +88,7 @@ class CacheKey(TypedDict, total=False):
     cache_partition: Optional[str]
     #: The version of cache entries. An entry of another version is deleted and counts as a miss.
     cache_version: int
+
 
 class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     """The callbacks of requests and uploads, and related keywords.
@@ -141,6 +143,7 @@ class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     #: statuses below 400).
     accept_status_range: Union[range, Tuple[int, int], None]
 
+
 class StreamOptions(DecisionOptions, BodyKeywords, total=False):
     """The keywords of requests with a body."""
 
@@ -156,9 +159,9 @@ class StreamOptions(DecisionOptions, BodyKeywords, total=False):
     #: part headers), as in requests.
     files: Union[Pairs, None]
 
+
 class RequestOptions(StreamOptions, CacheKey, CollectedKeywords, total=False):
     """The keywords of a request whose body is collected in memory."""
-
 
     #: The required shape of the JSON of a successful response: a type, a list with the shape of its
     #: elements, or a dictionary with the shapes of its members, such as ``{"name": str, "friends":
@@ -190,6 +193,7 @@ class RequestOptions(StreamOptions, CacheKey, CollectedKeywords, total=False):
     store: Optional[Callable[[Response], Any]]
     #: Called with a `Progress` during the transfer.
     progress: Optional[Callable[[Progress], object]]
+
 
 class PageOptions(RequestOptions, total=False):
     """The keywords of a paged list; see docs/paging.md."""
@@ -242,6 +246,7 @@ class UploadOptions(DecisionOptions, UploadKeywords, total=False):
     #: The HTTP method (default: "POST").
     method: str
 
+
 class DownloadOptions(CommonOptions, DownloadKeywords, total=False):
     """The keywords of a download."""
 
@@ -279,17 +284,20 @@ class LiveSettings(LiveKeywords, total=False):
     #: a body.
     default_encoding: Union[str, Callable[[bytes], Optional[str]], None]
 
+
 class SessionSettings(LiveSettings, SessionKeywords, total=False):
     """The settings of a new client that background sessions have as well."""
 
     #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None as a URL uses no proxy.
     proxies: Optional[Mapping[str, Optional[str]]]
 
+
 class Settings(SessionSettings, FixedKeywords, total=False):
     """The settings of a new client."""
 
     #: By host: the time at which its pins expire, in seconds since 1970 (time.time()).
     pin_expiry: Mapping[str, float]
+
 
 class Changes(LiveSettings, ChangeKeywords, total=False):
     """The settings that `BaseClient.configure` can change."""

@@ -65,7 +65,7 @@ SCHEMES = {
 def _proxies(value: Any) -> Iterator[Tuple[int, bytes]]:
     for scheme, url in value.items():
         if not isinstance(scheme, str):
-            raise TypeError(f"proxies= takes schemes such as \"http\" as keys, not {brief(scheme)}")
+            raise TypeError(f'proxies= takes schemes such as "http" as keys, not {brief(scheme)}')
         if url is not None and not isinstance(url, (str, bytes)):
             raise TypeError(f"proxies= takes the URL of a proxy for {scheme!r}, not {type(url).__name__}")
         option = SCHEMES.get(scheme[:-3] if scheme.endswith("://") else scheme)
@@ -102,9 +102,7 @@ def apply_network(config: int, settings: Dict[str, Any]) -> Dict[str, Any]:
             check(lib.wherry_config_set_text(config, codes.TEXT_NO_PROXY, b""))
     if settings.get("proxy") is not None and any(name in proxies for name in ("all", "all://")):
         raise TypeError('pass proxy= or proxies={"all": ...}, not both')
-    applied = {
-        name: settings.pop(name) for name in list(settings) if name in ROUTES or name == "proxies"
-    }
+    applied = {name: settings.pop(name) for name in list(settings) if name in ROUTES or name == "proxies"}
     with Keyword("proxies"):
         for option, value in _proxies(proxies):
             check(lib.wherry_config_set_text(config, option, value))

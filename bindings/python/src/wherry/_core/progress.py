@@ -128,9 +128,7 @@ class Metrics:
         "suggested_name",
     )  # fmt: skip
 
-    def __init__(
-        self, values: Tuple[int, ...], address: Optional[bytes], name: Optional[bytes]
-    ) -> None:
+    def __init__(self, values: Tuple[int, ...], address: Optional[bytes], name: Optional[bytes]) -> None:
         queued, lookup, connect, tls, first_byte, total, sent, received, version = values[:9]
         #: The wait for a connection.
         self.queued = queued / 1e6

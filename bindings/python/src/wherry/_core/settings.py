@@ -42,9 +42,7 @@ def _conversion(keyword: str, name: str) -> Callable[[Any], int]:
 
 def conversions(options: Mapping[str, Tuple[int, str]]) -> Dict[str, Tuple[int, Callable[[Any], int]]]:
     """Returns the option of each keyword, and the function that converts its value."""
-    return {
-        keyword: (option, _conversion(keyword, name)) for keyword, (option, name) in options.items()
-    }
+    return {keyword: (option, _conversion(keyword, name)) for keyword, (option, name) in options.items()}
 
 
 #: Settings that are numbers.
@@ -55,6 +53,4 @@ TEXTS = option_table.CLIENT_TEXTS
 FIXED = option_table.NEW_CLIENT_TEXTS
 FIXED_NUMBERS = conversions(option_table.NEW_CLIENT)
 #: Settings that are the defaults of request keywords.
-DEFAULTS = frozenset(
-    ("adapt", "on_retry", "refresh_token", "on_head", "on_redirect", "accept_status_range")
-)
+DEFAULTS = frozenset(("adapt", "on_retry", "refresh_token", "on_head", "on_redirect", "accept_status_range"))

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def apply_trust(
-    config: int, verify: Verify, cert: Cert, pins: Optional[Pins], base_url: str,
+    config: int,
+    verify: Verify,
+    cert: Cert,
+    pins: Optional[Pins],
+    base_url: str,
     others: Dict[str, Any],
 ) -> Dict[str, Any]:
     """Applies the trust settings to a configuration, removes them from `others`, and returns them."""

@@ -206,9 +206,7 @@ def match(which: Mapping[str, Which]) -> Tuple[int, Optional[bytes]]:
         raise ArgumentError("only one of url=, tag=, identifier= and path= can be used at a time", "bad_argument")
     ((name, key),) = which.items()
     if key is None:
-        raise ArgumentError(
-            f"{name}=None selects no transfer. To select all transfers, omit {name}=.", "bad_argument"
-        )
+        raise ArgumentError(f"{name}=None selects no transfer. To select all transfers, omit {name}=.", "bad_argument")
     match = matches[name]
     if match == codes.MATCH_PATH:
         return match, path_text(key if isinstance(key, bytes) else str(key))

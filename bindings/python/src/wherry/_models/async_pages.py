@@ -28,9 +28,7 @@ class AsyncPages(BasePages[Item]):
     Calling a method while another call waits for its page raises BusyError.
     """
 
-    def __init__(
-        self, client: AsyncClient, method: Optional[str], url: str, options: MappingType[str, Any]
-    ) -> None:
+    def __init__(self, client: AsyncClient, method: Optional[str], url: str, options: MappingType[str, Any]) -> None:
         super().__init__(client, method, url, options)
         self._pump: Optional[Pump] = None
         self._key = 0
@@ -149,9 +147,7 @@ class AsyncPages(BasePages[Item]):
             raise StateError("these pages are closed", "closed")
         if self._lock is None:
             self._key = pump.key()
-            self._pager = self._paging.pager(
-                self._client, self._draft.handle, pump.queue, self._key
-            )
+            self._pager = self._paging.pager(self._client, self._draft.handle, pump.queue, self._key)
             self._free_pager = weakref.finalize(self, free_pager, self._pager)
             self._pump = pump
             self._lock = asyncio.Lock()
@@ -159,9 +155,7 @@ class AsyncPages(BasePages[Item]):
             raise StateError("these pages belong to another event loop", "wrong_state")
         return self._lock
 
-    async def _load_page(
-        self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
-    ) -> bool:
+    async def _load_page(self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any) -> bool:
         if self._ended_page is not None:
             # Otherwise the end of an abandoned load would be mistaken for the end of this one.
             await asyncio.shield(self._ended_page)

@@ -56,9 +56,7 @@ class BaseEndpoint:
 
     _handle = 0
 
-    def __init__(
-        self, client: Any, server: str, path: str = "", method: str = "POST", **options: Any
-    ) -> None:
+    def __init__(self, client: Any, server: str, path: str = "", method: str = "POST", **options: Any) -> None:
         """Creates an endpoint at a path of a server.
 
         :param client: The client that sends the requests.
@@ -73,11 +71,7 @@ class BaseEndpoint:
         refuse_flow(client, options, "an endpoint")
         self._draft = client._draft(method, "", options)
         try:
-            check(
-                lib.wherry_request_set_server(
-                    self._draft.handle, text(server, "bad_url"), text(path, "bad_url")
-                )
-            )
+            check(lib.wherry_request_set_server(self._draft.handle, text(server, "bad_url"), text(path, "bad_url")))
         except BaseException:
             self._draft.free()
             raise
@@ -129,16 +123,12 @@ class Endpoint(BaseEndpoint):
     `replaced`.
     """
 
-    def __init__(
-        self, client: Client, server: str, path: str = "", method: str = "POST", **options: Any
-    ) -> None:
+    def __init__(self, client: Client, server: str, path: str = "", method: str = "POST", **options: Any) -> None:
         super().__init__(client, server, path, method, **options)
         self._lock = threading.Lock()
         self._running: Dict[int, Exchange] = {}
         self._queue = create(lib.wherry_queue_new)
-        self._handle = create(
-            lib.wherry_endpoint_new, client._live(), self._draft.handle, self._queue, 1
-        )
+        self._handle = create(lib.wherry_endpoint_new, client._live(), self._draft.handle, self._queue, 1)
         self._finalizer = weakref.finalize(self, _free, self._handle, self._queue, self._draft)
 
     def access(self, parameters: Optional[MappingType[str, Any]] = None, **named: Any) -> Response:
@@ -210,9 +200,7 @@ class AsyncEndpoint(BaseEndpoint):
         self._free_draft = weakref.finalize(self, _free_draft, self._draft)
         self._finalizer: Any = None
 
-    async def access(
-        self, parameters: Optional[MappingType[str, Any]] = None, **named: Any
-    ) -> Response:
+    async def access(self, parameters: Optional[MappingType[str, Any]] = None, **named: Any) -> Response:
         """Like `Endpoint.access`."""
         return await self._wait({**(parameters or {}), **named})
 

@@ -74,7 +74,9 @@ class Kind:
             elif (origin is Union or type(hint).__name__ == "UnionType") and type(None) in arguments:
                 rest = [one for one in arguments if one is not type(None)]
                 if len(rest) != 1:
-                    raise TypeError(f"{where} is a union of several types, which JSON cannot distinguish. Use one type or Any.")
+                    raise TypeError(
+                        f"{where} is a union of several types, which JSON cannot distinguish. Use one type or Any."
+                    )
                 hint = rest[0]
             elif origin is dict:
                 hint = dict
@@ -87,7 +89,9 @@ class Kind:
         elif hint in PLAIN:
             self.code = PLAIN[hint]
         else:
-            raise TypeError(f"{where} has the unsupported type {brief(hint)}. Use str, int, float, bool, Any, a dataclass, or a list of them.")
+            raise TypeError(
+                f"{where} has the unsupported type {brief(hint)}. Use str, int, float, bool, Any, a dataclass, or a list of them."
+            )
 
     def value(self, found: Any, depth: int) -> Any:
         """Converts a value of the native record to the type of the field."""

@@ -127,9 +127,7 @@ class AsyncModel(BaseModel[Value]):
 
     async def _run(self, parameters: Optional[MappingType[str, Any]]) -> Value:
         endpoint = self.endpoint
-        return self._read(
-            await (endpoint.refresh() if parameters is None else endpoint.access(parameters))
-        )
+        return self._read(await (endpoint.refresh() if parameters is None else endpoint.access(parameters)))
 
 
 class _Load:
@@ -147,9 +145,7 @@ def read(response: Response, mapping: Optional[Mapping[Any]], path: str) -> Any:
         if mapping is not None:
             return mapping.read(response.content or b"null", path)
         content = response.content or b"null"
-        return with_json(
-            content, lambda handle: json_value(lib.wherry_json_copy, handle, text(path))
-        )
+        return with_json(content, lambda handle: json_value(lib.wherry_json_copy, handle, text(path)))
     except WherryError as error:
         error.response = response
         raise

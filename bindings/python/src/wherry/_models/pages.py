@@ -32,9 +32,7 @@ class Pages(BasePages[Item]):
     iteration loads ahead is cancelled if the iteration ends early, or if another call loads a page.
     """
 
-    def __init__(
-        self, client: Client, method: Optional[str], url: str, options: MappingType[str, Any]
-    ) -> None:
+    def __init__(self, client: Client, method: Optional[str], url: str, options: MappingType[str, Any]) -> None:
         super().__init__(client, method, url, options)
         self._channel = Channel()
         self._is_reading = False
@@ -121,9 +119,7 @@ class Pages(BasePages[Item]):
             raise
         return True
 
-    def _start(
-        self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
-    ) -> Optional[bool]:
+    def _start(self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any) -> Optional[bool]:
         """Starts to load a page.
 
         Returns True if it is loading, False if it was kept, None at the end.

@@ -62,9 +62,7 @@ class Paging:
 
     def pager(self, client: BaseClient[Any], request: int, queue: int, key: int) -> int:
         """Creates a native pager."""
-        pager = create(
-            lib.wherry_pager_new, client._live(), request, text(self.items), queue, key
-        )
+        pager = create(lib.wherry_pager_new, client._live(), request, text(self.items), queue, key)
         try:
             name = text(self.parameter)
             check(lib.wherry_pager_set_parameter(pager, name, self.first_page))
@@ -136,9 +134,7 @@ class BasePages(Generic[Item]):
 
     _pager = 0
 
-    def __init__(
-        self, client: Any, method: Optional[str], url: str, options: MappingType[str, Any]
-    ) -> None:
+    def __init__(self, client: Any, method: Optional[str], url: str, options: MappingType[str, Any]) -> None:
         rest = {name: value for name, value in options.items() if name not in Paging.NAMES}
         self._client = client
         self._paging = Paging(options)
@@ -197,9 +193,7 @@ class BasePages(Generic[Item]):
         count = len(self)
         if first >= count:
             return []
-        found: List[Any] = json_value(
-            lib.wherry_pager_copy_items, self._pager, first, count - first
-        )
+        found: List[Any] = json_value(lib.wherry_pager_copy_items, self._pager, first, count - first)
         mapping = self._paging.mapping
         return found if mapping is None else mapping.read_all(found)
 
@@ -252,9 +246,7 @@ class BasePages(Generic[Item]):
             self._report("failed", wanted, error)
         self._report("finished", wanted)
 
-    def _open(
-        self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any
-    ) -> Optional[bool]:
+    def _open(self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any) -> Optional[bool]:
         """Starts to load a page.
 
         Returns True if it is loading, False if it was kept, None at the end.
@@ -269,9 +261,7 @@ class BasePages(Generic[Item]):
         is_last = refresh or follows
         if transfer:
             appends = follows and not self._paging.newest_wins
-            self._loading = PageLoad(
-                self._draft, transfer, wanted, refresh, first, appends, is_last, take
-            )
+            self._loading = PageLoad(self._draft, transfer, wanted, refresh, first, appends, is_last, take)
             self._expect(self._loading)
         self._report("will_load", wanted)
         if transfer:

@@ -107,9 +107,7 @@ class LogReader(ClientReader[LogRecord]):
 class LogBridge:
     """Forwards the records of a client to `logging` on a separate thread, until `close` is called."""
 
-    def __init__(
-        self, client: ClientMonitoring, logger: logging.Logger, level: Optional[str]
-    ) -> None:
+    def __init__(self, client: ClientMonitoring, logger: logging.Logger, level: Optional[str]) -> None:
         self._level = level_of(level) if level is not None else _level_for(logger)
         self._logger = logger
         self.is_closed = False

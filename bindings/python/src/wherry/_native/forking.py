@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Prevents two threads from rebuilding the same object.
 _lock = RLock()
 _process = 0
-_restart: Callable[[], int] = lambda: codes.OK
+_restart: Callable[[], int] = lambda: codes.OK  # noqa: E731, it is a variable
 _objects: weakref.WeakSet[Forkable] = weakref.WeakSet()
 #: The functions that clear caches of native objects.
 _caches: List[Callable[[], object]] = []

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, List, Optional, Tuple
 
     #: An event: the fields of wherry_record, at the positions below.
-    Record = Tuple[
-        int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int
-    ]
+    Record = Tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
     PlainRecord = Tuple[int, int, int, int, int, int, int, int, int, int]
 
 #: wherry_record, field by field, in the header's order.
@@ -159,9 +157,9 @@ def raw_text_at(pointer: int) -> bytes:
 
 
 #: Copies a number of bytes from an address: `ctypes.string_at` without its Python frame.
-bytes_at: Callable[[int, int], bytes] = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t
-)(("PyBytes_FromStringAndSize", ctypes.pythonapi))
+bytes_at: Callable[[int, int], bytes] = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
+    ("PyBytes_FromStringAndSize", ctypes.pythonapi)
+)
 
 
 def address(data: bytes) -> int:
@@ -179,7 +177,9 @@ def memory_at(view: memoryview) -> int:
     """Returns the address of the data of a memoryview. Valid until the view is released."""
     buffer = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(
-        ctypes.py_object(view), ctypes.byref(buffer), ctypes.c_int(0x11C)  # PyBUF_FULL_RO
+        ctypes.py_object(view),
+        ctypes.byref(buffer),
+        ctypes.c_int(0x11C),  # PyBUF_FULL_RO
     )
     found = buffer.buf or 0
     ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))

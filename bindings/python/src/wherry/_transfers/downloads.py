@@ -141,9 +141,7 @@ class BaseDownload:
     @property
     def progress(self) -> Progress:
         """The current progress."""
-        return Progress(
-            read_progress(lib.wherry_transfer_progress, self._exchange.transfer)
-        )
+        return Progress(read_progress(lib.wherry_transfer_progress, self._exchange.transfer))
 
     @property
     def is_done(self) -> bool:
@@ -174,11 +172,7 @@ class BaseDownload:
 
     def limit(self, bytes_per_second: int) -> None:
         """Limits the receive rate from now on, in bytes per second. 0 means no limit."""
-        check(
-            lib.wherry_transfer_set_max_bytes_per_second(
-                self._exchange.transfer, bytes_per_second
-            )
-        )
+        check(lib.wherry_transfer_set_max_bytes_per_second(self._exchange.transfer, bytes_per_second))
 
     @property
     def place(self) -> Optional[int]:
@@ -242,11 +236,7 @@ class Download(BaseDownload):
         super().__init__(draft)
         self._channel = Channel()
         try:
-            self._start(
-                client._begin(
-                    lib.wherry_client_download, draft.handle, target, self._channel.queue, 1
-                )
-            )
+            self._start(client._begin(lib.wherry_client_download, draft.handle, target, self._channel.queue, 1))
         except BaseException:
             self._channel.close()
             raise

@@ -177,9 +177,7 @@ class Run:
                 self.error = self._with_response(error)
         self.free()
 
-    def _callback_error(
-        self, group: BaseGroup, path: Tuple[int, ...]
-    ) -> Optional[Tuple[int, BaseException]]:
+    def _callback_error(self, group: BaseGroup, path: Tuple[int, ...]) -> Optional[Tuple[int, BaseException]]:
         """Returns the exception of a callback that ends this group, with the index of the member.
 
         None if there is none. With ``all_settled`` the exception is one of the results instead.

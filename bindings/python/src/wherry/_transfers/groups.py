@@ -51,9 +51,7 @@ class BaseGroup:
         #: Whether all responses came from a cache, without a request to a server.
         self.from_cache = False
 
-    def request(
-        self, method: Optional[str], url: str, **options: Unpack[RequestOptions]
-    ) -> int:
+    def request(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> int:
         """Adds a request and returns its index. See `RequestOptions` for the keyword arguments.
 
         Raises StateError `already_started` if the group has run.
@@ -142,9 +140,7 @@ class BaseGroup:
         run = Run(self)
         handle = self._native(run)
         try:
-            run.transfer = self._client._begin(
-                lib.wherry_client_send_group, handle, queue, run.key
-            )
+            run.transfer = self._client._begin(lib.wherry_client_send_group, handle, queue, run.key)
         finally:
             lib.wherry_group_free(handle)  # The transfers continue.
         self._run = run

@@ -69,7 +69,9 @@ class StreamedResponse(Response):
     def content(self) -> bytes:
         """The body, after it was read completely."""
         if not self._is_read:
-            raise StateError("the body was not read. Call read(), or await aread(), instead of iterating.", "wrong_state")
+            raise StateError(
+                "the body was not read. Call read(), or await aread(), instead of iterating.", "wrong_state"
+            )
         return self._body
 
     def _consume(self) -> None:
@@ -110,7 +112,9 @@ class SyncStreamedResponse(StreamedResponse):
     def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
         """Raises StateError unless the body was read, because waiting would block the event loop."""
         if not self._is_read:
-            raise StateError("the response belongs to a blocking Client. Use iter_bytes(), or AsyncClient.", "wrong_state")
+            raise StateError(
+                "the response belongs to a blocking Client. Use iter_bytes(), or AsyncClient.", "wrong_state"
+            )
         return super().aiter_bytes(chunk_size)
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
@@ -168,9 +172,7 @@ class BaseStream:
     #: The statement that opens the stream.
     _statement = "with"
 
-    def __init__(
-        self, client: BaseClient[Any], method: str, url: str, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, client: BaseClient[Any], method: str, url: str, options: Mapping[str, Any]) -> None:
         self._client: Any = client
         self._request = (method, url, options)
 
@@ -191,9 +193,7 @@ class BaseStream:
 class Stream(BaseStream):
     """The context manager that `Client.stream` returns."""
 
-    def __init__(
-        self, client: Client, method: str, url: str, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, client: Client, method: str, url: str, options: Mapping[str, Any]) -> None:
         super().__init__(client, method, url, options)
         self._channel: Optional[Channel] = None
         self._exchange: Optional[Exchange] = None
@@ -215,17 +215,13 @@ class Stream(BaseStream):
         response.read()
         self.__exit__()
 
-    def _open(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> SyncStreamedResponse:
+    def _open(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> SyncStreamedResponse:
         client = self._client
         draft = client._draft(method, url, options)
         try:
             self._exchange = exchange = streamed_exchange(draft)
             self._channel = channel = Channel()
-            exchange.transfer = client._begin(
-                lib.wherry_client_send, draft.handle, channel.queue, 1
-            )
+            exchange.transfer = client._begin(lib.wherry_client_send, draft.handle, channel.queue, 1)
             while not exchange.has_headers and not exchange.done:
                 channel.pass_next(exchange.read)
             if exchange.done and exchange.error is not None:
@@ -398,9 +394,7 @@ class AsyncStream(BaseStream):
 
     _statement = "async with"
 
-    def __init__(
-        self, client: AsyncClient, method: str, url: str, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, client: AsyncClient, method: str, url: str, options: Mapping[str, Any]) -> None:
         super().__init__(client, method, url, options)
         self._inbox: Optional[Inbox] = None
 
@@ -421,9 +415,7 @@ class AsyncStream(BaseStream):
         await response.aread()
         await self.__aexit__()
 
-    async def _open(
-        self, method: Optional[str], url: str, options: Mapping[str, Any]
-    ) -> AsyncStreamedResponse:
+    async def _open(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> AsyncStreamedResponse:
         from asyncio import get_running_loop
 
         client = self._client

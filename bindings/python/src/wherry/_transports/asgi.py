@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from .._core.request.sent import SentRequest
 
     Message = MutableMapping[str, Any]
-    App = Callable[
-        [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
-    ]
+    App = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
 
 class ASGITransport(AsyncBaseTransport):

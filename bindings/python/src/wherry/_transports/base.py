@@ -55,6 +55,4 @@ class AsyncBaseTransport:
 def refuse_application(app: object) -> None:
     """Raises TypeError for an object that cannot be a WSGI or ASGI application."""
     if not callable(app):
-        raise TypeError(
-            f"app= takes the application, a function or a callable object, not {type(app).__name__}"
-        )
+        raise TypeError(f"app= takes the application, a function or a callable object, not {type(app).__name__}")

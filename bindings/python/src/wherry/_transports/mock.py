@@ -94,9 +94,7 @@ class MockTransport(Forkable):
         without a function.
         """
         own_fields = [(name, str(value)) for name, value in pairs(headers or {}, "headers")]
-        response = Response(
-            status, headers=own_fields, content=content or None, text=text, html=html, json=json
-        )
+        response = Response(status, headers=own_fields, content=content or None, text=text, html=html, json=json)
         times = keyword_int("times", whole, times)
         rule = _Rule(method, url, times, response, "", delay is not None)
         fields = [
@@ -150,9 +148,7 @@ class MockTransport(Forkable):
 
     def handle_request(self, request: SentRequest) -> Any:
         """Responds to a request by the rules and the function."""
-        self._matched.append(
-            MockRequest(request.method, request.url, request.headers.multi_items(), request.content)
-        )
+        self._matched.append(MockRequest(request.method, request.url, request.headers.multi_items(), request.content))
         for rule in self._rules:
             if rule.matches(request):
                 if rule.is_timed:

@@ -224,7 +224,9 @@ def refuse_transport(transport: Transport, is_async: bool) -> None:
     """Raises TypeError for an object that cannot respond to the requests of such a client."""
     if isinstance(transport, type):
         name = transport.__name__
-        raise TypeError(f"transport= takes an object with handle_request(request), not the class {name}. Call it first.")
+        raise TypeError(
+            f"transport= takes an object with handle_request(request), not the class {name}. Call it first."
+        )
     if hasattr(transport, "handle_request") or is_async and hasattr(transport, "handle_async_request"):
         return
     kind = type(transport).__name__

@@ -42,9 +42,7 @@ def read_events(queue: int, records: Records, wait: int) -> int:
 
     Waits up to ``wait`` milliseconds for the first event. Returns 0 if none arrives.
     """
-    status = lib.wherry_queue_read(
-        queue, records.address, records.capacity, wait, records.count.address
-    )
+    status = lib.wherry_queue_read(queue, records.address, records.capacity, wait, records.count.address)
     if status == codes.E_TIMEOUT:
         return 0
     check(status)
@@ -74,9 +72,7 @@ class Channel:
             if read_events(self.queue, self._records, wait):
                 return self._records.at()
 
-    def pass_next(
-        self, read: Callable[[Record], Any], deadline: Optional[float] = None
-    ) -> Any:
+    def pass_next(self, read: Callable[[Record], Any], deadline: Optional[float] = None) -> Any:
         """Waits for the next event, passes it to ``read``, and frees it. Returns the result."""
         record = self.next(deadline)
         try:

@@ -100,9 +100,7 @@ class Pump:
             return False
         records = self._records
         count_cell = records.count
-        status = lib.wherry_queue_read(
-            self.queue, records.address, BATCH, 0, count_cell.address
-        )
+        status = lib.wherry_queue_read(self.queue, records.address, BATCH, 0, count_cell.address)
         if status:
             if status != codes.E_TIMEOUT:
                 raise last_error(status)
@@ -167,19 +165,13 @@ class Pump:
     def send(self, client: AsyncClient, draft: Draft, exchange: Exchange, sink: Sink) -> None:
         """Starts a transfer. Its events go to ``sink``."""
         key = self.key()
-        exchange.transfer = client._begin(
-            lib.wherry_client_send, draft.handle, self.queue, key
-        )
+        exchange.transfer = client._begin(lib.wherry_client_send, draft.handle, self.queue, key)
         self.sinks[key] = self.wrap_sink(exchange, draft, sink), exchange
 
-    def download(
-        self, client: AsyncClient, draft: Draft, target: bytes, exchange: Exchange, sink: Sink
-    ) -> int:
+    def download(self, client: AsyncClient, draft: Draft, target: bytes, exchange: Exchange, sink: Sink) -> int:
         """Starts a download. Its events go to ``sink``. Returns the transfer."""
         key = self.key()
-        transfer = client._begin(
-            lib.wherry_client_download, draft.handle, target, self.queue, key
-        )
+        transfer = client._begin(lib.wherry_client_download, draft.handle, target, self.queue, key)
         self.sinks[key] = self.wrap_sink(exchange, draft, sink), exchange
         return transfer
 

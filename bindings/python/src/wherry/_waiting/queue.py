@@ -41,7 +41,9 @@ class Queue:
                 return
             descriptor = lib.wherry_queue_fd(self.handle)
             if descriptor < 0:
-                raise OSError("Could not wait for events: no file descriptor is available. Close files, or raise the limit.")
+                raise OSError(
+                    "Could not wait for events: no file descriptor is available. Close files, or raise the limit."
+                )
             # A duplicate for the event loop, which stays valid when the queue is closed.
             descriptor = os.dup(descriptor)
             self._waits.add(wait)

@@ -41,6 +41,7 @@ class Response(wherry.Response):
         with renamed():
             return received(status_code, fields.multi_items(), content or b"")
 
+
 class _QueryKind(type):
     def __instancecheck__(cls, thing):
         return hasattr(thing, "keys")
@@ -116,8 +117,10 @@ class Request(wherry.SentRequest):
     def __init__(self, method, url, *, client=None, transport=None, **given):
         for name in ("extensions", "stream"):
             given.pop(name, None)
-        own = {name.lower() if isinstance(name, str) else name.decode().lower()
-               for name, _ in _pairs(given.get("headers") or ())}
+        own = {
+            name.lower() if isinstance(name, str) else name.decode().lower()
+            for name, _ in _pairs(given.get("headers") or ())
+        }
         with renamed(), wherry.MockTransport() as recorder:
             recorder.add(None, "*")
             settings = {"trust_env": False, **(client or {}), "transport": recorder}
@@ -126,7 +129,8 @@ class Request(wherry.SentRequest):
             sent = recorder.requests[-1]
         self.method, self.url, self.content = sent.method, URL(sent.url), sent.content
         fields = [
-            field for field in sent.headers.multi_items()
+            field
+            for field in sent.headers.multi_items()
             if client is not None or field[0].lower() in own or field[0].lower() not in self.DEFAULTS
         ]
         super().__init__(self.method, self.url, fields, self.content)

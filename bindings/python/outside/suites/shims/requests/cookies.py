@@ -25,8 +25,11 @@ def cookiejar_from_dict(values, cookiejar=None):
         cookiejar.update(values)
         return cookiejar
     for name, value in values.items():
-        cookiejar.set_cookie(http.cookiejar.Cookie(
-            0, name, value, None, False, "", False, False, "/", True, False, None, True, None, None, {}))
+        cookiejar.set_cookie(
+            http.cookiejar.Cookie(
+                0, name, value, None, False, "", False, False, "/", True, False, None, True, None, None, {}
+            )
+        )
     return cookiejar
 
 

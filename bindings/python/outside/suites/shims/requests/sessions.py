@@ -166,8 +166,10 @@ class Session:
         self.close()
 
     def __getstate__(self):
-        return {"client": self._client, "settings": {
-            name: value for name, value in vars(self).items() if name[0] != "_"}}
+        return {
+            "client": self._client,
+            "settings": {name: value for name, value in vars(self).items() if name[0] != "_"},
+        }
 
     def __setstate__(self, state):
         vars(self).update(state["settings"])

@@ -203,9 +203,7 @@ def _answer_store(event: int, result: Any) -> int:
     """
     names = None
     if not isinstance(result, bool):
-        if not isinstance(result, (list, tuple, set, frozenset)) or not all(
-            isinstance(name, str) for name in result
-        ):
+        if not isinstance(result, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in result):
             kind = type(result).__name__
             raise TypeError(f"store= must return True, False or a list of header names, not {kind}")
         names = text(", ".join(result), "bad_header")

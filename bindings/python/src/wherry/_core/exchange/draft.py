@@ -107,7 +107,8 @@ class Draft:
                         raise
                     except NotWhole:
                         raise ArgumentError(
-                            f"{name}= must be a whole number, not {brief(value)}", "bad_value") from None
+                            f"{name}= must be a whole number, not {brief(value)}", "bad_value"
+                        ) from None
         except BaseException:
             self.free()
             raise
@@ -211,7 +212,9 @@ class Draft:
         if not found:
             return
         if any(";" in name + value or "=" in name for name, value in found):
-            raise ArgumentError("the names in cookies= must not contain = or a semicolon, and the values no semicolon", "bad_value")
+            raise ArgumentError(
+                "the names in cookies= must not contain = or a semicolon, and the values no semicolon", "bad_value"
+            )
         self.header("Cookie", "; ".join(f"{name}={value}" for name, value in found))
         if self.uses_jar:
             self.option(codes.OPTION_COOKIES, MERGED)
@@ -244,9 +247,7 @@ class Draft:
                 self.part(name, None, value if isinstance(value, bytes) else value.encode(), None)
                 continue
             check(
-                lib.wherry_request_add_field(
-                    self.handle, text(name, "bad_parameters"), text(value, "bad_parameters")
-                )
+                lib.wherry_request_add_field(self.handle, text(name, "bad_parameters"), text(value, "bad_parameters"))
             )
 
     def content(self, value: Any, keyword: str = "content") -> None:
@@ -279,9 +280,7 @@ class Draft:
         """Sets headers of the part that was added last."""
         for name, value in pairs(values or {}, "part headers in files"):
             field = text(value, "bad_header")
-            check(
-                lib.wherry_request_set_part_header(self.handle, text(name, "bad_header"), field)
-            )
+            check(lib.wherry_request_set_part_header(self.handle, text(name, "bad_header"), field))
 
     def part(self, field: Union[str, bytes], name: Optional[str], content: Any, kind: Optional[str]) -> None:
         about = (
@@ -290,9 +289,7 @@ class Draft:
         )
         label = text(field, "bad_header")
         if isinstance(content, Path):
-            check(
-                lib.wherry_request_add_part_file(self.handle, label, path_text(content), *about)
-            )
+            check(lib.wherry_request_add_part_file(self.handle, label, path_text(content), *about))
         elif isinstance(content, Source):
             count = content.count
             check(lib.wherry_request_add_part_stream(self.handle, label, count, *about))
@@ -418,8 +415,7 @@ def _number(option: int, convert: Callable[[Any], int]) -> Callable[[Draft, Any]
 
 
 METHODS: Dict[Optional[str], bytes] = {
-    name: name.encode()
-    for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+    name: name.encode() for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 }
 
 #: WHERRY_OPTION_COOKIES: the Cookie header of the request is sent together with the jar's cookies.

@@ -72,9 +72,7 @@ def adapt_with_hooks(
                 return finish(found, functions[place + 1 :], request, False)
         return None
 
-    async def finish(
-        waits: Any, rest: List[Callable[..., Any]], request: Request, is_adapt: bool
-    ) -> Any:
+    async def finish(waits: Any, rest: List[Callable[..., Any]], request: Request, is_adapt: bool) -> Any:
         found = await waits
         if is_adapt and found is not None and found is not request:
             return found
@@ -113,9 +111,7 @@ class Middleware:
 
     __slots__ = ("_client", "_flow", "_hooks")
 
-    def __init__(
-        self, client: ClientRequests[Any], flow: Any, hooks: List[Callable[..., Any]]
-    ) -> None:
+    def __init__(self, client: ClientRequests[Any], flow: Any, hooks: List[Callable[..., Any]]) -> None:
         self._client = client
         self._flow = flow
         self._hooks = hooks

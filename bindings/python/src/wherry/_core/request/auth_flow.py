@@ -120,9 +120,7 @@ class FlowRun:
     def __init__(self, auth: Any, request: SentRequest) -> None:
         start = getattr(auth, "sync_auth_flow", None) or getattr(auth, "auth_flow", None)
         if start is None:
-            raise TypeError(
-                f"auth= has only async_auth_flow: {type(auth).__name__} needs an AsyncClient"
-            )
+            raise TypeError(f"auth= has only async_auth_flow: {type(auth).__name__} needs an AsyncClient")
         self._flow: Flow = start(request)
 
     def next(self, response: Optional[Response]) -> Any:
@@ -142,9 +140,7 @@ class AsyncFlowRun:
 
     def __init__(self, auth: Any, request: SentRequest) -> None:
         start = getattr(auth, "async_auth_flow", None)
-        self._flow: AsyncFlow = (
-            Auth.async_auth_flow(auth, request) if start is None else start(request)
-        )
+        self._flow: AsyncFlow = Auth.async_auth_flow(auth, request) if start is None else start(request)
 
     async def next(self, response: Optional[Response]) -> Any:
         """Like `FlowRun.next`."""
@@ -195,13 +191,9 @@ class FlowRequest:
             applied.add("cookies")
         self._rest = {name: value for name, value in known.items() if name not in applied}
 
-    def _first_request(
-        self, method: Optional[str], url: str, known: Mapping[str, Any]
-    ) -> SentRequest:
+    def _first_request(self, method: Optional[str], url: str, known: Mapping[str, Any]) -> SentRequest:
         client = self._client
-        shape = {
-            name: value for name, value in known.items() if name in SHAPE_KEYWORDS or name in BODIES
-        }
+        shape = {name: value for name, value in known.items() if name in SHAPE_KEYWORDS or name in BODIES}
         files = shape.pop("files", None)
         draft = client._draft(method, url, shape)
         try:
@@ -231,9 +223,7 @@ class FlowRequest:
         """Returns the keyword arguments that send a request yielded by the flow."""
         if not isinstance(request, SentRequest):
             raise TypeError(f"an auth flow must yield the request, not {type(request).__name__}")
-        request._left_out = tuple(
-            name.lower() for name in self._client.headers if name not in request.headers
-        )
+        request._left_out = tuple(name.lower() for name in self._client.headers if name not in request.headers)
         rest = self._rest
         if request._is_streamed and request.content is None:
             rest = {**rest, **self._body}
@@ -310,6 +300,4 @@ def refuse_flow(client: ClientRequests[Any], options: Mapping[str, Any], what: s
     """Raises an error if the request has an auth flow or hooks, which would be ignored."""
     refuse_hooks(options, what)
     if flow_of(client, options) is not None:
-        raise TypeError(
-            f"{what} cannot use an auth flow. Use Basic, Bearer, DigestAuth, refresh_token=, or adapt=."
-        )
+        raise TypeError(f"{what} cannot use an auth flow. Use Basic, Bearer, DigestAuth, refresh_token=, or adapt=.")

@@ -128,9 +128,7 @@ class Source:
         size = len(self._piece)
         base = address(self._piece)
         while self._at < size:
-            status = lib.wherry_transfer_write(
-                transfer, base + self._at, size - self._at, self._written.address
-            )
+            status = lib.wherry_transfer_write(transfer, base + self._at, size - self._at, self._written.address)
             if status == codes.E_BUSY and self._rewind(transfer):
                 return True
             if status == codes.E_BUSY or not _is_running(transfer, status):

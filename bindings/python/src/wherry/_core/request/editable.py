@@ -132,8 +132,7 @@ class Request:
         """
         import json
 
-        found: Dict[str, Any] = json.loads(
-            lib.wherry_request_parameters(self._live(), None) or b"{}")
+        found: Dict[str, Any] = json.loads(lib.wherry_request_parameters(self._live(), None) or b"{}")
         return found
 
     def set_parameter(self, name: str, value: Any) -> None:
@@ -188,7 +187,9 @@ class Request:
 
     def _live(self) -> int:
         if not self._handle:
-            raise StateError("the request was already sent. Edit it inside the function that receives it.", "wrong_state")
+            raise StateError(
+                "the request was already sent. Edit it inside the function that receives it.", "wrong_state"
+            )
         return self._handle
 
     def _end(self) -> None:

@@ -133,9 +133,7 @@ def origin(url: str) -> Tuple[str, str]:
 COMPLETE = "_complete"
 
 
-def keywords_to_send(
-    client: ClientRequests[Any], request: SentRequest, options: Mapping[str, Any]
-) -> Dict[str, Any]:
+def keywords_to_send(client: ClientRequests[Any], request: SentRequest, options: Mapping[str, Any]) -> Dict[str, Any]:
     """Returns the keywords that send a request unchanged. `options` take precedence over its own."""
     if not isinstance(request, SentRequest):
         raise TypeError(
@@ -144,9 +142,7 @@ def keywords_to_send(
     fields: List[Tuple[str, Optional[str]]] = list(request.headers.multi_items())
     names = {name.lower() for name, _ in fields}
     # A redirect or an auth flow removed these headers, so the client must not add its own.
-    fields += [
-        (name, None) for name in request._left_out if name not in names and name in client.headers
-    ]
+    fields += [(name, None) for name in request._left_out if name not in names and name in client.headers]
     keywords: Dict[str, Any] = {"headers": fields, "default_parameters": False}
     if "authorization" in names:
         keywords["auth"] = None

@@ -65,7 +65,9 @@ class ResponseBody:
             from ..request.body import as_bytes
 
             if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not read the body: its chunks are asynchronous. Use aiter_bytes().", "wrong_state")
+                raise StateError(
+                    "Could not read the body: its chunks are asynchronous. Use aiter_bytes().", "wrong_state"
+                )
             cutter = Chunks(chunk_size)
             for piece in self._take_pieces():
                 yield from cutter.feed(as_bytes(piece))
@@ -163,7 +165,9 @@ class ResponseBody:
         """Closes a stream. Other responses are complete, and stay readable."""
         if self._pieces is not None and not self._spent:
             if not hasattr(self._pieces, "__iter__"):
-                raise StateError("Could not close the response: its chunks are asynchronous. Call aclose().", "wrong_state")
+                raise StateError(
+                    "Could not close the response: its chunks are asynchronous. Call aclose().", "wrong_state"
+                )
             self._spent = "the response was closed"
 
     async def aclose(self) -> None:

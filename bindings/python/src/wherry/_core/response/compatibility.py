@@ -62,8 +62,7 @@ class ResponseCookies(Mapping):  # type: ignore[type-arg]
 def _has_ended(attributes: List[str]) -> bool:
     """Whether the attributes of a cookie delete the cookie."""
     known = {
-        name.strip().lower(): value.strip()
-        for name, _, value in (attribute.partition("=") for attribute in attributes)
+        name.strip().lower(): value.strip() for name, _, value in (attribute.partition("=") for attribute in attributes)
     }
     age = known.get("max-age", "")
     if age.lstrip("-").isdigit():
@@ -248,9 +247,7 @@ class ResponseCompatibility:
         """The same as `reason_phrase`; the name in requests."""
         return self.reason_phrase
 
-    def iter_content(
-        self, chunk_size: Optional[int] = 1, decode_unicode: bool = False
-    ) -> Iterator[Any]:
+    def iter_content(self, chunk_size: Optional[int] = 1, decode_unicode: bool = False) -> Iterator[Any]:
         """Iterates over the body in chunks of ``chunk_size`` bytes, as in requests.
 
         None yields chunks as they arrive. With ``decode_unicode`` the chunks are str.

@@ -57,9 +57,7 @@ def redirects(borrowed: int) -> Any:
     name, value = Cell(), Cell()
     while lib.wherry_response_redirect_at(borrowed, len(found), code.address, url.address):
         fields: List[bytes] = []
-        while lib.wherry_response_redirect_header_at(
-            borrowed, len(found), len(fields), name.address, value.address
-        ):
+        while lib.wherry_response_redirect_header_at(borrowed, len(found), len(fields), name.address, value.address):
             fields.append(b"%s: %s\n" % (raw_text_at(name.take()), raw_text_at(value.take())))
         status, place = code.take() & 0xFFFFFFFF, text_at(url.take()) or ""
         found.append(received(status, b"".join(fields), url=place))

@@ -207,9 +207,7 @@ class Response(ResponseBody, ResponseCompatibility):
 
         return Image(self.content, name)
 
-    def first_of(
-        self, way: Callable[[Response], Value], *others: Callable[[Response], Value]
-    ) -> Value:
+    def first_of(self, way: Callable[[Response], Value], *others: Callable[[Response], Value]) -> Value:
         """Returns the result of the first function that succeeds with this response.
 
         The functions are tried in order:
@@ -342,9 +340,7 @@ def new_body(
 
 
 #: Text encodings of Python that are not charsets of HTTP. A server does not mean these codecs.
-NO_CHARSETS = frozenset(
-    ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
-)
+NO_CHARSETS = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
 
 
 #: A parameter of a Content-Type: its name, and its quoted or plain value. `email.message` parses
@@ -393,7 +389,9 @@ def checked_encoding(encoding: Any) -> Any:
         try:
             codecs.lookup(encoding)
         except TypeError:
-            raise TypeError(f"default_encoding= takes the name of a charset or a function, not {brief(encoding)}") from None
+            raise TypeError(
+                f"default_encoding= takes the name of a charset or a function, not {brief(encoding)}"
+            ) from None
         except LookupError:
             raise ArgumentError(f"default_encoding= is not a known charset: {brief(encoding)}", "bad_value") from None
     return encoding
