@@ -55,7 +55,13 @@ extension PartFile {
                 (id, names, lender) = try shared(
                     target, identity, own: (id, names), resumes: resumes)
             }
-            guard let file = try lockedFile(names.part, in: directory) else {
+            var locked = try lockedFile(names.part, in: directory)
+            if locked == nil, names != own.1 {
+                // A download with another query has taken the shared names in the meantime.
+                (id, names) = own
+                locked = try lockedFile(names.part, in: directory)
+            }
+            guard let file = locked else {
                 return .failure(busy(names, in: directory, identity))
             }
             let part = PartFile(
