@@ -17,7 +17,7 @@ typedef struct options {
   long max_side, parallel, retries;
 } options;
 
-static int is_picture(const struct dirent *entry) {
+static int is_image(const struct dirent *entry) {
   const char *dot = strrchr(entry->d_name, '.');
   return dot != NULL && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
                          strcasecmp(dot, ".png") == 0);
@@ -44,8 +44,8 @@ static bool read_options(int count, char **arguments, options *out) {
   return true;
 }
 
-static wherry_status add_picture(wherry_request *request, const wherry_compression *compression,
-                                 const char *folder, const char *name) {
+static wherry_status add_image(wherry_request *request, const wherry_compression *compression,
+                               const char *folder, const char *name) {
   char path[4096];
   wherry_image *image = NULL;
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
@@ -57,7 +57,7 @@ static wherry_status add_picture(wherry_request *request, const wherry_compressi
 }
 
 /* Prints each result and returns how many images were sent. */
-static int print_pictures(const wherry_transfer *transfer, struct dirent **names, int count) {
+static int print_images(const wherry_transfer *transfer, struct dirent **names, int count) {
   wherry_list *list = NULL;
   wherry_image_row row = {.size = sizeof row};
   int sent = 0;
@@ -97,7 +97,7 @@ static wherry_status upload(const options *wanted, struct dirent **names, int co
   if (status == WHERRY_OK) /* retries per image after transient failures */
     status = wherry_request_set_option(request, WHERRY_OPTION_IMAGE_RETRIES, wanted->retries);
   for (int i = 0; i < count && status == WHERRY_OK; i++)
-    status = add_picture(request, compression, wanted->folder, names[i]->d_name);
+    status = add_image(request, compression, wanted->folder, names[i]->d_name);
   if (status == WHERRY_OK) status = wherry_client_send(client, request, queue, NULL, &transfer);
 
   bool is_done = false;
@@ -113,7 +113,7 @@ static wherry_status upload(const options *wanted, struct dirent **names, int co
   }
   /* guide: end upload */
   fprintf(stderr, "\n");
-  if (is_done) *sent = print_pictures(transfer, names, count);
+  if (is_done) *sent = print_images(transfer, names, count);
   else fprintf(stderr, "%s\n", wherry_error_message(wherry_last_error()));
   wherry_transfer_free(transfer);
   wherry_request_free(request);
@@ -131,7 +131,7 @@ int main(int count, char **arguments) {
     fputs(usage, stderr);
     return 2;
   }
-  int found = scandir(wanted.folder, &names, is_picture, alphasort);
+  int found = scandir(wanted.folder, &names, is_image, alphasort);
   if (found < 0) perror(wanted.folder);
   if (found == 0) fprintf(stderr, "no images in %s\n", wanted.folder);
   if (found <= 0) {

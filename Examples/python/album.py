@@ -8,13 +8,13 @@ from typing import List
 import wherry
 
 
-def main(url: str, pictures: List[str]) -> int:
+def main(url: str, images: List[str]) -> int:
     small = wherry.Compression(0.8, type="jpg", max_width=1600)
     try:
         with wherry.Client() as client:
             response = client.upload(
                 url,
-                pictures,
+                images,
                 name="photo",
                 compression=small,
                 fields={"album": "Ferien"},

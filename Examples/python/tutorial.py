@@ -1,6 +1,6 @@
 # Wherry: the steps of the tutorial in Python
 # SPDX-License-Identifier: Apache-2.0
-"""python3 tutorial.py BASE PICTURE FOLDER, with the test server at BASE"""
+"""python3 tutorial.py BASE IMAGE FOLDER, with the test server at BASE"""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ import sys
 
 import wherry
 
-base, picture, folder = sys.argv[1:4]
+base, image, folder = sys.argv[1:4]
 
 # guide: begin get
 response = wherry.get(f"{base}/echo", params={"page": 2})
@@ -43,9 +43,9 @@ with wherry.Client(
     # guide: end cache
 
     # guide: begin upload
-    sent = client.upload("upload-photo", [picture], quality=0.5, fields={"album": "Skye"})
-    for image in sent.images:
-        print(image.original_bytes, "bytes, sent as", image.encoded_bytes)
+    sent = client.upload("upload-photo", [image], quality=0.5, fields={"album": "Skye"})
+    for result in sent.images:
+        print(result.original_bytes, "bytes, sent as", result.encoded_bytes)
     # guide: end upload
 
     # guide: begin download

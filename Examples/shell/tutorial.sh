@@ -2,9 +2,9 @@
 # Wherry: the steps of the tutorial in the shell
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tutorial.sh BASE PICTURE FOLDER     with the test server at BASE, and wherry in PATH
+# usage: tutorial.sh BASE IMAGE FOLDER     with the test server at BASE, and wherry in PATH
 set -u
-base=$1 picture=$2 folder=$3
+base=$1 image=$2 folder=$3
 
 # guide: begin get
 wherry get "$base/echo" --param page=2
@@ -26,7 +26,7 @@ wherry get "$base/json" --cache 60 --json-output # from_cache is true
 # guide: end cache
 
 # guide: begin upload
-wherry upload "$base/upload-photo" "$picture" --quality 0.5 --field album=Skye
+wherry upload "$base/upload-photo" "$image" --quality 0.5 --field album=Skye
 # guide: end upload
 
 # guide: begin download

@@ -105,7 +105,7 @@ cimage_status cimage_judge(uint64_t width, uint64_t height, const cimage_limits 
                            cimage_message message) {
   uint64_t side = limits->max_side < CIMAGE_SIDE ? limits->max_side : CIMAGE_SIDE;
   if (width == 0 || height == 0) {
-    cimage_say(message, "the picture has no pixels");
+    cimage_say(message, "the image has no pixels");
     return CIMAGE_CORRUPT;
   }
   if (width > side || height > side || width * height > limits->max_pixels) {

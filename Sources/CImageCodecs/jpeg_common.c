@@ -74,10 +74,10 @@ static void watch_progress(j_common_ptr codec) {
   const cimage_jpeg_watch *watch = (const cimage_jpeg_watch *)codec->progress;
   if (watch->max_scans > 0 && codec->is_decompressor &&
       (int64_t)((j_decompress_ptr)codec)->input_scan_number > (int64_t)watch->max_scans) {
-    cimage_jpeg_fail(codec, CIMAGE_SCANS, "the picture comes in too many scans");
+    cimage_jpeg_fail(codec, CIMAGE_SCANS, "the image comes in too many scans");
   }
   if (cimage_is_late(watch->deadline_ns)) {
-    cimage_jpeg_fail(codec, CIMAGE_DEADLINE, "the time for this picture is over");
+    cimage_jpeg_fail(codec, CIMAGE_DEADLINE, "the time for this image is over");
   }
 }
 

@@ -14,7 +14,7 @@ static boolean source_fill(j_decompress_ptr codec) {
       cimage_reader_next(&decoder->base.reader, CIMAGE_INPUT_CHUNK, &bytes, &count);
   if (status != CIMAGE_OK) cimage_jpeg_fail((j_common_ptr)codec, status, "could not be read");
   if (count == 0) {
-    cimage_jpeg_fail((j_common_ptr)codec, CIMAGE_TRUNCATED, "the file ends before its picture");
+    cimage_jpeg_fail((j_common_ptr)codec, CIMAGE_TRUNCATED, "the file ends before its image");
   }
   codec->src->next_input_byte = bytes;
   codec->src->bytes_in_buffer = count;

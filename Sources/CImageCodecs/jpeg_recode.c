@@ -104,7 +104,7 @@ static void finish_coefficients(cimage_recoder *recoder, cimage_jpeg_decoder *de
 
 static void stop_when_late(j_decompress_ptr codec, const cimage_jpeg_options *options) {
   if (cimage_is_late(options->deadline_ns)) {
-    cimage_jpeg_fail((j_common_ptr)codec, CIMAGE_DEADLINE, "the time for this picture is over");
+    cimage_jpeg_fail((j_common_ptr)codec, CIMAGE_DEADLINE, "the time for this image is over");
   }
 }
 

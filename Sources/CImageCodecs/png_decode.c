@@ -43,7 +43,7 @@ static void read_bytes(png_structp png, png_bytep out, size_t count) {
     if (decoder->errors.status != CIMAGE_OK) png_error(png, "could not be read");
     if (got == 0) {
       decoder->errors.status = CIMAGE_TRUNCATED;
-      png_error(png, "the file ends before its picture");
+      png_error(png, "the file ends before its image");
     }
     memcpy(out, bytes, got);
     out += got;
@@ -91,7 +91,7 @@ static cimage_status png_start(cimage_decoder *base, int eighths, uint32_t *out_
   if (decoder->passes > 1) {
     uint64_t needed = (uint64_t)decoder->row_bytes * height;
     if (needed > base->limits.max_memory) {
-      cimage_say(message, "an interlaced picture of this size has to be held as a whole");
+      cimage_say(message, "an interlaced image of this size has to be held as a whole");
       return CIMAGE_MEMORY_LIMIT;
     }
     decoder->whole = calloc(height, decoder->row_bytes);

@@ -14,7 +14,7 @@ typedef struct {
 static void write_bytes(png_structp png, png_bytep bytes, size_t count) {
   cimage_png_encoder *encoder = png_get_io_ptr(png);
   encoder->errors.status = cimage_buffer_append(&encoder->base.output, bytes, count);
-  if (encoder->errors.status != CIMAGE_OK) png_error(png, "the encoded picture does not fit");
+  if (encoder->errors.status != CIMAGE_OK) png_error(png, "the encoded image does not fit");
 }
 
 static void flush_bytes(png_structp png) { (void)png; }

@@ -57,12 +57,12 @@ public func wherry_image_new_file(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let out = try required(out_image)
-        try Handles.give(Box(ImageValue(source: picture(WherryABI.path(path, "path")))), to: out)
+        try Handles.give(Box(ImageValue(source: image(WherryABI.path(path, "path")))), to: out)
     }
 }
 
 /// Returns an image from an existing file.
-func picture(_ path: String) throws(WherryError) -> ImageSource {
+func image(_ path: String) throws(WherryError) -> ImageSource {
     do {
         try File.checkReadable(path)
     } catch {

@@ -63,7 +63,7 @@ public func wherry_upload_image(
 ) -> wherry_status {
     perform(out_response) { () throws(WherryError) in
         var request = Request(try text(url, "url"), method: "POST")
-        let image = try picture(WherryABI.path(path, "path"))
+        let image = try image(WherryABI.path(path, "path"))
         // The name without an index, since there is only one image.
         request.imageNames = Multipart.NameStyle.repeat.rawValue
         request.addPart(

@@ -186,7 +186,7 @@ public func wherry_client_upload_images(
         }
         guard let paths else { throw WherryError(.badArgument, "The paths are NULL") }
         for index in 0..<count {
-            let source = try picture(path(paths[index], "path"))
+            let source = try image(path(paths[index], "path"))
             request.addPart(Request.Part(name: name, content: .image(source, compression)))
         }
         try start(out_transfer) { begun throws(WherryError) in

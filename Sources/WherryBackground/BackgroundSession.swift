@@ -227,7 +227,7 @@ public final class BackgroundSession: Sendable {
         guard options[.separateImages] == 0 || !request.hasImages else {
             throw WherryError(
                 .badArgument,
-                "A background upload cannot send each picture in its own request. Start one upload for each picture."
+                "A background upload cannot send each image in its own request. Start one upload for each image."
             )
         }
         let url = try RequestPlanner.url(

@@ -9,7 +9,7 @@ struct JPEGLayout {
         /// From the 0xFF to the end of the payload; for SOS also the coded data after it.
         let range: Range<Int>
 
-        enum Kind { case picture, jfif, jfxx, adobe, exif, xmp, xmpExtension, icc, mpf, other }
+        enum Kind { case image, jfif, jfxx, adobe, exif, xmp, xmpExtension, icc, mpf, other }
         let kind: Kind
     }
 
@@ -48,7 +48,7 @@ struct JPEGLayout {
                 end = at
                 return
             case 0x01, 0xD0...0xD7:
-                try append(Segment(code: code, range: start..<at, kind: .picture))
+                try append(Segment(code: code, range: start..<at, kind: .image))
                 continue
             case 0x00: continue
             case 0xD8:
@@ -157,7 +157,7 @@ struct JPEGLayout {
     private static func kind(
         _ input: ImageInput, _ code: UInt8, _ payload: Int, _ length: Int
     ) throws(ImagingError) -> Segment.Kind {
-        guard (0xE0...0xEF).contains(code) || code == 0xFE else { return .picture }
+        guard (0xE0...0xEF).contains(code) || code == 0xFE else { return .image }
         let head = try input.copy(payload..<payload + min(length, 40))
         func begins(_ text: StaticString) -> Bool {
             let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)

@@ -58,7 +58,7 @@ struct LosslessRewrite {
         _ layout: PNGLayout, _ input: ImageInput, _ metadata: Compression.Metadata,
         _ orientation: Int?
     ) throws(ImagingError) {
-        guard let end = layout.end, layout.hasPicture else { throw ImageInput.ended }
+        guard let end = layout.end, layout.hasImage else { throw ImageInput.ended }
         keep(0..<8)
         let exif = try layout.exif(input)
         let wanted = Self.exif(exif, metadata, orientation)
@@ -215,7 +215,7 @@ struct JPEGMetadataFilter {
         let keepsAll = metadata == .all
         let keepsMost = keepsAll || metadata == .noGPS
         switch segment.kind {
-        case .picture, .adobe: return .keep
+        case .image, .adobe: return .keep
         case .icc: return metadata == .none ? .drop : .keep
         case .xmp:
             guard keepsXMP else { return .drop }
@@ -257,7 +257,7 @@ struct JPEGMetadataFilter {
         var all = madeOrientation ?? []
         for segment in layout.segments {
             switch segment.kind {
-            case .picture, .jfif, .jfxx, .adobe, .mpf: continue
+            case .image, .jfif, .jfxx, .adobe, .mpf: continue
             case .icc where !keepsProfile: continue
             default: break
             }

@@ -30,5 +30,5 @@ package struct OriginalImage: Sendable {
 extension ImagingError {
     /// Whether the image, not the call or the system, caused the error. Its bytes can still be
     /// sent.
-    package var isOfPicture: Bool { kind == .image || (kind == .limit && reason != "does_not_fit") }
+    package var isOfImage: Bool { kind == .image || (kind == .limit && reason != "does_not_fit") }
 }

@@ -88,7 +88,7 @@ struct PNGLayout {
 
     func first(_ type: String) -> Chunk? { chunks.first { $0.type == type } }
 
-    var hasPicture: Bool { first("IDAT") != nil }
+    var hasImage: Bool { first("IDAT") != nil }
     var isAnimated: Bool { first("acTL") != nil }
     var hasAlpha: Bool { colorType & 4 != 0 || first("tRNS") != nil }
 

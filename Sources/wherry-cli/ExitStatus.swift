@@ -30,7 +30,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .tls: "TLS failed, or the server's certificate is not trusted"
         case .timeout: "a timeout, or a stalled download"
         case .file: "a local file or directory failed, or a checksum does not match"
-        case .image: "a picture cannot be read or encoded"
+        case .image: "an image cannot be read or encoded"
         case .cacheMiss: "no usable stored response, and the policy does not allow the network"
         case .interrupted: "Ctrl-C"
         case .brokenPipe: "the reader of standard output has closed it"

@@ -11,7 +11,7 @@ struct WherryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wherry",
         abstract:
-            "Send requests, upload compressed pictures, and download files that resume after interruptions.",
+            "Send requests, upload compressed images, and download files that resume after interruptions.",
         discussion: """
             EXAMPLES
               wherry get https://example.org/api --param page=2

@@ -116,8 +116,8 @@ static bool has_named_host(void) {
   const char *file = check_path("hosts");
   check_write_file(file, hosts, strlen(hosts));
   bool has_name = geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
-                  mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-                  mount(file, "/etc/hosts", NULL, MS_BIND, NULL) == 0;
+                  mount("none", "/", "", MS_REC | MS_PRIVATE, NULL) == 0 &&
+                  mount(file, "/etc/hosts", "", MS_BIND, NULL) == 0;
   if (!has_name) printf("  skipped: a host name; needs root\n");
   return has_name;
 }

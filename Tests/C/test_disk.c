@@ -186,7 +186,7 @@ TEST("C12 creating a client with a storage folder on a read-only disk fails") {
   REQUIRE_INT(mkdir(disk, 0700), 0);
   /* Only this thread sees the mount. */
   if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
-      mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+      mount("none", "/", "", MS_REC | MS_PRIVATE, NULL) != 0 ||
       mount("tmpfs", disk, "tmpfs", 0, "size=1m") != 0) {
     printf("  skipped: no small disk can be mounted here\n");
     return;

@@ -26,13 +26,13 @@ extension Client {
         guard !request.isStreamed else {
             throw WherryError(
                 .badArgument,
-                "The responses to separate picture uploads cannot be streamed. Send all pictures in one request to stream its response."
+                "The responses to separate image uploads cannot be streamed. Send all images in one request to stream its response."
             )
         }
         guard !request.isWritten else {
             throw WherryError(
                 .badArgument,
-                "Separate picture uploads cannot send a part that is written during the transfer. Use bytes or a file, or send all pictures in one request."
+                "Separate image uploads cannot send a part that is written during the transfer. Use bytes or a file, or send all images in one request."
             )
         }
         return SeparateUpload(

@@ -170,7 +170,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         case .finish(let outcome, let reportsHeaders):
             finish(outcome, reportsHeaders: reportsHeaders)
         case .lookUp: lookUp(wake: wake)
-        case .encode: encodePictures()
+        case .encode: encodeImages()
         case .ask(let question): ask(question)
         case .prepare(.coding): return codeBody()
         case .prepare(.digests): computeDigests()
@@ -394,7 +394,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     // MARK: The end
 
-    /// Reports the outcome, including the pictures.
+    /// Reports the outcome, including the images.
     ///
     /// - Parameter reportsHeaders: Whether to report the response headers first.
     func finish(_ outcome: TransferOutcome, reportsHeaders: Bool) {
@@ -414,7 +414,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         if reportsHeaders { tellHeaders(&outcome) }
         if let path = outcome.path { outcome.response = outcome.response?.saved(at: path) }
         if let error = outcome.error, kind == .upload {
-            // If the request fails as a whole, every picture has failed (U11).
+            // If the request fails as a whole, every image has failed (U11).
             outcome.error = error.with { fields in
                 guard fields.failedImages.isEmpty else { return }
                 fields.failedImages = images.map { image in

@@ -21,7 +21,7 @@ extension RequestTransfer {
         wait?.cancel()
         // Also cancel during a callback: its result may have started the next hop just now.
         if let exchange { client.transport.cancel(exchange) }
-        // Pictures being encoded check for the cancel themselves.
+        // Images being encoded check for the cancel themselves.
     }
 
     func resend(_ reason: RequestResend, rewinds: Bool) -> RequestAction {

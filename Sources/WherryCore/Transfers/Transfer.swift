@@ -97,8 +97,8 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
     public var progress: Progress { Progress() }
     /// Whether the transfer reports progress changes by ``TransferObserver/transfer(_:isMoving:)``.
     package var tellsMoves: Bool { false }
-    /// The pictures of an upload in the order of adding, with their current outcomes. Empty while
-    /// the pictures of a single form are being encoded, and for other transfers.
+    /// The images of an upload in the order of adding, with their current outcomes. Empty while
+    /// the images of a single form are being encoded, and for other transfers.
     public var images: [ImageOutcome] { [] }
 
     // MARK: Verbs

@@ -7,7 +7,7 @@ import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
-    func encodePictures() {
+    func encodeImages() {
         UploadEngine.encode(request, for: self) { [self] outcomes, body in
             work.withLock { $0.images = outcomes }
             switch body {
@@ -53,7 +53,7 @@ extension RequestTransfer {
                     .noMemory, "Could not encode the request body: there is not enough memory"))
         }
         var body = body
-        // Keep a body that compression does not shrink, such as a picture.
+        // Keep a body that compression does not shrink, such as an image.
         if coded.count < bytes.count {
             body.body = .bytes(coded)
             body.coding = coding
@@ -70,7 +70,7 @@ extension RequestTransfer {
                     ($0.machine.hop.request, $0.machine.hop.body)
                 }
                 var body = made
-                // Parts with pictures already have their digests.
+                // Parts with images already have their digests.
                 if case .multipart = request.body, options[.partDigests] != 0, !request.hasImages,
                     case .source = made.body
                 {

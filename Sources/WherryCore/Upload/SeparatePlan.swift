@@ -1,16 +1,16 @@
-// Wherry: the schedule of an upload with one request per picture.
+// Wherry: the schedule of an upload with one request per image.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The state of each picture of an upload with one request per picture (U22). A value that decides
+/// The state of each image of an upload with one request per image (U22). A value that decides
 /// what to do next, without doing it.
 ///
-/// At most as many pictures are encoded in advance as are sent concurrently. So at most twice as
-/// many pictures are in memory, even if all of them wait for a retry.
+/// At most as many images are encoded in advance as are sent concurrently. So at most twice as
+/// many images are in memory, even if all of them wait for a retry.
 struct SeparatePlan {
-    enum Picture: Equatable {
+    enum Image: Equatable {
         /// Not started. Can change to `encoding`, or to `over` on cancel.
         case waiting
-        /// Can change to `ready`, or to `over` if the picture is unreadable.
+        /// Can change to `ready`, or to `over` if the image is unreadable.
         case encoding
         /// Ready to be sent, first or again. Can change to `sending`, or to `over` on cancel.
         case ready
@@ -28,7 +28,7 @@ struct SeparatePlan {
         var isOver = false
     }
 
-    private(set) var pictures: [Picture]
+    private(set) var images: [Image]
     private var attempts: [Int]
     private let limit: Int
     private let retries: Int
@@ -37,9 +37,9 @@ struct SeparatePlan {
 
     /// - Parameters:
     ///   - limit: The maximum number of concurrent requests; at least 1 is used.
-    ///   - retries: The maximum number of retries for each picture.
+    ///   - retries: The maximum number of retries for each image.
     init(count: Int, limit: Int, retries: Int) {
-        pictures = Array(repeating: .waiting, count: count)
+        images = Array(repeating: .waiting, count: count)
         attempts = Array(repeating: 0, count: count)
         self.limit = max(1, limit)
         self.retries = retries
@@ -49,59 +49,59 @@ struct SeparatePlan {
     mutating func next() -> Actions {
         var actions = Actions()
         var sending = count(.sending)
-        // In the order of adding, so that retries come before new pictures.
-        for index in pictures.indices where sending < limit && pictures[index] == .ready {
-            pictures[index] = .sending
+        // In the order of adding, so that retries come before new images.
+        for index in images.indices where sending < limit && images[index] == .ready {
+            images[index] = .sending
             attempts[index] += 1
             sending += 1
             actions.send.append(index)
         }
         var ahead = count(.encoding) + count(.ready) + count(.resting)
-        for index in pictures.indices where ahead < limit && pictures[index] == .waiting {
-            pictures[index] = .encoding
+        for index in images.indices where ahead < limit && images[index] == .waiting {
+            images[index] = .encoding
             ahead += 1
             actions.encode.append(index)
         }
-        if !hasEnded, pictures.allSatisfy({ $0 == .over }) {
+        if !hasEnded, images.allSatisfy({ $0 == .over }) {
             hasEnded = true
             actions.isOver = true
         }
         return actions
     }
 
-    /// Records that a picture was encoded, or is unreadable.
+    /// Records that an image was encoded, or is unreadable.
     mutating func encoded(_ index: Int, isSound: Bool) {
-        guard pictures[index] == .encoding else { return }
-        pictures[index] = isSound && !isCancelled ? .ready : .over
+        guard images[index] == .encoding else { return }
+        images[index] = isSound && !isCancelled ? .ready : .over
     }
 
-    /// Records the end of a picture's request. Returns the number of the retry to wait for, from 1;
+    /// Records the end of an image's request. Returns the number of the retry to wait for, from 1;
     /// `nil` if there is none.
     mutating func ended(_ index: Int, mayRetry: Bool) -> Int? {
-        guard pictures[index] == .sending else { return nil }
+        guard images[index] == .sending else { return nil }
         guard mayRetry, !isCancelled, attempts[index] <= retries else {
-            pictures[index] = .over
+            images[index] = .over
             return nil
         }
-        pictures[index] = .resting
+        images[index] = .resting
         return attempts[index]
     }
 
     /// Records the end of the wait before a retry.
     mutating func rested(_ index: Int) {
-        if pictures[index] == .resting { pictures[index] = .ready }
+        if images[index] == .resting { images[index] = .ready }
     }
 
-    /// Cancels the pictures that are not in progress. Those being encoded or sent end separately.
+    /// Cancels the images that are not in progress. Those being encoded or sent end separately.
     mutating func cancel() {
         isCancelled = true
-        for index in pictures.indices {
-            switch pictures[index] {
-            case .waiting, .ready, .resting: pictures[index] = .over
+        for index in images.indices {
+            switch images[index] {
+            case .waiting, .ready, .resting: images[index] = .over
             case .encoding, .sending, .over: break
             }
         }
     }
 
-    private func count(_ state: Picture) -> Int { pictures.count { $0 == state } }
+    private func count(_ state: Image) -> Int { images.count { $0 == state } }
 }

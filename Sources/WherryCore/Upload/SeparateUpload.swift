@@ -1,4 +1,4 @@
-// Wherry: an upload with one request per picture.
+// Wherry: an upload with one request per image.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
@@ -6,18 +6,18 @@ import WherryRequests
 import WherrySystem
 import WherryTransport
 
-/// Sends every picture in a separate form, several concurrently. Picture n+1 is encoded while
-/// picture n is sent. A failed picture does not delay the others, and only failed pictures are
+/// Sends every image in a separate form, several concurrently. Image n+1 is encoded while
+/// image n is sent. A failed image does not delay the others, and only failed images are
 /// retried (U22).
 package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
         var plan: SeparatePlan
         var outcomes: [ImageOutcome]
-        /// The encoded pictures that have not been sent completely.
-        var ready: [Int: PictureJob.Ready] = [:]
+        /// The encoded images that have not been sent completely.
+        var ready: [Int: ImageJob.Ready] = [:]
         /// The requests in progress.
         var running: [Int: RequestTransfer] = [:]
-        /// The body length of each picture, if known.
+        /// The body length of each image, if known.
         var lengths: [Int: Int64] = [:]
         var sent: [Int: Int64] = [:]
         var speed = SpeedMeter()
@@ -28,14 +28,14 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
 
     private let work: Lock<Work>
     private let parts: [Request.Part]
-    private let jobs: [PictureJob]
+    private let jobs: [ImageJob]
 
     init(
         _ request: Request, _ parts: [Request.Part], client: Client, settings: ClientSettings,
         options: OptionTable, observer: any TransferObserver, userData: UInt
     ) {
         self.parts = parts
-        let jobs = PictureJob.jobs(
+        let jobs = ImageJob.jobs(
             of: request, parts, settings: settings, options: options, isSeparate: true)
         self.jobs = jobs
         work = Lock(
@@ -57,8 +57,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
         var progress = Progress()
         progress.completed = work.sent.values.reduce(Int64(0)) { $0.addingSaturating($1) }
         progress.wire = progress.completed
-        // A picture has no length before it is encoded; an unreadable one never has.
-        let isKnown = work.plan.pictures.allSatisfy { $0 != .waiting && $0 != .encoding }
+        // An image has no length before it is encoded; an unreadable one never has.
+        let isKnown = work.plan.images.allSatisfy { $0 != .waiting && $0 != .encoding }
         if isKnown {
             let total = work.lengths.values.reduce(Int64(0)) { $0.addingSaturating($1) }
             progress.total = max(total, progress.completed)
@@ -94,7 +94,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             work.outcomes[index] = outcome
             work.ready[index] = ready
             work.plan.encoded(index, isSound: ready != nil)
-            guard work.plan.pictures[index] == .over else { return nil }
+            guard work.plan.images[index] == .over else { return nil }
             if ready != nil {
                 // Cancelled while it was encoded: do not send it.
                 work.outcomes[index].error = Self.cancelledError
@@ -113,7 +113,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
                 work.running[index] = child
                 work.lengths[index] = child.bodyLength
             }
-            // Of two concurrent priority changes the later one wins, also for this picture.
+            // Of two concurrent priority changes the later one wins, also for this image.
             var applied: Int8?
             while let priority = work.withLock({ $0.priority }), priority != applied {
                 child.applyPriority(priority)
@@ -129,8 +129,8 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     }
 
     private func makeChild(_ index: Int) throws(WherryError) -> RequestTransfer {
-        guard let picture = work.withLock({ $0.ready[index] }) else {
-            throw WherryError(.internal, "A picture was not encoded before it was sent")
+        guard let image = work.withLock({ $0.ready[index] }) else {
+            throw WherryError(.internal, "An image was not encoded before it was sent")
         }
         var own = request
         own.set(.separateImages, 0)
@@ -142,9 +142,9 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             if place == jobs[index].partIndex {
                 parts.append(
                     Request.Part(
-                        name: picture.fieldName, content: .bytes(picture.bytes),
-                        fileName: picture.fileName,
-                        contentType: part.contentType ?? picture.contentType,
+                        name: image.fieldName, content: .bytes(image.bytes),
+                        fileName: image.fileName,
+                        contentType: part.contentType ?? image.contentType,
                         headers: part.headers))
             } else if case .image = part.content {
                 continue
@@ -226,7 +226,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             ($0.outcomes, Self.progress($0), $0.reported)
         }
         let skips = UnreadableImages(options) == .skip
-        // Skipped pictures are reported, but count as failures only if no picture was sent.
+        // Skipped images are reported, but count as failures only if no image was sent.
         let failed = images.filter { $0.error != nil && !(skips && $0.encodedBytes < 0) }
         let sent = images.first { $0.error == nil && $0.response != nil }
         let blamed = failed.first ?? (sent == nil ? images.first : nil)
@@ -239,7 +239,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             return finish(TransferOutcome(response: response))
         }
         let missing = failed.isEmpty ? images : failed
-        if let all = missing.failure({ "\($0) of \(images.count) pictures were not sent" }) {
+        if let all = missing.failure({ "\($0) of \(images.count) images were not sent" }) {
             error = all
         }
         if isCancelled { error = Self.cancelledError }
@@ -257,7 +257,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     package override func performCancel(discarding: Bool) {
         let running = work.withLock { work in
             for index in work.outcomes.indices
-            where [.waiting, .ready, .resting].contains(work.plan.pictures[index]) {
+            where [.waiting, .ready, .resting].contains(work.plan.images[index]) {
                 work.outcomes[index].error = Self.cancelledError
                 work.ready[index] = nil
             }
@@ -285,7 +285,7 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     }
 }
 
-/// Observes the request of one picture.
+/// Observes the request of one image.
 private final class ChildObserver: TransferObserver {
     var isPart: Bool { true }
     private let upload: SeparateUpload

@@ -6,7 +6,7 @@ import WherryRequests
 import WherrySystem
 import WherryTransport
 
-/// Creates the body of an upload: checks the parts, encodes pictures on the workers, and joins the
+/// Creates the body of an upload: checks the parts, encodes images on the workers, and joins the
 /// parts.
 package enum UploadEngine {
     /// Checks the request for errors that are detectable before any work (U2).
@@ -14,7 +14,7 @@ package enum UploadEngine {
         guard case .multipart(let parts) = request.body else { return }
         if parts.isEmpty {
             throw WherryError(
-                .noImages, "The upload has no pictures and no other parts. Add at least one.")
+                .noImages, "The upload has no images and no other parts. Add at least one.")
         }
         for part in parts { try Multipart.check(part.contentType, part.headers.fields) }
     }
@@ -35,7 +35,7 @@ package enum UploadEngine {
         return total.map { StreamedBody(length: $0) }
     }
 
-    /// Returns the body of a request without pictures.
+    /// Returns the body of a request without images.
     ///
     /// - Parameters:
     ///   - stream: The stream for the parts that the caller writes.
@@ -51,11 +51,11 @@ package enum UploadEngine {
         }
         try check(request)
         return try form(
-            request, parts, pictures: [:], settings: settings, options: options, workers: workers,
+            request, parts, images: [:], settings: settings, options: options, workers: workers,
             stream: stream, computesDigests: computesDigests)
     }
 
-    /// Returns the body of a request. Encodes its pictures one after another on this thread.
+    /// Returns the body of a request. Encodes its images one after another on this thread.
     package static func encodedBody(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         workers: WorkerPool
@@ -66,31 +66,31 @@ package enum UploadEngine {
                 computesDigests: true)
         }
         try check(request)
-        var pictures: [Int: PictureJob.Ready] = [:]
+        var images: [Int: ImageJob.Ready] = [:]
         var failed: [ImageOutcome] = []
-        for job in PictureJob.jobs(of: request, parts, settings: settings, options: options) {
+        for job in ImageJob.jobs(of: request, parts, settings: settings, options: options) {
             let (outcome, ready) = job.run(isCancelled: false)
-            if let ready { pictures[job.partIndex] = ready } else { failed.append(outcome) }
+            if let ready { images[job.partIndex] = ready } else { failed.append(outcome) }
         }
-        let total = pictures.count + failed.count
+        let total = images.count + failed.count
         if let error = failure(failed, of: total, options) { throw error }
         return try form(
-            request, parts, pictures: pictures, settings: settings, options: options,
+            request, parts, images: images, settings: settings, options: options,
             workers: workers, stream: nil, computesDigests: true)
     }
 
-    /// Returns the error of an upload with these failed pictures; `nil` if the upload continues
+    /// Returns the error of an upload with these failed images; `nil` if the upload continues
     /// without them.
     private static func failure(
         _ failed: [ImageOutcome], of total: Int, _ options: OptionTable
     ) -> WherryError? {
         if UnreadableImages(options) == .skip, failed.count < total { return nil }
-        return failed.failure { "\($0) of \(total) pictures cannot be sent" }
+        return failed.failure { "\($0) of \(total) images cannot be sent" }
     }
 
-    /// Returns the form of all parts in order, with the encoded pictures.
+    /// Returns the form of all parts in order, with the encoded images.
     private static func form(
-        _ request: Request, _ parts: [Request.Part], pictures: [Int: PictureJob.Ready],
+        _ request: Request, _ parts: [Request.Part], images: [Int: ImageJob.Ready],
         settings: ClientSettings, options: OptionTable, workers: WorkerPool,
         stream: StreamedBody?, computesDigests: Bool
     ) throws(WherryError) -> PreparedBody {
@@ -138,12 +138,12 @@ package enum UploadEngine {
                     part.name, stream, length: length, fileName: part.fileName,
                     contentType: part.contentType, headers: part.headers.fields)
             case .image:
-                // A missing picture was skipped as requested.
-                guard let picture = pictures[index] else { continue }
+                // A missing image was skipped as requested.
+                guard let image = images[index] else { continue }
                 try form.addBytes(
-                    picture.fieldName, picture.bytes, fileName: picture.fileName,
-                    contentType: part.contentType ?? picture.contentType,
-                    headers: headers(part, .bytes(picture.bytes)))
+                    image.fieldName, image.bytes, fileName: image.fileName,
+                    contentType: part.contentType ?? image.contentType,
+                    headers: headers(part, .bytes(image.bytes)))
             }
         }
         let body = try RequestPlanner.segmented(form.finished(), workers: workers)
@@ -151,20 +151,20 @@ package enum UploadEngine {
             .source(body), contentType: form.contentType, isReplayable: stream == nil)
     }
 
-    /// Encodes the pictures on the workers, several concurrently, then creates the form.
+    /// Encodes the images on the workers, several concurrently, then creates the form.
     ///
-    /// An unreadable picture fails the upload before any byte is sent. The outcome of every picture
+    /// An unreadable image fails the upload before any byte is sent. The outcome of every image
     /// is reported, including those of the successfully encoded ones.
     package static func encode(
         _ request: Request, for transfer: RequestTransfer,
         _ done: @escaping @Sendable ([ImageOutcome], Result<PreparedBody, WherryError>) -> Void
     ) {
         guard case .multipart(let parts) = request.body else {
-            return done([], .failure(WherryError(.internal, "There are no pictures to encode")))
+            return done([], .failure(WherryError(.internal, "There are no images to encode")))
         }
-        let jobs = PictureJob.jobs(
+        let jobs = ImageJob.jobs(
             of: request, parts, settings: transfer.settings, options: transfer.options)
-        let gathered = Lock<[Int: (outcome: ImageOutcome, ready: PictureJob.Ready?)]>([:])
+        let gathered = Lock<[Int: (outcome: ImageOutcome, ready: ImageJob.Ready?)]>([:])
         for job in jobs {
             transfer.client.workers.submit {
                 let (outcome, ready) = job.run(isCancelled: transfer.isCancelled)
@@ -184,7 +184,7 @@ package enum UploadEngine {
 
     private static func finish(
         _ request: Request, _ parts: [Request.Part], _ outcomes: [ImageOutcome],
-        _ pictures: [Int: PictureJob.Ready], _ transfer: RequestTransfer
+        _ images: [Int: ImageJob.Ready], _ transfer: RequestTransfer
     ) -> Result<PreparedBody, WherryError> {
         let failed = outcomes.filter { $0.error != nil }
         if let error = failure(failed, of: outcomes.count, transfer.options) {
@@ -193,7 +193,7 @@ package enum UploadEngine {
         do {
             return .success(
                 try form(
-                    request, parts, pictures: pictures, settings: transfer.settings,
+                    request, parts, images: images, settings: transfer.settings,
                     options: transfer.options, workers: transfer.client.workers,
                     stream: transfer.stream, computesDigests: true))
         } catch {

@@ -27,7 +27,7 @@ package enum RequestEvent: Sendable {
     case lookedUp(Response?)
     /// The timed cache has a response that the request does not accept.
     indirect case foundTooLarge(Response, TransportError)
-    /// The pictures are encoded.
+    /// The images are encoded.
     indirect case encoded(PreparedBody)
     /// A step of the preparation is done.
     indirect case prepared(RequestPreparation, PreparedBody)
@@ -179,7 +179,7 @@ package enum RequestAction: Sendable {
     /// Look up the timed cache. Event: ``RequestEvent/lookedUp(_:)`` or
     /// ``RequestEvent/foundTooLarge(_:_:)``.
     case lookUp
-    /// Encode the pictures. Event: ``RequestEvent/encoded(_:)``.
+    /// Encode the images. Event: ``RequestEvent/encoded(_:)``.
     case encode
     /// Ask the program. Event: one of its answers.
     indirect case ask(RequestQuestion)

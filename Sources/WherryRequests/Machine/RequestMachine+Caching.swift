@@ -51,7 +51,7 @@ extension RequestMachine {
 
     private mutating func didLookUp(_ response: Response?) -> RequestAction {
         guard !isCancelled else { return endCancelled() }
-        guard let response else { return needsPictures ? encode() : send() }
+        guard let response else { return needsImages ? encode() : send() }
         _ = deferred()
         return end(TransferOutcome(response: response))
     }

@@ -23,7 +23,7 @@ package struct RequestMachine: Sendable {
     package private(set) var priority: Int8?
     /// Whether the cache lookup is done, or not needed.
     package internal(set) var hasLookedUp = false
-    var needsPictures: Bool
+    var needsImages: Bool
     var headers = HeaderReport.pending
     var headerDecision = HeaderDecision.none
     /// What the 401 response that is being received demands.
@@ -52,7 +52,7 @@ package struct RequestMachine: Sendable {
     ) {
         self.caches = caches
         decisions = request.decisions ?? settings.values.decisions
-        needsPictures = request.hasImages
+        needsImages = request.hasImages
         hop = RequestHop(
             request, method: method, url: url, body: body, settings: settings, options: options)
     }
@@ -97,11 +97,11 @@ package struct RequestMachine: Sendable {
     /// The program's answer comes first, since it may change what is looked up.
     private mutating func start() -> RequestAction {
         if caches.looksUp, !decisions.contains(.adapt) { return lookUp() }
-        return needsPictures ? encode() : attempt()
+        return needsImages ? encode() : attempt()
     }
 
     mutating func encode() -> RequestAction {
-        needsPictures = false
+        needsImages = false
         phase = .encoding
         return .encode
     }

@@ -70,7 +70,7 @@ package enum BodyCoding {
         _ options: OptionTable, workers: WorkerPool
     ) throws(WherryError) -> Plan {
         guard let coding = coding(options) else { return .nothing }
-        // Most multipart forms contain data that is already compressed, such as pictures.
+        // Most multipart forms contain data that is already compressed, such as images.
         if let type = body.contentType.flatMap({ MediaType($0) }),
             type.essence.hasPrefix("multipart/")
         {

@@ -309,7 +309,7 @@ package struct CurlCommand {
             if case .file(let path) = source {
                 addFile(part, path)
             } else {
-                addFile(part, "picture")
+                addFile(part, "image")
             }
         case .stream: addFile(part, "-")
         case .bytes(let bytes):

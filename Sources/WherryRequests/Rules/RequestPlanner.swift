@@ -152,7 +152,7 @@ package enum RequestPlanner {
 
     // MARK: Body
 
-    /// Returns the body of a request without pictures.
+    /// Returns the body of a request without images.
     package static func body(
         of request: Request, method: String, settings: ClientSettings, options: OptionTable,
         workers: WorkerPool

@@ -158,7 +158,7 @@ struct CacheShowCommand: StoredCommand {
             return try console.print(result)
         }
         let file = OutputFile()
-        if include { try file.write(Exchange.head(of: response, on: .output)) }
+        if include { try file.write(RequestRunner.head(of: response, on: .output)) }
         try file.write(response.body)
     }
 

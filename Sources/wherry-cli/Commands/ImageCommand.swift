@@ -1,4 +1,4 @@
-// Wherry: the command that compresses and inspects pictures.
+// Wherry: the command that compresses and inspects images.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,7 +8,7 @@ import WherryImaging
 struct ImageCommand: NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "image",
-        abstract: "Compress or inspect a picture, without sending anything.",
+        abstract: "Compress or inspect an image, without sending anything.",
         discussion: """
             EXAMPLES
               wherry image beach.jpg small.jpg --quality 0.5 --max-width 1600
@@ -17,7 +17,7 @@ struct ImageCommand: NetworkCommand {
               wherry image beach.jpg --info
 
             The result is what 'wherry upload' would send: GPS positions and other metadata are \
-            removed, and the picture is rotated upright. The extension of the result, .jpg or .png, \
+            removed, and the image is rotated upright. The extension of the result, .jpg or .png, \
             sets its format; with any other name the format stays the same unless --format is given. \
             An existing file is replaced only with --overwrite. - is standard input or output.
             """)
@@ -52,7 +52,7 @@ struct ImageCommand: NetworkCommand {
                 "--json-output and the result - both write to standard output. Leave one of them out."
             )
         }
-        if let result, let named = try PictureFormat(fileName: result),
+        if let result, let named = try ImageFormatArgument(fileName: result),
             let given = compression.givenFormat, given != .keep, given != named
         {
             throw ValidationError(
@@ -75,7 +75,7 @@ struct ImageCommand: NetworkCommand {
         let image: EncodedImage
         do {
             image = try ImageEncoder.encode(
-                try source(), compression.settings(PictureFormat(fileName: path)))
+                try source(), compression.settings(ImageFormatArgument(fileName: path)))
         } catch let error as ImagingError {
             throw named(error)
         }
@@ -137,7 +137,7 @@ struct ImageCommand: NetworkCommand {
         input == "-" ? .bytes(try FileBytes.contents("-")) : .file(path: input)
     }
 
-    /// The failure with the picture's name.
+    /// The failure with the image's name.
     private func named(_ error: ImagingError) -> WherryError {
         WherryError(error).with {
             $0.message =

@@ -1,4 +1,4 @@
-// Wherry: the command that uploads pictures.
+// Wherry: the command that uploads images.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -8,7 +8,7 @@ import WherryImaging
 struct UploadCommand: ConnectingCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload",
-        abstract: "Compress pictures and upload them as a form.",
+        abstract: "Compress images and upload them as a form.",
         discussion: """
             EXAMPLES
               wherry upload https://example.org/photos beach.jpg
@@ -16,8 +16,8 @@ struct UploadCommand: ConnectingCommand {
               wherry upload https://example.org/album a.png b.png --name photo --field album=summer
               wherry upload https://example.org/photos beach.jpg --detach
 
-            GPS positions and other metadata are removed, and pictures are rotated upright. If one \
-            picture cannot be read, nothing is sent.
+            GPS positions and other metadata are removed, and images are rotated upright. If one \
+            image cannot be read, nothing is sent.
             """)
 
     @Argument(
@@ -27,16 +27,16 @@ struct UploadCommand: ConnectingCommand {
     @Argument(
         help: "JPEG and PNG files; - is standard input.",
         completion: .file(extensions: ["jpg", "jpeg", "png"]))
-    var picture: [String]
+    var image: [String]
 
     @OptionGroup var compression: CompressionOptions
 
-    @Option(help: ArgumentHelp("The field name of the pictures.", valueName: "name"))
+    @Option(help: ArgumentHelp("The field name of the images.", valueName: "name"))
     var name = "image"
 
     @Option(
         help: ArgumentHelp(
-            "How the fields of several pictures are named.",
+            "How the fields of several images are named.",
             discussion: "index: image0, image1; repeat: image, image; brackets: image[], image[].",
             valueName: "style"))
     var names = NameStyle.index
@@ -95,7 +95,7 @@ struct UploadCommand: ConnectingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Add a header to the part of each picture; repeatable.",
+            "Add a header to the part of each image; repeatable.",
             valueName: "field"))
     var partHeader: [HeaderArgument] = []
 
@@ -117,8 +117,8 @@ struct UploadCommand: ConnectingCommand {
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
-        if picture.isEmpty {
-            throw ValidationError("No picture to upload. Name JPEG or PNG files.")
+        if image.isEmpty {
+            throw ValidationError("No image to upload. Name JPEG or PNG files.")
         }
         try checkOrder()
         if skipBroken, let unreadable, unreadable != .skip {
@@ -135,23 +135,22 @@ struct UploadCommand: ConnectingCommand {
         }
         if detach && separateImages != nil {
             throw ValidationError(
-                "--separate and --detach cannot be combined. Run the command for each picture instead."
+                "--separate and --detach cannot be combined. Run the command for each image instead."
             )
         }
     }
 
-    /// - Throws: `ValidationError` if a picture is in the place of the URL.
+    /// - Throws: `ValidationError` if an image is in the place of the URL.
     private func checkOrder() throws(ValidationError) {
-        if let place = picture.first(where: { $0.hasPrefix("http://") || $0.hasPrefix("https://") })
-        {
+        if let place = image.first(where: { $0.hasPrefix("http://") || $0.hasPrefix("https://") }) {
             throw ValidationError(
-                "\(place) is not a picture. The URL comes before the pictures: wherry upload URL PICTURE..."
+                "\(place) is not an image. The URL comes before the images: wherry upload URL IMAGE..."
             )
         }
         let typed = url.hasPrefix("http://") ? String(url.dropFirst("http://".count)) : url
         if OutputFile.isRegularFile(typed) {
             throw ValidationError(
-                "\(typed) is a file. The URL comes before the pictures: wherry upload URL \(typed)")
+                "\(typed) is a file. The URL comes before the images: wherry upload URL \(typed)")
         }
     }
 
@@ -164,9 +163,9 @@ struct UploadCommand: ConnectingCommand {
 
     private func send(_ request: Request, _ client: Client, _ console: Console) async throws {
         let label =
-            picture.count == 1 ? Self.lastComponent(picture[0]) : "\(picture.count) pictures"
+            image.count == 1 ? Self.lastComponent(image[0]) : "\(image.count) images"
         let listener = UploadListener(
-            console, named: label, pictures: picture.map(Self.lastComponent),
+            console, named: label, images: image.map(Self.lastComponent),
             skipBroken: skips, hidesRefusals: fail)
         let outcome = try await watch { observer throws(WherryError) in
             try client.send(request, observer: observer)
@@ -177,7 +176,7 @@ struct UploadCommand: ConnectingCommand {
             if fail { error = error.with { $0.response = $0.response?.bodiless } }
             listener.stop()
             if !console.isJSON {
-                // The message that follows names the first picture, or the upload as a whole.
+                // The message that follows names the first image, or the upload as a whole.
                 let isNamed = error.failedImages.count < 2 || separateImages == nil
                 for image in error.failedImages.dropFirst(isNamed ? 1 : 0)
                 where image.error?.message != error.message {
@@ -190,9 +189,9 @@ struct UploadCommand: ConnectingCommand {
                 }
             }
             guard console.isJSON else { throw error }
-            // If the one form failed, none of its encoded pictures was sent.
+            // If the one form failed, none of its encoded images was sent.
             let rows = separateImages == nil ? listener.failures : listener.results
-            throw ToldFailure(status: console.complain(error, pictures: rows))
+            throw ToldFailure(status: console.complain(error, images: rows))
         }
         listener.finish()
         guard let response = outcome.response else { return }
@@ -200,7 +199,7 @@ struct UploadCommand: ConnectingCommand {
         if console.isJSON {
             var result = Report.success(response)
             Report.add(response.body, of: response, to: &result)
-            result.pictures = listener.results
+            result.images = listener.results
             try console.print(result)
         } else if separateImages != nil {
             try show(listener.responses)
@@ -227,7 +226,7 @@ struct UploadCommand: ConnectingCommand {
         for field in try partHeader.flatMap({ try $0.fields() }) {
             headers.append(field.name, field.value ?? "")
         }
-        for path in picture {
+        for path in image {
             parts.append(
                 Request.Part(
                     name: name,
@@ -272,7 +271,7 @@ struct UploadCommand: ConnectingCommand {
     }
 }
 
-/// What to do with pictures that cannot be read.
+/// What to do with images that cannot be read.
 enum UnreadableMode: String, ExpressibleByArgument, CaseIterable {
     case fail, skip, send
 
@@ -285,38 +284,38 @@ enum UnreadableMode: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// How the fields of several pictures are named.
+/// How the fields of several images are named.
 enum NameStyle: String, ExpressibleByArgument, CaseIterable {
     case index, `repeat`, brackets
 }
 
 /// Reports the progress of an upload.
 private final class UploadListener: @unchecked Sendable {  // one event after the other
-    /// The rows and outcomes of the pictures so far, by their index.
+    /// The rows and outcomes of the images so far, by their index.
     private var rows: [Int: (row: ResultObject, outcome: ImageOutcome)] = [:]
     private var inOrder: [(row: ResultObject, outcome: ImageOutcome)] {
         rows.sorted { $0.key < $1.key }.map(\.value)
     }
     /// The rows in the order of the arguments.
     var results: [ResultObject] { inOrder.map(\.row) }
-    /// The rows of the pictures that failed.
+    /// The rows of the images that failed.
     var failures: [ResultObject] { results.filter { $0["error"] != nil } }
     private var progress = TransferProgress()
     private let console: Console
     private let display: (any ProgressDisplay)?
-    private let pictures: [String]
+    private let images: [String]
     private let skipBroken: Bool
     /// Whether the bodies of error responses are left out.
     private let hidesRefusals: Bool
 
     init(
-        _ console: Console, named name: String, pictures: [String], skipBroken: Bool,
+        _ console: Console, named name: String, images: [String], skipBroken: Bool,
         hidesRefusals: Bool
     ) {
         self.console = console
         self.skipBroken = skipBroken
         self.hidesRefusals = hidesRefusals
-        self.pictures = pictures
+        self.images = images
         display = console.progress(named: name)
     }
 
@@ -338,7 +337,7 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
     }
 
     private func hear(_ image: ImageOutcome) {
-        let name = pictures.indices.contains(image.index) ? pictures[image.index] : image.fileName
+        let name = images.indices.contains(image.index) ? images[image.index] : image.fileName
         var result = ResultObject(["name": .string(name)])
         if let error = image.error {
             result["error"] = .string(error.reason)
@@ -369,8 +368,8 @@ private final class UploadListener: @unchecked Sendable {  // one event after th
     func finish() {
         let skipped = failures.count
         if skipped > 0 {
-            let sent = pictures.count - skipped
-            display?.rename(sent == 1 ? "1 picture" : "\(sent) pictures")
+            let sent = images.count - skipped
+            display?.rename(sent == 1 ? "1 image" : "\(sent) images")
         }
         display?.finish(progress, note: skipped > 0 ? "\(skipped) skipped" : nil)
     }

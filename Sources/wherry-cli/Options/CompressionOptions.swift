@@ -1,4 +1,4 @@
-// Wherry: the options for compressing pictures.
+// Wherry: the options for compressing images.
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
@@ -24,10 +24,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("format"),
         help: ArgumentHelp("The format of the result. (default: keep)", valueName: "format"))
-    var givenFormat: PictureFormat?
+    var givenFormat: ImageFormatArgument?
 
     /// The requested format.
-    var format: PictureFormat { givenFormat ?? .keep }
+    var format: ImageFormatArgument { givenFormat ?? .keep }
 
     @Option(
         help: ArgumentHelp(
@@ -42,10 +42,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
             valueName: "kind"))
     var metadata = MetadataKind.icc
 
-    @Flag(help: "Keep the EXIF orientation instead of rotating the picture upright.")
+    @Flag(help: "Keep the EXIF orientation instead of rotating the image upright.")
     var keepOrientation = false
 
-    @Flag(help: "Use the compressed picture even if the original is smaller.")
+    @Flag(help: "Use the compressed image even if the original is smaller.")
     var allowLarger = false
 
     @Flag(help: "Compress better but slower: optimal Huffman tables for JPEG, all filters for PNG.")
@@ -70,19 +70,19 @@ struct CompressionOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse larger pictures, before decoding them. (default: 100000000)",
+            "Refuse larger images, before decoding them. (default: 100000000)",
             valueName: "pixels"))
     var maxPixels: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Memory limit for pictures that cannot be streamed. (default: 268435456)",
+            "Memory limit for images that cannot be streamed. (default: 268435456)",
             valueName: "bytes"))
     var maxMemory: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Time limit per picture; 0 means none. (default: 30)", valueName: "seconds"))
+            "Time limit per image; 0 means none. (default: 30)", valueName: "seconds"))
     var deadline: Seconds?
 
     mutating func validate() throws {
@@ -109,7 +109,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
     }
 
     /// - Parameter format: Replaces the format of the options.
-    func settings(_ format: PictureFormat? = nil) throws -> WherryImaging.Compression {
+    func settings(_ format: ImageFormatArgument? = nil) throws -> WherryImaging.Compression {
         var settings = WherryImaging.Compression(quality: quality ?? 1)
         settings.maxWidth = maxWidth
         settings.maxHeight = maxHeight
@@ -184,7 +184,7 @@ enum SubsamplingKind: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// The format of results.
-enum PictureFormat: String, ExpressibleByArgument, CaseIterable {
+enum ImageFormatArgument: String, ExpressibleByArgument, CaseIterable {
     case keep, jpeg, png
 
     /// Also accepts `jpg`, and capital letters.

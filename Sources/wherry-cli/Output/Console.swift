@@ -74,12 +74,12 @@ struct Console: Sendable {
         }
     }
 
-    /// Prints the error of an upload as JSON, with a row for each of `pictures`. Returns the exit status.
-    func complain(_ error: WherryError, pictures: [ResultObject]) -> Int32 {
+    /// Prints the error of an upload as JSON, with a row for each of `images`. Returns the exit status.
+    func complain(_ error: WherryError, images: [ResultObject]) -> Int32 {
         let isInterrupted = error.code == .cancelled && Interrupts.status != nil
         let status = isInterrupted ? Interrupts.status ?? 0 : ExitStatus(error.code).rawValue
         var report = Report.failure(error, status)
-        report.pictures = pictures
+        report.images = images
         printFailure(report.line)
         return status
     }

@@ -9,8 +9,8 @@ struct ResultObject {
     private var members: JSONObject
     /// The `json` member: JSON text on one line.
     var body: String?
-    /// The `pictures` member, left out if it is empty.
-    var pictures: [ResultObject] = []
+    /// The `images` member, left out if it is empty.
+    var images: [ResultObject] = []
 
     init(_ members: JSONObject) { self.members = members }
 
@@ -23,8 +23,8 @@ struct ResultObject {
     var line: String {
         var parts = members.map { JSON.string($0.name).description + ":" + $0.value.description }
         if let body { parts.append("\"json\":" + body) }
-        if !pictures.isEmpty {
-            parts.append("\"pictures\":[" + pictures.map(\.line).joined(separator: ",") + "]")
+        if !images.isEmpty {
+            parts.append("\"images\":[" + images.map(\.line).joined(separator: ",") + "]")
         }
         return "{" + parts.joined(separator: ",") + "}"
     }

@@ -95,7 +95,7 @@ import Testing
                 sending += actions.send
                 isOver = actions.isOver
                 #expect(sending.count <= max(1, limit))
-                let held = plan.pictures.count { $0 != .waiting && $0 != .over }
+                let held = plan.images.count { $0 != .waiting && $0 != .over }
                 #expect(held <= 2 * max(1, limit), "resting pictures are in memory too")
                 let choices = encoding.count + sending.count + resting.count
                 if isOver { break }
@@ -118,7 +118,7 @@ import Testing
                 }
                 plan.rested(resting.remove(at: pick - sending.count))
             }
-            #expect(plan.pictures.allSatisfy { $0 == .over })
+            #expect(plan.images.allSatisfy { $0 == .over })
         }
     }
 }

@@ -1,14 +1,14 @@
 // Wherry: code of SJNetwork, YTKNetwork, or AFNetworking apps, ported to Wherry
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: from-afnetworking BASE PICTURE FOLDER
+// usage: from-afnetworking BASE IMAGE FOLDER
 
 import ExampleTools
 import Foundation
 import Wherry
 
-let arguments = Arguments(usage: "from-afnetworking BASE PICTURE FOLDER", count: 3, options: [])
-let (picture, folder) = (arguments[1], arguments[2])
+let arguments = Arguments(usage: "from-afnetworking BASE IMAGE FOLDER", count: 3, options: [])
+let (image, folder) = (arguments[1], arguments[2])
 
 do {
     // guide: begin configure
@@ -34,7 +34,7 @@ do {
 
     // guide: begin upload
     let upload = try client.upload(
-        [.file(picture)], to: "upload", name: "color",
+        [.file(image)], to: "upload", name: "color",
         compression: Compression(quality: 0.5, type: "jpg"), parameters: ["album": "1"])
     for await progress in upload.progress { note("\(progress.completed) bytes sent\n") }
     print(try await upload.value.status)

@@ -1,14 +1,14 @@
 // Wherry: code of Alamofire apps, ported to Wherry
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: from-alamofire BASE PICTURE FOLDER
+// usage: from-alamofire BASE IMAGE FOLDER
 
 import ExampleTools
 import Foundation
 import Wherry
 
-let arguments = Arguments(usage: "from-alamofire BASE PICTURE FOLDER", count: 3, options: [])
-let (picture, folder) = (arguments[1], arguments[2])
+let arguments = Arguments(usage: "from-alamofire BASE IMAGE FOLDER", count: 3, options: [])
+let (image, folder) = (arguments[1], arguments[2])
 
 // guide: begin values
 struct Draft: Encodable, Sendable {
@@ -58,7 +58,7 @@ do {
     // guide: begin upload
     // session.upload(multipartFormData: { $0.append(url, withName: "photo") }, to: "photos")
     let upload = try client.upload(
-        [.file(picture)], to: "photos", name: "photo", compression: Compression(quality: 0.5))
+        [.file(image)], to: "photos", name: "photo", compression: Compression(quality: 0.5))
     for await progress in upload.progress { note("\(progress.completed) bytes sent\n") }
     print(try await upload.value.status)
     // guide: end upload

@@ -1,18 +1,18 @@
 // Wherry: quickstart in Swift: JSON, an image upload, and a download.
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: quickstart BASE-URL PICTURE TARGET
+// usage: quickstart BASE-URL IMAGE TARGET
 
 import Wherry
 
 let base = CommandLine.arguments[1]
-let (picture, target) = (CommandLine.arguments[2], CommandLine.arguments[3])
+let (image, target) = (CommandLine.arguments[2], CommandLine.arguments[3])
 
 do {
     // readme: begin
     let client = try Client { $0.baseURL = base }
     let note = try await client.post("notes", json: ["text": "hello"])
-    let photo = try client.upload([.file(picture)], to: "photos", name: "photo")
+    let photo = try client.upload([.file(image)], to: "photos", name: "photo")
     print(note.status, try await photo.value.status)
 
     let download = try client.download("big.iso", to: target)

@@ -1,14 +1,14 @@
 // Wherry: the steps of the tutorial in Swift
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: tutorial BASE PICTURE FOLDER     with the test server at BASE
+// usage: tutorial BASE IMAGE FOLDER     with the test server at BASE
 
 import ExampleTools
 import Foundation
 import Wherry
 
-let arguments = Arguments(usage: "tutorial BASE PICTURE FOLDER", count: 3, options: [])
-let (base, picture, folder) = (arguments[0], arguments[1], arguments[2])
+let arguments = Arguments(usage: "tutorial BASE IMAGE FOLDER", count: 3, options: [])
+let (base, image, folder) = (arguments[0], arguments[1], arguments[2])
 
 do {
     // guide: begin get
@@ -51,7 +51,7 @@ do {
 
     // guide: begin upload
     let upload = try client.upload(
-        [.file(picture)], to: "upload-photo", name: "photo",
+        [.file(image)], to: "upload-photo", name: "photo",
         compression: Compression(quality: 0.5), parameters: ["album": "Skye"])
     _ = try await upload.value
     for image in upload.images {

@@ -17,9 +17,9 @@ let arguments = Arguments(
 let folder = URL(fileURLWithPath: arguments[1], isDirectory: true)
 let maxSide = arguments.number("max-side", or: 2048)
 
-let pictures: [URL]
+let images: [URL]
 do {
-    pictures = try FileManager.default
+    images = try FileManager.default
         .contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         .filter { ["jpg", "jpeg", "png"].contains($0.pathExtension.lowercased()) }
         .sorted { $0.lastPathComponent < $1.lastPathComponent }
@@ -27,7 +27,7 @@ do {
     note("\(folder.path) cannot be read: \(error.localizedDescription)\n")
     exit(2)
 }
-if pictures.isEmpty {
+if images.isEmpty {
     note("no images in \(folder.path)\n")
     exit(2)
 }
@@ -44,7 +44,7 @@ do {
     // One request per image, this many at once; transient failures are retried.
     request.separateImages = arguments.number("parallel", or: 4)
     request.imageRetries = arguments.number("retries", or: 2)
-    request.body = .multipart(pictures.map { .image("photo", .file($0), compression) })
+    request.body = .multipart(images.map { .image("photo", .file($0), compression) })
 
     let upload = try client.start(request)
     for await progress in upload.progress {
@@ -58,8 +58,8 @@ do {
     }
     // guide: end upload
 
-    for (picture, image) in zip(pictures, upload.images) {
-        let name = picture.lastPathComponent
+    for (file, image) in zip(images, upload.images) {
+        let name = file.lastPathComponent
         if let error = image.error {
             print("\(name): not sent: \(error.reason): \(error.message)")
         } else {
@@ -67,8 +67,8 @@ do {
         }
     }
     let sent = upload.images.count { $0.error == nil }
-    print("\(sent) of \(pictures.count) sent")
-    exit(sent == pictures.count ? 0 : 1)
+    print("\(sent) of \(images.count) sent")
+    exit(sent == images.count ? 0 : 1)
 } catch {
     note("\(error)\n")
     exit(1)

@@ -165,10 +165,10 @@ class BaseSession(Forkable):
         draft, target = prepare(self, url, path, options)
         return self._started(lib.wherry_session_download, draft, target)
 
-    def _upload(self, url: str, pictures: Any, options: Mapping[str, Any]) -> str:
+    def _upload(self, url: str, images: Any, options: Mapping[str, Any]) -> str:
         from .._transfers.uploads import prepare
 
-        return self._started(lib.wherry_session_upload, prepare(self, url, pictures, options))
+        return self._started(lib.wherry_session_upload, prepare(self, url, images, options))
 
     def _started(self, function: Any, draft: Draft, *arguments: Any) -> str:
         number = Records(1)  # Serves as a buffer, and is longer than an id.
@@ -226,7 +226,7 @@ class BackgroundSession(BaseSession):
         """
         return self._download(url, path, options)
 
-    def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
+    def upload(self, url: str, images: Any, **options: Unpack[UploadOptions]) -> str:
         """Starts a background upload and returns the job id.
 
         The arguments are those of `Client.upload`. Images are encoded and files are read before this
@@ -237,7 +237,7 @@ class BackgroundSession(BaseSession):
         complete response, the job is done with the reason ``interrupted``. If the stored body has
         changed, the job fails with `damaged_job` and nothing is sent.
         """
-        return self._upload(url, pictures, options)
+        return self._upload(url, images, options)
 
     def jobs(self) -> List[Job]:
         """Returns all jobs, oldest first, including finished jobs that are not acknowledged yet.
@@ -339,9 +339,9 @@ class AsyncBackgroundSession(BaseSession):
         """See `BackgroundSession.download`."""
         return await in_thread(lambda: self._download(url, path, options))
 
-    async def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> str:
+    async def upload(self, url: str, images: Any, **options: Unpack[UploadOptions]) -> str:
         """See `BackgroundSession.upload`."""
-        return await in_thread(lambda: self._upload(url, pictures, options))
+        return await in_thread(lambda: self._upload(url, images, options))
 
     async def jobs(self) -> List[Job]:
         """See `BackgroundSession.jobs`."""

@@ -99,11 +99,11 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
 
         return AsyncChain(self, function, progress)
 
-    async def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
+    async def upload(self, url: str, images: Any, **options: Unpack[UploadOptions]) -> Response:
         """Like `Client.upload`. The ``progress`` callback runs in the event loop."""
         from .._waiting.running import run_async
 
-        return await run_async(self._upload(url, pictures, options))
+        return await run_async(self._upload(url, images, options))
 
     def start_download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> AsyncDownload:
         """Like `Client.start_download`. The returned handle can be awaited."""

@@ -138,10 +138,10 @@ class Client(BaseClient["Response"]):
 
         return Chain(self, function, progress)
 
-    def upload(self, url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
+    def upload(self, url: str, images: Any, **options: Unpack[UploadOptions]) -> Response:
         """Uploads images as one multipart form and returns the response.
 
-        ``pictures`` is one image or several. Each is a path, encoded bytes, a Pillow image, or a uint8
+        ``images`` is one image or several. Each is a path, encoded bytes, a Pillow image, or a uint8
         array of shape (h, w), (h, w, 3) or (h, w, 4). Each may also be a pair (file name, image).
 
         The keyword arguments are those of `UploadOptions`: ``name``, ``quality``, ``compression``,
@@ -149,7 +149,7 @@ class Client(BaseClient["Response"]):
         """
         from .._waiting.running import run
 
-        return run(self._upload(url, pictures, options))
+        return run(self._upload(url, images, options))
 
     def start_download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> Download:
         """Starts a download to ``path``, or to ``directory`` with the name that the server suggests.

@@ -89,9 +89,9 @@ def stream(method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
     return client().stream(method, url, **options)
 
 
-def upload(url: str, pictures: Any, **options: Unpack[UploadOptions]) -> Response:
+def upload(url: str, images: Any, **options: Unpack[UploadOptions]) -> Response:
     """Uploads images. See `Client.upload` and help(wherry.UploadOptions)."""
-    return client().upload(url, pictures, **options)
+    return client().upload(url, images, **options)
 
 
 def download(url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:

@@ -160,11 +160,11 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
             return response
         return (yield from found.steps(send, method, url, options, discard))
 
-    def _upload(self, url: str, pictures: Any, options: Mapping[str, Any]) -> Steps:
+    def _upload(self, url: str, images: Any, options: Mapping[str, Any]) -> Steps:
         """Uploads images. See `Client.upload`."""
         from .._transfers.uploads import as_list, prepare
 
-        images = as_list(pictures)
+        images = as_list(images)
 
         def send(method: Optional[str], url: str, options: Mapping[str, Any]) -> Any:
             return self._send_draft(prepare(self, url, images, {**options, "method": method}))

@@ -161,8 +161,8 @@ class Image:
     copied: do not change an array while it is in use. ``name`` is the file name in uploads.
     """
 
-    def __init__(self, picture: Any, name: Optional[str] = None) -> None:
-        self._native = NativeImage.of(picture)
+    def __init__(self, image: Any, name: Optional[str] = None) -> None:
+        self._native = NativeImage.of(image)
         if name is not None:
             self._native.name_for_uploads(name)
 
@@ -271,21 +271,21 @@ class NativeImage:
             self._view.release()
 
     @classmethod
-    def of(cls, picture: Any) -> NativeImage:
+    def of(cls, image: Any) -> NativeImage:
         """Creates a native image from any supported object."""
-        if isinstance(picture, Image):
-            return picture._native
-        if is_path(picture):
-            path = path_text(os.path.abspath(os.fsdecode(picture)))
-            return cls(create(lib.wherry_image_new_file, path), None, os.fsdecode(picture))
-        if isinstance(picture, (bytes, bytearray)):
-            return cls.encoded(bytes(picture))
-        if hasattr(picture, "tobytes") and hasattr(picture, "mode") and hasattr(picture, "size"):
-            return cls.pixels(_pillow(picture))
+        if isinstance(image, Image):
+            return image._native
+        if is_path(image):
+            path = path_text(os.path.abspath(os.fsdecode(image)))
+            return cls(create(lib.wherry_image_new_file, path), None, os.fsdecode(image))
+        if isinstance(image, (bytes, bytearray)):
+            return cls.encoded(bytes(image))
+        if hasattr(image, "tobytes") and hasattr(image, "mode") and hasattr(image, "size"):
+            return cls.pixels(_pillow(image))
         try:
-            view = memoryview(picture)
+            view = memoryview(image)
         except TypeError:
-            raise TypeError(f"{type(picture).__name__} is not an image") from None
+            raise TypeError(f"{type(image).__name__} is not an image") from None
         if view.ndim == 1 and view.itemsize == 1:
             return cls.encoded(bytes(view))
         return cls.pixels(view)
@@ -329,9 +329,9 @@ class NativeImage:
         )  # fmt: skip
 
 
-def is_path(picture: Any) -> bool:
+def is_path(image: Any) -> bool:
     """Whether an image is given as a path."""
-    return isinstance(picture, (str, os.PathLike))
+    return isinstance(image, (str, os.PathLike))
 
 
 def native_compression(settings: Compression) -> int:
@@ -359,11 +359,11 @@ def _array(handle: int) -> memoryview:
     return data.cast("B", shape)
 
 
-def _pillow(picture: Any) -> memoryview:
+def _pillow(image: Any) -> memoryview:
     """Returns the pixels of a Pillow image as an array."""
-    if picture.mode not in _MODES:
-        has_alpha = "A" in picture.mode or "transparency" in getattr(picture, "info", {})
-        picture = picture.convert("RGBA" if has_alpha else "RGB")
-    width, height = picture.size
-    data = memoryview(picture.tobytes())
-    return data.cast("B", (int(height), int(width), _MODES[picture.mode])) if data.nbytes else data.cast("B", (0, 0))
+    if image.mode not in _MODES:
+        has_alpha = "A" in image.mode or "transparency" in getattr(image, "info", {})
+        image = image.convert("RGBA" if has_alpha else "RGB")
+    width, height = image.size
+    data = memoryview(image.tobytes())
+    return data.cast("B", (int(height), int(width), _MODES[image.mode])) if data.nbytes else data.cast("B", (0, 0))

@@ -25,7 +25,7 @@ _KEYWORDS = conversions(option_table.UPLOAD)
 
 
 def prepare(
-    client: Union[ClientRequests[Any], BaseSession], url: str, pictures: Any, options: Mapping[str, Any]
+    client: Union[ClientRequests[Any], BaseSession], url: str, images: Any, options: Mapping[str, Any]
 ) -> Draft:
     """Creates the request of an upload."""
     rest = dict(options)
@@ -56,7 +56,7 @@ def prepare(
         for option, value in numbers:
             if value is not None:
                 draft.option(option, int(value))
-        _add(draft, pictures, name, settings, fields, part_headers)
+        _add(draft, images, name, settings, fields, part_headers)
         draft.set_progress(progress)
     except BaseException:
         draft.free()
@@ -66,14 +66,14 @@ def prepare(
 
 def _add(
     draft: Draft,
-    pictures: Any,
+    images: Any,
     name: str,
     compression: Compression,
     fields: Optional[Mapping[str, Any]],
     part_headers: Any,
 ) -> None:
     """Adds the images and the form fields to a request."""
-    items = as_list(pictures)
+    items = as_list(images)
     if not items:
         raise ArgumentError("an upload needs at least one image", "no_images")
     _add_fields(draft, fields)
@@ -82,12 +82,12 @@ def _add(
     settings = native_compression(compression)
     try:
         for item in items:
-            file_name, picture = item if isinstance(item, tuple) else (None, item)
-            image = NativeImage.of(picture)
+            file_name, image = item if isinstance(item, tuple) else (None, item)
+            image = NativeImage.of(image)
             image.add_to(draft.handle, label, file_name, settings)
             draft.part_headers(part_headers)
             # Pixels that are not copied must live as long as the draft of the transfer.
-            draft.pictures.append(image)
+            draft.images.append(image)
     finally:
         lib.wherry_compression_free(settings)
 
@@ -108,11 +108,11 @@ def _add_fields(draft: Draft, fields: Optional[Mapping[str, Any]]) -> None:
         draft.parameters(plain)
 
 
-def as_list(pictures: Any) -> List[Any]:
+def as_list(images: Any) -> List[Any]:
     """Returns a list of images from one or several. A pair (name, image) counts as one image."""
-    if isinstance(pictures, (list, set, frozenset)) or hasattr(pictures, "__next__"):
-        return list(pictures)
-    if isinstance(pictures, tuple):
-        is_named = len(pictures) == 2 and isinstance(pictures[0], str) and not is_path(pictures[1])
-        return [pictures] if is_named else list(pictures)
-    return [pictures]
+    if isinstance(images, (list, set, frozenset)) or hasattr(images, "__next__"):
+        return list(images)
+    if isinstance(images, tuple):
+        is_named = len(images) == 2 and isinstance(images[0], str) and not is_path(images[1])
+        return [images] if is_named else list(images)
+    return [images]

@@ -40,7 +40,7 @@ class Draft:
     """A native request under construction, and the objects that it needs while it runs."""
 
     __slots__ = (
-        "handle", "url", "source", "progress", "tag", "context", "accepted", "pictures",
+        "handle", "url", "source", "progress", "tag", "context", "accepted", "images",
         "is_separate", "wants_metrics", "on_cached", "functions", "client", "accepted_range",
         "_cache_seconds", "_cache_policy", "arguments", "has_files", "transport_error",
         "uses_jar",
@@ -62,7 +62,7 @@ class Draft:
         self.accepted: FrozenSet[int] = frozenset()
         self.accepted_range: Optional[range] = None
         #: The images of an upload.
-        self.pictures: List[NativeImage] = []
+        self.images: List[NativeImage] = []
         self.is_separate = False
         #: Whether ``data=`` contains the fields of a multipart form.
         self.has_files = False

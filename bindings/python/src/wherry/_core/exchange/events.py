@@ -109,10 +109,10 @@ def finish_response(response: Response, record: Record, draft: Optional[Draft]) 
         if status:
             error = lib.wherry_event_error(record[EVENT])
             response._error = error_at(error)
-            if draft is not None and draft.pictures:
+            if draft is not None and draft.images:
                 response.failed_images = failed_images(error)
         if draft is not None:
-            if draft.pictures:
+            if draft.images:
                 response.images = images_of(record[EVENT])
             if codes.DECISION_HEAD in draft.functions:
                 response.saved_path = path_at(lib.wherry_event_text(record[EVENT]))
@@ -129,7 +129,7 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
         error.context = draft.context
         if draft.arguments is not None:
             error.request = draft.arguments.at(draft.url)
-        if draft.pictures and handle:
+        if draft.images and handle:
             error.failed_images = failed_images(handle)
             error.images = images_of(event)
     if record[HTTP_CODE]:

@@ -1,4 +1,4 @@
-// Wherry: the preparation of one picture for upload.
+// Wherry: the preparation of one image for upload.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
@@ -6,9 +6,9 @@ import WherryImaging
 import WherryRequests
 import WherrySystem
 
-/// Encodes one picture of an upload and chooses its file name.
-struct PictureJob: Sendable {
-    /// A picture ready to be sent as a part.
+/// Encodes one image of an upload and chooses its file name.
+struct ImageJob: Sendable {
+    /// An image ready to be sent as a part.
     struct Ready: Sendable {
         let fieldName: String
         let fileName: String
@@ -16,9 +16,9 @@ struct PictureJob: Sendable {
         let bytes: Bytes
     }
 
-    /// The index of the picture among all parts.
+    /// The index of the image among all parts.
     let partIndex: Int
-    /// The index among the pictures.
+    /// The index among the images.
     let index: Int
     private let part: Request.Part
     private let source: ImageSource
@@ -30,21 +30,21 @@ struct PictureJob: Sendable {
     /// The index in the field name, for naming styles that number the fields.
     private let fieldIndex: Int
 
-    /// Returns a job for each picture among the parts, in order.
+    /// Returns a job for each image among the parts, in order.
     ///
-    /// - Parameter isSeparate: Whether each picture is the only one in its form.
+    /// - Parameter isSeparate: Whether each image is the only one in its form.
     static func jobs(
         of request: Request, _ parts: [Request.Part], settings: ClientSettings,
         options: OptionTable, isSeparate: Bool = false
-    ) -> [PictureJob] {
+    ) -> [ImageJob] {
         let style = request.imageNames ?? settings.text(.imageNames) ?? "index"
         let jpegType = request.jpegType ?? settings.text(.jpegType) ?? "image/jpeg"
         let now = Int64(SystemClock.shared.wallSeconds() * 1000)
-        var jobs: [PictureJob] = []
+        var jobs: [ImageJob] = []
         for (partIndex, part) in parts.enumerated() {
             guard case .image(let source, let compression) = part.content else { continue }
             jobs.append(
-                PictureJob(
+                ImageJob(
                     partIndex: partIndex, index: jobs.count, part: part, source: source,
                     compression: compression,
                     nameStyle: Multipart.NameStyle(rawValue: style) ?? .index,
@@ -55,7 +55,7 @@ struct PictureJob: Sendable {
         return jobs
     }
 
-    /// Encodes the picture. Blocks until done.
+    /// Encodes the image. Blocks until done.
     func run(isCancelled: Bool) -> (ImageOutcome, Ready?) {
         guard !isCancelled else {
             return (outcome(sentAs: likelyName, error: Transfer.cancelledError), nil)
@@ -79,10 +79,10 @@ struct PictureJob: Sendable {
         }
     }
 
-    /// Handles a picture that could not be encoded.
+    /// Handles an image that could not be encoded.
     private func failed(_ error: ImagingError) -> (ImageOutcome, Ready?) {
         var cause = error
-        if unreadable == .send, error.isOfPicture {
+        if unreadable == .send, error.isOfImage {
             do throws(ImagingError) {
                 if let ready = try untouched() { return ready }
             } catch {
@@ -95,7 +95,7 @@ struct PictureJob: Sendable {
         return (outcome(sentAs: likelyName, error: failure), nil)
     }
 
-    /// Returns the picture with its original bytes; `nil` if it is too large or raw pixels.
+    /// Returns the image with its original bytes; `nil` if it is too large or raw pixels.
     private func untouched() throws(ImagingError) -> (ImageOutcome, Ready)? {
         guard let original = try OriginalImage(source, maxMemory: compression.maxMemory),
             original.bytes.count <= compression.maxBytes ?? .max
@@ -116,11 +116,11 @@ struct PictureJob: Sendable {
         return (outcome, ready)
     }
 
-    /// The outcome before the picture has been processed.
+    /// The outcome before the image has been processed.
     var unsent: ImageOutcome { outcome(sentAs: likelyName) }
 
-    /// The name of the picture in messages, counted from 1: "Picture 2 (beach.jpg)".
-    var label: String { "Picture \(index + 1) (\(givenName))" }
+    /// The name of the image in messages, counted from 1: "Image 2 (beach.jpg)".
+    var label: String { "Image \(index + 1) (\(givenName))" }
 
     /// Returns an outcome with the name or path that the program gave, or otherwise the file name
     /// in the form.
@@ -153,7 +153,7 @@ struct PictureJob: Sendable {
         return fileName(isPNG ? "png" : "jpg")
     }
 
-    /// The name of the picture in messages before it has a file name.
+    /// The name of the image in messages before it has a file name.
     private var givenName: String {
         if let name = part.fileName { return name }
         switch source {
@@ -165,13 +165,13 @@ struct PictureJob: Sendable {
 }
 
 extension [ImageOutcome] {
-    /// Returns the failures of an upload as one error that names each picture.
+    /// Returns the failures of an upload as one error that names each image.
     ///
-    /// - Parameter what: Returns the summary for more than one failure, such as "2 of 3 pictures
+    /// - Parameter what: Returns the summary for more than one failure, such as "2 of 3 images
     ///   cannot be sent".
     func failure(_ what: (Int) -> String) -> WherryError? {
         guard let error = first(where: { $0.error != nil })?.error else { return nil }
-        // The message names at most 100 pictures; `failedImages` names all.
+        // The message names at most 100 images; `failedImages` names all.
         let named = compactMap { $0.error?.message }.prefix(100).map {
             count > 1 && !$0.hasSuffix(".") ? $0 + "." : $0
         }
@@ -200,7 +200,7 @@ extension WherryError {
             }
         if error.kind == .file {
             // Keep the message of the imaging error; the errno determines the reason.
-            let file = WherryError(SystemError(error.systemCode, "read the picture"))
+            let file = WherryError(SystemError(error.systemCode, "read the image"))
             self = file.with { $0.message = error.message }
             return
         }
