@@ -39,7 +39,7 @@ import Wherry
         #expect(error?.failedImages.map(\.error?.httpStatus) == [413, 403])
         #expect(error?.httpStatus == 413 && error?.response?.status == 413)
         #expect(
-            error?.message.hasPrefix("2 of 9 pictures were not sent. Picture 3 (p2.png)") == true)
+            error?.message.hasPrefix("2 of 9 images were not sent. Image 3 (p2.png)") == true)
         let statuses = upload.images.map { $0.response?.status }
         #expect(statuses == [200, 200, 413, 200, 200, 200, 200, 403, 201])
         #expect(error?.response?.images.map(\.index) == Array(0..<9))
@@ -155,7 +155,7 @@ import Wherry
         let upload = try client.upload(images, to: "echo", name: "photo", separately: 2)
         let error = await failure { () throws(WherryError) in try await upload.value }
         #expect(error?.reason == "bad_image" && error?.failedImages.map(\.index) == [1])
-        #expect(error?.message.hasPrefix("Picture 2 (text.jpg) cannot be sent") == true)
+        #expect(error?.message.hasPrefix("Image 2 (text.jpg) cannot be sent") == true)
         #expect(upload.images.map { $0.response?.status } == [200, nil, 200, 200])
         let skipped = try await client.upload(
             images, to: "echo", name: "photo", separately: 2, unreadable: .skip

@@ -22,9 +22,9 @@ struct UnreadablePictureTests {
     func named() async throws {
         let upload = try client.upload([gif, text], to: "echo", name: "photo")
         let error = await failure { () throws(WherryError) in try await upload.value }
-        #expect(error?.message.contains("2 of 2 pictures cannot be sent.") == true)
-        #expect(error?.message.contains("Picture 1 (14 bytes)") == true)
-        #expect(error?.message.contains("Picture 2 (text.jpg)") == true)
+        #expect(error?.message.contains("2 of 2 images cannot be sent.") == true)
+        #expect(error?.message.contains("Image 1 (14 bytes)") == true)
+        #expect(error?.message.contains("Image 2 (text.jpg)") == true)
         #expect(error?.failedImages.map(\.index) == [0, 1])
         #expect(try scope.requests().isEmpty)
     }

@@ -82,7 +82,7 @@ TEST("U22 images are sent one by one, encoded while others are sent, and fail se
   event = next_event(queue, WHERRY_EVENT_DONE);
   CHECK_STATUS(wherry_event_status(event), WHERRY_E_IMAGE);
   check_blamed(wherry_event_error(event), 2, WHERRY_E_IMAGE, check_path("text2.jpg"));
-  CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), "Picture 3 (");
+  CHECK_HOLDS(wherry_error_message(wherry_event_error(event)), "Image 3 (");
   wherry_list *list = images_of(event);
   REQUIRE_INT(wherry_list_count(list), 4);
   for (size_t i = 0; i < 4; i++) {

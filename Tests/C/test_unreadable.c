@@ -34,8 +34,8 @@ TEST("U11 an upload that fails before a byte is sent names every unreadable imag
     wherry_response *response = NULL;
     CHECK_STATUS(wherry_client_perform(client, form(mode), &response), WHERRY_E_IMAGE);
     const char *message = wherry_error_message(wherry_last_error());
-    CHECK_HOLDS(message, "2 of 2 pictures cannot be sent. Picture 1 (a.gif)");
-    CHECK_HOLDS(message, "Picture 2 (b.jpg)");
+    CHECK_HOLDS(message, "2 of 2 images cannot be sent. Image 1 (a.gif)");
+    CHECK_HOLDS(message, "Image 2 (b.jpg)");
   }
   CHECK_INT(server_count("requests"), 0);
 }

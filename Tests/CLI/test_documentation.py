@@ -118,7 +118,7 @@ def test_every_member_of_a_result_is_documented(
         "length_unverified",
         "retry_after",
         "partial",
-        "pictures",
+        "images",
         "deleted",
         "stored_at",
         "identifier",

@@ -111,7 +111,7 @@ def test_ctrl_c_ends_an_upload_of_images(server: Scope, tmp_path: pathlib.Path) 
     out, err = report.communicate(timeout=GUARD)
     assert report.returncode == 130
     told = json.loads(out)
-    assert told["error"]["reason"] == "cancelled" and "pictures" not in told
+    assert told["error"]["reason"] == "cancelled" and "images" not in told
 
 
 def test_a_hang_up_does_not_end_a_command_under_nohup(server: Scope) -> None:

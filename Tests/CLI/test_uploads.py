@@ -49,7 +49,7 @@ def test_images_arrive_compressed_and_named(server: Scope, pictures: list[pathli
     for file, path in zip(files, pictures):
         assert 1000 < file["size"] < path.stat().st_size / 2
     assert "one.jpg: " in result.err and "→" in result.err and "%)" in result.err
-    assert "2 pictures: " in result.err
+    assert "2 images: " in result.err
 
 
 def test_names_fields_and_sizes_follow_the_options(
@@ -93,7 +93,7 @@ def test_JSON_output_lists_every_image(server: Scope, pictures: list[pathlib.Pat
     result = wherry("upload", server.url("/upload-photo"), *pictures, "--quality", "0.4", "--json-output", "-q")
 
     assert result.err == "" and result.json["status"] == 200 and len(result.json["json"]["files"]) == 2
-    told = {picture["name"]: picture for picture in result.json["pictures"]}
+    told = {picture["name"]: picture for picture in result.json["images"]}
     assert told["one.jpg"]["original_bytes"] == pictures[0].stat().st_size
     assert {picture["sent_bytes"] for picture in told.values()} == {f["size"] for f in result.json["json"]["files"]}
 
@@ -175,10 +175,10 @@ def test_images_are_sent_one_by_one_and_fail_separately(
         "upload", server.url("/upload-photo"), tmp_path / "text.jpg", pictures[1], "--skip-broken", "--json-output"
     )
 
-    assert result.status == 8 and "Picture 2 (text.jpg) cannot be sent" in result.err
+    assert result.status == 8 and "Image 2 (text.jpg) cannot be sent" in result.err
     assert [request["method"] for request in server.requests()] == ["POST"] * 3
     assert skipped.status == 0
-    assert [picture.get("error") for picture in skipped.json["pictures"]].count("bad_image") == 1
+    assert [picture.get("error") for picture in skipped.json["images"]].count("bad_image") == 1
     assert len(skipped.json["json"]["files"]) == 1
 
 
@@ -194,8 +194,8 @@ def test_U11_an_unreadable_file_is_sent_unchanged_on_request(
     skipped = wherry("upload", server.url("/echo"), *names, "--unreadable", "skip")
     both = wherry("upload", server.url("/echo"), *names, "--unreadable", "send", "--skip-broken")
 
-    assert refused.status == 8 and "2 of 3 pictures cannot be sent" in refused.err
-    assert "Picture 1 (a.gif)" in refused.err and "Picture 3 (text.jpg)" in refused.err
+    assert refused.status == 8 and "2 of 3 images cannot be sent" in refused.err
+    assert "Image 1 (a.gif)" in refused.err and "Image 3 (text.jpg)" in refused.err
     assert [(part["type"], part["filename"]) for part in sent.json["parts"]] == [
         ("image/gif", "a.gif"),
         ("image/jpeg", pictures[0].name),
@@ -225,7 +225,7 @@ def test_rows_of_sent_images_are_printed_if_another_one_fails(
     )
 
     assert result.status == 8 and result.json["ok"] is False and result.json["error"]["reason"] == "bad_image"
-    rows = {row["name"]: row for row in result.json["pictures"]}
+    rows = {row["name"]: row for row in result.json["images"]}
     assert sorted(rows) == sorted([pictures[0].name, "text.jpg", pictures[1].name])
     assert rows["text.jpg"]["error"] == "bad_image" and rows[pictures[0].name]["status"] == 200
 
@@ -259,7 +259,7 @@ def test_all_responses_of_separate_requests_are_printed_in_order(
     assert text.returncode == told.returncode == wanted
     large, small = (json.loads(body)["bytes"] for body in out.splitlines())
     assert large > 10_000 + small
-    rows = json.loads(line)["pictures"]
+    rows = json.loads(line)["images"]
     assert [row["name"] for row in rows] == ["large.jpg", "small.jpg"]
     assert [row["status"] for row in rows] == [status] * 2
     assert [row["json"]["bytes"] for row in rows] == [large, small]
@@ -276,7 +276,7 @@ def test_skipped_images_are_not_counted_as_sent(
 
     assert result.status == 0
     last = result.err.splitlines()[-1]
-    assert last.startswith("2 pictures: ") and last.endswith(", 1 skipped"), result.err
+    assert last.startswith("2 images: ") and last.endswith(", 1 skipped"), result.err
 
 
 def test_U12_U24_part_headers_names_and_digests_follow_the_options(server: Scope, pictures: list[pathlib.Path]) -> None:

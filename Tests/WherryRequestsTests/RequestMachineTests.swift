@@ -105,15 +105,15 @@ import WherryTransport
     @Test("R31 the program edits a request before the cache is looked up")
     func edits() throws {
         var run = try RequestRun(decisions: .adapt, caches: (true, false, false))
-        run.expect([.start: "ask", .edited(try run.edit("http://127.0.0.1/c")): "lookUp"])
+        run.expect([.start: "decide", .edited(try run.edit("http://127.0.0.1/c")): "lookUp"])
         run.expect([.lookedUp(nil): "build", .built: "launch"])
         #expect(run.machine.hop.follower.url.text == "http://127.0.0.1/c")
         #expect(!run.machine.hop.isEditedLate)
         var refused = try RequestRun(decisions: .adapt)
-        refused.expect([.start: "ask", .refused("no"): "finish"])
+        refused.expect([.start: "decide", .refused("no"): "finish"])
         #expect(refused.outcome?.error?.reasonWord == .refused)
         var standard = try RequestRun(decisions: .adapt)
-        standard.expect([.start: "ask", .standard: "build", .standard: "none"])
+        standard.expect([.start: "decide", .standard: "build", .standard: "none"])
     }
 
     @Test("U1 images are encoded before anything is sent")
@@ -220,29 +220,29 @@ import WherryTransport
 
     @Test("R19 the program follows, refuses, or rewrites a redirect")
     func askedRedirects() throws {
-        func asking() throws -> RequestRun {
+        func deciding() throws -> RequestRun {
             var run = try RequestRun(decisions: .redirect)
             run.launch()
             #expect(run.body(.head(302, Self.location)) == .collect(reportsHeaders: false))
-            run.expect([.ended(302, Self.location): "ask"])
+            run.expect([.ended(302, Self.location): "decide"])
             return run
         }
-        var followed = try asking()
+        var followed = try deciding()
         followed.expect([.followed(true): "resend", .rewound(true): "build"])
-        var standard = try asking()
+        var standard = try deciding()
         standard.expect([.standard: "resend"])
-        var final = try asking()
+        var final = try deciding()
         final.expect([.followed(false): "check", .checked(nil): "finish"])
         #expect(final.outcome?.response?.status == 302)
-        var refused = try asking()
+        var refused = try deciding()
         refused.expect([.refused("no"): "finish"])
-        var cancelled = try asking()
+        var cancelled = try deciding()
         cancelled.expect([.cancel: "stop", .standard: "finish"])
         #expect(cancelled.launches == 1)
-        var rewritten = try asking()
+        var rewritten = try deciding()
         let request = Request("http://127.0.0.1/c")
-        guard case .asking(.redirect(let hop, _)) = rewritten.machine.phase else {
-            Issue.record("no question about a redirect")
+        guard case .deciding(.redirect(let hop, _)) = rewritten.machine.phase else {
+            Issue.record("no decision about a redirect")
             return
         }
         let rewrite = try rewritten.machine.hop.rewrite(
@@ -272,19 +272,19 @@ import WherryTransport
 
     @Test("R20 a credentials callback supplies credentials, or leaves the response as it is")
     func askedChallenges() throws {
-        func asking() throws -> RequestRun {
+        func deciding() throws -> RequestRun {
             var run = try RequestRun(decisions: .credentials)
             run.launch()
-            run.expect([.head(401, challenge: .ask(challenge)): "receive", .ended(401): "ask"])
+            run.expect([.head(401, challenge: .ask(challenge)): "receive", .ended(401): "decide"])
             return run
         }
-        var supplied = try asking()
+        var supplied = try deciding()
         supplied.expect([.authenticated(true): "resend", .rewound(true): "build"])
         for answer in [RequestEvent.standard, .authenticated(false)] {
-            var kept = try asking()
+            var kept = try deciding()
             kept.expect([answer: "check"])
         }
-        var refused = try asking()
+        var refused = try deciding()
         refused.expect([.refused("no"): "finish"])
     }
 
@@ -314,7 +314,7 @@ import WherryTransport
         var run = try RequestRun.expired()
         run.expect([.token(run.wait, .replay("two")): "resend", .rewound(true): "build"])
         run.expect([.built: "launch", .head(401): "receive", .ended(401): "refreshToken"])
-        run.expect([.token(run.wait, .ask): "ask", .tokenAnswered("three"): "resend"])
+        run.expect([.token(run.wait, .refresh): "decide", .tokenSupplied("three"): "resend"])
         #expect(run.machine.hop.token == "three")
         run.expect([.rewound(true): "build", .built: "launch", .head(401): "receive"])
         run.expect([.ended(401): "check"])
@@ -323,7 +323,7 @@ import WherryTransport
             .token(stale.wait + 1, .giveUp): "none", .token(stale.wait, .giveUp): "check",
         ])
         var unanswered = try RequestRun.expired()
-        unanswered.expect([.token(unanswered.wait, .ask): "ask", .standard: "check"])
+        unanswered.expect([.token(unanswered.wait, .refresh): "decide", .standard: "check"])
     }
 
     // MARK: Retries
@@ -355,19 +355,21 @@ import WherryTransport
 
     @Test("R31 the program decides about a retry")
     func askedRetries() throws {
-        func asking() throws -> RequestRun {
+        func deciding() throws -> RequestRun {
             var run = try RequestRun(decisions: .retry) { $0[.maxRetries] = 1 }
             run.launch()
-            run.expect([.head(404): "receive", .ended(404): "check", .checked(Self.failure): "ask"])
+            run.expect([
+                .head(404): "receive", .ended(404): "check", .checked(Self.failure): "decide",
+            ])
             return run
         }
-        var again = try asking()
+        var again = try deciding()
         again.expect([.delay(5): "wait", .timer(1): "resend"])
-        var never = try asking()
+        var never = try deciding()
         never.expect([.delay(nil): "finish"])
-        var rules = try asking()
+        var rules = try deciding()
         rules.expect([.standard: "chooseDelay"])
-        var refused = try asking()
+        var refused = try deciding()
         refused.expect([.refused("no"): "finish"])
     }
 
@@ -388,22 +390,22 @@ import WherryTransport
 
     @Test("R21 the program decides after the response headers")
     func headers() throws {
-        func asked() throws -> RequestRun {
+        func deciding() throws -> RequestRun {
             var run = try RequestRun(decisions: .head)
             run.launch()
-            #expect(run.body(.head(200)) == .ask)
+            #expect(run.body(.head(200)) == .wait)
             return run
         }
-        var proceeding = try asked()
-        proceeding.expect([.answered(.proceed): "decide", .ended(200): "finish"])
-        var late = try asked()
+        var proceeding = try deciding()
+        proceeding.expect([.answered(.proceed): "resumeBody", .ended(200): "finish"])
+        var late = try deciding()
         late.expect([.ended(200): "finish", .answered(.proceed): "none"])
         let refusal = TransferOutcome(error: WherryError(.refused, "no"))
-        var ending = try asked()
+        var ending = try deciding()
         ending.expect([.answered(.end(refusal)): "cancelExchange"])
         ending.expect([.ended(200, error: RequestRun.reset): "finish"])
         #expect(ending.outcome?.error?.reasonWord == .refused)
-        var cancelled = try asked()
+        var cancelled = try deciding()
         cancelled.expect([.cancel: "stop", .answered(.proceed): "cancelExchange"])
         cancelled.expect([.ended(200, error: RequestRun.reset): "finish"])
         #expect(cancelled.outcome?.error?.code == .cancelled)
@@ -414,7 +416,7 @@ import WherryTransport
         func saving() throws -> RequestRun {
             var run = try RequestRun(decisions: .head)
             run.launch()
-            run.expect([.head(200): "receive", .answered(.save): "decide", .piece(9): "none"])
+            run.expect([.head(200): "receive", .answered(.save): "resumeBody", .piece(9): "none"])
             return run
         }
         var saved = try saving()
@@ -434,7 +436,7 @@ import WherryTransport
         #expect(late.outcome?.path == "/tmp/a")
         // A body from a cache is in memory.
         var cached = try RequestRun(decisions: .head, caches: (true, false, false))
-        cached.expect([.start: "lookUp", .lookedUp(.made()): "ask", .answered(.save): "save"])
+        cached.expect([.start: "lookUp", .lookedUp(.made()): "decide", .answered(.save): "save"])
         cached.expect([.published(.success("/tmp/a")): "finish"])
         #expect(cached.outcome?.path == "/tmp/a")
     }
@@ -452,13 +454,13 @@ import WherryTransport
         var unstorable = try keeping([])
         unstorable.expect([.kept(.made()): "finish"])
         var wanted = try keeping(.store)
-        wanted.expect([.storable(.made()): "ask", .stores(true, without: ["age"]): "write"])
+        wanted.expect([.storable(.made()): "decide", .stores(true, without: ["age"]): "write"])
         var unwanted = try keeping(.store)
-        unwanted.expect([.storable(.made()): "ask", .stores(false, without: []): "forget"])
+        unwanted.expect([.storable(.made()): "decide", .stores(false, without: []): "forget"])
         unwanted.expect([.kept(.made()): "finish"])
         #expect(unwanted.outcome?.error == nil)
         var refused = try keeping(.store)
-        refused.expect([.storable(.made()): "ask", .refused("no"): "forget"])
+        refused.expect([.storable(.made()): "decide", .refused("no"): "forget"])
         refused.expect([.kept(.made()): "finish"])
         #expect(refused.outcome?.error?.reasonWord == .refused)
     }

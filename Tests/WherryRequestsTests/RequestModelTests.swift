@@ -13,13 +13,13 @@ import WherryTransport
 
 /// The legal exits of each phase, as documented in `RequestMachine.Phase`.
 private let exits: [String: Set<String>] = {
-    let attempt: Set = ["asking edit", "preparing", "building", "ended"]
+    let attempt: Set = ["deciding edit", "preparing", "building", "ended"]
     let send: Set = ["preparing", "building", "ended"]
-    let end: Set = ["asking headers", "ended"]
-    let failure = end.union(["asking retry", "choosing"])
+    let end: Set = ["deciding headers", "ended"]
+    let failure = end.union(["deciding retry", "choosing"])
     let success = end.union(["keeping", "checking"])
     let response = failure.union(success).union([
-        "resending", "refreshing", "asking redirect", "asking credentials",
+        "resending", "refreshing", "deciding redirect", "deciding credentials",
     ])
     return [
         "idle": attempt.union(["looking", "encoding"]),
@@ -29,24 +29,24 @@ private let exits: [String: Set<String>] = {
         "building": ["preparing", "consulting", "offline", "exchanging", "ended"],
         "consulting": response.subtracting(["refreshing"]).union(["offline", "exchanging"]),
         "offline": ["exchanging", "ended"],
-        "exchanging": response.union(["asking edit", "building"]).union(["saving", "settling"]),
+        "exchanging": response.union(["deciding edit", "building"]).union(["saving", "settling"]),
         "saving": ["settling", "checking", "ended"],
-        "settling": response.union(["applying", "asking storeHTTP"]),
+        "settling": response.union(["applying", "deciding storeHTTP"]),
         "applying": response.union(["consulting"]),
         "resending": attempt,
         "checking": failure.union(["keeping"]),
         "choosing": end.union(["delaying"]),
         "delaying": ["resending", "ended"],
-        "refreshing": success.union(["asking token", "resending"]),
-        "keeping": end.union(["asking storeTimed"]),
-        "asking edit": send.union(["looking"]),
-        "asking redirect": response,
-        "asking credentials": success.union(["resending", "refreshing"]),
-        "asking headers": ["saving", "ended"],
-        "asking retry": end.union(["choosing", "delaying"]),
-        "asking storeHTTP": ["applying"],
-        "asking storeTimed": ["keeping", "ended"],
-        "asking token": success.union(["resending"]),
+        "refreshing": success.union(["deciding token", "resending"]),
+        "keeping": end.union(["deciding storeTimed"]),
+        "deciding edit": send.union(["looking"]),
+        "deciding redirect": response,
+        "deciding credentials": success.union(["resending", "refreshing"]),
+        "deciding headers": ["saving", "ended"],
+        "deciding retry": end.union(["choosing", "delaying"]),
+        "deciding storeHTTP": ["applying"],
+        "deciding storeTimed": ["keeping", "ended"],
+        "deciding token": success.union(["resending"]),
     ]
 }()
 
@@ -152,9 +152,9 @@ private struct RandomWorld {
         case .launch:
             isBusy = true
             return network()
-        case .receive(.ask), .decide, .receive: return network()
+        case .receive, .resumeBody: return network()
         case .cancelExchange, .stop: return isBusy ? end() : nil
-        case .ask(let question): return try answer(question, run)
+        case .decide(let decision): return try event(for: decision, run)
         case .settle(let result):
             var storing = CacheOutcome()
             storing.changes = [.store(Self.stored)]
@@ -176,7 +176,7 @@ private struct RandomWorld {
             return .checked(response.status < 300 && !chance(4) ? nil : error)
         case .chooseDelay: return .delay(chance(3) ? nil : 10)
         case .wait: return .timer(run.wait)
-        case .refreshToken: return .token(run.wait, pick([.replay("new"), .ask, .giveUp]))
+        case .refreshToken: return .token(run.wait, pick([.replay("new"), .refresh, .giveUp]))
         case .keep(let response): return pick([.kept(response), .storable(response)])
         case .write(let response, _), .forget(let response): return .kept(response)
         case .finish: return nil
@@ -194,14 +194,14 @@ private struct RandomWorld {
         return chance(3) ? .piece(10) : end()
     }
 
-    /// Returns the program's answer to a question.
-    private mutating func answer(
-        _ question: RequestQuestion, _ run: RequestRun
+    /// Returns the program's decision.
+    private mutating func event(
+        for decision: RequestDecision, _ run: RequestRun
     ) throws -> RequestEvent {
         if chance(8) { return .refused("no") }
         if chance(6) { return .standard }
         let hop = run.machine.hop
-        switch question {
+        switch decision {
         case .edit:
             return .edited(
                 try hop.edit(Request(RequestRun.url), from: hop.preview().own, isStreamed: false))
@@ -215,16 +215,16 @@ private struct RandomWorld {
                 return .failed(error)
             }
         case .credentials: return .authenticated(chance(2))
-        case .headers(let response): return headersAnswer(response.head)
+        case .headers(let response): return headersDecision(response.head)
         case .retry: return .delay(chance(2) ? 10 : nil)
         case .store: return .stores(chance(2), without: ["age"])
-        case .token: return .tokenAnswered("new")
+        case .token: return .tokenSupplied("new")
         }
     }
 
-    mutating func headersAnswer(_ head: ResponseHead) -> RequestEvent {
+    mutating func headersDecision(_ head: ResponseHead) -> RequestEvent {
         let end = TransferOutcome(error: WherryError(.refused, "no"))
-        return .headersAnswered(pick([.proceed, .end(end), .save]), head)
+        return .headersDecided(pick([.proceed, .end(end), .save]), head)
     }
 
     /// Returns an event that fits no particular action.
@@ -236,8 +236,8 @@ private struct RandomWorld {
             .published(.success("/tmp/b")), .delay(nil), .delay(5), .timer(run.wait),
             .token(run.wait, .giveUp), .storable(.made()), .kept(.made()), .standard,
             .refused("no"), .followed(false), .authenticated(true), .stores(true, without: []),
-            .tokenAnswered("new"), .gatewayTimeout, .encoded(PreparedBody()),
-            headersAnswer(.made(200)),
+            .tokenSupplied("new"), .gatewayTimeout, .encoded(PreparedBody()),
+            headersDecision(.made(200)),
         ])
     }
 }
@@ -270,7 +270,7 @@ private struct RandomWorld {
                 event = try world.event(after: action, run)
                 // The program may answer at any time of the exchange.
                 if run.machine.awaitsHeaders, world.chance(2) {
-                    run.handle(world.headersAnswer(.made(200)))
+                    run.handle(world.headersDecision(.made(200)))
                 }
             }
             #expect(run.outcomes.count == 1, "seed \(seed), \(events) events, in \(run.phase)")

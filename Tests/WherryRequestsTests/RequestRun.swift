@@ -47,10 +47,10 @@ struct RequestRun {
             caches: used)
     }
 
-    /// The name of the phase, with that of the question.
+    /// The name of the phase, with that of the decision.
     var phase: String {
-        guard case .asking(let question) = machine.phase else { return caseName(machine.phase) }
-        return "asking \(caseName(question))"
+        guard case .deciding(let decision) = machine.phase else { return caseName(machine.phase) }
+        return "deciding \(caseName(decision))"
     }
     var outcome: TransferOutcome? { outcomes.first }
 
@@ -98,8 +98,8 @@ extension RequestEvent {
         _ status: Int?, _ fields: String = "", error: TransportError? = nil
     ) -> RequestEvent { .ended(.made(status, fields, error: error)) }
 
-    static func answered(_ answer: HeadersAnswer, _ status: Int = 200) -> RequestEvent {
-        .headersAnswered(answer, .made(status))
+    static func answered(_ answer: HeadersDecision, _ status: Int = 200) -> RequestEvent {
+        .headersDecided(answer, .made(status))
     }
 }
 

@@ -171,14 +171,14 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             finish(outcome, reportsHeaders: reportsHeaders)
         case .lookUp: lookUp(wake: wake)
         case .encode: encodeImages()
-        case .ask(let question): ask(question)
+        case .decide(let decision): decide(decision)
         case .prepare(.coding): return codeBody()
         case .prepare(.digests): computeDigests()
         case .prepare(.integrity(let algorithm)): return computeIntegrity(algorithm)
         case .consult: consult(wake: wake)
         case .plan(let plan): return prepare(plan)
         case .awaitNetwork: return awaitNetwork()
-        case .decide(let use, let head): decide(use, head)
+        case .resumeBody(let use, let head): resumeBody(use, head)
         case .cancelExchange: cancelExchange()
         case .stop: stop()
         case .abandon, .publish, .save: closeFile(action)
@@ -352,8 +352,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             return .deliver(offset: 0, eager: false)
         case .discard: return .discard
         case .skim: return .skim
-        case .ask:
-            ask(about: head)
+        case .wait:
+            decide(about: head)
             return .wait
         }
     }
@@ -364,7 +364,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     }
 
     /// Continues an exchange whose body has waited for the program.
-    private func decide(_ use: RequestBodyUse, _ head: ResponseHead) {
+    private func resumeBody(_ use: RequestBodyUse, _ head: ResponseHead) {
         guard let exchange = work.withLock({ $0.exchange }) else { return }
         become(.running, quiet: true)
         exchange.decide(disposition(use, head, of: exchange))

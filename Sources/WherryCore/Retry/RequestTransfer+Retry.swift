@@ -128,6 +128,6 @@ extension RequestTransfer {
         }
         if let action { return run(action, wake: .now) }
         // The transfer was cancelled after it was chosen to request the token for the others.
-        if verdict == .ask { client.tokens.handOver() }
+        if verdict == .refresh { client.tokens.handOver() }
     }
 }

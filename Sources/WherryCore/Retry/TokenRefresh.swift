@@ -12,10 +12,10 @@ import WherryTransport
 package final class TokenRefresh: Sendable {
     private struct State {
         /// The request that is asking the program.
-        var asker: UInt64?
-        var waiting: [(id: UInt64, goOn: @Sendable (TokenVerdict) -> Void)] = []
-        /// The times of the last questions, oldest first.
-        var asked: [Instant] = []
+        var refresher: UInt64?
+        var waiting: [(id: UInt64, resume: @Sendable (TokenVerdict) -> Void)] = []
+        /// The times of the last refreshes, oldest first.
+        var refreshes: [Instant] = []
     }
 
     private static let window: Int64 = 30_000_000_000
@@ -30,22 +30,22 @@ package final class TokenRefresh: Sendable {
     /// - Parameters:
     ///   - used: The token that the request was sent with.
     ///   - current: Returns the client's token.
-    ///   - goOn: Called once if the result is `nil`, from any thread.
+    ///   - resume: Called once if the result is `nil`, from any thread.
     package func met401(
         _ id: UInt64, used: String?, now: Instant, current: () -> String?,
-        goOn: @escaping @Sendable (TokenVerdict) -> Void
+        resume: @escaping @Sendable (TokenVerdict) -> Void
     ) -> TokenVerdict? {
         state.withLock { state in
             if let current = current(), current != used { return .replay(current) }
-            guard state.asker == nil else {
-                state.waiting.append((id, goOn))
+            guard state.refresher == nil else {
+                state.waiting.append((id, resume))
                 return nil
             }
-            state.asked.removeAll { $0.advanced(by: Self.window) <= now }
-            guard state.asked.count < Self.mostInWindow else { return .giveUp }
-            state.asked.append(now)
-            state.asker = id
-            return .ask
+            state.refreshes.removeAll { $0.advanced(by: Self.window) <= now }
+            guard state.refreshes.count < Self.mostInWindow else { return .giveUp }
+            state.refreshes.append(now)
+            state.refresher = id
+            return .refresh
         }
     }
 
@@ -56,23 +56,23 @@ package final class TokenRefresh: Sendable {
             let token = take()
             let waiting = state.waiting
             state.waiting = []
-            state.asker = nil
+            state.refresher = nil
             return (token, waiting)
         }
-        for one in waiting { one.goOn(token.map { .replay($0) } ?? .giveUp) }
+        for one in waiting { one.resume(token.map { .replay($0) } ?? .giveUp) }
     }
 
     /// Lets the next waiting request ask, since the asking request was cancelled.
     package func handOver() {
         let next = state.withLock {
-            state -> (id: UInt64, goOn: @Sendable (TokenVerdict) -> Void)? in
-            state.asker = nil
+            state -> (id: UInt64, resume: @Sendable (TokenVerdict) -> Void)? in
+            state.refresher = nil
             guard !state.waiting.isEmpty else { return nil }
             let next = state.waiting.removeFirst()
-            state.asker = next.id
+            state.refresher = next.id
             return next
         }
-        next?.goOn(.ask)
+        next?.resume(.refresh)
     }
 
     /// Removes a waiting request that was cancelled.

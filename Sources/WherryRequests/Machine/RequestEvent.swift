@@ -80,7 +80,7 @@ package enum RequestEvent: Sendable {
     /// The timed cache is done with this response.
     case kept(Response)
 
-    // Answers of the program
+    // Decisions of the program
     /// The program made no decision: the default applies.
     case standard
     /// The program ends the transfer with this message.
@@ -91,11 +91,11 @@ package enum RequestEvent: Sendable {
     indirect case rewritten(RequestHop.Rewrite)
     /// Whether the credentials of the program fit the challenge.
     case authenticated(Bool)
-    indirect case headersAnswered(HeadersAnswer, ResponseHead)
+    indirect case headersDecided(HeadersDecision, ResponseHead)
     /// Whether to store the response, and the headers to leave out.
     case stores(Bool, without: [String])
     /// The program's new token, which is the client's now.
-    case tokenAnswered(String)
+    case tokenSupplied(String)
 }
 
 /// A step of the preparation of a body.
@@ -109,7 +109,7 @@ package enum RequestPreparation: Hashable, Sendable {
 }
 
 /// The decision of the program about response headers.
-package enum HeadersAnswer: Sendable {
+package enum HeadersDecision: Sendable {
     case proceed
     /// End the transfer with this outcome, whatever happens to the exchange.
     case end(TransferOutcome)
@@ -121,18 +121,18 @@ package enum TokenVerdict: Sendable, Equatable {
     /// Send the request again with this token.
     case replay(String)
     /// Ask the program for a new token.
-    case ask
+    case refresh
     /// There is no new token.
     case giveUp
 }
 
-/// A question to the program.
-package enum RequestQuestion: Sendable {
+/// A decision that the program makes.
+package enum RequestDecision: Sendable {
     /// The request of the next attempt.
     case edit
     /// The redirect response, the request that would follow it, and its hop.
     case redirect(Response, Request, RedirectRules.Hop)
-    /// A 401 response and its challenge, and how often the transfer has asked before.
+    /// A 401 response and its challenge, and how often the program was asked before.
     case credentials(Response, AuthChallenge, before: Int)
     /// The headers of a response whose body is in memory.
     case headers(Response)
@@ -157,7 +157,7 @@ package enum RequestBodyUse: Hashable, Sendable {
     /// Discard it, but keep the bytes that were read for the HTTP cache.
     case skim
     /// Read nothing until the program has decided.
-    case ask
+    case wait
 }
 
 /// The reason for another exchange.
@@ -181,8 +181,8 @@ package enum RequestAction: Sendable {
     case lookUp
     /// Encode the images. Event: ``RequestEvent/encoded(_:)``.
     case encode
-    /// Ask the program. Event: one of its answers.
-    indirect case ask(RequestQuestion)
+    /// Ask the program. Event: one of those of decisions.
+    indirect case decide(RequestDecision)
     /// Prepare the body. Event: ``RequestEvent/prepared(_:_:)``.
     case prepare(RequestPreparation)
     /// Build the exchange. Event: ``RequestEvent/built`` or ``RequestEvent/lacksIntegrity(_:)``.
@@ -200,14 +200,14 @@ package enum RequestAction: Sendable {
     /// Use the body of the response this way.
     case receive(RequestBodyUse)
     /// Use the body of the response with these headers this way; it has waited for the program.
-    case decide(RequestBodyUse, ResponseHead)
+    case resumeBody(RequestBodyUse, ResponseHead)
     /// Pause or resume the exchange.
     case setPaused(Bool)
     /// Change the priority of the exchange.
     case setPriority(Int8)
     /// Cancel the exchange.
     case cancelExchange
-    /// Stop what is in progress: the exchange, the wait for the network, the question.
+    /// Stop what is in progress: the exchange, the wait for the network, the decision.
     case stop
     /// Remove the file of the body. Event: ``RequestEvent/abandoned(_:)``.
     case abandon

@@ -33,7 +33,7 @@ extension RequestMachine {
             guard decisions.contains(.store), !isCancelled else {
                 return write(response, without: [])
             }
-            return ask(.storeTimed(response), .store(response))
+            return decide(.storeTimed(response), .store(response))
         case (.keeping(let outcome), .kept(let response)):
             guard let outcome else { return end(TransferOutcome(response: response)) }
             return outcome.error == nil && isCancelled ? endCancelled() : end(outcome)
@@ -119,7 +119,7 @@ extension RequestMachine {
         guard !isCancelled else {
             return apply(outcome.storing(false, without: []), result, .response)
         }
-        return ask(.storeHTTP(outcome, result), .store(response(head, result.body, result)))
+        return decide(.storeHTTP(outcome, result), .store(response(head, result.body, result)))
     }
 
     /// Handles the program's decision on storing.

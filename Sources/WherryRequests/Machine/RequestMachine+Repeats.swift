@@ -20,7 +20,7 @@ extension RequestMachine {
                     outcome: TransferOutcome(response: response, error: error), wire: response.wire)
             )
         case (.choosing(let failure), .delay(let delay)),
-            (.asking(.retry(let failure)), .delay(let delay)):
+            (.deciding(.retry(let failure)), .delay(let delay)):
             return retry(failure, after: delay)
         case (.delaying(let failure), .timer(let number)):
             guard wait.end(number) else { return .none }
@@ -107,7 +107,7 @@ extension RequestMachine {
                     response(arrival.head, Bytes(), arrival.result, arrival.marks), error))
         case .follow(let target):
             guard decisions.contains(.redirect) else { return follow(target, nil, arrival) }
-            return ask(
+            return decide(
                 .redirect(target, arrival),
                 .redirect(response(arrival), hop.offered(for: target), target))
         }
@@ -143,7 +143,7 @@ extension RequestMachine {
         case .again: return answerChallenge(arrival)
         case .ask(let challenge):
             let before = (hop.follower.authentication?.questions ?? 1) - 1
-            return ask(
+            return decide(
                 .credentials(arrival), .credentials(response(arrival), challenge, before: before))
         }
     }
@@ -207,7 +207,7 @@ extension RequestMachine {
             outcome.response?.isFromCache != true, canSendAgain
         else { return giveUp(failure) }
         guard decisions.contains(.retry) else { return choose(failure) }
-        return ask(.retry(failure), .retry(error, retries: retries))
+        return decide(.retry(failure), .retry(error, retries: retries))
     }
 
     /// Retries if the rules allow it.
@@ -249,7 +249,7 @@ extension RequestMachine {
     ) -> RequestAction {
         switch verdict {
         case .replay(let token): return replay(token, response)
-        case .ask: return ask(.token(response), .token(response))
+        case .refresh: return decide(.token(response), .token(response))
         case .giveUp: return isCancelled ? endCancelled() : validate(response)
         }
     }

@@ -87,9 +87,9 @@ package struct RequestMachine: Sendable {
             priority = value
             return isExchanging ? .setPriority(value) : .none
         case .failed(let error): return end(TransferOutcome(error: error))
-        case .standard, .refused, .edited, .followed, .rewritten, .authenticated, .headersAnswered,
-            .stores, .tokenAnswered:
-            return handleAnswer(event)
+        case .standard, .refused, .edited, .followed, .rewritten, .authenticated, .headersDecided,
+            .stores, .tokenSupplied:
+            return handleDecision(event)
         default: return handleDetour(event)
         }
     }
@@ -109,7 +109,7 @@ package struct RequestMachine: Sendable {
     /// Begins an attempt. Asks the program first if it wants to edit requests.
     mutating func attempt() -> RequestAction {
         guard decisions.contains(.adapt) else { return send() }
-        return ask(.edit, .edit)
+        return decide(.edit, .edit)
     }
 
     /// Prepares the body, then builds the exchange.
@@ -173,7 +173,7 @@ package struct RequestMachine: Sendable {
                 headerDecision = .awaited
                 // The program now knows the headers, which rules out a retry.
                 headers = .reported
-                return .ask
+                return .wait
             }
         }
         return take(head.status, mayBeReplaced: mayBeReplaced)
@@ -272,7 +272,7 @@ package struct RequestMachine: Sendable {
 
     /// Ends the transfer. If the program still has to decide on the response headers, asks first.
     mutating func end(_ outcome: TransferOutcome) -> RequestAction {
-        if let next = askAboutHeaders(outcome) { return next }
+        if let next = decideAboutHeaders(outcome) { return next }
         var outcome = outcome
         if outcome.error == nil { outcome.path = savedPath }
         phase = .ended

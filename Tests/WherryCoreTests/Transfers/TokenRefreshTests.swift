@@ -25,25 +25,25 @@ import WherrySystem
 
     @Test("R32 the first request refreshes, the others wait and get the same token")
     func one() {
-        #expect(meet(1, used: "a", current: "a") == .ask)
+        #expect(meet(1, used: "a", current: "a") == .refresh)
         #expect(meet(2, used: "a", current: "a") == nil)
         #expect(meet(3, used: "a", current: "a") == nil)
         refresh.settle { "b" }
         #expect(told == [#"2 replay("b")"#, #"3 replay("b")"#])
         #expect(meet(4, used: "a", current: "b") == .replay("b"))
-        #expect(meet(5, used: "b", current: "b") == .ask)
+        #expect(meet(5, used: "b", current: "b") == .refresh)
     }
 
     @Test("R32 without an initial token a refresh happens too")
     func none() {
-        #expect(meet(1, used: nil, current: nil) == .ask)
+        #expect(meet(1, used: nil, current: nil) == .refresh)
         refresh.settle { "b" }
         #expect(meet(2, used: nil, current: "b") == .replay("b"))
     }
 
     @Test("R32 without a new token all of them fail")
     func failed() {
-        #expect(meet(1, used: "a", current: "a") == .ask)
+        #expect(meet(1, used: "a", current: "a") == .refresh)
         #expect(meet(2, used: "a", current: "a") == nil)
         refresh.settle { nil }
         #expect(told == ["2 giveUp"])
@@ -52,18 +52,18 @@ import WherrySystem
     @Test("R32 there are at most five refreshes in half a minute")
     func window() {
         for second in 0..<5 {
-            #expect(meet(1, used: "a", current: "a", at: Int64(second)) == .ask)
+            #expect(meet(1, used: "a", current: "a", at: Int64(second)) == .refresh)
             refresh.settle { nil }
         }
         #expect(meet(1, used: "a", current: "a", at: 29) == .giveUp)
-        #expect(meet(1, used: "a", current: "a", at: 30) == .ask)
+        #expect(meet(1, used: "a", current: "a", at: 30) == .refresh)
         refresh.settle { nil }
         #expect(meet(1, used: "a", current: "a", at: 30) == .giveUp)
     }
 
     @Test("R32 a cancelled request passes the refresh on, or leaves the others waiting")
     func cancelled() {
-        #expect(meet(1, used: "a", current: "a") == .ask)
+        #expect(meet(1, used: "a", current: "a") == .refresh)
         #expect(meet(2, used: "a", current: "a") == nil)
         #expect(meet(3, used: "a", current: "a") == nil)
         #expect(meet(4, used: "a", current: "a") == nil)
@@ -73,8 +73,8 @@ import WherrySystem
         refresh.settle { "b" }
         #expect(told == ["2 ask", #"4 replay("b")"#])
         refresh.handOver()
-        #expect(meet(5, used: "b", current: "b") == .ask)
+        #expect(meet(5, used: "b", current: "b") == .refresh)
         refresh.handOver()
-        #expect(meet(6, used: "b", current: "b") == .ask)
+        #expect(meet(6, used: "b", current: "b") == .refresh)
     }
 }

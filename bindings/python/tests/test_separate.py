@@ -68,7 +68,7 @@ def test_U22_only_a_broken_image_fails(server: Server, client: wherry.Client) ->
     with pytest.raises(wherry.ImageError) as caught:
         client.upload(server.url("/echo"), pictures, separate=2)
 
-    assert "Picture 2 (text.jpg)" in caught.value.message
+    assert "Image 2 (text.jpg)" in caught.value.message
     assert [failed.file_name for failed in caught.value.failed_images] == ["text.jpg"]
     sent = [image.response.status_code if image.response else 0 for image in caught.value.images]
     assert sent == [200, 0, 200]

@@ -25,8 +25,8 @@ def test_U11_by_default_every_unreadable_image_is_named_before_a_byte_is_sent(
     with pytest.raises(wherry.ImageError) as caught:
         client.upload(server.url("/echo"), pictures)
 
-    assert "3 of 4 pictures cannot be sent" in caught.value.message
-    for name in ("Picture 1 (a.gif)", "Picture 3 (b.heic)", "Picture 4 (c.png)"):
+    assert "3 of 4 images cannot be sent" in caught.value.message
+    for name in ("Image 1 (a.gif)", "Image 3 (b.heic)", "Image 4 (c.png)"):
         assert name in caught.value.message
     assert [failed.index for failed in caught.value.failed_images] == [0, 2, 3]
     assert server.log() == []

@@ -1,4 +1,4 @@
-// Wherry: the answers of the program in the life of a request.
+// Wherry: the decisions of the program in the life of a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCache
@@ -9,24 +9,24 @@ import WherryTransport
 
 extension RequestMachine {
     /// Asks the program, unless the transfer was cancelled.
-    mutating func ask(_ question: Question, _ shown: RequestQuestion) -> RequestAction {
+    mutating func decide(_ pending: PendingDecision, _ decision: RequestDecision) -> RequestAction {
         guard !isCancelled else { return endCancelled() }
-        phase = .asking(question)
-        return .ask(shown)
+        phase = .deciding(pending)
+        return .decide(decision)
     }
 
-    mutating func handleAnswer(_ event: RequestEvent) -> RequestAction {
-        if case .exchanging = phase { return handleLiveAnswer(event) }
-        guard case .asking(let question) = phase else { return .none }
-        if case .refused(let message) = event { return refuse(message, question) }
-        switch question {
+    mutating func handleDecision(_ event: RequestEvent) -> RequestAction {
+        if case .exchanging = phase { return handleHeadersDecision(event) }
+        guard case .deciding(let pending) = phase else { return .none }
+        if case .refused(let message) = event { return refuse(message, pending) }
+        switch pending {
         case .storeHTTP(let outcome, let result):
             return store(event, outcome, result)
         case .storeTimed(let response): return store(event, response)
         case .edit, .redirect, .credentials, .headers, .retry, .token: break
         }
         guard !isCancelled else { return endCancelled() }
-        switch (question, event) {
+        switch (pending, event) {
         case (.edit, .standard): return continueEdited()
         case (.edit, .edited(let edit)):
             hop.apply(edit, isLate: hasLookedUp)
@@ -44,18 +44,18 @@ extension RequestMachine {
             (.credentials(let arrival), .authenticated(false)):
             return evaluate(response(arrival))
         case (.credentials(let arrival), .authenticated(true)): return answerChallenge(arrival)
-        case (.headers(let outcome), .headersAnswered(let answer, _)):
+        case (.headers(let outcome), .headersDecided(let answer, _)):
             return handleHeaders(answer, outcome)
         case (.headers(let outcome), .standard): return handleHeaders(.proceed, outcome)
         case (.retry(let failure), .standard): return choose(failure)
         case (.token(let response), .standard): return validate(response)
-        case (.token(let response), .tokenAnswered(let token)): return replay(token, response)
+        case (.token(let response), .tokenSupplied(let token)): return replay(token, response)
         default: return .none
         }
     }
 
-    private mutating func refuse(_ message: String, _ question: Question) -> RequestAction {
-        switch question {
+    private mutating func refuse(_ message: String, _ pending: PendingDecision) -> RequestAction {
+        switch pending {
         case .storeHTTP(let outcome, let result):
             return apply(outcome.storing(false, without: []), result, .refused(message))
         case .storeTimed(let response):
@@ -78,9 +78,9 @@ extension RequestMachine {
 
     // MARK: Response headers from the network
 
-    private mutating func handleLiveAnswer(_ event: RequestEvent) -> RequestAction {
+    private mutating func handleHeadersDecision(_ event: RequestEvent) -> RequestAction {
         // The exchange may have ended first.
-        guard case .awaited = headerDecision, case .headersAnswered(let answer, let head) = event
+        guard case .awaited = headerDecision, case .headersDecided(let answer, let head) = event
         else { return .none }
         guard !isCancelled else {
             headerDecision = .proceeds
@@ -89,13 +89,13 @@ extension RequestMachine {
         switch answer {
         case .proceed:
             headerDecision = .proceeds
-            return .decide(take(head.status), head)
+            return .resumeBody(take(head.status), head)
         case .end(let outcome):
             headerDecision = .ends(outcome)
             return .cancelExchange
         case .save:
             headerDecision = .saves
-            return .decide(.save(reportsHeaders: options[.wantHead] == 1), head)
+            return .resumeBody(.save(reportsHeaders: options[.wantHead] == 1), head)
         }
     }
 
@@ -149,17 +149,17 @@ extension RequestMachine {
 
     /// Asks the program about a deferred response whose body is in memory: it came from a cache, or
     /// a retry was possible. Returns `nil` if the program is not asked.
-    mutating func askAboutHeaders(_ outcome: TransferOutcome) -> RequestAction? {
+    mutating func decideAboutHeaders(_ outcome: TransferOutcome) -> RequestAction? {
         guard decisions.contains(.head), headers == .deferred, case .none = headerDecision,
             let response = outcome.response, !isCancelled,
             outcome.error == nil || outcome.error?.reasonWord == .httpStatus
         else { return nil }
         headerDecision = .awaited
-        return ask(.headers(outcome), .headers(response.bodiless))
+        return decide(.headers(outcome), .headers(response.bodiless))
     }
 
     private mutating func handleHeaders(
-        _ answer: HeadersAnswer, _ outcome: TransferOutcome
+        _ answer: HeadersDecision, _ outcome: TransferOutcome
     ) -> RequestAction {
         headerDecision = .proceeds
         switch answer {

@@ -1,4 +1,4 @@
-// Wherry: the questions of a request to the program.
+// Wherry: the decisions of the program about a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryDownloads
@@ -10,9 +10,9 @@ import WherryTransport
 extension RequestTransfer {
     /// Asks the program, and passes its answer to the machine. Without an answer in time, or after a
     /// cancel, the default applies.
-    func ask(_ question: RequestQuestion) {
-        switch question {
-        case .edit: askForEdits()
+    func decide(_ decision: RequestDecision) {
+        switch decision {
+        case .edit: decideAboutEdits()
         case .redirect(let response, let next, let hop):
             put(.redirect(response, next)) { [self] answer in
                 switch answer {
@@ -30,7 +30,7 @@ extension RequestTransfer {
                 guard case .credentials(let credentials) = answer else { return feedCommon(answer) }
                 use(credentials, for: response.head)
             }
-        case .headers(let response): ask(about: response, hasBody: false)
+        case .headers(let response): decide(about: response, hasBody: false)
         case .retry(let error, let retries):
             put(.retry(error, retries: retries)) { [self] answer in
                 switch answer {
@@ -54,7 +54,7 @@ extension RequestTransfer {
         }
     }
 
-    /// Passes an answer to the machine that fits every question: a refusal, or the default.
+    /// Passes an answer to the machine that fits every decision: a refusal, or the default.
     private func feedCommon(_ answer: Decision.Answer) {
         if case .refuse(let message) = answer { return feed(.refused(message)) }
         feed(.standard)
@@ -83,7 +83,7 @@ extension RequestTransfer {
     // MARK: Edits
 
     /// Passes the request of the next attempt to the program.
-    private func askForEdits() {
+    private func decideAboutEdits() {
         let (made, isEdited) = work.withLock { ($0.machine.hop.preview(), $0.machine.hop.isEdited) }
         let (own, preview) = made
         put(.adapt(preview.request)) { [self] answer in
@@ -180,7 +180,7 @@ extension RequestTransfer {
                     return nil
                 }
             }
-            return failure.map { .failed($0) } ?? .tokenAnswered(token)
+            return failure.map { .failed($0) } ?? .tokenSupplied(token)
         case .refuse(let message):
             client.tokens.settle { nil }
             return .refused(message)
@@ -194,19 +194,19 @@ extension RequestTransfer {
 
     /// Asks the program what to do with a response whose headers have arrived. The body waits until
     /// then.
-    func ask(about head: ResponseHead) {
+    func decide(about head: ResponseHead) {
         let hasBody = method != "HEAD" && head.status != 204 && head.status != 304
         let response = work.withLock { $0.machine.response(head, Bytes(), ExchangeResult()) }
-        ask(about: response, hasBody: hasBody)
+        decide(about: response, hasBody: hasBody)
     }
 
-    private func ask(about response: Response, hasBody: Bool) {
+    private func decide(about response: Response, hasBody: Bool) {
         let (url, shown) = work.withLock { ($0.machine.hop.follower.url, $0.machine.hop.request) }
         let place = BodyPlace(
             response, hasBody: hasBody, url: url, request: shown, options: options,
             now: Int64(client.transport.clock.wallSeconds()))
         put(.head(response, place)) { [self] answer in
-            var event = HeadersAnswer.proceed
+            var event = HeadersDecision.proceed
             switch answer {
             case .refuse(let message):
                 event = .end(RequestMachine.rejected(response, WherryError(.refused, message)))
@@ -218,7 +218,7 @@ extension RequestTransfer {
                 event = .save
             default: break
             }
-            feed(.headersAnswered(event, response.head))
+            feed(.headersDecided(event, response.head))
         }
     }
 
