@@ -69,9 +69,9 @@ import WherrySystem
         #expect(meet(4, used: "a", current: "a") == nil)
         refresh.leave(3)
         refresh.handOver()
-        #expect(told == ["2 ask"])
+        #expect(told == ["2 refresh"])
         refresh.settle { "b" }
-        #expect(told == ["2 ask", #"4 replay("b")"#])
+        #expect(told == ["2 refresh", #"4 replay("b")"#])
         refresh.handOver()
         #expect(meet(5, used: "b", current: "b") == .refresh)
         refresh.handOver()
