@@ -9,7 +9,7 @@
  *    wherry_queue      where the events of transfers arrive: progress, body, end
  *    wherry_response   status, headers, and body
  *
- * One GET, download, or upload needs none of them but the response (see Simple calls):
+ * A single GET, download, or upload needs only the response (see Simple calls):
  *
  *    wherry_response *response = NULL;
  *    if (wherry_get(url, &response) != WHERRY_OK) puts(wherry_error_message(wherry_last_error()));
@@ -34,7 +34,7 @@
  *    wherry_request_free(request);
  *    wherry_client_free(client);
  *
- * Many transfers at once: send each with wherry_client_send and read their events from a queue
+ * For concurrent transfers, send each with wherry_client_send and read their events from a queue
  * (sections 7 and 8). There are no callbacks. Examples/c has complete programs.
  *
  * These rules hold everywhere:
@@ -44,9 +44,10 @@
  *            results and "no limit" in arguments, unless its comment says otherwise.
  *  RESULTS   Calls that can fail return a wherry_status; 0 is success. Other results go to trailing
  *            out-parameters, which are written only on success (exceptions: wherry_client_perform,
- *            wherry_get, and wherry_upload_image). NULL is allowed for out_transfer if a queue is passed, and for every
- *            out_count except that of wherry_queue_read; any other NULL out-parameter is E_ARGUMENT. Other
- *            functions return their value, or 0, NULL, false, or -1 for a bad handle.
+ *            wherry_get, and wherry_upload_image). NULL is allowed for out_transfer if a queue is
+ *            passed, and for every out_count except that of wherry_queue_read; any other NULL
+ *            out-parameter is E_ARGUMENT. Other functions return their value, or 0, NULL, false, or
+ *            -1 for a bad handle.
  *  HANDLES   Objects are opaque; the pointer is a checked id, not an address. A freed, foreign,
  *            wrong-kind, or NULL handle gives WHERRY_E_ARGUMENT `bad_handle`.
  *  OWNERSHIP You own every handle that you get through an out-parameter; pass it to its *_free
@@ -71,9 +72,9 @@
  *            out of OpenSSL. Blocking calls on other threads return E_CANCELLED. Partial files
  *            stay. Exit handlers may call every function.
  *  SIGNALS   Library threads block every signal except SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
- *            and SIGSYS. Every descriptor is close-on-exec. Where a Swift toolchain is installed,
- *            Swift's runtime prints backtraces of crashes: it handles SIGQUIT, SIGABRT, and signals
- *            of faults, unless the environment has SWIFT_BACKTRACE=enable=no.
+ *            and SIGSYS. Every descriptor is close-on-exec. If a Swift toolchain is installed, Swift's
+ *            runtime handles SIGQUIT, SIGABRT, and fault signals to print backtraces, unless the
+ *            environment has SWIFT_BACKTRACE=enable=no.
  *  FORK      In a forked child every call returns WHERRY_E_FORKED until wherry_library_restart.
  */
 #ifndef WHERRY_H
@@ -156,10 +157,10 @@ wherry_status wherry_library_restart(void);
 
 typedef struct wherry_response wherry_response;
 
-/* Each of these calls blocks until its transfer has ended, on any thread, and returns the errors of
- * the function in section 7 that it names; wherry_last_error has the details. It uses a client of its
- * own with default settings, and closes it. For several requests, a wherry_client is faster, because it
- * reuses connections. The URL must have a scheme (otherwise `bad_url`). */
+/* Each of these calls blocks until its transfer ends, and returns the same errors as the section 7
+ * function that its comment names; wherry_last_error has the details. It creates a client with default
+ * settings and closes it afterwards. For several requests, a wherry_client is faster, because it reuses
+ * connections. The URL must have a scheme (otherwise `bad_url`). */
 
 /* Gets a URL, like wherry_client_perform. On OK and E_HTTP you own *out_response; otherwise it is set
  * to NULL. */
@@ -182,7 +183,7 @@ WHERRY_CHECKED wherry_status wherry_upload_image(const char *url, const char *na
 typedef enum wherry_option {
   /* options: begin wherry_option (scripts/make-options) */
   WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,        /* BLR 20000; restarts with every byte; 0: none */
-  WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000; 0: that of libcurl, 300 s */
+  WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000; 0: libcurl's default, 300 s */
   /* BLR 30000; time from the end of the request to the first byte of the response. The idle timeout
    * also runs during this wait, except for downloads: for slow servers, raise both. 0: none */
   WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,
@@ -201,7 +202,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_RETRY_UNSAFE_METHODS = 13,
   /* BLR -1: 0 for requests, 60000 for downloads. How long a transfer waits for a route to its host,
    * in state WAITING with reason `offline`. Then a request fails with that reason; a download waits
-   * so after every dropped connection, and then retries as usual. 0: no wait */
+   * after every dropped connection in this way, and then retries as usual. 0: no wait */
   WHERRY_OPTION_WAIT_FOR_NETWORK_MS = 15,
   /* BL 0; 1: sends the user's languages in Accept-Language, from LANGUAGE, LC_ALL, LC_MESSAGES, and
    * LANG. A header that you set wins. */
@@ -234,9 +235,9 @@ typedef enum wherry_option {
    * its redirects receive its cookies, and other requests do not. */
   WHERRY_OPTION_COOKIES = 29,
   /* R 0 (-100 to 100); among requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS)
-   * and downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first and equal
-   * ones in order. Lower ones wait as long as higher ones arrive. Over HTTP/2 it is also the weight
-   * of the stream, for servers that use it. */
+   * and downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first, and
+   * equal ones in the order of submission. Lower ones wait as long as higher ones arrive. Over
+   * HTTP/2 it is also the weight of the stream, for servers that use it. */
   WHERRY_OPTION_PRIORITY = 30,
   /* R 0; 1: the writer of a streamed body can rewind if a redirect or a 401 requires the body
    * again; see wherry_transfer_wants_rewind. Otherwise the transfer fails in that case. */
@@ -251,9 +252,9 @@ typedef enum wherry_option {
    * metadata. MAX_BYTES still applies, and a file that cannot be opened still fails. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
   /* BLR 0 (0 to 1000): one form with all images. n: one form per image, each with all other parts,
-   * n at a time. A failed image does not stop the others, but makes the DONE event a failure, whose
-   * images tell which. wherry_list_response of wherry_transfer_list_images is the response of each
-   * image; DONE carries the response of the first failure. */
+   * n at a time. A failed image does not stop the others, but makes the DONE event a failure that
+   * lists the failed images. wherry_list_response on the list of wherry_transfer_list_images
+   * returns the response for each image; DONE carries the response of the first failure. */
   WHERRY_OPTION_SEPARATE_IMAGES = 35,
   /* BLR 0 (0 to 1000); with SEPARATE_IMAGES, how many times an image is retried after a transient
    * failure, after 0.5, 1, 2... s or as Retry-After says. MAX_RETRIES does not apply then. The
@@ -277,11 +278,11 @@ typedef enum wherry_option {
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
   WHERRY_OPTION_MEMBER_STYLE = 43,          /* BLR 0 a[b]=, 1 a.b=; in queries and forms */
   WHERRY_OPTION_BOOL_STYLE = 44,            /* BLR 0 a=1 and a=0, 1 a=true and a=false; the same */
-  /* R 0; 1: if an equal request of this client is in flight, also with 1, both share its response
-   * or failure. Equal means the same method, URL, headers, credentials, body, and options. Each has
-   * separate events, TOTAL_TIMEOUT_MS, and cancellation; cancelling the last cancels the request.
-   * Not shared: requests with decisions, streamed responses, WANT_HEAD, CACHE_THEN_NETWORK, and
-   * multipart, file, or streamed bodies. Does not apply to downloads. */
+  /* R 0; 1: if an identical request of this client is in flight, also with 1, both share its
+   * response or failure. Identical means the same method, URL, headers, credentials, body, and
+   * options. Each has separate events, TOTAL_TIMEOUT_MS, and cancellation; cancelling the last
+   * cancels the request. Not shared: requests with decisions, streamed responses, WANT_HEAD,
+   * CACHE_THEN_NETWORK, and multipart, file, or streamed bodies. Does not apply to downloads. */
   WHERRY_OPTION_COALESCE = 45,
   /* BLR 0; compresses the request body: 1 gzip, 2 deflate (zlib format). The server must support
    * it. Bytes, JSON, and URL-encoded forms of up to 1 MiB are compressed as a whole, and sent
@@ -334,10 +335,10 @@ typedef enum wherry_option {
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 use "name (1)" */
   WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,   /* R 0; 1: the response gives the file name */
   WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0 */
-  /* BLR 1: a checkpoint at most 1 s or 4 MiB after data arrived; on a slow disk more data, never
-   * more time. After kill -9 or a power failure, a download resumes from the last checkpoint.
-   * 2: every 1 MiB. 0: a checkpoint does not wait for the disk: the partial file survives a crash
-   * of the program, but perhaps not one of the system. */
+  /* BLR 1: a checkpoint at most 1 s or 4 MiB after data arrived; on a slow disk, more than 4 MiB
+   * may arrive in that time. After kill -9 or a power failure, a download resumes from the last
+   * checkpoint. 2: every 1 MiB. 0: a checkpoint does not wait for the disk: the partial file
+   * survives a crash of the program, but perhaps not one of the system. */
   WHERRY_OPTION_DURABILITY = 75,
   /* BLR 0 (0 to 16): one connection, and more while they help: up to 5, and one fewer than
    * MAX_PER_HOST. 1...16: that many as soon as the first response shows a length and a strong
@@ -369,11 +370,10 @@ typedef enum wherry_option {
   /* BLR 0; 1: a response whose body may have been cut (wherry_response_is_length_unverified) fails
    * with `length_unverified`. Downloads always do. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
-  /* BLR 1; 0: each request uses a connection of its own, sends Connection: close, and closes it */
+  /* BLR 1; 0: each request uses a separate connection, sends Connection: close, and closes it */
   WHERRY_OPTION_KEEP_ALIVE = 130,
-  /* R 0; 1: the caches also serve and store streamed responses. The pieces arrive as without a
-   * cache, and a copy is stored at the end. A body above an eighth of CACHE_MAX_BYTES is not
-   * stored. */
+  /* R 0; 1: the caches also serve and store streamed responses. Chunks arrive as without a cache,
+   * and a copy is stored at the end. A body above an eighth of CACHE_MAX_BYTES is not stored. */
   WHERRY_OPTION_CACHE_STREAM = 131
   /* options: end */
 } wherry_option;
@@ -416,7 +416,7 @@ typedef enum wherry_text_option {
   /* B: $WHERRY_AGENT; otherwise next to the library or in its libexec */
   WHERRY_TEXT_AGENT_PATH = 18,
   WHERRY_TEXT_STATE_DIRECTORY = 19, /* B: absolute, for one session; section 18 */
-  /* B: fixed addresses of hosts, which are not resolved then: "host:port:address", further
+  /* B: fixed addresses of hosts, used instead of name resolution: "host:port:address", further
    * addresses after ',', further hosts after a space; "*" is every host. Host header and
    * certificate checks do not change. */
   WHERRY_TEXT_RESOLVE = 20,
@@ -535,16 +535,15 @@ wherry_status wherry_client_set_base(wherry_client *client, const char *name, co
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
     size_t *out_count);
 /* Sets credentials for later requests to one origin: "https://host:port", or any URL there; NULL: the
- * origin of each request's own URL. Credentials never reach another origin, also after redirects.
- * An Authorization header or bearer token of a request takes precedence. A NULL user removes them.
- * E_ARGUMENT `bad_value`: control characters,
- * or a colon in a user name that may be sent as Basic. */
+ * origin of each request's own URL. Credentials never reach another origin, also after redirects. An
+ * Authorization header or bearer token of a request takes precedence. A NULL user removes them.
+ * E_ARGUMENT `bad_value`: control characters, or a colon in a user name that may be sent as Basic. */
 wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin,
     wherry_auth auth, const char *user, const char *password);
 /* The client's cookie jar (RFC 6265): in memory, scoped by domain, path, and TLS, with libpsl's public
  * suffixes; no cookies for hosts with a trailing dot; at most 50 per domain and 3000 in total.
- * set_cookie is the value of such a header, "a=1; Path=/; Max-Age=60", as if the server of the URL had
- * sent it. E_ARGUMENT `bad_value` if that server may not set it. */
+ * set_cookie is the value of a Set-Cookie header, "a=1; Path=/; Max-Age=60", as if the server of the
+ * URL had sent it. E_ARGUMENT `bad_value` if that server may not set it. */
 wherry_status wherry_client_set_cookie(wherry_client *client, const char *url,
     const char *set_cookie);
 /* Removes the cookies that would be sent to the URL; NULL: all. */
@@ -614,10 +613,10 @@ wherry_status wherry_request_set_header(wherry_request *request, const char *nam
 /* Adds a header next to the request's others of that name; all are sent instead of the client's. */
 wherry_status wherry_request_add_header(wherry_request *request, const char *name,
     const char *value);
-/* Sets a parameter. The same rule applies to these and to the client's default parameters. With GET,
- * HEAD, and DELETE they go into the query. With other methods they become a JSON body, or fields of a
- * form or multipart body. Next to a body that you set (set_json, set_body, a file, a stream) they go
- * into the query. Part of the identifier. A NULL value removes the parameter. */
+/* Sets a parameter. With GET, HEAD, and DELETE, parameters go into the query. With other methods they
+ * become a JSON body, or fields of a form or multipart body. If you set a body (set_json, set_body, a
+ * file, a stream), they go into the query. The client's default parameters follow the same rule.
+ * Parameters are part of the identifier. A NULL value removes the parameter. */
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name,
     const char *value);
 /* The same with numbers, arrays, and objects: the JSON text of one object, merged into the others. */
@@ -711,8 +710,8 @@ wherry_status wherry_request_add_mirror(wherry_request *request, const char *url
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
     int64_t duration_ms);
 /* Names a parameter (time, signature) that is not part of identifier and cache key, also as a pair in
- * query and form. Set it for POST, PUT, and the like too: they invalidate the entries of their URL as
- * it is, and of the URL without these parameters. */
+ * query and form. Name it on POST, PUT, and other unsafe requests too: they invalidate the entries of
+ * their URL, with and without these parameters. */
 wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
 /* Names a header that is part of the cache key, with all its values: Accept-Language, X-User. */
 wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
@@ -728,8 +727,8 @@ wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int6
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
 /* Returns the identifier of the request, made of base URL, URL, method, and parameters, for
- * wherry_client_cancel and its kind. client: whose base URL counts; NULL: no base. The format is that
- * of SJNetwork, the iOS library, so that its identifiers stay valid. */
+ * wherry_client_cancel and its kind. client: the client whose base URL is used; NULL: no base. The
+ * format is that of the iOS library SJNetwork, so that its identifiers stay valid. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
 /* Reads the headers of a request, in order, including repeated names; false past the last. A NULL value
  * suppresses the client's header. Borrowed until the next call of the same function for this request.
@@ -804,9 +803,10 @@ wherry_status wherry_client_send_url(wherry_client *client, const wherry_request
 WHERRY_CHECKED wherry_status wherry_client_perform(wherry_client *client,
     const wherry_request *request, wherry_response **out_response);
 /* Like perform, but blocks for at most timeout_ms (negative: no limit), so that a program can handle
- * signals between two waits. OK: the transfer has ended in whatever way; *out_record is its DONE, whose
- * event you own. E_TIMEOUT: it continues; pass *out_transfer, which you own, to wherry_transfer_wait.
- * Anything else: nothing was started. url as in send_url. Set out_record->size first. */
+ * signals between two waits. OK: the transfer has ended, successfully or not; *out_record is its DONE,
+ * whose event you own. E_TIMEOUT: it continues; pass *out_transfer, which you own, to
+ * wherry_transfer_wait. Anything else: nothing was started. url as in send_url. Set out_record->size
+ * first. */
 WHERRY_CHECKED wherry_status wherry_client_perform_for(wherry_client *client,
     const wherry_request *request, const char *url, int64_t timeout_ms,
     wherry_transfer **out_transfer, wherry_record *out_record);
@@ -833,7 +833,7 @@ wherry_status wherry_transfer_free(wherry_transfer *transfer);
 /* Unique in the process, never 0, and the same in events and lists. */
 uint64_t wherry_transfer_id(const wherry_transfer *transfer);
 wherry_state wherry_transfer_state(const wherry_transfer *transfer);
-/* All four verbs may be repeated, and are OK without effect after the end. pause returns after a
+/* These four calls may be repeated, and are OK without effect after the end. pause returns after a
  * download's journal is on disk. A paused request stops reading and sending. */
 wherry_status wherry_transfer_pause(wherry_transfer *transfer);
 wherry_status wherry_transfer_resume(wherry_transfer *transfer);
@@ -898,7 +898,7 @@ typedef enum wherry_event_kind {
 } wherry_event_kind;
 
 typedef enum wherry_record_flag {
-  WHERRY_RECORD_REDIRECTED = 1, /* the response is of another URL than that of the request */
+  WHERRY_RECORD_REDIRECTED = 1, /* the response came from another URL, after a redirect */
   WHERRY_RECORD_FROM_CACHE = 2, /* wherry_response_is_from_cache */
   WHERRY_RECORD_UNCHANGED = 4,  /* wherry_response_is_unchanged */
   WHERRY_RECORD_STALE = 8,      /* wherry_response_is_stale */
@@ -948,8 +948,8 @@ WHERRY_CHECKED wherry_status wherry_queue_next(wherry_queue *queue, int64_t time
 /* Waits for the first event and returns up to `capacity` of those that are there. */
 WHERRY_CHECKED wherry_status wherry_queue_read(wherry_queue *queue, wherry_record *records,
     size_t capacity, int64_t timeout_ms, size_t *out_count);
-/* Frees the events of these records, of any queue; NULL events are skipped. If one handle, or that of
- * the queue, is bad, the others are freed before the error returns. */
+/* Frees the events of these records, of any queue; NULL events are skipped. If one of the handles is
+ * bad, including the queue's, the others are freed before the error is returned. */
 wherry_status wherry_queue_release(wherry_queue *queue, const wherry_record *records, size_t count);
 /* Cancels the transfers that were sent with this queue and user_data, for programs that keep no
  * handles. *out_count, which may be NULL, is their number. Their DONE events still arrive. */
@@ -995,12 +995,12 @@ typedef enum wherry_decision {
   WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the response */
   /* error: the failure; response: its response; default: MAX_RETRIES. Not raised for requests that
    * cannot be resent (a streamed body), nor after a HEAD event or the first piece of the response.
-   * HEAD and BODY events arrive only for the response that stands. */
+   * HEAD and BODY events arrive only for the final response. */
   WHERRY_DECISION_RETRY = 8,
   /* Status and headers have arrived, and the body waits; response: both. Raised once: not for redirects
    * that are followed, a 401 that is answered, or a failure that is retried. For a response that could
-   * be one of these, and for a cache hit, it is raised at the end, with the body in memory. No retry,
-   * and all HEAD and BODY events, follow it. Default: continue. */
+   * be one of these, and for a cache hit, it is raised at the end, with the body in memory. All HEAD
+   * and BODY events follow this decision; no retry does. Default: continue. */
   WHERRY_DECISION_HEAD = 16,
   WHERRY_DECISION_STORE = 32,       /* before a response is cached, once per cache; default: store */
   /* response: a 401 to the client's bearer token, or to none. Raised once for all requests that got it,
@@ -1017,9 +1017,9 @@ typedef enum wherry_decision {
 } wherry_decision;
 
 /* ADAPT: the final request of the next attempt (see wherry_request_header_at); REDIRECT: the request to
- * the target, by the usual rules. Read it with wherry_request_header_at and the functions after it, edit
- * it with wherry_request_set_*, then answer `true`; otherwise the edits do not count. Borrowed. NULL for
- * other decisions.
+ * the target, by the usual rules. Read it with wherry_request_header_at and the functions after it,
+ * edit it with wherry_request_set_*, then answer `true`; otherwise the edits are ignored. Borrowed.
+ * NULL for other decisions.
  *
  * Every ADAPT shows the request without the edits of earlier attempts, so that a signature is not added
  * twice. A new URL is complete: the client's base, parameters, and query are not added to it, only what
@@ -1028,9 +1028,9 @@ wherry_request *wherry_event_request(const wherry_event *event);
 /* false ends the transfer with E_CANCELLED `refused`. */
 wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
 /* false: the redirect itself is the response. true: sends the request of the event, edited or not. The
- * rules of redirects apply to an edited request too: it counts as one, credentials stay with their
- * origin, and `redirect_refused` is the result of https to http, or of sending the previous body to
- * another origin. */
+ * rules of redirects apply to an edited request too: it counts as a redirect, and credentials stay with
+ * their origin. A change from https to http, or one that would send the previous body to another
+ * origin, fails with `redirect_refused`. */
 wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
 /* Sets credentials for this transfer and its origin (WHERRY_AUTH_ANY). Raised again if the server
  * refuses them, at most eight times. A NULL user: the 401 is the response. */
@@ -1056,7 +1056,7 @@ wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
  * later 304 does not add them, and a response without a header that reuse requires (Age, Cache-Control,
  * Content-*, Date, ETag, Expires, Last-Modified, Location, Vary) is not stored. The entry that the
  * response would replace is deleted in any case. Not raised for a 304 and for responses to HEAD, which
- * only freshen an entry; and stale entries are not validated in the background. */
+ * only freshen an entry. With this decision, stale entries are not validated in the background. */
 wherry_status wherry_event_answer_store(wherry_event *event, bool store,
     const char *without_headers);
 /* NEXT: sends this request or group before those that were added, as an ordinary transfer with this user
@@ -1113,10 +1113,10 @@ size_t wherry_client_count(const wherry_client *client, wherry_match match, cons
 wherry_status wherry_client_wait(wherry_client *client, wherry_match match, const char *key,
     int64_t timeout_ms);
 /* Sums up the running transfers; expected_bytes is -1 if one of them is unknown. With MATCH_TAG,
- * transfers that have ended stay in the sum, so that it never decreases: the group of a tag begins with
- * a transfer that starts while no other of the tag is running, and is kept until the next one begins
- * or 256 others have ended. What a failed transfer lacks stays missing, unless a download to the same
- * path replaces it. */
+ * transfers that have ended stay in the sum, so that it never decreases. A sum begins with a transfer
+ * that starts while no other of the tag is running. It is kept until the tag's next sum begins, or 256
+ * other sums have ended. The bytes that a failed transfer lacks stay missing, unless a download to
+ * the same path replaces it. */
 wherry_status wherry_client_progress(const wherry_client *client, wherry_match match,
     const char *key, wherry_progress *out_progress);
 /* Returns a handle to a running transfer by its number; E_ARGUMENT `not_found` after its end. */
@@ -1381,14 +1381,13 @@ wherry_status wherry_image_free(wherry_image *image);
 /* Reads the header without decoding. Set out_info->size first. */
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
 /* Returns the image that an upload with this compression (NULL: the default) would send. Blocks for the
- * duration of the work: tens of milliseconds for a photograph. Threads may work at the same time, each
- * on its own images. */
+ * duration of the work: tens of milliseconds for a photograph. Several threads may call it at the same
+ * time, each with its own images. */
 wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
-/* Decodes an image to upright raw pixels. NONE: the format of GRAY8, RGB8, and RGBA8 that loses nothing
- * except depth above 8 bits. Of the compression, which may be NULL, BACKGROUND_RGB (where alpha is
- * dropped), KEEP_ORIENTATION, and the limits apply. Blocks; fails like compress with E_IMAGE, E_LIMIT,
- * and E_FILE. */
+/* Decodes an image to upright raw pixels. NONE: GRAY8, RGB8, or RGBA8, whichever loses only depth above
+ * 8 bits. compression may be NULL; its BACKGROUND_RGB (if alpha is dropped), KEEP_ORIENTATION, and
+ * limits apply. Blocks; fails like compress with E_IMAGE, E_LIMIT, and E_FILE. */
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
 /* Raw pixels, top row first, borrowed until wherry_image_free; NULL for an encoded image. The size is
@@ -1436,7 +1435,7 @@ wherry_status wherry_json_parse(const void *text, size_t count, wherry_json **ou
 /* A null value; the first set makes it an object or array. */
 wherry_status wherry_json_new(wherry_json **out_json);
 wherry_status wherry_json_free(wherry_json *json);
-/* Paths: "data/items/0/name"; "" or NULL is the root; empty steps are skipped; ~1 means / and ~0
+/* Paths: "data/items/0/name"; "" or NULL is the root; empty segments are skipped; ~1 means / and ~0
  * means ~ in a name; "-" appends when setting. Getters return `otherwise` if the path is missing or its
  * type does not fit. The text "12" fits a number, 12 fits a text, and y Y t T 1 are true. */
 wherry_json_type wherry_json_get_type(const wherry_json *json, const char *path);
@@ -1532,11 +1531,11 @@ wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_req
     size_t *out_count);
 /* Lists usable entries: of one URL as in its requests or in a row (NULL: all), and one method (NULL:
  * any). stores: TIMED and HTTP. base: the name of their base URL, NULL for the one without a name;
- * requests that ignore the base are found too. In the timed cache a URL counts as it was written, with
- * its own query; in the HTTP cache a URL without a query matches all queries, and every method is GET.
- * Secret values in the query of a stored URL, such as those of `token` and `password`, are keyed hashes
- * on disk and in rows (`token=***3f0c...`); such a URL finds its entry too. Deletes entries of the
- * timed cache that have expired. */
+ * requests that ignore the base are found too. In the timed cache a URL matches exactly as it was
+ * written, with its own query; in the HTTP cache a URL without a query matches all queries, and every
+ * method is GET. Secret values in the query of a stored URL, such as those of `token` and `password`,
+ * are keyed hashes on disk and in rows (`token=***3f0c...`); such a URL finds its entry too. Deletes
+ * entries of the timed cache that have expired. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
 /* The response of a listed entry; E_CACHE_MISS `missing` if the entry is gone. */
@@ -1556,10 +1555,10 @@ wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, 
 
 /* ---- 18. Background sessions: downloads and uploads that outlive the process ------------------ */
 
-/* A separate process, wherry-agent, carries out the jobs of a session. It starts with the first job and
- * exits after the last. All programs of the same user that open a session by its name share its jobs.
- * Job records are in $XDG_STATE_HOME/wherry/<name>, mode 0700, with their request headers, until the
- * jobs are finished. These calls wait for the disk and the agent. */
+/* A separate process, wherry-agent, runs the jobs of a session. It starts with the first job and exits
+ * after the last. All programs of the same user that open a session by its name share its jobs. Job
+ * records are in $XDG_STATE_HOME/wherry/<name>, mode 0700, with their request headers, until the jobs
+ * are finished. These calls wait for the disk and the agent. */
 typedef struct wherry_session wherry_session;
 
 /* Opens or creates the session of that name: a file name of at most 100 bytes without spaces or a
@@ -1582,13 +1581,13 @@ wherry_status wherry_session_download(wherry_session *session, const wherry_requ
     const char *path, char *out_id);
 /* Starts an upload job. Copies the body before it returns: images are encoded, files read. Not for
  * streamed bodies or SEPARATE_IMAGES. Each call is a separate job. The agent retries an interrupted
- * upload from its start, each time with the header `Idempotency-Key: "<job id>"`, so that the server can
- * recognize it. A header of that name in the request or config overrides it; a NULL value sends none.
- * An upload that the server has answered with 2xx is never retried: if the agent died before it had
- * the complete response, the job is done with the reason `interrupted` and a response without a body; if
- * nothing could be recorded, it fails with `interrupted`. If the stored copy of the body has changed,
- * the job fails with `damaged_job`, and nothing is sent. After E_TIMEOUT the agent may still carry it
- * out; the message has its id. */
+ * upload from its start, each time with the header `Idempotency-Key: "<job id>"`, so that the server
+ * can recognize it. A header of that name in the request or config overrides it; a NULL value sends
+ * none. An upload that the server has answered with 2xx is never retried: if the agent died before it
+ * had the complete response, the job is done with the reason `interrupted` and a response without a
+ * body; if nothing could be recorded, it fails with `interrupted`. If the stored copy of the body has
+ * changed, the job fails with `damaged_job`, and nothing is sent. After E_TIMEOUT the agent may still
+ * run the job; the message has the job's id. */
 wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
     char *out_id);
 /* Lists all jobs, including finished ones that are not acknowledged, oldest first. If an agent died, a
@@ -1599,9 +1598,9 @@ wherry_status wherry_session_list(wherry_session *session,
     wherry_list **out_list /* rows by wherry_list_job */);
 /* Sends STATE, PROGRESS, and DONE of one job (NULL: of all, also later ones) to the queue, first its
  * current state; a finished job sends DONE at once. If the agent is unreachable, STATE INTERRUPTED says
- * why, and the library tries again. Every follower gets DONE, and later ones get it again until
- * somebody acknowledges it; a follower that missed it gets `not_found`. Freeing session or queue ends
- * this, wherry_queue_cancel does not. Following a job twice is E_BUSY `already_running`. An agent
+ * why, and the library keeps trying. Every follower gets DONE, also a later one, until a program
+ * acknowledges the job; after that, following it is `not_found`. Freeing the session or the queue ends
+ * the events; wherry_queue_cancel does not. Following a job twice is E_BUSY `already_running`. An agent
  * stays alive while a program follows. */
 wherry_status wherry_session_follow(wherry_session *session, const char *job_id,
     wherry_queue *queue, void *user_data);
@@ -1834,7 +1833,7 @@ wherry_status wherry_client_counters(const wherry_client *client, const char *ho
 
 /* ---- 21. Models and pages -------------------------------------------------------------------- */
 
-typedef struct wherry_mapping wherry_mapping;   /* where the fields of an item are in JSON */
+typedef struct wherry_mapping wherry_mapping;   /* the JSON paths and types of an item's fields */
 typedef struct wherry_endpoint wherry_endpoint; /* one endpoint: a new access cancels the previous */
 typedef struct wherry_pager wherry_pager;       /* a list that is loaded page by page */
 
@@ -1893,8 +1892,7 @@ wherry_status wherry_endpoint_free(wherry_endpoint *endpoint); /* cancels */
  * of the new one. */
 wherry_status wherry_endpoint_access(wherry_endpoint *endpoint, const wherry_json *parameters,
     wherry_transfer **out_transfer);
-/* The same with NULL, for a value that is loaded once at a time: during an access nothing starts, and
- * *out_transfer is NULL. */
+/* Like access with NULL, but starts nothing while an access is running; *out_transfer is then NULL. */
 wherry_status wherry_endpoint_load(wherry_endpoint *endpoint, wherry_transfer **out_transfer);
 wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint); /* OK also without an access */
 /* NONE before the first access; RUNNING; then DONE, FAILED, or CANCELLED, set before the DONE event can
@@ -1945,7 +1943,7 @@ typedef enum wherry_page_event {
   WHERRY_PAGE_LAST = 7       /* load_next on the last page; nothing follows */
 } wherry_page_event;
 
-/* true: sends these to the queue, as PAGE events with the pager's user data. */
+/* true: sends these events to the queue, as PAGE events with the pager's user data. */
 wherry_status wherry_pager_set_events(wherry_pager *pager, bool told);
 /* The page number of a PAGE event; -1 for none, and for other events. */
 int64_t wherry_event_page(const wherry_event *event);
@@ -1978,7 +1976,7 @@ wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, s
  * which are copied. Every mutation reports its changes in order, so that a view of any kind can follow:
  * *out_changes is a list for wherry_list_change; out_changes may be NULL. A position out of range gives
  * NULL, 0, or no change, not an error. items must be an array (E_ARGUMENT `bad_argument`); NULL is an
- * empty one. A NULL item is E_ARGUMENT. Any thread. */
+ * empty one. A NULL item is E_ARGUMENT. Any thread may use the list. */
 typedef struct wherry_sectioned_list wherry_sectioned_list;
 
 typedef enum wherry_change {
@@ -2073,7 +2071,7 @@ wherry_status wherry_group_free(wherry_group *group); /* transfers that were sen
  * the group's queue with this user data. E_STATE `already_started` after the group was sent. */
 wherry_status wherry_group_add(wherry_group *group, const wherry_request *request, void *user_data);
 /* Adds a copy of a group, nested at most 16 deep. It counts as one member and has its own events.
- * `inner` may be added again, or sent by itself. */
+ * `inner` may be added again, or sent alone. */
 wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
     void *user_data);
 /* Starts all members, once: then E_STATE `already_started`. If an error of any member is known at once,

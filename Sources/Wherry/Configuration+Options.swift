@@ -173,8 +173,8 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.stallTimeout]) }
         set { values.options[.stallTimeout] = newValue.settingMilliseconds }
     }
-    /// The maximum wait that a server may request with Retry-After. For a longer one, a download
-    /// fails with `retry_later`, and a request returns the error response. Default: 60 s.
+    /// The maximum wait that a server may request with Retry-After. If the server requests more, a
+    /// download fails with `retry_later`, and a request returns the error response. Default: 60 s.
     public var maxRetryAfter: Duration {
         get { .milliseconds(values.options[.maxRetryAfter]) }
         set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }

@@ -81,8 +81,8 @@ extension Request {
         set { set(.arrayStyle, newValue?.rawValue) }
     }
     /// The priority among requests that wait for a connection, and among queued downloads. The
-    /// highest priority starts first, and equal ones start in order. Range: -100 to 100. `nil` is
-    /// 0.
+    /// highest priority starts first. Equal priorities start in the order of submission. Range:
+    /// -100 to 100. `nil` is 0.
     ///
     /// Lower priorities wait as long as higher ones arrive. Over HTTP/2 it is also the weight of
     /// the stream.
@@ -144,11 +144,11 @@ extension Request {
         get { value(of: .boolStyle).flatMap { BoolStyle(rawValue: $0) } }
         set { set(.boolStyle, newValue?.rawValue) }
     }
-    /// Whether to share the response of an equal request of this client that is in progress,
-    /// instead of sending this one. A failure is shared too. Default: false.
+    /// Whether to share the response of an identical request of this client that is in progress,
+    /// instead of sending a second one. A failure is shared too. Default: false.
     ///
-    /// Equal requests share method, URL, headers, credentials, body, and settings, and all of them
-    /// set this option. Each can be cancelled separately and has its own ``totalTimeout``;
+    /// Identical requests share method, URL, headers, credentials, body, and settings, and all of
+    /// them set this option. Each can be cancelled separately and has its own ``totalTimeout``;
     /// cancelling the last one cancels the shared request. Never shared: requests with callbacks,
     /// with ``/WherryCache/CachePolicy/thenNetwork``, and with a multipart, file, or streamed body.
     public var coalesces: Bool {
@@ -233,9 +233,9 @@ extension Request {
         get { value(of: .partialOf).flatMap { PartialOrigin(rawValue: $0) } }
         set { set(.partialOf, newValue?.rawValue) }
     }
-    /// The maximum wait that a server may request with Retry-After. For a longer one, a download
-    /// fails with `retry_later`, and a request returns the error response. `nil` uses the client's
-    /// setting.
+    /// The maximum wait that a server may request with Retry-After. If the server requests more, a
+    /// download fails with `retry_later`, and a request returns the error response. `nil` uses the
+    /// client's setting.
     public var maxRetryAfter: Duration? {
         get { value(of: .maxRetryAfter).map { .milliseconds($0) } }
         set { set(.maxRetryAfter, newValue?.settingMilliseconds) }

@@ -134,7 +134,7 @@ extension Client.Configuration {
         get { values.texts[.baseURL] }
         set { values.texts[.baseURL] = newValue }
     }
-    /// The app version. Cache entries of other versions are misses. Default: "1".
+    /// The application's version. Cache entries of other versions are misses. Default: "1".
     public var appVersion: String {
         get { values.texts[.appVersion] ?? "1" }
         set { values.texts[.appVersion] = newValue }

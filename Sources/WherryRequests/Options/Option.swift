@@ -89,8 +89,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case memberStyle = 43
     /// The encoding of bools in queries and forms.
     case boolStyle = 44
-    /// Whether to share the response of an equal request of this client that is in progress,
-    /// instead of sending this one.
+    /// Whether to share the response of an identical request of this client that is in progress,
+    /// instead of sending a second one.
     case coalesce = 45
     /// The content encoding of request bodies.
     case bodyCoding = 46

@@ -6,7 +6,7 @@
 package enum TextOption: Int32, CaseIterable, Sendable {
     /// The base URL against which relative URLs are resolved (RFC 3986).
     case baseURL = 1
-    /// The app version.
+    /// The application's version.
     case appVersion = 2
     /// The User-Agent header.
     case userAgent = 3

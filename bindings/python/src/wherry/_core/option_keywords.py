@@ -52,8 +52,8 @@ class CommonKeywords(TypedDict, total=False):
     #: `a[0]=1&a[1]=2`.
     array_style: str
     #: The priority among requests that wait for a connection, and among queued downloads. The highest
-    #: priority starts first, and equal ones start in order. From -100 to 100. Lower priorities wait as long
-    #: as higher ones arrive. Over HTTP/2 it is also the weight of the stream.
+    #: priority starts first. Equal priorities start in the order of submission. From -100 to 100. Lower
+    #: priorities wait as long as higher ones arrive. Over HTTP/2 it is also the weight of the stream.
     priority: int
     #: The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`.
     member_style: str
@@ -62,8 +62,8 @@ class CommonKeywords(TypedDict, total=False):
     #: Whether to fail with `metered` instead of connecting over a mobile network. Name lookups are not
     #: restricted.
     deny_metered: bool
-    #: The maximum wait that a server may request with Retry-After. For a longer one, a download fails with
-    #: `retry_later`, and a request returns the error response. In seconds.
+    #: The maximum wait that a server may request with Retry-After. If the server requests more, a download
+    #: fails with `retry_later`, and a request returns the error response. In seconds.
     max_retry_after: float
     #: Whether a response over TLS whose body may be incomplete fails with `length_unverified`. Downloads
     #: always fail in this case.
@@ -118,8 +118,8 @@ class BodyKeywords(TypedDict, total=False):
 class CollectedKeywords(TypedDict, total=False):
     """Options of the group "collected"."""
 
-    #: Whether to share the response of an equal request of this client that is in progress, instead of
-    #: sending this one. A failure is shared too.
+    #: Whether to share the response of an identical request of this client that is in progress, instead of
+    #: sending a second one. A failure is shared too.
     coalesce: bool
 
 
@@ -291,8 +291,8 @@ class LiveKeywords(TypedDict, total=False):
     #: seconds. If set, for the client or the request, it also limits the wait for the first byte of a
     #: response. Otherwise first_byte_timeout alone does.
     stall_timeout: float
-    #: The maximum wait that a server may request with Retry-After. For a longer one, a download fails with
-    #: `retry_later`, and a request returns the error response. In seconds.
+    #: The maximum wait that a server may request with Retry-After. If the server requests more, a download
+    #: fails with `retry_later`, and a request returns the error response. In seconds.
     max_retry_after: float
     #: Whether to write all events to standard error, without secrets and bodies. A new value applies at once.
     #: The warning about insecure is written in any case. The environment variable `WHERRY_LOG` also enables
@@ -307,7 +307,7 @@ class LiveKeywords(TypedDict, total=False):
     #: Whether to reuse connections. If false, each request uses a separate connection, sends `Connection:
     #: close`, and closes it.
     keep_alive: bool
-    #: The app version. Cache entries of other versions are misses.
+    #: The application's version. Cache entries of other versions are misses.
     app_version: Optional[str]
     #: The User-Agent header. With app_name the default is "name/appVersion (Linux x86_64) Wherry/<version>".
     user_agent: Optional[str]
@@ -410,7 +410,7 @@ ignore_base | False | Whether to ignore the client's base URL, also in the ident
 json_only | False | Whether a response fails if its content type is not JSON or its body is not valid JSON
 array_style | "brackets" | The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index": `a[0]=1&a[1]=2`
 cookies | True | False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. A mapping is sent to every host; see `Client.cookies`
-priority | 0 | The priority among requests that wait for a connection, and among queued downloads. The highest priority starts first, and equal ones start in order. From -100 to 100
+priority | 0 | The priority among requests that wait for a connection, and among queued downloads. The highest priority starts first. Equal priorities start in the order of submission. From -100 to 100
 unreadable | "fail" | What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata
 separate | 0 | The number of images to send concurrently, each in a separate request. 0 sends one form
 image_retries | 0 | The maximum number of retries of an image after a transient failure, with separate. The server may receive the image twice. From 0 to 1,000
@@ -422,7 +422,7 @@ max_connections | 32 | The maximum number of connections. From 1 to 100,000
 max_downloads | 0 | The maximum number of concurrent downloads. Further downloads wait in the order of their priority. A paused download gives up its slot. 0: no limit. From 0 to 100,000
 member_style | "brackets" | The encoding of object members in queries and forms. "brackets": `a[b]=1`. "dots": `a.b=1`
 bool_style | "digits" | The encoding of bools in queries and forms. "digits": `1` and `0`. "words": `true` and `false`
-coalesce | False | Whether to share the response of an equal request of this client that is in progress, instead of sending this one. A failure is shared too
+coalesce | False | Whether to share the response of an identical request of this client that is in progress, instead of sending a second one. A failure is shared too
 body_coding | "identity" | The content encoding of request bodies. The server must support it, and few servers announce that. "identity": no coding. "gzip": the gzip format. "deflate": the zlib format
 deny_metered | False | Whether to fail with `metered` instead of connecting over a mobile network. Name lookups are not restricted
 body_coding_min_bytes | 1024 | The minimum body size in bytes for body_coding. Smaller bodies are sent unchanged
@@ -450,14 +450,14 @@ segments | "auto" | Connections per file: 1 to 16, or "auto" for as many as incr
 stall_bytes_per_second | 1000 | The minimum speed of a download in bytes per second. A download that is slower for stall_timeout has stalled and is retried. With 0, only the idle timeout applies
 stall_timeout | 10 | The time that a download may be slower than stall_bytes_per_second before it counts as stalled. In seconds
 partial_of | "same_path" | The partial files that a download resumes, if the server confirms their validator and length. "url": those of the same URL. "same_path": those of the same URL with any query. "any": any partial file for the same output file
-max_retry_after | 60 | The maximum wait that a server may request with Retry-After. For a longer one, a download fails with `retry_later`, and a request returns the error response. In seconds
+max_retry_after | 60 | The maximum wait that a server may request with Retry-After. If the server requests more, a download fails with `retry_later`, and a request returns the error response. In seconds
 debug | False | Whether to write all events to standard error, without secrets and bodies. A new value applies at once
 server_time | False | Whether to set the modification time of a downloaded file to the server's Last-Modified. Otherwise, the file keeps the time of the last write
 require_verified_length | False | Whether a response over TLS whose body may be incomplete fails with `length_unverified`. Downloads always fail in this case
 keep_alive | True | Whether to reuse connections. If false, each request uses a separate connection, sends `Connection: close`, and closes it
 cache_stream | False | Whether the caches also serve and store a streamed response. A body larger than an eighth of cache_max_bytes is streamed but not stored
 base_url | none | The base URL against which relative URLs are resolved (RFC 3986). A missing trailing slash is added
-app_version | "1" | The app version. Cache entries of other versions are misses
+app_version | "1" | The application's version. Cache entries of other versions are misses
 user_agent | Wherry and its version | The User-Agent header
 storage_name | the program's name | The name of the storage folder in the user's cache directory
 storage_directory | none | The absolute path of the storage folder, instead of storage_name
