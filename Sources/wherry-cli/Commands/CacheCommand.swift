@@ -25,7 +25,7 @@ struct CacheCommand: ParsableCommand {
 struct StoreOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "Only this cache: timed (of --cache), or http (of the policies with lifetimes from headers).",
+            "Only this cache: timed (used by --cache), or http (used by the policies that follow response headers).",
             valueName: "store"))
     var store: StoreArgument?
 

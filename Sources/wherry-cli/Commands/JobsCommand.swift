@@ -268,9 +268,9 @@ struct JobsFollowCommand: SessionCommand {
               wherry jobs follow
               wherry jobs follow debian.iso --progress json
 
-            Without names, it follows all unfinished jobs, and reports the failed jobs of the list, so \
-            that a job which fails at once is not missed. Ctrl-C ends the command, but no job. The \
-            command acknowledges no job, so other programs still receive its result.
+            Without names, it follows all unfinished jobs, and reports the failed jobs in the list, so \
+            that no failure is missed. Ctrl-C ends the command, but not the jobs. The command \
+            acknowledges no job, so other programs still receive its result.
             """)
     @Argument(help: JobName.help, transform: { try JobName($0) })
     var job: [JobName] = []

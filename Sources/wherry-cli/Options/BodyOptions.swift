@@ -15,7 +15,7 @@ struct BodyOptions: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "Send bytes: the text, @FILE (streamed), or @- for standard input. '' sends no body.",
             discussion:
-                "Several are joined with &. As in curl, the type is application/x-www-form-urlencoded "
+                "Repeated options are joined with &. As in curl, the type is application/x-www-form-urlencoded "
                 + "unless --header sets another. Unlike curl, a file keeps its line breaks.",
             valueName: "text"))
     var data: [String] = []
@@ -37,7 +37,7 @@ struct BodyOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("body-coding"),
         help: ArgumentHelp(
-            "Compress the body. The server has to support it.",
+            "Compress the body. The server must support it.",
             valueName: "coding"))
     var bodyCoding: BodyCodingArgument?
     // options: end

@@ -7,7 +7,7 @@ import WherryImaging
 struct CompressionOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "JPEG quality from 0 to 1; 1 keeps JPEG data as it is where possible. (default: 1)",
+            "JPEG quality from 0 to 1; 1 keeps JPEG data unchanged if possible. (default: 1)",
             valueName: "ratio"),
         transform: { try Self.ratio($0) })
     var quality: Double?

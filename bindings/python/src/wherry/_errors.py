@@ -1,6 +1,6 @@
-# Wherry: the common base of blocking and asyncio clients
+# Wherry: exceptions
 # SPDX-License-Identifier: Apache-2.0
-"""Creating a client, sending its requests, and closing it."""
+"""The exceptions of this package, and functions for their messages."""
 
 from __future__ import annotations
 

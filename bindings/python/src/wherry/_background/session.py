@@ -80,7 +80,7 @@ class BaseSession(Forkable):
         :param agent_idle: How long an idle agent keeps running, in seconds (default: 5).
 
         The other keywords are client settings that apply to the jobs: see help(wherry.Settings). Jobs
-        keep no passwords and no trust lists, so ``proxy_auth``, ``netrc``, and pins are refused.
+        keep no passwords and no pins, so ``proxy_auth``, ``netrc``, and pins are refused.
         """
         import os
 

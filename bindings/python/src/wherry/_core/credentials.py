@@ -63,7 +63,7 @@ class DigestAuth(Fixed):
     """A user name and password for Digest authentication (RFC 7616).
 
     The algorithms are SHA-512-256, SHA-256, and MD5; the strongest that the server offers is used.
-    The password itself is never sent. The server rejects the first request, which is sent again
+    The password itself is never sent. The server rejects the first request, which is then repeated
     with its complete body. Later requests to the same origin need no second attempt.
 
     If the server requires a digest of the body (``qop=auth-int``), a body that can be read only

@@ -69,7 +69,7 @@ NOT_PAIRS = (str, bytes, bytearray, memoryview, set, frozenset)
 
 
 def _not_a_pair(argument: str, place: int, found: str) -> ArgumentError:
-    """Returns the error for an item that is no pair: a ValueError, as in requests."""
+    """Returns the error for an item that is not a pair: a ValueError, as in requests."""
     return ArgumentError(f"{argument}= takes a mapping or pairs, but item {place} {found}", "bad_argument")
 
 
@@ -182,7 +182,7 @@ def as_text(value: Any) -> str:
 def json_bytes(value: Any) -> bytes:
     """Encodes JSON without spaces.
 
-    Raises ArgumentError `bad_parameters` for values that JSON lacks.
+    Raises ArgumentError `bad_parameters` for values that JSON cannot represent.
     """
     import json
 

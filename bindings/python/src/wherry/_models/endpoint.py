@@ -1,6 +1,6 @@
 # Wherry: server endpoints
 # SPDX-License-Identifier: Apache-2.0
-"""`Endpoint` and `AsyncEndpoint`: repeated requests to one place of a server."""
+"""`Endpoint` and `AsyncEndpoint`: repeated requests to one path of a server."""
 
 from __future__ import annotations
 

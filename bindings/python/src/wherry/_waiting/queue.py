@@ -57,7 +57,7 @@ class Queue:
                 self._waits.discard(wait)
 
     def wake(self) -> None:
-        """Appends an event of no kind to the queue, which wakes the reader."""
+        """Appends an event of kind NONE to the queue, which wakes the reader."""
         with self._lock:
             if self.handle:
                 lib.wherry_queue_wake(self.handle, None)

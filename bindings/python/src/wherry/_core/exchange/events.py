@@ -222,7 +222,7 @@ class Exchange:
             self._draft.on_cached(response)
 
     def decision(self, record: Record) -> Optional[Decision]:
-        """Returns the question of a DECISION event, or None without a callback for it."""
+        """Returns the decision of a DECISION event, or None without a callback for it."""
         if self.error is not None or record[DETAIL] not in self._draft.functions:
             return None
         decision = Decision(self._draft, record, self._retries)
