@@ -1114,9 +1114,9 @@ wherry_status wherry_client_wait(wherry_client *client, wherry_match match, cons
     int64_t timeout_ms);
 /* Sums up the running transfers; expected_bytes is -1 if one of them is unknown. With MATCH_TAG,
  * transfers that have ended stay in the sum, so that it never decreases. A sum begins with a transfer
- * that starts while no other of the tag is running. It is kept until the tag's next sum begins, or 256
- * other sums have ended. The bytes that a failed transfer lacks stay missing, unless a download to
- * the same path replaces it. */
+ * that starts while no other transfer with the tag is running. It is kept until the tag's next sum
+ * begins, or 256 other sums have ended. The bytes that a failed transfer lacks stay missing, unless a
+ * download to the same path replaces it. */
 wherry_status wherry_client_progress(const wherry_client *client, wherry_match match,
     const char *key, wherry_progress *out_progress);
 /* Returns a handle to a running transfer by its number; E_ARGUMENT `not_found` after its end. */

@@ -271,7 +271,7 @@ struct UploadCommand: ConnectingCommand {
     }
 }
 
-/// What to do with images that cannot be read.
+/// The handling of images that cannot be read.
 enum UnreadableMode: String, ExpressibleByArgument, CaseIterable {
     case fail, skip, send
 

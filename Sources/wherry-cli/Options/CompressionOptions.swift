@@ -161,7 +161,7 @@ enum MetadataKind: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What to do with an animated PNG.
+/// The handling of an animated PNG.
 enum AnimatedKind: String, ExpressibleByArgument, CaseIterable {
     case refuse, first
 }

@@ -107,7 +107,7 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Flag(
         name: .customLong("require-verified-length"),
         help:
-            "Fail if a body received over TLS may be incomplete: it has no length, and there was no close_notify."
+            "Fail if a body received over TLS may be incomplete: it has no length, and the connection ended without close_notify."
     )
     var requireVerifiedLength = false
     // options: end

@@ -13,7 +13,7 @@ struct JSONText {
         case indented(Terminal)
     }
 
-    /// What may come next.
+    /// The tokens that may follow.
     private enum Expected {
         case value, valueOrEnd, name, nameOrEnd, colon, commaOrEnd, nothing
     }

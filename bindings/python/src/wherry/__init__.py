@@ -132,7 +132,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-#: What to use in place of a name of requests or httpx.
+#: The replacements for names of requests and httpx.
 _ELSEWHERE = {
     "AsyncHTTPTransport": "the keywords of wherry.AsyncClient",
     "ConnectError": "wherry.NetworkError", "ConnectTimeout": "wherry.TimeoutError",

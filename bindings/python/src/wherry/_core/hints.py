@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-#: What to use instead of a name: as an attribute of a client, as a keyword of a new client, and as
+#: The replacement for a name: as an attribute of a client, as a keyword of a new client, and as
 #: a keyword of a request. A single string applies to all three. "" means that the name is valid.
 _NEW = "pass {}= to a new client"
 ELSEWHERE = {

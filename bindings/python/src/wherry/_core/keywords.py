@@ -107,12 +107,12 @@ class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     #: Called with each failure that could be retried, and the number of earlier failed attempts.
     #: Return None to follow ``max_retries=``, False to give up, True to retry after the usual
     #: delay, or the delay in seconds; the last two apply to every method. `WherryError.response` is
-    #: the response, if one was received. Not called if the body cannot be sent again or a stream
+    #: the response, if one was received. Not called if the body cannot be resent or a stream
     #: has begun. None disables the client's callback.
     on_retry: Optional[Callable[[WherryError, int], Any]]
     #: Called with the 401 response to the client's ``auth=Bearer(...)``, or to a request without
     #: credentials. Return the token that the client uses from now on, or None to receive the 401
-    #: response. All requests that received a 401 wait for one call and are then sent again. At most
+    #: response. All requests that received a 401 wait for one call and are then resent. At most
     #: two tokens are used for one request, and five calls are made in 30 seconds. Not called for
     #: requests with their own Authorization header, nor for requests that the callback sends.
     refresh_token: Optional[Callable[[Response], Any]]

@@ -145,7 +145,7 @@ class Timeout(Fixed):
         return f"Timeout({text})"
 
 
-#: What ``timeout=`` accepts.
+#: The types that ``timeout=`` accepts.
 TIMEOUTS = "timeout= takes a number of seconds, a pair (connect, idle) of them, a Timeout, or None"
 
 

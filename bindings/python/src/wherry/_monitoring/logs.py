@@ -160,7 +160,7 @@ def _close_bridges() -> None:
 
 
 class Counters:
-    """What a client has done since its creation. Bytes are bytes on the wire, including headers."""
+    """The totals of a client since its creation. Bytes are bytes on the wire, including headers."""
 
     __slots__ = (
         "started", "succeeded", "failed", "cancelled", "requests", "retried", "redirected",
