@@ -3,13 +3,13 @@
  *
  * A program works with five kinds of objects:
  *
- *    wherry_client     connections, settings, cookies, caches; usually one per program
- *    wherry_request    what to send: method, URL, headers, body, options
- *    wherry_transfer   a request in flight: pause, cancel, measure it
+ *    wherry_client     connections, settings, cookies, and caches; usually one per program
+ *    wherry_request    what to send: method, URL, headers, body, and options
+ *    wherry_transfer   a request in flight, to pause, cancel, or measure
  *    wherry_queue      where the events of transfers arrive: progress, body, end
  *    wherry_response   status, headers, and body
  *
- * A single GET, download, or upload needs only the response (see Simple calls):
+ * For a single GET, download, or image upload, one call is enough (see Simple calls):
  *
  *    wherry_response *response = NULL;
  *    if (wherry_get(url, &response) != WHERRY_OK) puts(wherry_error_message(wherry_last_error()));
@@ -18,7 +18,7 @@
  *    fwrite(body, 1, size, stdout);
  *    wherry_response_free(response);
  *
- * The same with a client, which other requests can use too (see docs/tutorial.md):
+ * The same with a client, which later requests can reuse (see docs/tutorial.md):
  *
  *    wherry_client *client = NULL;
  *    wherry_request *request = NULL;
@@ -35,47 +35,51 @@
  *    wherry_client_free(client);
  *
  * For concurrent transfers, send each with wherry_client_send and read their events from a queue
- * (sections 7 and 8). There are no callbacks. Examples/c has complete programs.
+ * (sections 7 and 8). The library never calls back into your code. Examples/c has complete programs.
  *
- * These rules hold everywhere:
+ * These rules apply to every function:
  *
- *  NAMES     wherry_<type>_<verb>; the first parameter is the object. A number with a unit has the
- *            unit in its name (_ms, _bytes, _per_second). An int64_t of -1 means "unknown" in
- *            results and "no limit" in arguments, unless its comment says otherwise.
- *  RESULTS   Calls that can fail return a wherry_status; 0 is success. Other results go to trailing
- *            out-parameters, which are written only on success (exceptions: wherry_client_perform,
- *            wherry_get, and wherry_upload_image). NULL is allowed for out_transfer if a queue is
- *            passed, and for every out_count except that of wherry_queue_read; any other NULL
- *            out-parameter is E_ARGUMENT. Other functions return their value, or 0, NULL, false, or
- *            -1 for a bad handle.
- *  HANDLES   Objects are opaque; the pointer is a checked id, not an address. A freed, foreign,
- *            wrong-kind, or NULL handle gives WHERRY_E_ARGUMENT `bad_handle`.
- *  OWNERSHIP You own every handle that you get through an out-parameter; pass it to its *_free
- *            once. *_free(NULL) is OK, and freeing twice is an error, not a crash. Objects may be
- *            freed in any order, also while you handle one of their events. A handle that is a
- *            return value is borrowed; never free it.
- *  BORROWING Pointers to bytes and text that a getter returns live as long as their object (for
- *            events: until wherry_event_free). They are plain memory; nothing checks them after
- *            that. client, queue, transfer, stub, and reachability copy their results instead.
- *  INPUTS    The library copies everything you pass in before the call returns. Text is
- *            NUL-terminated UTF-8 (otherwise `bad_text`); bytes are a pointer and a count (NULL
- *            only with 0). Paths and file names are NUL-terminated bytes, UTF-8 or not, and are
- *            never converted. A message shows a byte that is not UTF-8 as \xE9.
- *  THREADS   Any thread may call any function. config, request, response, event, list, image,
- *            compression, and json are meant for one thread at a time: sharing one is safe, but
- *            concurrent changes may interleave. The events of one transfer arrive in order. Your
- *            code never runs on a library thread.
- *  STRUCTS   The library fills the few plain structs. Set `size` to sizeof first; fields that the
- *            library does not know are set to zero; size 0 is E_ARGUMENT. 64-bit Linux only.
- *  EXIT      The program may end at any time, on any thread, with transfers in flight. An exit
- *            handler cancels every transfer, waits at most 50 ms, and then keeps library threads
- *            out of OpenSSL. Blocking calls on other threads return E_CANCELLED. Partial files
- *            stay. Exit handlers may call every function.
- *  SIGNALS   Library threads block every signal except SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
- *            and SIGSYS. Every descriptor is close-on-exec. If a Swift toolchain is installed, Swift's
- *            runtime handles SIGQUIT, SIGABRT, and fault signals to print backtraces, unless the
- *            environment has SWIFT_BACKTRACE=enable=no.
- *  FORK      In a forked child every call returns WHERRY_E_FORKED until wherry_library_restart.
+ *  NAMES     wherry_<type>_<verb>; the first parameter is the object. The name of a quantity ends
+ *            with its unit (_ms, _bytes, _per_second). An int64_t of -1 means "unknown" in results
+ *            and "no limit" in arguments, unless its comment says otherwise.
+ *  RESULTS   Functions that can fail return a wherry_status; 0 is success. Comments name statuses
+ *            and reasons in short form: "E_ARGUMENT `bad_url`" is the status WHERRY_E_ARGUMENT with
+ *            that wherry_error_reason. Other results go to trailing out-parameters, which are
+ *            written only on success (exceptions: wherry_client_perform, wherry_get, and
+ *            wherry_upload_image). out_transfer may be NULL if you pass a queue, and out_count may
+ *            be NULL except in wherry_queue_read. Any other NULL out-parameter gives E_ARGUMENT.
+ *            Other functions return their value directly; for a bad handle they return 0, NULL,
+ *            false, or -1.
+ *  HANDLES   A handle is opaque: the pointer is an id that every call checks, not an address. A
+ *            handle that is NULL, freed, invented, or of another type gives E_ARGUMENT `bad_handle`.
+ *  OWNERSHIP You own every handle that you get through an out-parameter. Free it once, with the
+ *            *_free function of its type. Freeing NULL returns OK; freeing a handle twice returns an
+ *            error and never crashes. You may free objects in any order, even while you handle one
+ *            of their events. A handle that a function returns directly is borrowed; never free it.
+ *  BORROWING Bytes and text that a getter returns stay valid until their object is freed (for
+ *            events: wherry_event_free). They are plain memory, which nothing checks after that.
+ *            Getters of client, queue, transfer, stub, and reachability copy their results instead.
+ *  INPUTS    The library copies everything you pass in before the call returns. Text must be
+ *            NUL-terminated UTF-8 (otherwise `bad_text`). Bytes are a pointer and a count; the
+ *            pointer may be NULL if the count is 0. Paths and file names are NUL-terminated bytes,
+ *            UTF-8 or not, and are never converted. Error messages show an invalid byte as an escape
+ *            such as \xE9.
+ *  THREADS   Any thread may call any function. Sharing an object between threads is always safe, but
+ *            concurrent changes to a config, request, response, event, list, image, compression, or
+ *            json may interleave. The events of one transfer arrive in order. Your code never runs on
+ *            a library thread.
+ *  STRUCTS   The library fills the few plain structs. Before the call, set `size` to the sizeof of
+ *            the struct; 0 gives E_ARGUMENT. Fields that an older library does not know become zero.
+ *            64-bit Linux only.
+ *  EXIT      The program may exit at any time, from any thread, even with transfers in flight. An
+ *            exit handler cancels every transfer, waits at most 50 ms, and then keeps library
+ *            threads out of OpenSSL. Blocking calls on other threads return E_CANCELLED. Partial
+ *            files stay. Exit handlers may call any function.
+ *  SIGNALS   Library threads block every signal except SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, and
+ *            SIGSYS. If a Swift toolchain is installed, the Swift runtime handles SIGQUIT, SIGABRT,
+ *            and fault signals to print backtraces. Set SWIFT_BACKTRACE=enable=no to prevent that.
+ *  FORK      All file descriptors are close-on-exec. In a forked child, every call returns E_FORKED
+ *            until you call wherry_library_restart.
  */
 #ifndef WHERRY_H
 #define WHERRY_H
@@ -99,7 +103,8 @@ extern "C" {
 #define WHERRY_VERSION_NUMBER \
   (WHERRY_VERSION_MAJOR * 1000000 + WHERRY_VERSION_MINOR * 1000 + WHERRY_VERSION_PATCH)
 
-/* The version of the loaded library, which may be newer than this header. Static text. */
+/* Return the version of the loaded library, which may be newer than this header; as a
+ * WHERRY_VERSION_NUMBER and as static text. */
 int32_t wherry_library_version(void);
 const char *wherry_library_version_text(void);
 
@@ -111,33 +116,34 @@ typedef enum wherry_status {
   WHERRY_E_STATE = -2,       /* not valid in the object's current state, such as already sent or closed */
   WHERRY_E_TIMEOUT = -3,     /* the wait or the transfer timed out */
   WHERRY_E_CANCELLED = -4,
-  WHERRY_E_NETWORK = -5,     /* name resolution, connection, or broken stream */
+  WHERRY_E_NETWORK = -5,     /* name resolution or connection failed, or the connection dropped */
   WHERRY_E_TLS = -6,         /* the peer is not trusted */
   WHERRY_E_HTTP = -7,        /* the response reports an error or is not acceptable */
-  WHERRY_E_FILE = -8,        /* the local file or directory */
-  WHERRY_E_IMAGE = -9,       /* not an image, or not one that can be encoded */
+  WHERRY_E_FILE = -8,        /* a local file or directory cannot be used */
+  WHERRY_E_IMAGE = -9,       /* not an image, or an image that cannot be encoded */
   WHERRY_E_CACHE_MISS = -10, /* cache-only request without a usable entry */
-  WHERRY_E_LIMIT = -11,      /* a size or count limit */
+  WHERRY_E_LIMIT = -11,      /* a size or count limit was exceeded */
   WHERRY_E_INTERNAL = -12,   /* a bug in Wherry: please report it */
   WHERRY_E_FORKED = -13,     /* called in a forked child */
-  WHERRY_E_BUSY = -14        /* in use by another transfer or process, or full at the moment */
+  WHERRY_E_BUSY = -14        /* in use by another transfer or process, or currently full */
 } wherry_status;
 
-typedef struct wherry_error wherry_error; /* borrowed from the event or this thread; never freed */
+/* borrowed from an event or the calling thread; never free it */
+typedef struct wherry_error wherry_error;
 typedef struct wherry_list wherry_list;   /* section 11 */
 
 /* Returns the name, such as "E_TIMEOUT"; "E_UNKNOWN" for other numbers. Static text. */
 const char *wherry_status_name(wherry_status status);
-/* Returns the error of the last call that failed on this thread; never NULL. Its status is OK if no
- * call has failed. Only calls that return a wherry_status count, so a getter never overwrites the
- * error. The handle is valid until the next failing call on this thread. */
+/* Returns the error of the last failed call on this thread; never NULL. Its status is OK if no call
+ * has failed. Only functions that return a wherry_status set the error, so getters never overwrite
+ * it. The handle is valid until the next failing call on this thread. */
 const wherry_error *wherry_last_error(void);
 wherry_status wherry_error_status(const wherry_error *error);
-/* A stable word from the table in docs/errors.md, such as "bad_url" or "stalled"; "" for OK. Static
- * text. */
+/* Returns the reason, a stable word such as "bad_url" or "stalled" (see docs/errors.md); "" for OK.
+ * Static text. */
 const char *wherry_error_reason(const wherry_error *error);
-/* One sentence for people, with secrets removed. "" for a bad handle, so it is safe to print
- * without checking. */
+/* Returns the message: one sentence for users, without secrets. Returns "" for a bad handle, so you
+ * can print the result unchecked. */
 const char *wherry_error_message(const wherry_error *error);
 int32_t wherry_error_curl_code(const wherry_error *error); /* or 0 */
 int32_t wherry_error_http_code(const wherry_error *error); /* or 0 */
@@ -146,8 +152,8 @@ bool wherry_error_is_retryable(const wherry_error *error);
 int64_t wherry_error_retry_after_ms(const wherry_error *error);      /* or -1 */
 const char *wherry_error_partial_path(const wherry_error *error);    /* the partial file, or NULL */
 const wherry_error *wherry_error_underlying(const wherry_error *error); /* or NULL */
-/* The images of an upload that failed, as rows for wherry_list_image: all of them if the request
- * failed as a whole. Also works with wherry_last_error after perform. */
+/* Lists the failed images of an upload as rows for wherry_list_image; all images if the request
+ * itself failed. Also works with wherry_last_error after wherry_client_perform. */
 wherry_status wherry_error_list_failed_images(const wherry_error *error, wherry_list **out_list);
 /* Makes the library usable in a forked child. Handles from before the fork stay invalid: using or
  * freeing one is E_FORKED and changes nothing. No-op in a process that has not forked. */
@@ -157,10 +163,10 @@ wherry_status wherry_library_restart(void);
 
 typedef struct wherry_response wherry_response;
 
-/* Each of these calls blocks until its transfer ends, and returns the same errors as the section 7
- * function that its comment names; wherry_last_error has the details. It creates a client with default
- * settings and closes it afterwards. For several requests, a wherry_client is faster, because it reuses
- * connections. The URL must have a scheme (otherwise `bad_url`). */
+/* Each of these functions blocks until its transfer ends. It returns the errors of the section 7
+ * function named in its comment; wherry_last_error has the details. Each call creates a client with
+ * default settings and frees it afterwards. For several requests, a wherry_client is faster,
+ * because it reuses connections. The URL must have a scheme (otherwise `bad_url`). */
 
 /* Gets a URL, like wherry_client_perform. On OK and E_HTTP you own *out_response; otherwise it is set
  * to NULL. */
@@ -169,218 +175,239 @@ WHERRY_CHECKED wherry_status wherry_get(const char *url, wherry_response **out_r
  * with "/" or exists; then the server names the file. After an interruption, call it again to
  * continue. */
 WHERRY_CHECKED wherry_status wherry_download_file(const char *url, const char *path);
-/* Posts a JPEG or PNG file as the part `name` of a multipart form, compressed with the default
- * compression (section 13), like wherry_client_upload_images. out_response as in wherry_get. */
+/* Compresses a JPEG or PNG file with the default compression (section 13) and posts it as the part
+ * `name` of a multipart form, like wherry_client_upload_images. out_response works as in
+ * wherry_get. */
 WHERRY_CHECKED wherry_status wherry_upload_image(const char *url, const char *name, const char *path,
     wherry_response **out_response);
 
 /* ---- 3. Options: one list for client and request --------------------------------------------- */
 
-/* The letters say where an option can be set: B on a config, L on a live client (applies to
- * requests started afterwards), R on one request, where it overrides the client's value. Elsewhere
- * the call fails with E_ARGUMENT `bad_option`. The default follows, then the range in parentheses if
- * it is not 0 or more. Booleans are 0 and 1. */
+/* The letters say where you can set an option. B: on a config. L: on a live client, for requests
+ * started afterwards. R: on one request, overriding the client's value. Elsewhere the call fails
+ * with E_ARGUMENT `bad_option`. The default value comes next, then the range in parentheses
+ * (without one: 0 or more). Booleans are 0 and 1. */
 typedef enum wherry_option {
   /* options: begin wherry_option (scripts/make-options) */
-  WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,        /* BLR 20000; restarts with every byte; 0: none */
+  /* BLR 20000; maximum time without a byte in either direction; 0: no limit */
+  WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,
   WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000; 0: libcurl's default, 300 s */
-  /* BLR 30000; time from the end of the request to the first byte of the response. The idle timeout
-   * also runs during this wait, except for downloads: for slow servers, raise both. 0: none */
+  /* BLR 30000; maximum time from the last byte sent to the first byte received. Except in
+   * downloads, the idle timeout also limits this wait: for slow servers, raise both. 0: none */
   WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,
-  WHERRY_OPTION_TOTAL_TIMEOUT_MS = 4,       /* BLR 0: none; includes redirects and retries */
-  WHERRY_OPTION_DECISION_TIMEOUT_MS = 5,    /* BLR 30000; then the default applies; 0: at once */
+  WHERRY_OPTION_TOTAL_TIMEOUT_MS = 4,       /* BLR 0: no limit; includes redirects and retries */
+  /* BLR 30000; time to resolve a hook (section 9), then its default applies; 0: at once */
+  WHERRY_OPTION_HOOK_TIMEOUT_MS = 5,
   /* BLR 10 (0 to 100); 0: the redirect itself is the response */
   WHERRY_OPTION_MAX_REDIRECTS = 10,
-  WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11, /* BLR 0 */
-  /* BLR -1 (0 to 1000): 5 for downloads, none for requests. Maximum number of retries after a
-   * dropped connection, a timeout, or status 408, 429, 500, 502, 503, 504. Requests wait a random
-   * time of up to 0.5, 1, 2... 30 s before each retry, or as long as Retry-After says. Each client
-   * has a budget of 100 retries for its requests; every five successes add one. */
+  /* BLR 0; 1: sends credentials, other headers, and the body to other origins after a redirect */
+  WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11,
+  /* BLR -1 (0 to 1000): 5 for downloads, 0 for requests. Maximum number of retries after a dropped
+   * connection, a timeout, or status 408, 429, 500, 502, 503, 504. Before each retry, requests wait
+   * a random time of up to 0.5, 1, 2... 30 s, or the time in Retry-After. All requests of a client
+   * share a budget of 100 retries; every five successes add one. */
   WHERRY_OPTION_MAX_RETRIES = 12,
   /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS, and TRACE are retried, also after a reused
    * connection drops without a response. 1: all methods; the server may execute a request twice */
   WHERRY_OPTION_RETRY_UNSAFE_METHODS = 13,
-  /* BLR -1: 0 for requests, 60000 for downloads. How long a transfer waits for a route to its host,
-   * in state WAITING with reason `offline`. Then a request fails with that reason; a download waits
-   * after every dropped connection in this way, and then retries as usual. 0: no wait */
+  /* BLR -1: 0 for requests, 60000 for downloads. Maximum time that a transfer waits for a route to
+   * its host, in state WAITING with reason `offline`. After that, a request fails with `offline`. A
+   * download waits after each dropped connection, then retries as usual. 0: no wait */
   WHERRY_OPTION_WAIT_FOR_NETWORK_MS = 15,
-  /* BL 0; 1: sends the user's languages in Accept-Language, from LANGUAGE, LC_ALL, LC_MESSAGES, and
-   * LANG. A header that you set wins. */
+  /* BL 0; 1: sends Accept-Language with the user's languages (LANGUAGE, LC_ALL, LC_MESSAGES, LANG),
+   * unless you set that header. */
   WHERRY_OPTION_SEND_LANGUAGES = 14,
   /* BLR 0: automatic: HTTP/2 over TLS if the server offers it, otherwise HTTP/1.1; downloads use
-   * 1.1, which costs less CPU time. 11 or 20: that version, also for downloads */
+   * 1.1, which costs less CPU time. 11: HTTP/1.1 only. 20: HTTP/2 as with 0, for downloads too */
   WHERRY_OPTION_HTTP_VERSION = 16,
-  /* BLR 200 (100 to 999); wherry_request_accept_status adds more */
+  /* BLR 200 (100 to 999); lowest status that counts as success; wherry_request_accept_status adds
+   * more */
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 (100 to 999) */
   /* BLR 1: accept gzip and deflate; 2: also br and zstd */
   WHERRY_OPTION_COMPRESSED = 19,
-  /* BLR 67108864; decoded size of bodies in memory; 0: no body */
+  /* BLR 67108864; maximum decoded size of a body in memory; 0: only empty bodies */
   WHERRY_OPTION_MAX_BODY_BYTES = 20,
   WHERRY_OPTION_MAX_HEADER_BYTES = 21,      /* BLR 307200 (1024 to 307200) */
   WHERRY_OPTION_MAX_SEND_BYTES_PER_SECOND = 22, /* BLR 0: no limit */
   WHERRY_OPTION_MAX_RECEIVE_BYTES_PER_SECOND = 23, /* BLR 0: no limit */
-  /* BL 0: no limit; all downloads together; applies to running downloads at once */
+  /* BL 0: no limit; for all downloads together; also applies to running downloads */
   WHERRY_OPTION_MAX_DOWNLOAD_BYTES_PER_SECOND = 24,
-  /* R 1: merge the client's default parameters under those of the request, by the rule of
-   * wherry_request_set_parameter */
+  /* R 1: adds the client's default parameters (see wherry_request_set_parameter); those of the
+   * request override them */
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,
-  WHERRY_OPTION_IGNORE_BASE = 26,           /* R 0; 1 also makes the identifier's host (null) */
+  /* R 0; 1: ignores the base URL; the host in the identifier becomes "(null)" */
+  WHERRY_OPTION_IGNORE_BASE = 26,
   /* BLR 0; 1: a response of a type other than JSON fails */
   WHERRY_OPTION_JSON_ONLY = 27,
-  WHERRY_OPTION_ARRAY_STYLE = 28,           /* BLR 0 a[]=, 1 a=, 2 a[0]=; in queries and forms */
-  /* BLR 1: the client's cookie jar stores cookies and sends them, at every redirect too; a Cookie
-   * header of the request replaces the jar's cookies. 0: no jar. 2: a Cookie header is sent
-   * together with the jar's other cookies. 3: like 2, but with a jar of the request alone, so that
-   * its redirects receive its cookies, and other requests do not. */
+  /* BLR 0; arrays in queries and forms: 0 a[]=, 1 a=, 2 a[0]= */
+  WHERRY_OPTION_ARRAY_STYLE = 28,
+  /* BLR 1: the client's cookie jar stores and sends cookies, also at redirects; a Cookie header of
+   * the request replaces them. 0: cookies are neither stored nor sent. 2: a Cookie header is sent
+   * together with the jar's other cookies. 3: like 2, but with a separate jar for this request and
+   * its redirects. */
   WHERRY_OPTION_COOKIES = 29,
-  /* R 0 (-100 to 100); among requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS)
-   * and downloads that wait for their turn (MAX_DOWNLOADS), higher priorities start first, and
-   * equal ones in the order of submission. Lower ones wait as long as higher ones arrive. Over
-   * HTTP/2 it is also the weight of the stream, for servers that use it. */
+  /* R 0 (-100 to 100); orders requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS)
+   * and queued downloads (MAX_DOWNLOADS). Higher priorities start first, equal ones in the order of
+   * submission. Low priorities may starve. Over HTTP/2 the priority is also the stream weight,
+   * which servers may ignore. */
   WHERRY_OPTION_PRIORITY = 30,
-  /* R 0; 1: the writer of a streamed body can rewind if a redirect or a 401 requires the body
-   * again; see wherry_transfer_wants_rewind. Otherwise the transfer fails in that case. */
+  /* R 0; 1: you can write a streamed body again if a redirect or a 401 requires it (see
+   * wherry_transfer_wants_rewind). 0: the transfer fails then. */
   WHERRY_OPTION_REWINDABLE_BODY = 31,
-  WHERRY_OPTION_WANT_HEAD = 32,             /* R 0; 1: raise a HEAD event */
-  /* BLR -1 (0 to 1): for multipart uploads and downloads; 0; 1 */
+  WHERRY_OPTION_WANT_HEADERS = 32,          /* R 0; 1: raise a HEADERS event */
+  /* BLR -1 (0 to 1): PROGRESS events only for multipart uploads and downloads. 0: never.
+   * 1: always */
   WHERRY_OPTION_WANT_PROGRESS = 33,
-  /* BLR 0; how an upload handles an image that is damaged, unsupported (GIF, WebP, HEIC), or above
-   * a limit of its compression. 0: fails before the request is sent, with a message that names
-   * every such image; with SEPARATE_IMAGES the other images are sent, and the upload fails at its
-   * end. 1: skips the image, and fails if none is left. 2: sends the file unchanged, with all
-   * metadata. MAX_BYTES still applies, and a file that cannot be opened still fails. */
+  /* BLR 0; how an upload handles an image that is damaged, unsupported (GIF, WebP, HEIC), or
+   * exceeds a limit of its compression. 0: fails before the request is sent, with a message that
+   * names every such image. With SEPARATE_IMAGES, the upload sends the other images, then fails.
+   * 1: skips the image, and fails if none is left. 2: sends the file unchanged, with all metadata.
+   * WHERRY_IMAGE_MAX_BYTES still applies, and a file that cannot be opened still fails the
+   * upload. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
   /* BLR 0 (0 to 1000): one form with all images. n: one form per image, each with all other parts,
-   * n at a time. A failed image does not stop the others, but makes the DONE event a failure that
-   * lists the failed images. wherry_list_response on the list of wherry_transfer_list_images
-   * returns the response for each image; DONE carries the response of the first failure. */
+   * n at a time. A failed image does not stop the others, but DONE reports a failure, which lists
+   * the failed images. Pass the list of wherry_transfer_list_images to wherry_list_response to get
+   * each image's response. DONE has the response of the first failed image. */
   WHERRY_OPTION_SEPARATE_IMAGES = 35,
-  /* BLR 0 (0 to 1000); with SEPARATE_IMAGES, how many times an image is retried after a transient
-   * failure, after 0.5, 1, 2... s or as Retry-After says. MAX_RETRIES does not apply then. The
-   * server may receive the image twice. */
+  /* BLR 0 (0 to 1000); maximum retries of an image after a transient failure, with SEPARATE_IMAGES,
+   * after 0.5, 1, 2... s or the time in Retry-After. MAX_RETRIES does not apply then. The server
+   * may receive the image twice. */
   WHERRY_OPTION_IMAGE_RETRIES = 36,
-  /* BLR 0; 1: sends file names that are not ASCII a second time as filename* (RFC 8187), for
-   * servers that need it. RFC 7578 advises against it. */
+  /* BLR 0; 1: sends non-ASCII file names also as filename* (RFC 8187), for servers that need it.
+   * RFC 7578 advises against it. */
   WHERRY_OPTION_EXTENDED_NAMES = 37,
-  /* BLR 0; a wherry_digest: MD5 sends Content-MD5 of the body, SHA256 and SHA512 send
-   * Content-Digest (RFC 9530), unless the request has that header. A worker reads the body first; a
-   * streamed body is E_ARGUMENT `bad_option`. */
+  /* BLR 0; a wherry_digest of the body to send: MD5 as Content-MD5, SHA256 and SHA512 as
+   * Content-Digest (RFC 9530), unless the request has that header. The body is read once before it
+   * is sent; a streamed body gives E_ARGUMENT `bad_option`. */
   WHERRY_OPTION_BODY_DIGEST = 38,
-  /* BLR 0; the same in the headers of each file and image */
+  /* BLR 0; a wherry_digest to send in the part headers of each file and image */
   WHERRY_OPTION_PART_DIGESTS = 39,
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 (1 to 100000); connections to one origin */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 (1 to 100000) */
-  /* BL 0 (0 to 100000): no limit; how many downloads run at once. The others are QUEUED in the
-   * order of their PRIORITY and start. A paused download gives up its turn and keeps its place. A
-   * new value applies at once, but running downloads continue. TOTAL_TIMEOUT_MS includes the wait.
-   * */
+  /* BL 0 (0 to 100000): no limit; maximum concurrent downloads. The others are QUEUED, by PRIORITY
+   * and then by start time. A paused download gives up its slot but keeps its position in the
+   * queue. A new value applies at once; downloads that already run continue. TOTAL_TIMEOUT_MS
+   * includes the wait. */
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
-  WHERRY_OPTION_MEMBER_STYLE = 43,          /* BLR 0 a[b]=, 1 a.b=; in queries and forms */
-  WHERRY_OPTION_BOOL_STYLE = 44,            /* BLR 0 a=1 and a=0, 1 a=true and a=false; the same */
-  /* R 0; 1: if an identical request of this client is in flight, also with 1, both share its
-   * response or failure. Identical means the same method, URL, headers, credentials, body, and
-   * options. Each has separate events, TOTAL_TIMEOUT_MS, and cancellation; cancelling the last
-   * cancels the request. Not shared: requests with decisions, streamed responses, WANT_HEAD,
-   * CACHE_THEN_NETWORK, and multipart, file, or streamed bodies. Does not apply to downloads. */
+  /* BLR 0; object members in queries and forms: 0 a[b]=, 1 a.b= */
+  WHERRY_OPTION_MEMBER_STYLE = 43,
+  /* BLR 0; booleans in queries and forms: 0 as 1 and 0, 1 as true and false */
+  WHERRY_OPTION_BOOL_STYLE = 44,
+  /* R 0; 1: shares the response or failure of an identical request of this client that is in flight
+   * and also has this option. Identical means the same method, URL, headers, credentials, body, and
+   * options. Each transfer has its own events, TOTAL_TIMEOUT_MS, and cancellation; the request ends
+   * when the last one is cancelled. Not shared: requests with hooks, streamed responses,
+   * WANT_HEADERS, CACHE_THEN_NETWORK, and multipart, file, or streamed bodies. Does not apply to
+   * downloads. */
   WHERRY_OPTION_COALESCE = 45,
   /* BLR 0; compresses the request body: 1 gzip, 2 deflate (zlib format). The server must support
-   * it. Bytes, JSON, and URL-encoded forms of up to 1 MiB are compressed as a whole, and sent
-   * unchanged if that does not make them smaller. Larger bodies, files, and streams are compressed
-   * while they are sent, without a Content-Length. Multipart forms are not compressed. PROGRESS
-   * counts the bytes before compression, its wire_bytes those after it. */
+   * it. Bytes, JSON, and URL-encoded forms of up to 1 MiB are compressed before sending, and sent
+   * unchanged if compression does not make them smaller. Larger bodies, files, and streams are
+   * compressed while they are sent, without a Content-Length. Multipart forms are not compressed.
+   * In PROGRESS, done_bytes counts bytes before compression, wire_bytes those after it. */
   WHERRY_OPTION_BODY_CODING = 46,
-  /* BLR 0; 1: makes no connection over a mobile network: E_NETWORK `metered`. Name resolution is
-   * not restricted. */
+  /* BLR 0; 1: fails with E_NETWORK `metered` instead of connecting over a mobile network. Name
+   * resolution is not restricted. */
   WHERRY_OPTION_DENY_METERED = 47,
   WHERRY_OPTION_BODY_CODING_MIN_BYTES = 48, /* BLR 1024; shorter bodies are not compressed */
-  /* BLR 0; with BODY_CODING, for a request that has a Content-Encoding header, its own or the
-   * client's. 0: sent unchanged. 1: compressed, and the header names that coding alone. 2: fails
-   * with `bad_header` */
+  /* BLR 0; how BODY_CODING treats a request with a Content-Encoding header (its own or the
+   * client's). 0: sends it unchanged. 1: compresses it; the header then names only the new coding.
+   * 2: fails with `bad_header` */
   WHERRY_OPTION_CODED_BODY = 49,
   WHERRY_OPTION_HTTP_CACHE = 50,            /* BL 0; 1: requests use the HTTP cache by default */
-  /* BL 268435456 on disk, for each of the two caches; least recently used entries are evicted */
+  /* BL 268435456; maximum size of each of the two caches on disk; least recently used entries are
+   * evicted */
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,
-  WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,    /* BL 16777216; the same in memory; 0: nothing */
-  /* BL 0 (0 to 1000000): no limit; how many requests may start per RATE_INTERVAL_MS. The others are
-   * QUEUED by their PRIORITY and start; TOTAL_TIMEOUT_MS includes the wait. Tokens are added at a
-   * constant rate; up to RATE_BURST are kept. Everything that is sent counts: redirects, retries,
-   * and the segments of a download, but not cache hits. The further connections of SEGMENTS count
-   * but do not wait. A new value applies at once. */
+  /* BL 16777216; maximum size of each of the two caches in memory; 0: keep none */
+  WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,
+  /* BL 0 (0 to 1000000): no limit; maximum requests per RATE_INTERVAL_MS. Further requests wait, by
+   * PRIORITY and then by start time; TOTAL_TIMEOUT_MS includes the wait. The limit is a token
+   * bucket that fills at a constant rate and holds up to RATE_BURST tokens. Redirects, retries, and
+   * download segments count too; cache hits do not. Additional connections requested by SEGMENTS
+   * count but do not wait. A new value applies at once. */
   WHERRY_OPTION_RATE_LIMIT = 53,
-  /* BL 0 (0 to 1000000): no limit; the same per origin, in addition */
+  /* BL 0 (0 to 1000000): no limit; like RATE_LIMIT, per origin; both apply */
   WHERRY_OPTION_HOST_RATE_LIMIT = 54,
-  WHERRY_OPTION_RATE_BURST = 55,            /* BL 0 (0 to 10000): as many as per interval */
+  /* BL 0 (0 to 10000): as many as RATE_LIMIT; maximum requests at once after idle time */
+  WHERRY_OPTION_RATE_BURST = 55,
   WHERRY_OPTION_RATE_INTERVAL_MS = 56,      /* BL 1000 (1 to 86400000) */
-  /* B 0; a sum of address ranges that are refused, also after name resolution and redirects:
-   * 1 loopback, 2 private, 4 link-local, 8 cloud metadata, 16 multicast. No proxy is used then. */
+  /* B 0; sum of the address ranges to refuse, also after name resolution and redirects: 1 loopback,
+   * 2 private, 4 link-local, 8 cloud metadata, 16 multicast. Any value except 0 disables
+   * proxies. */
   WHERRY_OPTION_DENY_ADDRESSES = 59,
   /* B 0; 1 disables certificate verification and logs a warning to stderr once */
   WHERRY_OPTION_INSECURE = 60,
-  WHERRY_OPTION_HTTPS_ONLY = 61,            /* B 0; 1: a request without https is `https_only` */
-  WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62, /* B 0 */
-  WHERRY_OPTION_REQUIRE_TLS_1_3 = 63,       /* B 0; the minimum is TLS 1.2 otherwise */
+  /* B 0; 1: requests without https fail with `https_only` */
+  WHERRY_OPTION_HTTPS_ONLY = 61,
+  /* B 0; 1: ignores http_proxy and similar variables */
+  WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62,
+  WHERRY_OPTION_REQUIRE_TLS_1_3 = 63,       /* B 0; 0: TLS 1.2 or newer */
   /* B 0; 1: the server must staple a good OCSP response */
   WHERRY_OPTION_REQUIRE_STAPLE = 64,
-  /* B 0; 1: pinned hosts are trusted by their pins alone: the issuer, and with key pins the dates,
-   * are not checked. Logs a warning to stderr once. */
+  /* B 0; 1: pins alone decide about pinned hosts: the issuer is not checked, nor, with key pins,
+   * the validity dates. Logs a warning to stderr once. */
   WHERRY_OPTION_ALLOW_INVALID = 65,
   WHERRY_OPTION_CHECK_NAME = 66,            /* B 1; 0 accepts any name; warns on stderr once */
-  /* B 0: certificates among the pins pin their keys. 1: they are trust anchors, to one of which the
-   * chain must lead; cannot be combined with a TLS proxy. */
+  /* B 0: a certificate among the pins pins its key. 1: it is a trust anchor, and the chain must
+   * lead to one of them; cannot be combined with a TLS proxy. */
   WHERRY_OPTION_PIN_MODE = 67,
   WHERRY_OPTION_REQUIRE_PINS = 68,          /* B 0; 1: refuses hosts without pins */
   WHERRY_OPTION_REPORT_PINS = 69,           /* B 0; 1: reports pin failures on stderr only */
   WHERRY_OPTION_RESUME = 70,                /* R 1; 0 starts a download at byte 0 */
   WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 use "name (1)" */
-  WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,   /* R 0; 1: the response gives the file name */
-  WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0 */
+  /* R 0; 1: the path is a directory, and the response gives the file name */
+  WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,
+  WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0; 1: creates missing parent directories */
   /* BLR 1: a checkpoint at most 1 s or 4 MiB after data arrived; on a slow disk, more than 4 MiB
    * may arrive in that time. After kill -9 or a power failure, a download resumes from the last
-   * checkpoint. 2: every 1 MiB. 0: a checkpoint does not wait for the disk: the partial file
-   * survives a crash of the program, but perhaps not one of the system. */
+   * checkpoint. 2: every 1 s or 1 MiB. 0: checkpoints do not wait for the disk: the partial file
+   * survives a crash of the program, but may not survive one of the system. */
   WHERRY_OPTION_DURABILITY = 75,
-  /* BLR 0 (0 to 16): one connection, and more while they help: up to 5, and one fewer than
-   * MAX_PER_HOST. 1...16: that many as soon as the first response shows a length and a strong
-   * validator, regardless of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses one, the
-   * download uses one fewer. */
+  /* BLR 0 (0 to 16): starts with one connection and adds more while they increase the speed: at
+   * most 5, and at most MAX_PER_HOST - 1. 1...16: that many once the first response has a length
+   * and a strong validator, regardless of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses
+   * one, the download uses one fewer. */
   WHERRY_OPTION_SEGMENTS = 74,
-  WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76, /* BLR 1000, downloads only; 0: none */
-  /* BLR 10000: a download that stays below that speed for this time has stalled and is retried. If
-   * you set it, it also limits the wait for the first byte of a response, even if
-   * STALL_BYTES_PER_SECOND is 0; otherwise only FIRST_BYTE_TIMEOUT_MS does (30 s, then MAX_RETRIES
-   * retries). */
+  /* BLR 1000; a download below this speed has stalled (see STALL_TIMEOUT_MS); 0: no limit */
+  WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76,
+  /* BLR 10000: a download that stays below STALL_BYTES_PER_SECOND for this time has stalled and is
+   * retried. If you set this option, it also limits the wait for the first byte, even if
+   * STALL_BYTES_PER_SECOND is 0. Otherwise only FIRST_BYTE_TIMEOUT_MS does. */
   WHERRY_OPTION_STALL_TIMEOUT_MS = 77,
-  /* R 1: which partial files a download resumes. 0: of the same URL; 1: of the same URL with any
-   * query, such as a link with a new signature; 2: of any URL for the same path, or as 1 if the
+  /* R 1: which partial files a download resumes. 0: those of the same URL. 1: those of the same URL
+   * with any query, such as a new signature. 2: those of any URL for the same path, or as 1 if the
    * server names the file. The download resumes only if the server confirms the validator
-   * (If-Range) and the length, and starts at byte 0 otherwise. If the server names the file
-   * (TARGET_IS_DIRECTORY), different queries may be different files: a partial file that the server
-   * does not confirm stays for its own query. */
+   * (If-Range) and the length; otherwise it starts at byte 0. If the server names the file
+   * (TARGET_IS_DIRECTORY), different queries may mean different files, so a partial file that the
+   * server does not confirm is kept for its own query. */
   WHERRY_OPTION_PARTIAL_OF = 78,
   /* BLR 60000; if Retry-After asks for a longer wait, a download fails with `retry_later`, and a
-   * request ends with the response */
+   * request returns that response */
   WHERRY_OPTION_MAX_RETRY_AFTER_MS = 79,
   WHERRY_OPTION_DEBUG = 80,                 /* BL 0; 1 logs to stderr; applies at once */
-  /* B 1: background jobs restart after their agent died */
+  /* B 1: opening a session resumes the jobs of an agent that died (section 18) */
   WHERRY_OPTION_AUTOSTART = 81,
   WHERRY_OPTION_AGENT_IDLE_MS = 82,         /* B 5000; how long an idle agent stays alive */
-  /* BLR 0; 1: sets a downloaded file's time to Last-Modified */
+  /* BLR 0; 1: sets a downloaded file's modification time to Last-Modified */
   WHERRY_OPTION_KEEP_SERVER_TIME = 90,
-  /* BLR 0; 1: a response whose body may have been cut (wherry_response_is_length_unverified) fails
-   * with `length_unverified`. Downloads always do. */
+  /* BLR 0; 1: a response whose body may be truncated (wherry_response_is_length_unverified) fails
+   * with `length_unverified`. Downloads always fail then. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
-  /* BLR 1; 0: each request uses a separate connection, sends Connection: close, and closes it */
+  /* BLR 1; 0: each request sends Connection: close on a connection of its own, which is then
+   * closed */
   WHERRY_OPTION_KEEP_ALIVE = 130,
-  /* R 0; 1: the caches also serve and store streamed responses. Chunks arrive as without a cache,
-   * and a copy is stored at the end. A body above an eighth of CACHE_MAX_BYTES is not stored. */
+  /* R 0; 1: the caches also serve and store streamed responses. The body arrives as without a
+   * cache, and is stored when it is complete. A body larger than an eighth of CACHE_MAX_BYTES is
+   * not stored. */
   WHERRY_OPTION_CACHE_STREAM = 131
   /* options: end */
 } wherry_option;
 
 typedef enum wherry_text_option {
   /* options: begin wherry_text_option (scripts/make-options) */
-  /* BL; joined as in docs/urls.md; otherwise E_ARGUMENT `bad_url` */
+  /* BL; joined with relative URLs as in docs/urls.md; an invalid URL gives E_ARGUMENT `bad_url` */
   WHERRY_TEXT_BASE_URL = 1,
   WHERRY_TEXT_APP_VERSION = 2,    /* BL "1"; cache entries of another version are misses */
   /* BL "Wherry/" and the version of the library; with APP_NAME "name/version (Linux x86_64)
@@ -405,36 +432,39 @@ typedef enum wherry_text_option {
    * is created. */
   WHERRY_TEXT_NO_PROXY = 9,
   WHERRY_TEXT_CA_FILE = 10,       /* B: PEM certificates to trust instead of the system's */
-  /* B: the same in folders made by `openssl rehash`; ':' separates */
+  /* B: folders of such certificates, hashed with `openssl rehash` and separated by ':' */
   WHERRY_TEXT_CA_DIRECTORY = 11,
-  /* B: PEM; needs a list of every CA of the chain, and refuses a certificate otherwise */
+  /* B: PEM revocation lists; a connection fails unless every CA in the chain has one */
   WHERRY_TEXT_CRL_FILE = 12,
-  WHERRY_TEXT_BEARER_TOKEN = 14,  /* BLR */
+  WHERRY_TEXT_BEARER_TOKEN = 14,  /* BLR; sent as Authorization: Bearer */
   WHERRY_TEXT_TAG = 15,           /* R: your name for a group of transfers */
   WHERRY_TEXT_IMAGE_NAMES = 16,   /* BLR "index": name0, name1; or "repeat" or "brackets" */
   WHERRY_TEXT_JPEG_TYPE = 17,     /* BLR "image/jpeg"; old servers need "image/jpg" */
-  /* B: $WHERRY_AGENT; otherwise next to the library or in its libexec */
+  /* B: path of wherry-agent; default: $WHERRY_AGENT, or next to the library, or in its libexec */
   WHERRY_TEXT_AGENT_PATH = 18,
-  WHERRY_TEXT_STATE_DIRECTORY = 19, /* B: absolute, for one session; section 18 */
-  /* B: fixed addresses of hosts, used instead of name resolution: "host:port:address", further
-   * addresses after ',', further hosts after a space; "*" is every host. Host header and
-   * certificate checks do not change. */
+  /* B: absolute path for the records of one session; section 18 */
+  WHERRY_TEXT_STATE_DIRECTORY = 19,
+  /* B: addresses to use instead of name resolution: entries "host:port:address[,address]..."
+   * separated by spaces; "*" is every host. The Host header and certificate checks still use the
+   * host's name. */
   WHERRY_TEXT_RESOLVE = 20,
   WHERRY_TEXT_INTERFACE = 21,     /* B: the network interface or local address to use */
-  WHERRY_TEXT_UNIX_SOCKET = 22,   /* B: absolute; all connections use it, without a proxy */
+  /* B: absolute path of the socket for all connections; no proxy is used */
+  WHERRY_TEXT_UNIX_SOCKET = 22,
   WHERRY_TEXT_PROXY_HTTP = 23,    /* B: the proxy for http URLs; "": none; NULL: PROXY */
   WHERRY_TEXT_PROXY_HTTPS = 24,   /* B: the proxy for https URLs; "": none; NULL: PROXY */
   /* B: the path of a .netrc file with user names and passwords by host; "~/" is the home directory.
-   * "" (the default) reads none. wherry_client_new reads the file once, and fails if it is missing,
-   * or with E_ARGUMENT `bad_value` and the line if it cannot be parsed. Passwords are sent as Basic
-   * with the first request, also to hosts that redirects lead to; the entry "default" applies to
-   * the host of the URL only. Credentials, a bearer token, and an Authorization header of the
-   * client or the request take precedence. Permissions are not checked. */
+   * "" (the default) reads none. wherry_client_new reads the file once. It fails if the file is
+   * missing or, with E_ARGUMENT `bad_value` and the line number, malformed. Passwords are sent as
+   * Basic with the first request, also to the hosts of redirects. The entry "default" applies only
+   * to the host of the first URL. Credentials, a bearer token, and an Authorization header of the
+   * client or the request take precedence. The file's permissions are not checked. */
   WHERRY_TEXT_NETRC = 25
   /* options: end */
 } wherry_text_option;
 
-/* ---- 4. Config: builder for a client; may be freed once the client exists -------------------- */
+/* ---- 4. Config: settings for new clients; may be freed once the client exists
+ * -------------------- */
 
 typedef struct wherry_config wherry_config;
 typedef struct wherry_stub wherry_stub; /* section 16 */
@@ -450,36 +480,40 @@ wherry_status wherry_config_add_header(wherry_config *config, const char *name, 
 wherry_status wherry_config_set_parameter(wherry_config *config, const char *name,
     const char *value);
 /* Loads a JSON settings file in the format of docs/configuration.md. Settings that are not in the
- * file keep their values. path NULL: the file named by $WHERRY_CONFIG; no-op if the variable is not
- * set. On E_ARGUMENT (`bad_json`, `bad_value`, or the error of a setting) nothing has changed. */
+ * file keep their values. A NULL path loads the file named by $WHERRY_CONFIG, or nothing if the
+ * variable is unset. On E_ARGUMENT (`bad_json`, `bad_value`, or the error of a setting), the config
+ * is unchanged. */
 wherry_status wherry_config_load(wherry_config *config, const char *path);
-/* Adds a base URL that requests select by name; a NULL url removes it. E_ARGUMENT `bad_url`. */
+/* Adds a base URL that requests select by name; a NULL url removes it. An invalid URL gives
+ * E_ARGUMENT `bad_url`. */
 wherry_status wherry_config_set_base(wherry_config *config, const char *name, const char *url);
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
-/* Trust. By default the client trusts servers with a certificate for the requested name that chains
- * to a system CA, over TLS 1.2 or newer. No environment variable changes that. Files are read when the
- * client is created, which fails if one cannot be used.
+/* Trust. By default the client requires TLS 1.2 or newer and a certificate for the requested name
+ * that chains to a system CA. No environment variable changes that. wherry_client_new reads the
+ * files, and fails if one cannot be used.
  *
  * Pins a host: "example.org", "*.example.org" (all hosts below, at any depth), or "*". The most
- * specific host applies. pin is "sha256/" and base64 of the SHA-256 of a public key
- * (SubjectPublicKeyInfo), or the path of a certificate or public key (PEM or DER), or of a folder of
- * *.pem, *.crt, *.cer, and *.der. The server's own key must be one of the host's pins, in addition to
- * all other checks, on each connection, before anything is sent. A pinned host is never contacted
- * without TLS. A malformed pin, or an http base URL for a pinned host, is `bad_pin` when the client
- * is created. */
+ * specific host applies. pin is "sha256/" followed by the base64 SHA-256 of a public key
+ * (SubjectPublicKeyInfo), or the path of a certificate or public key (PEM or DER), or of a folder
+ * of such files (*.pem, *.crt, *.cer, *.der). On each connection, before anything is sent, the
+ * server's own key must match one of the host's pins. All other checks still apply. A pinned host
+ * is never contacted without TLS. A malformed pin, or an http base URL for a pinned host, is
+ * `bad_pin` when the client is created. */
 wherry_status wherry_config_add_pin(wherry_config *config, const char *host, const char *pin);
-/* The same for a certificate or public key in memory. */
+/* Like wherry_config_add_pin, for a certificate or public key in memory. */
 wherry_status wherry_config_add_pin_certificate(wherry_config *config, const char *host,
     const void *bytes, size_t count);
-/* Sets when the pins of this host stop being checked, in seconds since 1970; -1: never. */
+/* Sets the time from which the host's pins are no longer checked, in seconds since 1970; -1:
+ * never. */
 wherry_status wherry_config_set_pin_expiry(wherry_config *config, const char *host,
     int64_t expires_at);
 /* PEM certificates to trust instead of the system's and those of CA_FILE; count 0: none. */
 wherry_status wherry_config_set_ca_certificates(wherry_config *config, const void *bytes,
     size_t count);
-/* Sets the client certificate for one origin, "https://example.org"; other origins never see it.
- * NULL: the base URL's origin. certificate is a file: PEM, or PKCS #12 with its key. NULL key: the key
- * is in the same file. NULL password: none, without a prompt. A NULL certificate removes it. */
+/* Sets the client certificate for one origin, "https://example.org"; other origins never see it. A
+ * NULL origin means that of the base URL. certificate is the path of a PEM file, or of a PKCS #12
+ * file with its key. If key is NULL, the key is in the same file. If password is NULL, none is used
+ * or prompted for. A NULL certificate removes the client certificate. */
 wherry_status wherry_config_set_client_certificate(wherry_config *config, const char *origin,
     const char *certificate, const char *key, const char *password);
 
@@ -493,33 +527,36 @@ typedef enum wherry_auth {
   /* The strongest scheme that the server offers: Digest before Basic. The first request is sent
    * without credentials. */
   WHERRY_AUTH_ANY = 0,
-  WHERRY_AUTH_BASIC = 1, /* sent with every request; readable for anyone who reads the connection */
-  /* Sent after the server's challenge; never contains the password. SHA-512-256, SHA-256, or MD5. If
-   * the server requires a digest of the body (qop=auth-int), a stream fails with `body_spent`. */
+  WHERRY_AUTH_BASIC = 1, /* sent with every request; the password is not encrypted without TLS */
+  /* Sent in reply to the server's challenge; never contains the password. SHA-512-256, SHA-256, or
+   * MD5. If the server requires a digest of the body (qop=auth-int), a streamed body fails with
+   * `body_spent`. */
   WHERRY_AUTH_DIGEST = 2
 } wherry_auth;
 
-/* NULL config: all defaults. The network thread starts with the first transfer. */
+/* Creates a client; a NULL config means all defaults. The network thread starts with the first
+ * transfer. */
 wherry_status wherry_client_new(const wherry_config *config, wherry_client **out_client);
-/* Cancels all transfers. On return, every DONE is in its queue. Handles of transfers stay valid. */
+/* Cancels all transfers and frees the client. On return, every DONE event is in its queue. Transfer
+ * handles stay valid. */
 wherry_status wherry_client_free(wherry_client *client);
-/* Refuses new transfers (E_STATE) and waits for the running ones. E_TIMEOUT: they continue. */
+/* Refuses new transfers (E_STATE) and waits for the running ones to end. After E_TIMEOUT they
+ * continue. */
 wherry_status wherry_client_drain(wherry_client *client, int64_t timeout_ms);
 wherry_status wherry_client_set_option(wherry_client *client, wherry_option option, int64_t value);
 wherry_status wherry_client_set_text(wherry_client *client, wherry_text_option option,
     const char *value);
-/* -1 for a bad handle, or an option that a client does not have. */
+/* Returns an option's value; -1 for a bad handle, or an option that clients do not have. */
 int64_t wherry_client_get_option(const wherry_client *client, wherry_option option);
-/* Sets a default header; names ignore case. A NULL value removes the header; NULL name and value
- * remove all. `bad_header`: CR, LF, or NUL in the value, or a header that only the library may set:
- * Connection, Content-Length, Expect, and Transfer-Encoding.
+/* Sets a default header; names are case-insensitive. A NULL value removes the header; NULL name and
+ * value remove all. `bad_header`: CR, LF, or NUL in the value, or a header that only the library
+ * may set: Connection, Content-Length, Expect, and Transfer-Encoding.
  *
  * A Host header replaces the host of the URL in requests: one value, a host with an optional port;
  * anything else is `bad_header`. Connections, SNI, and certificate checks still use the URL. Such a
- * request neither sends nor stores cookies of the jar, and uses no cache. A redirect to another origin
- * drops the header. */
+ * request uses neither the cookie jar nor a cache. A redirect to another origin drops the header. */
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
-/* Adds a header next to others of the same name; all of them are sent. Fails like set_header. */
+/* Adds a header; others of the same name stay, and all are sent. Fails like set_header. */
 wherry_status wherry_client_add_header(wherry_client *client, const char *name, const char *value);
 /* Copies the value to buffer, truncated to capacity including its NUL; *out_count is the full length.
  * E_ARGUMENT `not_found` if there is none. */
@@ -530,33 +567,37 @@ wherry_status wherry_client_set_parameter(wherry_client *client, const char *nam
     const char *value);
 /* Like wherry_config_set_base, for requests started afterwards. */
 wherry_status wherry_client_set_base(wherry_client *client, const char *name, const char *url);
-/* Returns the client's storage folder (STORAGE_NAME, STORAGE_DIRECTORY), and creates it on first use
- * with mode 0700. Copies like copy_header. E_FILE if it cannot be used. */
+/* Copies the path of the client's storage folder (STORAGE_NAME, STORAGE_DIRECTORY), like
+ * wherry_client_copy_header. Creates the folder on first use with mode 0700; E_FILE if it cannot be
+ * used. */
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
     size_t *out_count);
-/* Sets credentials for later requests to one origin: "https://host:port", or any URL there; NULL: the
- * origin of each request's own URL. Credentials never reach another origin, also after redirects. An
- * Authorization header or bearer token of a request takes precedence. A NULL user removes them.
- * E_ARGUMENT `bad_value`: control characters, or a colon in a user name that may be sent as Basic. */
+/* Sets credentials for later requests to one origin, given as "https://host:port" or any URL of it.
+ * A NULL origin means the origin of each request's own URL. Credentials never reach another origin,
+ * even after redirects. An Authorization header or bearer token of a request takes precedence. A
+ * NULL user removes them. E_ARGUMENT `bad_value`: control characters, or a colon in a user name
+ * that may be sent as Basic. */
 wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin,
     wherry_auth auth, const char *user, const char *password);
-/* The client's cookie jar (RFC 6265): in memory, scoped by domain, path, and TLS, with libpsl's public
- * suffixes; no cookies for hosts with a trailing dot; at most 50 per domain and 3000 in total.
- * set_cookie is the value of a Set-Cookie header, "a=1; Path=/; Max-Age=60", as if the server of the
- * URL had sent it. E_ARGUMENT `bad_value` if that server may not set it. */
+/* Adds a cookie to the client's jar (RFC 6265). The jar is in memory, is scoped by domain, path,
+ * and TLS, and uses libpsl's public suffixes. It holds at most 50 cookies per domain and 3000 in
+ * total, and none for hosts with a trailing dot. set_cookie is a Set-Cookie value such as "a=1;
+ * Path=/; Max-Age=60", treated as if the server of the URL had sent it. E_ARGUMENT `bad_value` if
+ * that server may not set it. */
 wherry_status wherry_client_set_cookie(wherry_client *client, const char *url,
     const char *set_cookie);
-/* Removes the cookies that would be sent to the URL; NULL: all. */
+/* Removes the cookies that would be sent to the URL; NULL removes all. */
 wherry_status wherry_client_clear_cookies(wherry_client *client, const char *url);
 wherry_status wherry_client_list_cookies(const wherry_client *client,
     wherry_list **out_list /* rows by wherry_list_cookie */);
-/* Saves and loads cookies in the Netscape format of curl and wget. Saving replaces the file atomically,
- * mode 0600; sessions: also session cookies. Loading adds to the jar and ignores malformed lines. */
+/* Saves and loads cookies in the Netscape format of curl and wget. Saving replaces the file
+ * atomically, with mode 0600; `sessions` includes session cookies. Loading adds to the jar and
+ * ignores malformed lines. */
 wherry_status wherry_client_save_cookies(wherry_client *client, const char *path, bool sessions);
 wherry_status wherry_client_load_cookies(wherry_client *client, const char *path);
-/* Selects the decisions that requests raise (section 9). They need a queue: perform is E_STATE with
+/* Selects the hooks that requests raise (section 9). They need a queue: perform is E_STATE with
  * any of them. */
-wherry_status wherry_client_set_decisions(wherry_client *client, uint32_t decisions);
+wherry_status wherry_client_set_hooks(wherry_client *client, uint32_t hooks);
 
 /* ---- 6. Request ------------------------------------------------------------------------------ */
 
@@ -566,14 +607,14 @@ typedef struct wherry_compression wherry_compression; /* section 13 */
 
 typedef enum wherry_cache_policy {
   WHERRY_CACHE_OFF = 0,          /* no cache is read or written */
-  WHERRY_CACHE_USE = 1,          /* a fresh entry of the timed cache; otherwise fetch and store */
-  WHERRY_CACHE_ONLY = 2,         /* never fetch: E_CACHE_MISS with its reason without a fresh entry */
+  WHERRY_CACHE_USE = 1,          /* use a fresh entry of the timed cache; otherwise fetch and store */
+  WHERRY_CACHE_ONLY = 2,         /* never fetch; E_CACHE_MISS without a fresh entry */
   WHERRY_CACHE_REFRESH = 3,      /* fetch; store if duration_ms > 0, or in the HTTP cache */
-  /* A CACHED event if there is an entry (of the HTTP cache at any age), then fetch: DONE is the fresh
-   * response or the failure. perform skips the CACHED event. */
+  /* Raise a CACHED event if there is an entry (in the HTTP cache: of any age), then fetch. DONE has
+   * the new response or the failure. wherry_client_perform skips the CACHED event. */
   WHERRY_CACHE_THEN_NETWORK = 4,
   WHERRY_CACHE_PROTOCOL = 10,    /* the HTTP cache by RFC 9111; the default if HTTP_CACHE is on */
-  WHERRY_CACHE_RELOAD = 11,      /* the HTTP cache: read nothing, store */
+  WHERRY_CACHE_RELOAD = 11,      /* the HTTP cache: always fetch, then store */
   WHERRY_CACHE_ANY_AGE = 12,     /* the HTTP cache: an entry of any age; otherwise fetch */
   WHERRY_CACHE_ANY_AGE_ONLY = 13 /* the HTTP cache: an entry of any age; otherwise E_CACHE_MISS */
 } wherry_cache_policy;
@@ -586,205 +627,218 @@ typedef enum wherry_digest {
   WHERRY_DIGEST_SHA512 = 4
 } wherry_digest;
 
-/* method is any token except CONNECT and TRACE. NULL: GET without parameters and body, otherwise POST.
- * url may be relative; it is joined with the base URL and checked when the request is sent. "" means
- * the base URL itself, or a template that gets its URL from wherry_request_set_url. */
+/* method is any token except CONNECT and TRACE. NULL: GET without parameters and body, otherwise
+ * POST. url may be relative; it is joined with the base URL and checked when the request is sent.
+ * "" means the base URL itself, or a template whose URL you set later with wherry_request_set_url. */
 wherry_status wherry_request_new(const char *method, const char *url, wherry_request **out_request);
 wherry_status wherry_request_copy(const wherry_request *request, wherry_request **out_copy);
-/* Sending takes a snapshot: you may free, change, or send the request again at any time. */
+/* Frees the request. Sending takes a snapshot, so you may free, change, or resend a request at any
+ * time. */
 wherry_status wherry_request_free(wherry_request *request);
 wherry_status wherry_request_set_option(wherry_request *request, wherry_option option,
     int64_t value);
 wherry_status wherry_request_set_text(wherry_request *request, wherry_text_option option,
     const char *value);
-/* Overrides the client's credentials; a NULL user restores them. */
+/* Overrides the client's credentials for this request; a NULL user restores them. */
 wherry_status wherry_request_set_credentials(wherry_request *request, wherry_auth auth,
     const char *user, const char *password);
-/* Like the arguments of wherry_request_new. */
+/* These two change the arguments of wherry_request_new. */
 wherry_status wherry_request_set_method(wherry_request *request, const char *method);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
-/* Selects base URLs of the client by name: "api", or "api,api2" to try the next one if no connection
- * can be made (a download uses the first only). NULL: the base URL without a name. An unknown name is
- * E_ARGUMENT `not_found` when the request is sent. */
+/* Selects base URLs of the client by name: "api", or "api,api2" to try the next one if no
+ * connection can be made (downloads use only the first). NULL selects the unnamed base URL. An
+ * unknown name gives E_ARGUMENT `not_found` when the request is sent. */
 wherry_status wherry_request_set_base(wherry_request *request, const char *names);
-/* Sets a header and overrides the client's. A NULL value suppresses the client's header. */
+/* Sets a header, which overrides the client's header of that name. A NULL value suppresses the
+ * client's header. */
 wherry_status wherry_request_set_header(wherry_request *request, const char *name,
     const char *value);
-/* Adds a header next to the request's others of that name; all are sent instead of the client's. */
+/* Adds a header; the request's others of that name stay, and all replace the client's. */
 wherry_status wherry_request_add_header(wherry_request *request, const char *name,
     const char *value);
-/* Sets a parameter. With GET, HEAD, and DELETE, parameters go into the query. With other methods they
- * become a JSON body, or fields of a form or multipart body. If you set a body (set_json, set_body, a
- * file, a stream), they go into the query. The client's default parameters follow the same rule.
- * Parameters are part of the identifier. A NULL value removes the parameter. */
+/* Sets a parameter. With GET, HEAD, and DELETE, parameters go into the query. With other methods
+ * they become a JSON body, or fields of a form or multipart body. If you set a body (set_json,
+ * set_body, a file, a stream), they go into the query. The client's default parameters follow the
+ * same rule. Parameters are part of wherry_request_identifier. A NULL value removes the parameter. */
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name,
     const char *value);
-/* The same with numbers, arrays, and objects: the JSON text of one object, merged into the others. */
+/* Sets parameters from the JSON text of one object, so that values can be numbers, arrays, or
+ * objects. Merges them into the existing ones. */
 wherry_status wherry_request_set_parameters_json(wherry_request *request, const void *text,
     size_t count);
-/* Appends to the query, after that of the URL. A name may be added again. */
+/* Appends a pair to the URL's query. You may add a name more than once. */
 wherry_status wherry_request_add_query(wherry_request *request, const char *name,
     const char *value);
-/* Appends encoded query text such as "a+b&q=%E4" to what add_query has added so far. Only bytes that a
- * query cannot contain are escaped: control characters, space, ", #, <, >, and bytes above 0x7e. */
+/* Appends encoded query text such as "a+b&q=%E4" to the pairs added so far. Escapes only bytes that
+ * a query cannot contain: control characters, space, ", #, <, >, and bytes above 0x7e. */
 wherry_status wherry_request_add_query_text(wherry_request *request, const char *text);
-/* Adds a form field. Fields, JSON, body, file, stream, and parts exclude each other: the last call
- * wins, except that fields and parts make one multipart body. It contains parameters first, then
- * fields, then parts and images, each in the order of adding. */
+/* Adds a form field. Fields, JSON, body, file, stream, and parts replace each other: the last call
+ * wins. Only fields and parts combine, into one multipart body. That body contains parameters, then
+ * fields, then parts and images, each in the order you added them. */
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
-/* Sets a JSON body, which is checked now and sent unchanged. `bad_json`: not JSON, NaN, invalid UTF-8,
- * or nested too deeply. More than 64 MiB is E_LIMIT `too_large`. */
+/* Sets a JSON body, which is checked at once and sent unchanged. `bad_json`: not JSON, NaN, invalid
+ * UTF-8, or nested too deeply. More than 64 MiB gives E_LIMIT `too_large`. */
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);
 wherry_status wherry_request_set_json_value(wherry_request *request, const wherry_json *value);
 wherry_status wherry_request_set_body(wherry_request *request, const void *bytes, size_t count,
     const char *content_type);
-/* Sends a file, which is opened when the request is sent. A file that is missing or not regular fails
- * before a connection is made. */
+/* Sets a file as the body; it is opened when the request is sent. If the file is missing or not
+ * regular, the transfer fails before connecting. */
 wherry_status wherry_request_set_body_file(wherry_request *request, const char *path,
     const char *content_type);
-/* Sends bytes that you write on WANT_BODY events. count -1: unknown, sent chunked. Needs a queue. */
+/* Sets a body of count bytes that you write on WANT_BODY events (wherry_transfer_write). If count
+ * is -1, the length is unknown and the body is sent chunked. Needs a queue. */
 wherry_status wherry_request_set_body_stream(wherry_request *request, int64_t count,
     const char *content_type);
-/* file_name and content_type may be NULL. Quotes, CR, and LF in names are escaped. */
+/* Adds a part to a multipart body. file_name and content_type may be NULL. Quotes, CR, and LF in
+ * names are escaped. */
 wherry_status wherry_request_add_part(wherry_request *request, const char *name, const void *bytes,
     size_t count, const char *file_name, const char *content_type);
 wherry_status wherry_request_add_part_file(wherry_request *request, const char *name,
     const char *path, const char *file_name, const char *content_type);
-/* Adds a part whose count bytes you write on WANT_BODY events, in the order of such parts; one
- * wherry_transfer_write may cover two parts. Needs a queue, cannot be resent after a redirect, and
- * cannot be combined with SEPARATE_IMAGES (`bad_argument`). */
+/* Adds a part of `count` bytes that you write on WANT_BODY events. Write such parts in the order
+ * you added them; one wherry_transfer_write may span two parts. The request needs a queue, cannot
+ * be resent after a redirect, and cannot use SEPARATE_IMAGES (`bad_argument`). */
 wherry_status wherry_request_add_part_stream(wherry_request *request, const char *name,
     int64_t count, const char *file_name, const char *content_type);
-/* Sets a header of the part or image that was added last; NULL removes it. Not for fields.
- * Content-Disposition and Content-Type are `bad_header`; without a part it is E_STATE `wrong_state`. */
+/* Sets a header of the last added part or image (not field); a NULL value removes it.
+ * Content-Disposition and Content-Type give `bad_header`. Without a part the call returns E_STATE
+ * `wrong_state`. */
 wherry_status wherry_request_set_part_header(wherry_request *request, const char *name,
     const char *value);
-/* Adds an image, which a worker compresses when the request is sent. Each raises one IMAGE event,
- * numbered from 0 in the order of adding. compression NULL: the default, quality 1. Shares the bytes
- * of the image without a copy. */
+/* Adds an image, which is compressed on a library thread when the request is sent. Each image
+ * raises one IMAGE event; images are numbered from 0 as added. A NULL compression means the
+ * default, quality 1. The image's bytes are shared, not copied. */
 wherry_status wherry_request_add_image(wherry_request *request, const char *name,
     const wherry_image *image, const wherry_compression *compression);
-/* true: the response body arrives as BODY events and is not collected. Needs a queue. */
+/* Sets whether the response body arrives as BODY events instead of being collected in memory. Needs
+ * a queue. */
 wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed);
-/* Adds a status that counts as success. */
+/* Adds an HTTP status that counts as success. */
 wherry_status wherry_request_accept_status(wherry_request *request, int32_t http_code);
-/* Sets the required shape of a JSON response, as JSON text: {"name": "string", "friends":
- * [{"id": "integer"}]}. Types are "any", "string", "number", "integer" (no fraction), "bool", "array",
- * and "object". An array contains the shape of its elements, an object those of its members. A member
- * must be present, but may be null; other members are allowed. A response of another shape, or that is
- * not JSON, is E_HTTP `bad_json_body`; its message names the place, as in "data/list/3/id is a string,
- * not an integer". Applies to successful responses, except to HEAD. NULL: none. E_ARGUMENT: `bad_json`;
- * `bad_value` for an invalid shape; `bad_option` for streams, downloads, and background jobs. */
+/* Sets the required shape of a JSON response, as JSON text: {"name": "string", "friends": [{"id":
+ * "integer"}]}. Types are "any", "string", "number", "integer" (no fraction), "bool", "array", and
+ * "object". An array contains the shape of its elements, an object the shapes of its members. A
+ * member must be present, but may be null; other members are allowed. A response that has another
+ * shape or is not JSON fails with E_HTTP `bad_json_body`; the message names the place, as in
+ * "data/list/3/id is a string, not an integer". Applies to successful responses, except those to
+ * HEAD. NULL removes the shape. E_ARGUMENT: `bad_json`; `bad_value` for an invalid shape;
+ * `bad_option` for streams, downloads, and background jobs. */
 wherry_status wherry_request_set_json_shape(wherry_request *request, const char *shape);
-wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
-/* Downloads: the expected digest of the complete file, in hexadecimal or base64. A NULL value expects
- * nothing, but DONE reports the digest; with NONE and NULL it is not computed. */
+wherry_status wherry_request_set_hooks(wherry_request *request, uint32_t hooks);
+/* Sets the expected digest of a downloaded file, in hexadecimal or base64. With a NULL value, DONE
+ * reports the digest without checking it. NONE and NULL compute none. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
-/* Downloads: adds a URL with the same content, tried when the previous URL has failed permanently; the
- * download resumes there. Requires a digest (E_ARGUMENT `bad_digest`). Parameters and query of the
- * request are not added to it, and credentials stay with the origin of the first URL. NULL removes
- * all mirrors. */
+/* Adds a mirror for downloads: a URL with the same content. When the previous URL has failed
+ * permanently, the download resumes from the mirror. Requires a digest (E_ARGUMENT `bad_digest`).
+ * The request's parameters and query are not added to the mirror URL, and credentials go only to
+ * the origin of the first URL. NULL removes all mirrors. */
 wherry_status wherry_request_add_mirror(wherry_request *request, const char *url);
 /* There are two caches, each with its own storage.
  *
- * The timed cache stores a successful response for duration_ms (<= 0: not at all), whatever its headers
- * say. Its key is base, URL, method, the request's own parameters, query, and body, and the
- * Authorization and Cookie headers that are sent (cookies of the jar do not count). Other headers count
- * only if you name them below; the client's default parameters, CA file, and proxy do not. Not stored:
- * streamed, multipart, and file bodies, requests with Range, downloads, status 206 and 304, and
- * anything with INSECURE. With decisions, the edited request counts; if a decision has edited it again
- * after a redirect, nothing is stored.
+ * The timed cache stores a successful response for duration_ms (<= 0: not at all), regardless of
+ * its headers. Its key consists of base URL, URL, method, the request's own parameters, query, and
+ * body, and the Authorization and Cookie headers sent (without cookies of the jar). Other headers
+ * count only if you name them below; the client's default parameters, CA file, and proxy do not.
+ * Not stored: streamed, multipart, and file bodies, requests with Range, downloads, status 206 and
+ * 304, and anything with INSECURE. With hooks, the edited request counts; if a hook has edited it
+ * again after a redirect, nothing is stored.
  *
- * The HTTP cache is a private cache by RFC 9111: the response headers say whether and how long a
- * response is fresh. Stale entries are validated, and a 304 freshens them; unsafe methods invalidate
- * the entries of their target; each redirect has an entry. Policies from PROTOCOL on use
- * it. With OPTION_HTTP_CACHE, so do requests without a policy, and USE, REFRESH, and THEN_NETWORK after
- * a miss in the timed cache; such a hit is not stored for duration_ms. The Authorization that a request
- * is sent with is part of its key, Cookie only if the response says so in Vary. Not cached: streamed
- * responses, GET with a body, downloads, and anything with INSECURE.
+ * The HTTP cache is a private cache as in RFC 9111: the response headers say whether and how long a
+ * response is fresh. Stale entries are validated, and a 304 freshens them. Unsafe methods
+ * invalidate the entries of their target. Each redirect is a separate entry. The policies PROTOCOL,
+ * RELOAD, ANY_AGE, and ANY_AGE_ONLY use it. With OPTION_HTTP_CACHE, it is also used by requests
+ * without a policy, and by USE, REFRESH, and THEN_NETWORK after a miss in the timed cache; such a
+ * hit is not stored in the timed cache. The key includes the Authorization header that is sent;
+ * Cookie only if the response lists it in Vary. Not cached: streamed responses, GET with a body,
+ * downloads, and anything with INSECURE.
  *
  * If the storage folder becomes unusable, requests continue without a cache; see
  * wherry_client_cache_usage. */
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
     int64_t duration_ms);
-/* Names a parameter (time, signature) that is not part of identifier and cache key, also as a pair in
- * query and form. Name it on POST, PUT, and other unsafe requests too: they invalidate the entries of
- * their URL, with and without these parameters. */
+/* Excludes a parameter, such as a time or signature, from the identifier and the cache key, also
+ * where it occurs in the query or form. Exclude it from POST, PUT, and other unsafe requests too:
+ * they invalidate the entries of their URL with and without these parameters. */
 wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
-/* Names a header that is part of the cache key, with all its values: Accept-Language, X-User. */
+/* Adds a header, such as Accept-Language, with all its values to the cache key. */
 wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
-/* A text that is part of the cache key, such as a user name. Stored as a hash. NULL: none. */
+/* Adds a string such as a user name to the cache key. Stored as a hash; NULL removes it. */
 wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);
-/* Entries of another version are deleted and miss. 0 by default. */
+/* Sets the version of cache entries (default: 0). An entry of another version is a miss and is
+ * deleted. */
 wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
-/* How long a stale entry of the HTTP cache may be served if the server cannot be reached or responds
- * with 500, 502, 503, or 504. 0, the default: as the stored response says. Never if it says no-cache or
- * must-revalidate; ANY_AGE ignores that. */
+/* Sets how long a stale HTTP cache entry may be served if the server is unreachable or responds
+ * with 500, 502, 503, or 504. 0, the default, uses the stored response's stale-if-error. An entry
+ * with no-cache or must-revalidate is never served stale, except with ANY_AGE. */
 wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
-/* The texts of these three are borrowed until the next call of the same function for this request. */
+/* These three return strings that are borrowed until the next call of the same function for this
+ * request. */
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
-/* Returns the identifier of the request, made of base URL, URL, method, and parameters, for
- * wherry_client_cancel and its kind. client: the client whose base URL is used; NULL: no base. The
- * format is that of the iOS library SJNetwork, so that its identifiers stay valid. */
+/* Returns the identifier of the request (base URL, URL, method, and parameters) for
+ * WHERRY_MATCH_IDENTIFIER. client supplies the base URL; NULL means none. The format is that of the
+ * iOS library SJNetwork, so that its identifiers stay valid. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
-/* Reads the headers of a request, in order, including repeated names; false past the last. A NULL value
- * suppresses the client's header. Borrowed until the next call of the same function for this request.
+/* Reads the header at an index, including repeated names; returns false past the last. A NULL value
+ * suppresses the client's header. Borrowed until the next call of the same function for this
+ * request.
  *
- * The request of WHERRY_DECISION_ADAPT is the one that will be sent. Its URL is absolute with the
+ * The request of WHERRY_HOOK_ADAPT is the one that will be sent. Its URL is absolute with the
  * complete query. Its headers include those of the client and the Content-Type of the body. Its
  * parameters include the client's default parameters, and wherry_request_body returns the bytes to
- * sign. The client adds its own Authorization and Cookie later, because they must not reach another
- * origin, and Content-Digest, Content-Encoding, Accept, Accept-Encoding, and User-Agent. Any other
- * request has only what was set on it. */
+ * sign. The client adds Content-Digest, Content-Encoding, Accept, Accept-Encoding, and User-Agent
+ * later, and its own Authorization and Cookie, which must not reach another origin. Any other
+ * request has only what you set. */
 bool wherry_request_header_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
-/* Reads what wherry_request_add_query has added, decoded. The query of the URL itself is part of
+/* Reads the pairs added by wherry_request_add_query, decoded. The URL's own query is part of
  * wherry_request_url. The URL of an ADAPT request contains these pairs too. */
 bool wherry_request_query_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
-/* The parameters as the JSON text of one object; "{}" for none. */
+/* Returns the parameters as the JSON text of one object; "{}" for none. */
 const char *wherry_request_parameters(const wherry_request *request, size_t *out_count);
-/* The bytes of a body in memory: bytes, JSON, or the JSON or form made from parameters and fields. NULL
- * and 0 without a body, and for files, streams, and parts. */
+/* Returns the body if it is in memory: bytes, JSON, or the JSON or form made from parameters and
+ * fields. Returns NULL and 0 for no body, files, streams, and parts. */
 const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 
-/* ---- 7. Transfers: requests in flight, known by handle and by number -------------------------- */
+/* ---- 7. Transfers: requests in flight, identified by a handle or an id
+ * -------------------------- */
 
 typedef struct wherry_transfer wherry_transfer;
 typedef struct wherry_record wherry_record; /* section 8 */
 
 typedef enum wherry_state {
   WHERRY_STATE_NONE = 0,
-  WHERRY_STATE_QUEUED = 1,  /* a download waits for its turn (MAX_DOWNLOADS); not for a RATE_LIMIT */
+  WHERRY_STATE_QUEUED = 1,  /* a download waits for a slot (MAX_DOWNLOADS) */
   WHERRY_STATE_RUNNING = 2,
-  WHERRY_STATE_WAITING = 3, /* for a retry, the network, or the answer to a decision */
+  WHERRY_STATE_WAITING = 3, /* for a retry, the network, or a hook */
   WHERRY_STATE_PAUSED = 4,
   WHERRY_STATE_RESTARTED = 5, /* from byte 0; the event's reason says why. RUNNING follows */
   WHERRY_STATE_VERIFYING = 6,
   WHERRY_STATE_DONE = 7,
   WHERRY_STATE_FAILED = 8,
   WHERRY_STATE_CANCELLED = 9,
-  WHERRY_STATE_INTERRUPTED = 10 /* a background job whose agent is gone */
+  WHERRY_STATE_INTERRUPTED = 10 /* a background job whose agent died */
 } wherry_state;
 
 typedef struct wherry_progress {
   size_t size;
-  /* Sent or received, from the start of the file or body. For a compressed response these are the
-   * bytes on the wire, whose total is known; for a compressed request body, the bytes before
+  /* Bytes sent or received, from the start of the file or body. For a compressed response, bytes on
+   * the wire, because only their total is known; for a compressed request body, bytes before
    * compression. */
   int64_t done_bytes;
   int64_t expected_bytes;   /* -1 while unknown */
-  int64_t resumed_at_bytes; /* already in the partial file when this run started */
+  int64_t resumed_at_bytes; /* size of the partial file when this transfer started */
   int64_t wire_bytes;       /* transferred by this run, before decoding */
   int64_t bytes_per_second; /* over the last 5 s; -1 while unknown */
   int64_t remaining_ms;     /* -1 while unknown */
-  int32_t generation;       /* increases, and done_bytes returns to 0, if the server's file changed */
-  int32_t count;            /* transfers in this sum: 1, or more for a group or selection */
+  int32_t generation;       /* increases when the server's file changed and done_bytes restarts at 0 */
+  int32_t count;            /* number of transfers included: 1, or more for a group or match */
   int64_t decoded_bytes;    /* done_bytes after decoding */
-  int32_t ended;            /* members of a group that have ended; otherwise 0 */
+  int32_t ended;            /* finished members of a group; otherwise 0 */
   int32_t reserved;         /* 0 */
 } wherry_progress;
 
@@ -793,86 +847,90 @@ typedef struct wherry_progress {
  * follows, never before this call returns. */
 wherry_status wherry_client_send(wherry_client *client, const wherry_request *request,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
-/* Sends a copy of `request` with another URL, so that many threads can share one request that never
- * changes. NULL: the request's own URL. */
+/* Sends a copy of `request` with another URL, so that threads can share one unchanging request. A
+ * NULL url means the request's own. */
 wherry_status wherry_client_send_url(wherry_client *client, const wherry_request *request,
     const char *url, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 /* Sends the request and blocks until it ends. On OK and E_HTTP you own *out_response; otherwise it is
  * set to NULL. wherry_last_error has the details. E_STATE for streamed bodies in either direction, and
- * with decisions. Another thread may cancel it by tag. */
+ * with hooks. Another thread may cancel it by tag. */
 WHERRY_CHECKED wherry_status wherry_client_perform(wherry_client *client,
     const wherry_request *request, wherry_response **out_response);
-/* Like perform, but blocks for at most timeout_ms (negative: no limit), so that a program can handle
- * signals between two waits. OK: the transfer has ended, successfully or not; *out_record is its DONE,
- * whose event you own. E_TIMEOUT: it continues; pass *out_transfer, which you own, to
- * wherry_transfer_wait. Anything else: nothing was started. url as in send_url. Set out_record->size
- * first. */
+/* Like perform, but blocks for at most timeout_ms (negative: no limit), so that a program can
+ * handle signals between two waits. OK: the transfer has ended, successfully or not; *out_record is
+ * its DONE record, and you own the event in it. E_TIMEOUT: the transfer continues; pass
+ * *out_transfer, which you own, to wherry_transfer_wait. Any other status: nothing was started. url
+ * is as in wherry_client_send_url. Set out_record->size first. */
 WHERRY_CHECKED wherry_status wherry_client_perform_for(wherry_client *client,
     const wherry_request *request, const char *url, int64_t timeout_ms,
     wherry_transfer **out_transfer, wherry_record *out_record);
-/* Downloads to a file, which gets its name only when it is complete and verified. The partial file is
- * in the same directory. Errors about the target (`exists`, a directory without write permission) are
- * returned at once. E_BUSY `already_running`: the same URL is being downloaded to the same file,
- * however its path is written. The request must be a GET (otherwise `bad_method`) without a body, and
- * without Range and If-Range (otherwise `bad_header`). The client's default parameters do not apply. */
+/* Downloads to a file. The file appears under its name only when it is complete and verified. The
+ * partial file is in the same directory. Errors about the target (`exists`, a directory without
+ * write permission) are returned at once. E_BUSY `already_running`: the same URL is already being
+ * downloaded to the same file, even under another spelling of its path. The request must be a GET
+ * (otherwise `bad_method`) without a body, and without Range and If-Range (otherwise `bad_header`).
+ * The client's default parameters do not apply. */
 wherry_status wherry_client_download(wherry_client *client, const wherry_request *request,
     const char *path, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
-/* Adds each path to a copy of `request` like add_image, and sends it. count 0 is E_ARGUMENT
- * `no_images`. */
+/* Adds the image at each path to a copy of `request`, as wherry_request_add_image does, and sends
+ * the copy. count 0 gives E_ARGUMENT `no_images`. */
 wherry_status wherry_client_upload_images(wherry_client *client, const wherry_request *request,
     const char *name, const char *const *paths, size_t count, const wherry_compression *compression,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 
-/* Continues the wait of perform_for: OK with the DONE, once (then E_STATE); or E_TIMEOUT. E_STATE for a
- * transfer whose events go to a queue. */
+/* Continues to wait after wherry_client_perform_for. Returns OK and the DONE record once (E_STATE
+ * afterwards), or E_TIMEOUT. E_STATE for a transfer whose events go to a queue. */
 WHERRY_CHECKED wherry_status wherry_transfer_wait(wherry_transfer *transfer, int64_t timeout_ms,
     wherry_record *out_record);
 
 /* Frees the handle. The transfer continues, and its events still arrive. */
 wherry_status wherry_transfer_free(wherry_transfer *transfer);
-/* Unique in the process, never 0, and the same in events and lists. */
+/* Returns the transfer's id: unique in the process, never 0, and the same in events and lists. */
 uint64_t wherry_transfer_id(const wherry_transfer *transfer);
 wherry_state wherry_transfer_state(const wherry_transfer *transfer);
-/* These four calls may be repeated, and are OK without effect after the end. pause returns after a
- * download's journal is on disk. A paused request stops reading and sending. */
+/* You may repeat these four calls; after the end they return OK and do nothing.
+ * wherry_transfer_pause returns when a download's journal is on disk. A paused request stops
+ * reading and sending. */
 wherry_status wherry_transfer_pause(wherry_transfer *transfer);
 wherry_status wherry_transfer_resume(wherry_transfer *transfer);
-/* DONE arrives with E_CANCELLED, unless the transfer ended first. A partial file that can be resumed
- * is kept. */
+/* Cancels the transfer: DONE arrives with E_CANCELLED, unless the transfer ended first. A partial
+ * file that can be resumed is kept. */
 wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
-/* Like cancel, but deletes the partial file, also after an earlier cancel or failure. */
+/* Like cancel, but deletes the partial file, even after an earlier cancel or failure. */
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
-/* Limits a running download, all of its connections together; 0: no limit; negative is `bad_value`.
- * E_STATE for other transfers; OK after the end. */
+/* Limits the speed of a running download over all its connections; 0: no limit; negative values
+ * give `bad_value`. E_STATE for other transfers; OK after the end. */
 wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer,
     int64_t bytes_per_second);
-/* Sets the priority, -100...100, of a request that waits for a connection or a download that waits for
- * its turn; it queues behind others of that priority. OK without effect for a transfer that runs or has
- * ended. For a group it applies to the running members, for a chain to the current step, and for
- * requests that share a response to all of them. */
+/* Sets the priority, -100...100, of a request that waits for a connection or of a queued download.
+ * It moves behind others of that priority. OK without effect for a transfer that runs or has ended.
+ * In a group, the priority applies to the running members; in a chain, to the current step; for
+ * requests that share a response (COALESCE), to all of them. */
 wherry_status wherry_transfer_set_priority(wherry_transfer *transfer, int32_t priority);
-/* Moves a waiting download of a client with MAX_DOWNLOADS. place 0 is next; past the end is last; paused
- * downloads count too. Its priority changes to fit the place. E_STATE for other transfers; OK without
- * effect for one that runs or has ended. */
+/* Moves a queued download (MAX_DOWNLOADS) to another position: 0 is next, past the end is last;
+ * paused downloads count too. The download's priority changes to match. E_STATE for other
+ * transfers; OK and no effect if the download runs or has ended. */
 wherry_status wherry_transfer_move(wherry_transfer *transfer, size_t place);
-/* -1 if it runs or has ended, and for transfers other than downloads. */
+/* Returns a queued download's position; -1 if it runs or has ended, and for other transfers. */
 int64_t wherry_transfer_place(const wherry_transfer *transfer);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer,
     wherry_progress *out_progress);
-/* The current state of an upload's images, in the order of adding, as rows for wherry_list_image; also
- * after the end. Empty while the images of one form are being encoded, and for other transfers. */
+/* Lists an upload's images with their current state, as added, as rows for wherry_list_image; also
+ * after the end. Empty while the images of a single form are being encoded, and for other
+ * transfers. */
 wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherry_list **out_list);
-/* Streamed uploads, after WANT_BODY: accepts as many bytes as there is room for; the next WANT_BODY asks
- * for more. E_BUSY without room. */
+/* Writes a streamed body after WANT_BODY. Accepts as many bytes as fit; the next WANT_BODY asks for
+ * more. E_BUSY if nothing fits. */
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
     size_t *out_taken);
-/* Streamed uploads with REWINDABLE_BODY: check this at each WANT_BODY, and until DONE, also after
- * finish. true: the body is needed again from its first byte. Call rewind, then write it again; until
- * then writing is E_BUSY, and finish does nothing. */
+/* Returns whether a body with REWINDABLE_BODY is needed again from its first byte. Check at each
+ * WANT_BODY until DONE, even after wherry_transfer_finish. Then call wherry_transfer_rewind and
+ * write the body again; before the rewind, writing gives E_BUSY and finish does nothing. */
 bool wherry_transfer_wants_rewind(const wherry_transfer *transfer);
 wherry_status wherry_transfer_rewind(wherry_transfer *transfer);
-/* Ends the body. Fewer bytes than announced fail the transfer with `truncated`. After the end: E_STATE,
- * or OK if all announced bytes were written, since the response may arrive first. */
+/* Ends the body. The transfer fails with `truncated` if you wrote fewer bytes than announced. After
+ * the transfer's end, returns E_STATE, or OK if all announced bytes were written, because the
+ * response may arrive first. */
 wherry_status wherry_transfer_finish(wherry_transfer *transfer);
 
 /* ---- 8. Queue and events --------------------------------------------------------------------- */
@@ -882,14 +940,15 @@ typedef struct wherry_group wherry_group; /* section 23 */
 
 typedef enum wherry_event_kind {
   WHERRY_EVENT_NONE = 0,
-  WHERRY_EVENT_PROGRESS = 1,     /* at most one waits per transfer; the newest replaces it */
-  WHERRY_EVENT_HEAD = 2,         /* status and headers have arrived; once, before any BODY */
+  WHERRY_EVENT_PROGRESS = 1,     /* at most one per transfer is queued; a newer one replaces it */
+  WHERRY_EVENT_HEADERS = 2,      /* status and headers have arrived; once, before any BODY */
   WHERRY_EVENT_BODY = 3,         /* a piece of a streamed body; freeing it lets the stream continue */
-  WHERRY_EVENT_WANT_BODY = 4,    /* there is room for `detail` bytes at the offset */
+  WHERRY_EVENT_WANT_BODY = 4,    /* you can write `detail` bytes, at offset done_bytes */
   WHERRY_EVENT_STATE = 5,        /* detail is a wherry_state */
-  WHERRY_EVENT_IMAGE = 6,        /* image number `detail` is encoded (separate: sent), or failed */
+  /* image number `detail` was encoded (SEPARATE_IMAGES: sent), or failed */
+  WHERRY_EVENT_IMAGE = 6,
   WHERRY_EVENT_CACHED = 7,       /* a cached response, before the request is sent */
-  WHERRY_EVENT_DECISION = 8,     /* detail is a wherry_decision; section 9 */
+  WHERRY_EVENT_HOOK = 8,         /* detail is a wherry_hook; section 9 */
   WHERRY_EVENT_DONE = 9,         /* exactly one per transfer, always last */
   WHERRY_EVENT_REACHABILITY = 10, /* detail is a wherry_reach; no transfer; section 19 */
   WHERRY_EVENT_LOG = 11,         /* detail is a wherry_log_level; section 20 */
@@ -912,177 +971,193 @@ typedef enum wherry_record_flag {
 /* An event as a plain struct, with the fields that most programs need. 112 bytes without padding, in
  * native byte order: Python's struct "=QQQQiiqiIQQQQqqQ" reads it. Fields are only added at the end. */
 struct wherry_record {
-  size_t size;          /* the stride: set records[0].size; the library sets the others */
-  wherry_event *event;  /* you own it; set it to NULL to keep it from wherry_queue_release */
+  size_t size;          /* sizeof(wherry_record): set records[0].size; the library sets the rest */
+  wherry_event *event;  /* you own it; set to NULL so that wherry_queue_release skips it */
   void *user_data;
   uint64_t transfer_id; /* 0 for NONE, REACHABILITY, PAGE, and ACTIVITY */
   int32_t kind;         /* wherry_event_kind */
   int32_t status;       /* DONE, IMAGE, STATE, PAGE: wherry_status */
   int64_t detail;       /* see the kinds; DONE of a group: the member that failed first, or -1 */
   int32_t http_code;    /* or 0 */
-  uint32_t flags;       /* DONE, HEAD, CACHED: combined wherry_record_flag values */
+  uint32_t flags;       /* DONE, HEADERS, CACHED: combined wherry_record_flag values */
   const uint8_t *body;  /* BODY, DONE, CACHED: borrowed from the event. LOG: the text */
   size_t body_count;
-  const char *head;     /* HEAD, DONE, CACHED: the response headers as "name: value\n" lines */
+  const char *head;     /* HEADERS, DONE, CACHED: the response headers as "name: value\n" lines */
   size_t head_count;
   int64_t done_bytes;   /* PROGRESS, WANT_BODY, BODY: the offset; IMAGE: the encoded size; PAGE: its
                          * number, or -1 */
   int64_t expected_bytes; /* PROGRESS; or -1. IMAGE: the original size. REACHABILITY: the previous
                            * wherry_reach */
-  const char *reason;   /* static word if status or state has one, otherwise NULL. REACHABILITY: the
-                         * word of wherry_reachability_interface */
+  /* static: wherry_error_reason of status or state, or NULL. REACHABILITY: as
+   * wherry_reachability_interface returns */
+  const char *reason;
 };
 
 wherry_status wherry_queue_new(wherry_queue **out_queue);
-/* Cancels the transfers bound to the queue. Unread events are dropped; events that you hold stay valid.
- * Closes the descriptor: remove it from your poll set first. A thread that waits gets E_STATE. */
+/* Cancels the transfers bound to the queue. Unread events are dropped; events that you hold stay
+ * valid. Closes the descriptor, so remove it from your poll set first. Threads that wait on the
+ * queue get E_STATE. */
 wherry_status wherry_queue_free(wherry_queue *queue);
-/* A descriptor that is readable while events wait, level-triggered. Never read, write, or close it.
- * Created on first use. -1 for a bad handle, or if the process has no descriptor left. */
+/* Returns a descriptor that is readable (level-triggered) while the queue has events. Never read,
+ * write, or close it. It is created on first use. Returns -1 for a bad handle, or if no descriptor
+ * is available. */
 int wherry_queue_fd(const wherry_queue *queue);
 size_t wherry_queue_count(const wherry_queue *queue);
-/* Returns the next event. timeout_ms 0 does not wait, negative waits without limit; E_TIMEOUT if none
- * arrived. Signals do not interrupt the wait. Several threads may wait; each event goes to one. */
+/* Returns the next event. timeout_ms 0 does not wait; a negative value waits without limit.
+ * E_TIMEOUT if no event arrived. Signals do not interrupt the wait. Several threads may wait; each
+ * event goes to one. */
 WHERRY_CHECKED wherry_status wherry_queue_next(wherry_queue *queue, int64_t timeout_ms,
     wherry_event **out_event);
-/* Waits for the first event and returns up to `capacity` of those that are there. */
+/* Waits for an event, then returns up to `capacity` of the queued events. */
 WHERRY_CHECKED wherry_status wherry_queue_read(wherry_queue *queue, wherry_record *records,
     size_t capacity, int64_t timeout_ms, size_t *out_count);
-/* Frees the events of these records, of any queue; NULL events are skipped. If one of the handles is
- * bad, including the queue's, the others are freed before the error is returned. */
+/* Frees the events of these records, of any queue; NULL events are skipped. If a handle is bad,
+ * even the queue's, all other events are freed before the error is returned. */
 wherry_status wherry_queue_release(wherry_queue *queue, const wherry_record *records, size_t count);
 /* Cancels the transfers that were sent with this queue and user_data, for programs that keep no
- * handles. *out_count, which may be NULL, is their number. Their DONE events still arrive. */
+ * handles. *out_count is the number of transfers. Their DONE events still arrive. */
 wherry_status wherry_queue_cancel(wherry_queue *queue, void *user_data, size_t *out_count);
 /* Wakes a waiting thread: adds one event of kind NONE with this user_data. */
 wherry_status wherry_queue_wake(wherry_queue *queue, void *user_data);
 
-/* Freeing a DECISION without an answer applies its default; freeing a BODY lets its stream continue. */
+/* Freeing an unresolved HOOK applies its default; freeing a BODY lets its stream continue. */
 wherry_status wherry_event_free(wherry_event *event);
 wherry_event_kind wherry_event_get_kind(const wherry_event *event);
 void *wherry_event_user_data(const wherry_event *event);
 uint64_t wherry_event_transfer_id(const wherry_event *event);
-/* Returns a handle of the transfer, which you own; also after its end. E_STATE without a transfer. */
+/* Returns a handle to the event's transfer, which you own, even after its end. E_STATE for events
+ * without a transfer. */
 wherry_status wherry_event_open_transfer(const wherry_event *event, wherry_transfer **out_transfer);
 int64_t wherry_event_detail(const wherry_event *event);
-/* The result or cause: of DONE, IMAGE, PAGE, a RETRY decision, and STATE if it has a reason. */
+/* The result or cause: of DONE, IMAGE, PAGE, the RETRY hook, and STATE if it has a reason. */
 wherry_status wherry_event_status(const wherry_event *event);
 const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on success */
-/* HEAD, CACHED, DECISION, DONE; NULL without a response. Borrowed from the event. */
+/* HEADERS, CACHED, HOOK, DONE; NULL without a response. Borrowed from the event. */
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
 /* IMAGE: the name or path that you gave, or the name in the form. DONE of a download, or of a body that
- * a decision saved: the final path. LOG: the text. REACHABILITY: the target, NULL for any network.
- * DECISION: see there. Otherwise NULL. */
+ * a hook saved: the final path. LOG: the text. REACHABILITY: the target, NULL for any network.
+ * HOOK: see there. Otherwise NULL. */
 const char *wherry_event_text(const wherry_event *event);
 /* The id of a background job, otherwise NULL. */
 const char *wherry_event_job_id(const wherry_event *event);
-/* DONE of a download: the digest of the complete file in lowercase hexadecimal, if it was expected,
- * announced by the server, or requested. Otherwise NULL. */
+/* Returns the digest of a downloaded file for its DONE, in lowercase hexadecimal, if you expected
+ * or requested it or the server announced it. Otherwise NULL. */
 const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
-/* E_STATE for events other than PROGRESS. */
+/* Gets the progress of a PROGRESS event; E_STATE for other events. */
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
 
-/* ---- 9. Decisions: callbacks as events -------------------------------------------------------- */
+/* ---- 9. Hooks: decisions of the program during a transfer ------------------------------------- */
 
-/* Combine them with | for *_set_decisions. The transfer waits for the answer and holds no thread.
- * Downloads raise none, except RESPOND. An answer counts once (then E_STATE), must be of the decision's
- * kind (E_ARGUMENT), and must arrive in time (E_STATE `decision_expired`). */
-typedef enum wherry_decision {
-  WHERRY_DECISION_NONE = 0,
-  WHERRY_DECISION_ADAPT = 1,        /* before every attempt; default: send it without edits */
-  WHERRY_DECISION_REDIRECT = 2,     /* text: the absolute target; default: the usual rules */
-  WHERRY_DECISION_CREDENTIALS = 4,  /* a 401; text: the realm; default: the 401 is the response */
-  /* error: the failure; response: its response; default: MAX_RETRIES. Not raised for requests that
-   * cannot be resent (a streamed body), nor after a HEAD event or the first piece of the response.
-   * HEAD and BODY events arrive only for the final response. */
-  WHERRY_DECISION_RETRY = 8,
-  /* Status and headers have arrived, and the body waits; response: both. Raised once: not for redirects
-   * that are followed, a 401 that is answered, or a failure that is retried. For a response that could
-   * be one of these, and for a cache hit, it is raised at the end, with the body in memory. All HEAD
-   * and BODY events follow this decision; no retry does. Default: continue. */
-  WHERRY_DECISION_HEAD = 16,
-  WHERRY_DECISION_STORE = 32,       /* before a response is cached, once per cache; default: store */
-  /* response: a 401 to the client's bearer token, or to none. Raised once for all requests that got it,
-   * on the first of them; the others wait. At most two tokens for one request, and five decisions in
-   * 30 s. Not raised for requests with an Authorization header. Default: the 401 is the response. */
-  WHERRY_DECISION_TOKEN = 64,
-  /* Raised by every chain (section 23), not for *_set_decisions; response: of the previous step */
-  WHERRY_DECISION_NEXT = 128,
-  /* A stub rule leaves the response to the program (wherry_stub_add_decision). Not for
-   * *_set_decisions; downloads and uploads raise it too. response: the complete request, as
-   * wherry_stub_copy_request shows it. The timeouts of the request limit the wait, not
-   * DECISION_TIMEOUT_MS. Default: the request fails with E_NETWORK `connect`. */
-  WHERRY_DECISION_RESPOND = 256
-} wherry_decision;
+/* A hook lets the program decide about a step of a transfer, such as a redirect. Enable hooks with
+ * wherry_client_set_hooks or wherry_request_set_hooks; combine them with |. The transfer then sends a
+ * HOOK event and waits, without using a thread, until the program resolves it with one of the functions
+ * wherry_event_resolve_*. Freeing the event applies the default, and so does HOOK_TIMEOUT_MS.
+ *
+ * An event can be resolved once; after that, the functions fail with E_STATE `resolved`. After the
+ * timeout they fail with E_STATE `hook_expired`, and for an event of another hook with E_ARGUMENT.
+ * Downloads call no hooks except RESPOND. */
+typedef enum wherry_hook {
+  WHERRY_HOOK_NONE = 0,
+  WHERRY_HOOK_ADAPT = 1,        /* before every attempt. Default: send the request without edits */
+  WHERRY_HOOK_REDIRECT = 2,     /* text: the absolute target. Default: the usual rules */
+  WHERRY_HOOK_CREDENTIALS = 4,  /* a 401; text: its realm. Default: the 401 is the response */
+  /* error: the failure; response: its response, if any. Default: MAX_RETRIES. Not called for requests
+   * that cannot be resent because their body is streamed, nor after a HEADERS event or the first piece
+   * of the response. HEADERS and BODY events arrive only for the final response. */
+  WHERRY_HOOK_RETRY = 8,
+  /* The response headers have arrived, and the body waits; response: status and headers. Called once:
+   * not for a redirect that is followed, a 401 to which credentials are sent, or a failure that is
+   * retried. For a response that could be one of these, and for a cached response, it is called at the
+   * end, when the body is in memory. HEADERS and BODY events arrive after this hook, and the request is
+   * not retried afterwards. Default: continue. */
+  WHERRY_HOOK_HEADERS = 16,
+  WHERRY_HOOK_STORE = 32,       /* before a response is cached, once per cache. Default: store it */
+  /* response: a 401 to a request with the client's bearer token, or without a token. Called once for
+   * all requests that received such a 401, with the first of them; the others wait. At most two tokens
+   * per request, and five calls in 30 s. Not called for requests with an Authorization header. Default:
+   * the 401 is the response. */
+  WHERRY_HOOK_TOKEN = 64,
+  /* Called by every chain (section 23); *_set_hooks does not accept it. response: of the previous step */
+  WHERRY_HOOK_NEXT = 128,
+  /* Called by stub rules that leave the response to the program (wherry_stub_add_hook), also for
+   * downloads and uploads; *_set_hooks does not accept it. response: the complete request, as
+   * wherry_stub_copy_request shows it. HOOK_TIMEOUT_MS does not apply, but the timeouts of the request
+   * do. Default: the request fails with E_NETWORK `connect`. */
+  WHERRY_HOOK_RESPOND = 256
+} wherry_hook;
 
-/* ADAPT: the final request of the next attempt (see wherry_request_header_at); REDIRECT: the request to
- * the target, by the usual rules. Read it with wherry_request_header_at and the functions after it,
- * edit it with wherry_request_set_*, then answer `true`; otherwise the edits are ignored. Borrowed.
- * NULL for other decisions.
+/* ADAPT: the request of the next attempt, as it will be sent (see wherry_request_header_at). REDIRECT:
+ * the request to the target. Read it with wherry_request_header_at and the functions after it, edit it
+ * with wherry_request_set_*, then resolve the hook with `true`; otherwise the edits are ignored. The
+ * event owns the request. Returns NULL for other hooks.
  *
  * Every ADAPT shows the request without the edits of earlier attempts, so that a signature is not added
- * twice. A new URL is complete: the client's base, parameters, and query are not added to it, only what
- * you add to the request afterwards. */
+ * twice. A new URL must be complete: the client's base, parameters, and query are not added to it, only
+ * what you add to the request afterwards. */
 wherry_request *wherry_event_request(const wherry_event *event);
-/* false ends the transfer with E_CANCELLED `refused`. */
-wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
-/* false: the redirect itself is the response. true: sends the request of the event, edited or not. The
- * rules of redirects apply to an edited request too: it counts as a redirect, and credentials stay with
- * their origin. A change from https to http, or one that would send the previous body to another
- * origin, fails with `redirect_refused`. */
-wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
-/* Sets credentials for this transfer and its origin (WHERRY_AUTH_ANY). Raised again if the server
- * refuses them, at most eight times. A NULL user: the 401 is the response. */
-wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user,
+/* ADAPT: Resolves ADAPT. false ends the transfer with E_CANCELLED `refused`. */
+wherry_status wherry_event_resolve_adapt(wherry_event *event, bool proceed);
+/* REDIRECT: false returns the redirect itself as the response. true sends the request of the event,
+ * edited or not. The rules for redirects apply to an edited request too: it counts as a redirect, and
+ * credentials stay with their origin. A change from https to http fails with `redirect_refused`, and so
+ * does one that would send the previous body to another origin. */
+wherry_status wherry_event_resolve_redirect(wherry_event *event, bool follow);
+/* CREDENTIALS: sets credentials for this transfer and its origin (WHERRY_AUTH_ANY). The hook is called
+ * again if the server rejects them, at most eight times. If user is NULL, the 401 is the response. */
+wherry_status wherry_event_resolve_credentials(wherry_event *event, const char *user,
     const char *password);
-/* HEAD: false ends the transfer with E_CANCELLED `refused` and closes the connection. The response of
- * the error has status and headers. */
-wherry_status wherry_event_answer_head(wherry_event *event, bool proceed);
-/* HEAD: saves the decoded body to this file instead of memory or BODY events. The text of DONE is its
- * path. The file appears when it is complete, like that of a download. TARGET_EXISTS,
+/* HEADERS: false ends the transfer with E_CANCELLED `refused` and closes the connection. The response of
+ * the error has the status and headers. */
+wherry_status wherry_event_resolve_headers(wherry_event *event, bool proceed);
+/* HEADERS: saves the decoded body to this file instead of memory or BODY events. The text of DONE is the
+ * path. The file appears when it is complete, like that of a download. The options TARGET_EXISTS,
  * TARGET_IS_DIRECTORY, MAKE_DIRECTORIES, DURABILITY, and KEEP_SERVER_TIME of the request apply;
- * MAX_BODY_BYTES and a JSON shape do not, and no cache stores it. Errors about the target that can be
- * detected now are returned (E_FILE `exists`, `is_directory`, and others), and the decision stays open.
- * A response whose status is an error continues without a file. A body that may have been cut
- * (wherry_response_is_length_unverified) makes no file either: E_NETWORK `length_unverified`. */
-wherry_status wherry_event_answer_save(wherry_event *event, const char *path);
-/* delay_ms: the wait before the retry; -1: as for MAX_RETRIES. Any method, any number of times. */
-wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
-/* Sets the client's bearer token, and all waiting requests are resent. NULL: the 401 is their
- * response. */
-wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
-/* without_headers: names that are not stored, "Set-Cookie, X-Trace"; may be NULL. In the HTTP cache a
- * later 304 does not add them, and a response without a header that reuse requires (Age, Cache-Control,
- * Content-*, Date, ETag, Expires, Last-Modified, Location, Vary) is not stored. The entry that the
- * response would replace is deleted in any case. Not raised for a 304 and for responses to HEAD, which
- * only freshen an entry. With this decision, stale entries are not validated in the background. */
-wherry_status wherry_event_answer_store(wherry_event *event, bool store,
+ * MAX_BODY_BYTES and a JSON shape do not, and the response is not cached. If the target is unusable
+ * (E_FILE `exists`, `is_directory`, and others), the hook stays unresolved, so that the program can
+ * choose another. A response with an error status continues without a file. A body that may have been
+ * cut (wherry_response_is_length_unverified) creates no file: E_NETWORK `length_unverified`. */
+wherry_status wherry_event_resolve_save(wherry_event *event, const char *path);
+/* RETRY: whether to retry, whatever the method and the number of earlier retries. delay_ms: the delay
+ * before the retry, or -1 for that of MAX_RETRIES. */
+wherry_status wherry_event_resolve_retry(wherry_event *event, bool again, int64_t delay_ms);
+/* TOKEN: sets the client's bearer token and resends all waiting requests. If token is NULL, the 401 is
+ * their response. */
+wherry_status wherry_event_resolve_token(wherry_event *event, const char *token);
+/* STORE: without_headers lists headers to omit, such as "Set-Cookie, X-Trace"; it may be NULL. In the
+ * HTTP cache, a later 304 does not add them. If you omit a header that reuse requires (Age,
+ * Cache-Control, Content-*, Date, ETag, Expires, Last-Modified, Location, Vary), the response is not
+ * stored. The entry that the response would replace is deleted in any case. Not called for a 304 or a
+ * response to HEAD, which only update an entry. With this hook, stale entries are not validated in the
+ * background. */
+wherry_status wherry_event_resolve_store(wherry_event *event, bool store,
     const char *without_headers);
-/* NEXT: sends this request or group before those that were added, as an ordinary transfer with this user
- * data and the client's current settings. If it cannot be sent, the chain ends. */
-wherry_status wherry_event_answer_next(wherry_event *event, const wherry_request *request,
+/* Resolves NEXT: sends this request or group before the steps that were added, as an ordinary
+ * transfer with this user_data and the client's current settings. If sending fails, the chain
+ * ends. */
+wherry_status wherry_event_resolve_next(wherry_event *event, const wherry_request *request,
     void *user_data);
-wherry_status wherry_event_answer_next_group(wherry_event *event, const wherry_group *group,
+wherry_status wherry_event_resolve_next_group(wherry_event *event, const wherry_group *group,
     void *user_data);
 /* NEXT: ends the chain; steps that were added are skipped. */
-wherry_status wherry_event_answer_stop(wherry_event *event);
-/* RESPOND: the response of the request. http_code is 200 to 999; head: "Name: value\n" lines or NULL,
- * Content-Length is added if it is missing. Copies the body. */
-wherry_status wherry_event_answer_response(wherry_event *event, int32_t http_code, const char *head,
+wherry_status wherry_event_resolve_stop(wherry_event *event);
+/* RESPOND: the response of the request. http_code is 200 to 999. head: lines of the form
+ * "Name: value\n", or NULL; Content-Length is added if it is missing. Copies the body. */
+wherry_status wherry_event_resolve_response(wherry_event *event, int32_t http_code, const char *head,
     const void *body, size_t count);
-/* RESPOND: fails the attempt with a reason of docs/errors.md that a network can cause, such as
- * "connect" or "idle_timeout". Retries apply. message: a sentence, or NULL. */
-wherry_status wherry_event_answer_failure(wherry_event *event, const char *reason,
+/* RESPOND: fails the attempt with a reason from docs/errors.md that a network can cause, such as
+ * "connect" or "idle_timeout". The request may be retried. message: a sentence, or NULL. */
+wherry_status wherry_event_resolve_failure(wherry_event *event, const char *reason,
     const char *message);
-/* Any decision: ends the transfer with E_CANCELLED and this sentence. */
-wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
+/* Any hook: ends the transfer with E_CANCELLED `refused` and this message. */
+wherry_status wherry_event_resolve_refuse(wherry_event *event, const char *message);
 
-/* ---- 10. Management: transfers by URL, tag, identifier, or all -------------------------------- */
+/* ---- 10. Management: select transfers by URL, tag, identifier, path, or all
+ * -------------------------------- */
 
 typedef enum wherry_match {
-  WHERRY_MATCH_ALL = 1,        /* key is NULL; does not affect transfers that start later */
-  WHERRY_MATCH_URL = 2,        /* any method and parameters; joined with the base like a request */
+  WHERRY_MATCH_ALL = 1,        /* key is NULL; all running transfers, not later ones */
+  WHERRY_MATCH_URL = 2,        /* with any method and parameters; key is joined with the base URL */
   WHERRY_MATCH_TAG = 3,
   WHERRY_MATCH_IDENTIFIER = 4, /* exact, from wherry_request_identifier */
   WHERRY_MATCH_PATH = 5,       /* the target of a download */
@@ -1094,32 +1169,33 @@ typedef enum wherry_transfer_kind {
   WHERRY_TRANSFER_REQUEST = 1,
   WHERRY_TRANSFER_UPLOAD = 2,
   WHERRY_TRANSFER_DOWNLOAD = 3,
-  WHERRY_TRANSFER_GROUP = 4 /* has no URL and tag; matched by ALL and its number only; section 23 */
+  WHERRY_TRANSFER_GROUP = 4 /* has no URL or tag; matched only by ALL and its id; section 23 */
 } wherry_transfer_kind;
 
-/* These apply the verbs of section 7 to all matching transfers. OK also if nothing matches; *out_count
- * is the number of matches. */
+/* These functions pause, resume, cancel, or discard all matching transfers, as in section 7. They
+ * return OK even if nothing matches; *out_count is the number of matches. */
 wherry_status wherry_client_pause(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
 wherry_status wherry_client_resume(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
 wherry_status wherry_client_cancel(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
-/* Also deletes partial files without a transfer, for URL, URLS, and PATH. */
+/* For URL, URLS, and PATH, also deletes partial files that no transfer uses. */
 wherry_status wherry_client_discard(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
 size_t wherry_client_count(const wherry_client *client, wherry_match match, const char *key);
-/* Returns when all DONE events are in their queues, without reading them; E_TIMEOUT. */
+/* Waits until all matching transfers have ended and their DONE events are queued; E_TIMEOUT
+ * otherwise. Reads no events. */
 wherry_status wherry_client_wait(wherry_client *client, wherry_match match, const char *key,
     int64_t timeout_ms);
-/* Sums up the running transfers; expected_bytes is -1 if one of them is unknown. With MATCH_TAG,
- * transfers that have ended stay in the sum, so that it never decreases. A sum begins with a transfer
- * that starts while no other transfer with the tag is running. It is kept until the tag's next sum
- * begins, or 256 other sums have ended. The bytes that a failed transfer lacks stay missing, unless a
- * download to the same path replaces it. */
+/* Returns the total progress of the running transfers; expected_bytes is -1 if that of any transfer
+ * is unknown. With MATCH_TAG, the total includes ended transfers, so it never decreases. A new
+ * total starts when a transfer starts while no other with the tag is running. It is kept until the
+ * tag's next total starts, or 256 other totals have ended. A failed transfer keeps its missing
+ * bytes, unless a download to the same path replaces it. */
 wherry_status wherry_client_progress(const wherry_client *client, wherry_match match,
     const char *key, wherry_progress *out_progress);
-/* Returns a handle to a running transfer by its number; E_ARGUMENT `not_found` after its end. */
+/* Returns a handle to a running transfer by its id; E_ARGUMENT `not_found` after its end. */
 wherry_status wherry_client_open_transfer(wherry_client *client, uint64_t transfer_id,
     wherry_transfer **out_transfer);
 wherry_status wherry_client_list(const wherry_client *client, wherry_match match, const char *key,
@@ -1141,16 +1217,17 @@ typedef struct wherry_transfer_row {
 
 typedef struct wherry_image_row {
   size_t size;
-  /* The name or path that you gave, or the name in the form: the same in success and failure. */
+  /* The name or path that you gave, or the name in the form; the same whether the image succeeded
+   * or failed. */
   const char *file_name;
   const char *reason, *message;             /* NULL unless failed */
   int64_t original_bytes, encoded_bytes;    /* -1 if not known yet */
   int32_t index;                            /* order of adding */
   int32_t status;                           /* wherry_status */
-  int32_t width, height;                    /* as sent; 0 if not known yet */
-  int32_t quality;    /* libjpeg's 1 to 100 if it was re-encoded as JPEG; otherwise 0 */
-  int32_t http_code;  /* SEPARATE_IMAGES: of the response to its own request; otherwise 0 */
-  int64_t sent_bytes; /* SEPARATE_IMAGES: of that request body so far; otherwise -1 */
+  int32_t width, height;                    /* of the image as sent; 0 while unknown */
+  int32_t quality;    /* libjpeg quality (1 to 100) if re-encoded as JPEG; otherwise 0 */
+  int32_t http_code;  /* SEPARATE_IMAGES: HTTP status of this image's response; otherwise 0 */
+  int64_t sent_bytes; /* SEPARATE_IMAGES: bytes of this image's request body sent so far; otherwise -1 */
 } wherry_image_row;
 
 typedef struct wherry_partial_row {
@@ -1172,9 +1249,9 @@ typedef struct wherry_entry_row {
   const char *entry_id;   /* for wherry_client_read_cache_entry */
   const char *identifier; /* wherry_request_identifier of its request; "" in the HTTP cache */
   const char *method;
-  const char *url;      /* of the request, absolute; with its query in the HTTP cache only */
+  const char *url;      /* absolute URL of the request; its query is included only in the HTTP cache */
   int64_t stored_at_ms; /* since 1970 */
-  int64_t fresh_for_ms; /* from now on; 0: the HTTP cache would validate it first */
+  int64_t fresh_for_ms; /* remaining freshness; 0: the HTTP cache would validate the entry first */
   int64_t body_bytes;
   int32_t http_code;
   int32_t store; /* wherry_cache_store */
@@ -1182,12 +1259,13 @@ typedef struct wherry_entry_row {
 
 typedef struct wherry_job_row {
   size_t size;
-  const char *job_id, *url, *path, *tag; /* path and tag may be NULL; a query of the URL is "?..." */
+  /* path and tag may be NULL; the URL's query is replaced with "?..." */
+  const char *job_id, *url, *path, *tag;
   const char *reason;     /* why it failed, restarted, or waits; static word or NULL */
   const char *message;    /* of a failed job, or NULL */
   int64_t done_bytes, expected_bytes;
   int64_t started_at_ms;  /* since 1970 */
-  int64_t retry_at_ms;    /* since 1970; -1 unless the server asked to wait until then */
+  int64_t retry_at_ms;    /* since 1970; when the server allows a retry, or -1 */
   int32_t kind;           /* wherry_transfer_kind */
   int32_t state;          /* wherry_state */
   int32_t status;         /* wherry_status of a failed job */
@@ -1196,12 +1274,13 @@ typedef struct wherry_job_row {
 
 wherry_status wherry_list_free(wherry_list *list);
 size_t wherry_list_count(const wherry_list *list);
-/* E_ARGUMENT: another kind of list, or an index past the end. Set out_row->size first. */
+/* These return the row at an index. Set out_row->size first. E_ARGUMENT: the list has other rows,
+ * or the index is past the end. */
 wherry_status wherry_list_transfer(const wherry_list *list, size_t index,
     wherry_transfer_row *out_row);
 wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
-/* SEPARATE_IMAGES: the response to that image's own request, borrowed from the list; NULL if there was
- * none, and for other lists. */
+/* Returns the response to the image's own request (SEPARATE_IMAGES), borrowed from the list; NULL
+ * if there was none, and for other lists. */
 const wherry_response *wherry_list_response(const wherry_list *list, size_t index);
 wherry_status wherry_list_partial(const wherry_list *list, size_t index,
     wherry_partial_row *out_row);
@@ -1214,69 +1293,73 @@ wherry_status wherry_list_job(const wherry_list *list, size_t index, wherry_job_
 
 typedef struct wherry_metrics {
   size_t size;
-  int64_t queued_us, lookup_us, connect_us, tls_us; /* the duration of each step, not a running sum */
+  int64_t queued_us, lookup_us, connect_us, tls_us; /* duration of each step, not cumulative */
   int64_t first_byte_us, total_us;
   int64_t sent_bytes, received_bytes; /* on the wire, headers included */
   int32_t http_version;               /* 10, 11, 20 */
-  /* retries: attempts after the first one of each URL, for any reason: a retry, an answered 401, a new
+  /* retries: attempts after the first one of each URL, for any reason: a retry, a 401, a new
    * token, the next base URL, or a cache that sent the request again */
   int32_t redirects, retries;
-  int32_t is_reused;                  /* 1: on an existing connection */
+  int32_t is_reused;                  /* 1: used an existing connection */
 } wherry_metrics;
 
-/* Returns a response that you own and that outlives the event. Shares the body without a copy. */
+/* Returns a copy that you own and that outlives the event. The body is shared, not copied. */
 wherry_status wherry_response_copy(const wherry_response *response, wherry_response **out_copy);
-/* E_STATE for a borrowed response: free the event instead. */
+/* Frees a response that you own; E_STATE for a borrowed one, whose event you free instead. */
 wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response); /* after redirects */
-/* true: the body came over TLS without a length, and the connection ended without close_notify, so an
- * attacker may have cut it. See REQUIRE_VERIFIED_LENGTH. */
+/* Returns true if the body came over TLS without a length and the connection ended without
+ * close_notify, so that an attacker may have truncated it. See REQUIRE_VERIFIED_LENGTH. */
 bool wherry_response_is_length_unverified(const wherry_response *response);
 bool wherry_response_is_from_cache(const wherry_response *response);
-/* true: the body is the same as that of the CACHED event before it. */
+/* Returns true if the body is the same as that of the preceding CACHED event. */
 bool wherry_response_is_unchanged(const wherry_response *response);
-/* true: a stale cache entry, because the origin failed, or policy, request, or response allow it. */
+/* Returns true for a stale cache entry, served because the origin failed or the policy, request, or
+ * response allows it. */
 bool wherry_response_is_stale(const wherry_response *response);
-/* true: a cache entry that the server has just confirmed with 304. */
+/* Returns true for a cache entry that the server just confirmed with a 304. */
 bool wherry_response_is_revalidated(const wherry_response *response);
-/* The redirects that were followed, in order; false past the last. */
+/* Reads the followed redirect at an index, oldest first; returns false past the last. */
 bool wherry_response_redirect_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_url);
-/* The informational responses (1xx) before this one, such as 103 Early Hints, in the order of arrival,
- * at most 64; false past the last. Those before a redirect or an earlier attempt are not included.
- * *out_fields is the headers as text, one "name: value\n" for each, borrowed from the response. */
+/* Reads an informational response (1xx, such as 103 Early Hints) that arrived before this one,
+ * oldest first, at most 64; returns false past the last. Those of redirects and earlier attempts
+ * are not included. *out_fields is the headers as "name: value\n" lines, borrowed from the
+ * response. */
 bool wherry_response_informational_at(const wherry_response *response, size_t index,
     int32_t *out_http_code, const char **out_fields);
 /* The headers of a redirect, in order; false past the last. */
 bool wherry_response_redirect_header_at(const wherry_response *response, size_t redirect,
     size_t index, const char **out_name, const char **out_value);
-/* The first header of that name, ignoring case, or NULL; bytes above 0x7f unchanged. */
+/* Returns the first header of that name (case-insensitive), or NULL. Bytes above 0x7f are
+ * unchanged. */
 const char *wherry_response_header(const wherry_response *response, const char *name);
 /* All headers in order, including repeated names; false past the last. */
 bool wherry_response_header_at(const wherry_response *response, size_t index, const char **out_name,
     const char **out_value);
 /* The decoded body, not NUL-terminated; NULL and 0 if it is empty or streamed. */
 const uint8_t *wherry_response_body(const wherry_response *response, size_t *out_count);
-/* The body as NUL-terminated UTF-8, converted from the charset of Content-Type if the system knows it,
- * otherwise read as UTF-8. Invalid bytes become U+FFFD. May contain NULs. Borrowed from the response. ""
- * without a body; NULL without memory. */
+/* Returns the body as NUL-terminated UTF-8, converted from the charset of Content-Type if the
+ * system supports it, otherwise decoded as UTF-8. Invalid bytes become U+FFFD. The text may contain
+ * NULs. Borrowed from the response. Returns "" without a body; NULL if out of memory. */
 const char *wherry_response_text(const wherry_response *response, size_t *out_count);
 /* Parses the body. An empty body or a single space is a null value. WHERRY_E_HTTP `bad_json_body`
  * if it is not JSON; the message names the byte. */
 wherry_status wherry_response_json(const wherry_response *response, wherry_json **out_json);
-/* A file name from Content-Disposition, the URL, or "download"; sanitized, never a path. */
+/* Returns a sanitized file name, never a path: from Content-Disposition or the URL, or else
+ * "download". */
 const char *wherry_response_suggested_name(const wherry_response *response);
 const char *wherry_response_remote_address(const wherry_response *response);
 wherry_status wherry_response_metrics(const wherry_response *response, wherry_metrics *out_metrics);
-/* The images of the upload, including skipped ones, in the order of adding, as rows for
- * wherry_list_image; empty for other responses. */
+/* Lists the upload's images, including skipped ones, as added, as rows for wherry_list_image; empty
+ * for other responses. */
 wherry_status wherry_response_list_images(const wherry_response *response, wherry_list **out_list);
 
 /* ---- 13. Images ------------------------------------------------------------------------------ */
 
 typedef enum wherry_image_format {
-  WHERRY_IMAGE_KEEP = 0, /* the format of the original; for raw pixels PNG with alpha, else JPEG */
+  WHERRY_IMAGE_KEEP = 0, /* the original format; for raw pixels, PNG if they have alpha, otherwise JPEG */
   WHERRY_IMAGE_JPEG = 1,
   WHERRY_IMAGE_PNG = 2,
   WHERRY_IMAGE_GIF = 3, /* this and the following are recognized but not decoded */
@@ -1306,22 +1389,22 @@ typedef enum wherry_image_option {
   /* options: begin wherry_image_option (scripts/make-options) */
   WHERRY_IMAGE_MAX_WIDTH = 1,        /* 0: none; keeps the aspect ratio, never enlarges */
   WHERRY_IMAGE_MAX_HEIGHT = 2,       /* 0: none */
-  WHERRY_IMAGE_MAX_BYTES = 3,        /* 0: none; lowers the quality, then the size */
+  WHERRY_IMAGE_MAX_BYTES = 3,        /* 0: no limit; reduces quality first, then dimensions */
   WHERRY_IMAGE_FORMAT = 4,           /* wherry_image_format KEEP, JPEG, or PNG */
   WHERRY_IMAGE_BACKGROUND_RGB = 5,   /* 0xffffff; behind transparent pixels in a JPEG */
   WHERRY_IMAGE_METADATA = 6,         /* wherry_metadata */
   WHERRY_IMAGE_KEEP_ORIENTATION = 7, /* 0: rotates the image upright */
-  WHERRY_IMAGE_NEVER_LARGER = 8,     /* 1: uses the original if the result is larger */
+  WHERRY_IMAGE_NEVER_LARGER = 8,     /* 1: keeps the original if the result has more bytes */
   WHERRY_IMAGE_OPTIMIZE = 9,         /* -1: if the image is resized */
   WHERRY_IMAGE_PROGRESSIVE = 10,     /* 0 */
-  /* 0: 444 from quality 0.9 on, otherwise 420; or 420, 422, 444 */
+  /* 0: 444 at quality 0.9 or higher, otherwise 420. Other values: 420, 422, 444 */
   WHERRY_IMAGE_SUBSAMPLING = 11,
   WHERRY_IMAGE_BEST_FILTER = 12,     /* 0: PNG's fast filter */
   WHERRY_IMAGE_MAX_PIXELS = 13,      /* 100000000; checked from the header alone */
   WHERRY_IMAGE_MAX_MEMORY_BYTES = 14, /* 268435456 */
   WHERRY_IMAGE_DEADLINE_MS = 15,     /* 30000; 0: none */
-  /* 0: an animated PNG that must be decoded is `unsupported_image`. 1: decodes its default image.
-   * If it is sent unchanged, it stays animated in both cases. */
+  /* 0: an animated PNG that must be decoded fails with `unsupported_image`. 1: its default image is
+   * decoded. An animated PNG that is sent unchanged stays animated in both cases. */
   WHERRY_IMAGE_ANIMATED = 16
   /* options: end */
 } wherry_image_option;
@@ -1332,10 +1415,10 @@ typedef enum wherry_image_flag {
   WHERRY_IMAGE_HAS_EXIF = 4,
   WHERRY_IMAGE_HAS_GPS = 8, /* in its EXIF */
   WHERRY_IMAGE_IS_ANIMATED = 16,
-  WHERRY_IMAGE_IS_PROGRESSIVE = 32 /* or interlaced: needs the whole image in memory */
+  WHERRY_IMAGE_IS_PROGRESSIVE = 32 /* progressive or interlaced: decoded in memory as a whole */
 } wherry_image_flag;
 
-/* How wherry_image_compress made the result, from the cheapest way to the most expensive. */
+/* The method by which wherry_image_compress made the result, cheapest first. */
 typedef enum wherry_image_way {
   WHERRY_IMAGE_WAY_NONE = 0,
   WHERRY_IMAGE_WAY_UNTOUCHED = 1, /* the original bytes */
@@ -1350,48 +1433,50 @@ typedef struct wherry_image_info {
   size_t size;
   int64_t byte_count;     /* encoded; -1 for raw pixels */
   int64_t pixel_bytes;    /* memory for the decoded pixels */
-  int64_t original_bytes; /* size of the input of wherry_image_compress; -1 for raw pixels or others */
+  int64_t original_bytes; /* input size in wherry_image_compress; -1 for raw pixels and other images */
   int32_t format;         /* wherry_image_format; KEEP for raw pixels */
-  int32_t width, height;  /* as stored: an orientation of 5 to 8 swaps them for display */
-  int32_t orientation;    /* EXIF's 1 to 8; 1 is upright */
+  int32_t width, height;  /* as stored; swap them for display if orientation is 5 to 8 */
+  int32_t orientation;    /* EXIF orientation, 1 to 8; 1 is upright */
   /* As stored: 1 gray or palette, 2 gray with alpha, 3 color, 4 color with alpha or CMYK */
   int32_t components;
   int32_t bit_depth;      /* of one sample */
-  int32_t quality;        /* libjpeg's 1 to 100 if wherry_image_compress used one; otherwise 0 */
+  int32_t quality;        /* libjpeg quality (1 to 100) that wherry_image_compress used; otherwise 0 */
   int32_t way;            /* wherry_image_way of wherry_image_compress; otherwise NONE */
   uint32_t flags;         /* combined wherry_image_flag values */
   int32_t reserved;       /* 0 */
 } wherry_image_info;
 
-/* Recognizes a format by its first bytes: FF jpeg, 89 png, 47 gif, 49 and 4D tiff, RIFF...WEBP webp;
- * otherwise KEEP. */
+/* Returns the image format by its first bytes: FF JPEG, 89 PNG, 47 GIF, 49 or 4D TIFF, RIFF...WEBP
+ * WebP; otherwise WHERRY_IMAGE_KEEP. */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
-/* Opens the file to check that it is readable; it is read when it is needed. */
+/* Creates an image from a file. Checks that the file can be opened; reads it when needed. */
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
 wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
 wherry_status wherry_image_new_pixels(const void *bytes, size_t count, wherry_pixel_format format,
     int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
-/* The same without a copy: you keep the memory and must not change it until wherry_image_free, which
- * waits while the pixels are read. Encoding them later fails with E_STATE `wrong_state`, so free the
- * image after the DONE of the uploads that send it. */
+/* Like wherry_image_new_pixels, without a copy: do not change or free the memory until
+ * wherry_image_free returns; it waits while the pixels are read. Encoding after that fails with
+ * E_STATE `wrong_state`, so free the image after the DONE events of its uploads. */
 wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count,
     wherry_pixel_format format, int32_t width, int32_t height, size_t stride_bytes,
     wherry_image **out_image);
 wherry_status wherry_image_free(wherry_image *image);
 /* Reads the header without decoding. Set out_info->size first. */
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
-/* Returns the image that an upload with this compression (NULL: the default) would send. Blocks for the
- * duration of the work: tens of milliseconds for a photograph. Several threads may call it at the same
- * time, each with its own images. */
+/* Returns the image that an upload with this compression (NULL: the default) would send. Blocks
+ * while it compresses: tens of milliseconds for a photograph. Threads may compress different images
+ * at the same time. */
 wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
-/* Decodes an image to upright raw pixels. NONE: GRAY8, RGB8, or RGBA8, whichever loses only depth above
- * 8 bits. compression may be NULL; its BACKGROUND_RGB (if alpha is dropped), KEEP_ORIENTATION, and
- * limits apply. Blocks; fails like compress with E_IMAGE, E_LIMIT, and E_FILE. */
+/* Decodes an image to upright raw pixels. Format NONE selects GRAY8, RGB8, or RGBA8, so that only
+ * bit depth above 8 is lost. compression may be NULL; its BACKGROUND_RGB (if alpha is dropped),
+ * KEEP_ORIENTATION, and limits apply. Blocks; fails like compress with E_IMAGE, E_LIMIT, and
+ * E_FILE. */
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
-/* Raw pixels, top row first, borrowed until wherry_image_free; NULL for an encoded image. The size is
- * that of wherry_image_inspect. *out_stride, the bytes per row, and out_format may be NULL. */
+/* Returns raw pixels, top row first, borrowed until wherry_image_free; NULL for an encoded image.
+ * wherry_image_inspect has their size. *out_stride is the bytes per row. out_stride and out_format
+ * may be NULL. */
 const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
     size_t *out_stride);
 /* The encoded image, borrowed until wherry_image_free; NULL and 0 for a file and for raw pixels. */
@@ -1399,22 +1484,27 @@ const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
 /* Sets the file name in the multipart body and in errors; by default <ms since 1970><index>.<ext>. */
 wherry_status wherry_image_set_file_name(wherry_image *image, const char *file_name);
 
-/* quality is 0...1 for JPEG. Any other value means 1: the original, if it satisfies the options. */
+/* Creates a compression. quality is 0...1 for JPEG; any other value means 1, which keeps the
+ * original if it satisfies the options. */
 wherry_status wherry_compression_new(double quality, wherry_compression **out_compression);
 wherry_status wherry_compression_free(wherry_compression *compression);
 wherry_status wherry_compression_set_option(wherry_compression *compression,
     wherry_image_option option, int64_t value);
-/* png PNG jpg JPG jpeg JPEG, as in the iOS library SJNetwork; anything else is jpg. */
+/* Sets the output format: "png", "PNG", "jpg", "JPG", "jpeg", or "JPEG", as in the iOS library
+ * SJNetwork; anything else means "jpg". */
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
 
-/* ---- 14. Partial downloads: on disk, also of earlier runs ------------------------------------- */
+/* ---- 14. Partial downloads on disk, including those of earlier processes
+ * ------------------------------------- */
 
 /* Reads the journals in a directory and starts nothing. E_FILE if it cannot be read. */
 wherry_status wherry_partial_list(const char *directory,
     wherry_list **out_list /* rows by wherry_list_partial */);
-/* The completed fraction, as in the iOS library SJNetwork: 0.00...1.00; 0 without a partial file. */
+/* Returns the completed fraction as in the iOS library SJNetwork, 0.00...1.00; 0 without a partial
+ * file. */
 double wherry_partial_ratio(const char *path);
-/* Deletes partial file and journal. OK if there are none; E_BUSY while a transfer uses them. */
+/* Deletes the partial file and its journal. OK if there are none; E_BUSY while a transfer uses
+ * them. */
 wherry_status wherry_partial_discard(const char *path);
 
 /* ---- 15. JSON -------------------------------------------------------------------------------- */
@@ -1432,54 +1522,59 @@ typedef enum wherry_json_type {
 /* Parses RFC 8259 JSON with exact 64-bit integers, at most 512 levels deep. E_ARGUMENT `bad_json`;
  * E_LIMIT `too_large` above 64 MiB. */
 wherry_status wherry_json_parse(const void *text, size_t count, wherry_json **out_json);
-/* A null value; the first set makes it an object or array. */
+/* Creates a null value; the first wherry_json_set_* call makes it an object or array. */
 wherry_status wherry_json_new(wherry_json **out_json);
 wherry_status wherry_json_free(wherry_json *json);
-/* Paths: "data/items/0/name"; "" or NULL is the root; empty segments are skipped; ~1 means / and ~0
- * means ~ in a name; "-" appends when setting. Getters return `otherwise` if the path is missing or its
- * type does not fit. The text "12" fits a number, 12 fits a text, and y Y t T 1 are true. */
+/* Paths look like "data/items/0/name"; "" or NULL is the root. Empty segments are skipped; in a
+ * name, ~1 means / and ~0 means ~; when setting, "-" appends. Getters return `otherwise` if the
+ * path is missing or the value does not convert. The string "12" converts to a number, 12 to a
+ * string, and a string that starts with y, Y, t, T, or 1 to true. */
 wherry_json_type wherry_json_get_type(const wherry_json *json, const char *path);
 size_t wherry_json_count(const wherry_json *json, const char *path);
 bool wherry_json_get_bool(const wherry_json *json, const char *path, bool otherwise);
 int64_t wherry_json_get_integer(const wherry_json *json, const char *path, int64_t otherwise);
-/* The same for non-negative values up to UINT64_MAX. */
+/* Like wherry_json_get_integer, for values from 0 to UINT64_MAX. */
 uint64_t wherry_json_get_unsigned(const wherry_json *json, const char *path, uint64_t otherwise);
 double wherry_json_get_number(const wherry_json *json, const char *path, double otherwise);
-/* Borrowed until json changes. out_count, which may be NULL, is needed for text that contains NULs. */
+/* Returns a string that is borrowed until json changes. out_count may be NULL; use it if the text
+ * can contain NULs. */
 const char *wherry_json_get_text(const wherry_json *json, const char *path, const char *otherwise,
     size_t *out_count);
-/* The index-th name of the object at path, or NULL. */
+/* Returns the name at an index of the object at path, or NULL. */
 const char *wherry_json_name_at(const wherry_json *json, const char *path, size_t index);
 wherry_status wherry_json_set_bool(wherry_json *json, const char *path, bool value);
 wherry_status wherry_json_set_integer(wherry_json *json, const char *path, int64_t value);
 wherry_status wherry_json_set_number(wherry_json *json, const char *path, double value);
 wherry_status wherry_json_set_text(wherry_json *json, const char *path, const char *value);
-/* Copies a value; NULL is JSON null. json and value may be the same. */
+/* Sets a copy of a value; NULL sets JSON null. json and value may be the same. */
 wherry_status wherry_json_set_value(wherry_json *json, const char *path, const wherry_json *value);
 /* Removes null members of all objects at any depth; arrays keep their nulls. */
 wherry_status wherry_json_remove_nulls(wherry_json *json);
 /* Returns a copy of the value at the path. E_ARGUMENT `not_found` if there is none. */
 wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
-/* Borrowed until the next print or change. pretty: two spaces and sorted names, as in identifiers. */
+/* Returns the JSON text, borrowed until the next print or change. pretty indents by two spaces and
+ * sorts names, as identifiers do. */
 const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
 
-/* ---- 16. Stub transport: a client without a network, for tests -------------------------------- */
+/* ---- 16. Stub transport: canned responses instead of a network, for tests
+ * -------------------------------- */
 
 wherry_status wherry_stub_new(wherry_stub **out_stub);
-/* Clients that use the stub keep it alive. */
+/* Frees the handle. The stub lives as long as clients use it. */
 wherry_status wherry_stub_free(wherry_stub *stub);
-/* Responds to the next `times` matching requests (-1: all); the oldest matching rule applies.
- * method NULL: any. In url, each '*' matches any text, in the host only up to the path. head:
- * "Name: value\n" lines or NULL. A request without a rule fails with E_NETWORK `connect`. */
-wherry_status wherry_stub_add_answer(wherry_stub *stub, const char *method, const char *url,
+/* Adds a rule that responds to the next `times` matching requests (-1: all). The oldest matching
+ * rule applies. A NULL method matches any. In url, '*' matches any text, but in the host it stops
+ * at the path. head is "Name: value\n" lines or NULL. Requests that match no rule fail with
+ * E_NETWORK `connect`. */
+wherry_status wherry_stub_add_response(wherry_stub *stub, const char *method, const char *url,
     int32_t times, int32_t http_code, const char *head, const void *body, size_t count);
 /* Fails with a reason of docs/errors.md, such as "resolve" or "truncated", after that many bytes. */
 wherry_status wherry_stub_add_failure(wherry_stub *stub, const char *method, const char *url,
     int32_t times, const char *reason, int64_t after_bytes);
-/* Leaves the response to the program: each matching request raises a WHERRY_DECISION_RESPOND event in
+/* Leaves the response to the program: each matching request raises a WHERRY_HOOK_RESPOND event in
  * the queue of its transfer, after the request body has been read (at most 64 MiB). Requests sent by
  * wherry_client_perform have no queue and fail. Background validations fail too. */
-wherry_status wherry_stub_add_decision(wherry_stub *stub, const char *method, const char *url,
+wherry_status wherry_stub_add_hook(wherry_stub *stub, const char *method, const char *url,
     int32_t times);
 /* Sends matching requests to the network, with all settings of the client except WAIT_FOR_NETWORK. Do
  * not combine with wherry_stub_advance_ms. */
@@ -1488,12 +1583,12 @@ wherry_status wherry_stub_add_network(wherry_stub *stub, const char *method, con
 /* Delays the rule added last, on the stub's clock once wherry_stub_advance_ms was called. E_STATE for a
  * rule that does not respond itself. */
 wherry_status wherry_stub_set_delay_ms(wherry_stub *stub, int64_t milliseconds);
-/* Advances the clock of all clients with this stub. From the first call on, their time (timeouts,
- * retries) moves only this way. Returns when everything that is due has happened. */
+/* Advances the clock of all clients with this stub. After the first call, their timeouts and retry
+ * delays depend only on this clock. Returns when everything that is due has happened. */
 wherry_status wherry_stub_advance_ms(wherry_stub *stub, int64_t milliseconds);
 size_t wherry_stub_request_count(const wherry_stub *stub);
 /* The requests so far, in order: URL, headers, and body as they would have been sent. The first header
- * is ":method". Requests that raised a decision or went to the network are not recorded. */
+ * is ":method". Requests that called a hook or went to the network are not recorded. */
 wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index,
     wherry_response **out_echo);
 
@@ -1512,13 +1607,13 @@ typedef struct wherry_cache_usage {
   int64_t memory_bytes; /* of entries that are also in memory */
 } wherry_cache_usage;
 
-/* None of these sends a request. Each may wait for the disk; E_FILE, such as `bad_storage`, without
- * a storage folder.
+/* None of these functions sends a request. Each may block on the disk, and fails with E_FILE, such
+ * as `bad_storage`, if the storage folder cannot be used.
  *
- * Returns the cached response for a request: from the timed cache, or with a policy from PROTOCOL on
- * from the HTTP cache; with OPTION_HTTP_CACHE from there if the timed cache has none. E_CACHE_MISS has
- * the reason `missing`, `damaged`, `clock`, `stale`, `app_version`, or `cache_version`; the timed cache
- * deletes an entry that it must not serve. */
+ * Returns the cached response for a request: from the timed cache, or with the policy PROTOCOL or a
+ * later one, from the HTTP cache. With OPTION_HTTP_CACHE, the HTTP cache is also tried after a miss
+ * in the timed cache. E_CACHE_MISS has the reason `missing`, `damaged`, `clock`, `stale`,
+ * `app_version`, or `cache_version`. The timed cache deletes entries that it cannot serve. */
 wherry_status wherry_client_read_cache(wherry_client *client, const wherry_request *request,
     wherry_response **out_response);
 /* Stores a response with status 200 in the timed cache. duration_ms <= 0 is `bad_value`. content_type
@@ -1529,28 +1624,30 @@ wherry_status wherry_client_write_cache(wherry_client *client, const wherry_requ
  * *out_count is 1 or 0. */
 wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
     size_t *out_count);
-/* Lists usable entries: of one URL as in its requests or in a row (NULL: all), and one method (NULL:
- * any). stores: TIMED and HTTP. base: the name of their base URL, NULL for the one without a name;
- * requests that ignore the base are found too. In the timed cache a URL matches exactly as it was
- * written, with its own query; in the HTTP cache a URL without a query matches all queries, and every
- * method is GET. Secret values in the query of a stored URL, such as those of `token` and `password`,
- * are keyed hashes on disk and in rows (`token=***3f0c...`); such a URL finds its entry too. Deletes
- * entries of the timed cache that have expired. */
+/* Lists usable entries. url is as in a request or a row (NULL: all); a NULL method matches any.
+ * stores combines TIMED and HTTP. base is the name of the entries' base URL, NULL for the unnamed
+ * one; entries of requests with IGNORE_BASE are listed too. In the timed cache, the URL must match
+ * exactly, including its own query. In the HTTP cache, a URL without a query matches all queries,
+ * and every method is GET. Secret values in the query of a stored URL, such as `token` and
+ * `password`, appear on disk and in rows as keyed hashes (`token=***3f0c...`); you can pass such a
+ * URL too. Deletes entries of the timed cache that have expired. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
-/* The response of a listed entry; E_CACHE_MISS `missing` if the entry is gone. */
+/* Returns the response of a listed entry; E_CACHE_MISS `missing` if the entry no longer exists. */
 wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *entry_id,
     wherry_response **out_response);
 /* Deletes a listed entry. *out_count is 1, or 0 if the entry was gone. */
 wherry_status wherry_client_remove_cache_entry(wherry_client *client, const char *entry_id,
     size_t *out_count);
-/* Deletes entries by the same selection; combine stores with |. Partial files of running downloads are
- * kept. OK also if nothing matches; *out_count is the number of matches. */
+/* Deletes the entries that wherry_client_list_cache would list; combine stores with |. Partial
+ * files of running downloads are kept. Returns OK even if nothing matches; *out_count is the number
+ * of matches. */
 wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, size_t *out_count);
 /* Set out_usage->size first. */
 wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usage *out_usage);
-/* "1023.9990 KB" or "1.2385 MB". Copies like copy_header; 32 bytes suffice. */
+/* Formats a byte count, as in "1023.9990 KB" or "1.2385 MB". Copies like wherry_client_copy_header;
+ * 32 bytes suffice. */
 wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
 
 /* ---- 18. Background sessions: downloads and uploads that outlive the process ------------------ */
@@ -1562,13 +1659,14 @@ wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, 
 typedef struct wherry_session wherry_session;
 
 /* Opens or creates the session of that name: a file name of at most 100 bytes without spaces or a
- * leading dot. Starts no agent. Config NULL: defaults. Its B and BLR options apply to the jobs, except
- * those for caches and decisions. Credentials, pins, and client certificates are `bad_option`: job
- * records keep no passwords and keys. They do keep headers and bearer tokens. E_FILE
- * `unsafe_state_dir`: the folder is a link, belongs to another user, or is accessible to others. */
+ * leading dot. Starts no agent. Config NULL: defaults. Its B and BLR options apply to the jobs,
+ * except those for caches and hooks. Credentials, pins, and client certificates give `bad_option`,
+ * because job records never contain passwords or keys. They do contain headers and bearer tokens.
+ * E_FILE `unsafe_state_dir`: the folder is a link, belongs to another user, or is accessible to
+ * others. */
 wherry_status wherry_session_new(const wherry_config *config, const char *name,
     wherry_session **out_session);
-/* Stops following. Jobs continue. */
+/* Frees the session and stops following its jobs, which continue. */
 wherry_status wherry_session_free(wherry_session *session);
 #define WHERRY_JOB_ID_SIZE 33 /* 32 hexadecimal digits and NUL */
 
@@ -1579,45 +1677,47 @@ wherry_status wherry_session_free(wherry_session *session);
  * to that path. out_id has WHERRY_JOB_ID_SIZE bytes or is NULL. path must be absolute. */
 wherry_status wherry_session_download(wherry_session *session, const wherry_request *request,
     const char *path, char *out_id);
-/* Starts an upload job. Copies the body before it returns: images are encoded, files read. Not for
- * streamed bodies or SEPARATE_IMAGES. Each call is a separate job. The agent retries an interrupted
- * upload from its start, each time with the header `Idempotency-Key: "<job id>"`, so that the server
- * can recognize it. A header of that name in the request or config overrides it; a NULL value sends
- * none. An upload that the server has answered with 2xx is never retried: if the agent died before it
- * had the complete response, the job is done with the reason `interrupted` and a response without a
- * body; if nothing could be recorded, it fails with `interrupted`. If the stored copy of the body has
- * changed, the job fails with `damaged_job`, and nothing is sent. After E_TIMEOUT the agent may still
- * run the job; the message has the job's id. */
+/* Starts an upload job. Before it returns, it encodes images, reads files, and stores a copy of the
+ * body. Streamed bodies and SEPARATE_IMAGES are not supported. Each call starts a separate job. The
+ * agent retries an interrupted upload from its start, each time with the header `Idempotency-Key:
+ * "<job id>"`, so that the server can recognize it. A header of that name in the request or config
+ * overrides it; a NULL value suppresses it. An upload that the server has accepted with 2xx is
+ * never retried: if the agent died before it had the complete response, the job is done with the
+ * reason `interrupted` and a response without a body; if nothing could be recorded, it fails with
+ * `interrupted`. If the stored copy of the body has changed, the job fails with `damaged_job`, and
+ * nothing is sent. After E_TIMEOUT, the agent may still run the job, whose id is in the error
+ * message. */
 wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
     char *out_id);
-/* Lists all jobs, including finished ones that are not acknowledged, oldest first. If an agent died, a
- * new one is started and jobs continue (OPTION_AUTOSTART); otherwise they are INTERRUPTED. A job whose
- * record cannot be read is FAILED with the reason `damaged_job`; its message says why, and
- * acknowledging it deletes the record. */
+/* Lists all jobs, including finished ones that are not acknowledged, oldest first. If the agent
+ * died, a new one starts and resumes the jobs, or without OPTION_AUTOSTART, they are INTERRUPTED. A
+ * job whose record cannot be read is FAILED with the reason `damaged_job`; its message says why,
+ * and acknowledging it deletes the record. */
 wherry_status wherry_session_list(wherry_session *session,
     wherry_list **out_list /* rows by wherry_list_job */);
-/* Sends STATE, PROGRESS, and DONE of one job (NULL: of all, also later ones) to the queue, first its
- * current state; a finished job sends DONE at once. If the agent is unreachable, STATE INTERRUPTED says
- * why, and the library keeps trying. Every follower gets DONE, also a later one, until a program
- * acknowledges the job; after that, following it is `not_found`. Freeing the session or the queue ends
- * the events; wherry_queue_cancel does not. Following a job twice is E_BUSY `already_running`. An agent
- * stays alive while a program follows. */
+/* Sends STATE, PROGRESS, and DONE events of one job (NULL: all jobs, including later ones) to the
+ * queue, starting with the current state. A finished job sends DONE at once. If the agent is
+ * unreachable, STATE INTERRUPTED says why, and the library keeps trying. Until a program
+ * acknowledges the job, every follower gets DONE, even a late one. After that, following the job
+ * gives `not_found`. Freeing the session or the queue stops the events; wherry_queue_cancel does
+ * not. Following a job twice gives E_BUSY `already_running`. The agent stays alive while a program
+ * follows a job. */
 wherry_status wherry_session_follow(wherry_session *session, const char *job_id,
     wherry_queue *queue, void *user_data);
-/* These may be repeated, and do not change a finished job. E_ARGUMENT `not_found` without such a job.
- * When pause returns, the data of the job is safe on disk. */
+/* You may repeat these calls; they do not change a finished job. E_ARGUMENT `not_found` if the job
+ * does not exist. When wherry_session_pause returns, the job's data is safely on disk. */
 wherry_status wherry_session_pause(wherry_session *session, const char *job_id);
 wherry_status wherry_session_resume(wherry_session *session, const char *job_id);
-/* Deletes the partial data. The record stays until it is acknowledged. */
+/* Cancels a job and deletes its partial data. The record stays until you acknowledge the job. */
 wherry_status wherry_session_cancel(wherry_session *session, const char *job_id);
-/* Acknowledges a finished job and deletes its record: OK for exactly one caller in all processes;
- * others get E_ARGUMENT `not_found`. So handle DONE after this call succeeds. E_STATE for an unfinished
- * job. Jobs that are not acknowledged are removed after 7 days. */
+/* Acknowledges a finished job and deletes its record. Only one caller among all processes gets OK;
+ * others get E_ARGUMENT `not_found`. Therefore handle DONE only if this call succeeds. E_STATE for
+ * an unfinished job. Jobs that are not acknowledged are removed after 7 days. */
 wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
-/* The same for many jobs: ALL, URL, URLS, TAG, or PATH; other matches are `bad_argument`. A URL matches
- * with any query. OK also if nothing matches. *out_count is the number of unfinished jobs; for
- * acknowledge_all, of acknowledged jobs. A failure does not stop the others; the first one is
- * returned. */
+/* Pause, resume, cancel, or acknowledge all matching jobs: ALL, URL, URLS, TAG, or PATH; other
+ * matches give `bad_argument`. A URL matches with any query. Return OK even if nothing matches.
+ * *out_count is the number of matching unfinished jobs; for acknowledge_all, of acknowledged jobs.
+ * If one job fails, the others continue; the first error is returned. */
 wherry_status wherry_session_pause_all(wherry_session *session, wherry_match match, const char *key,
     size_t *out_count);
 wherry_status wherry_session_resume_all(wherry_session *session, wherry_match match, const char *key,
@@ -1626,105 +1726,113 @@ wherry_status wherry_session_cancel_all(wherry_session *session, wherry_match ma
     size_t *out_count);
 wherry_status wherry_session_acknowledge_all(wherry_session *session, wherry_match match,
     const char *key, size_t *out_count);
-/* "<Download job: 3f2a91c07d5e>", or in_full several lines: kind, URL, path, tag, state, progress, error.
- * Contains no secrets. Copies like copy_header. E_ARGUMENT `not_found` without such a job. */
+/* Copies a description, as in "<Download job: 3f2a91c07d5e>", or if in_full, several lines: kind,
+ * URL, path, tag, state, progress, error. Contains no secrets. Copies like
+ * wherry_client_copy_header. E_ARGUMENT `not_found` if the job does not exist. */
 wherry_status wherry_session_copy_description(wherry_session *session, const char *job_id, bool in_full,
     char *buffer, size_t capacity, size_t *out_count);
-/* The main function of wherry-agent, for a program that acts as the agent. Returns its exit status when
- * there is nothing left to do. */
+/* Runs wherry-agent inside your program, which then acts as the agent. Returns the exit status when
+ * no jobs are left. */
 int wherry_agent_main(int count, const char *const *arguments);
 
 /* ---- 19. Reachability: network reachability, from kernel routing state ------------------------ */
 
-/* From links, addresses, and routes of IPv4 and IPv6. Nothing is polled, and only probes send anything.
- * One thread serves all monitors, while at least one is running or waited for. */
+/* A monitor of network reachability, based on links, addresses, and routes of IPv4 and IPv6. It
+ * does not poll, and only probes send packets. One thread serves all monitors that run or are
+ * waited for. */
 typedef struct wherry_reachability wherry_reachability;
 
 typedef enum wherry_reach {
   WHERRY_REACH_UNKNOWN = -1, /* not determined yet */
   WHERRY_REACH_NONE = 0,
   WHERRY_REACH_WWAN = 1,     /* a mobile network */
-  WHERRY_REACH_WIFI = 2      /* anything else, including cable and tunnels */
+  WHERRY_REACH_WIFI = 2      /* any other network, including Ethernet and tunnels */
 } wherry_reach;
 
 /* The default comes first. */
 typedef enum wherry_reach_option {
-  WHERRY_REACH_RAW = 1,               /* 0; 1: an event for every evaluation, also without a change */
+  WHERRY_REACH_RAW = 1,               /* 0; 1: an event for every evaluation, even without a change */
   WHERRY_REACH_INITIAL_SYNC = 2,      /* 0; 1: start evaluates before it returns; may wait for DNS */
   WHERRY_REACH_PROBE_INTERVAL_MS = 3, /* 30000; at least 10 */
   WHERRY_REACH_PROBE_TIMEOUT_MS = 4   /* 5000; at least 1 */
 } wherry_reach_option;
 
-/* target: a host name or an address; NULL: any network. A name is resolved at the start and after
- * network changes; a name without an address is not reachable. E_ARGUMENT `bad_value` for a URL. */
+/* target: a host name or an address; NULL: any network. Names are resolved at the start and after
+ * network changes; a name that does not resolve is not reachable. A URL gives E_ARGUMENT
+ * `bad_value`. */
 wherry_status wherry_reachability_new(const char *target, wherry_reachability **out_reachability);
-/* A monitor whose status comes from wherry_reachability_report, for tests and programs that have a
- * better source. */
+/* Creates a monitor whose status you set with wherry_reachability_report, for tests and programs
+ * with a better source. */
 wherry_status wherry_reachability_new_reported(wherry_reachability **out_reachability);
-/* The client's own monitor of any network. You own the handle; freeing it does not stop the monitor. */
+/* Returns the client's own monitor, whose target is any network. You own the handle; freeing it
+ * does not stop the monitor. */
 wherry_status wherry_client_open_reachability(wherry_client *client,
     wherry_reachability **out_reachability);
-/* Receives the events of every monitor in the process until it is freed: after the monitor's own queue,
- * in the same order. Its own status is UNKNOWN. */
+/* Creates an observer, which receives the events of every monitor in the process until you free it,
+ * after the monitor's own queue and in the same order. The observer's own status is UNKNOWN. */
 wherry_status wherry_reachability_observe(wherry_queue *queue, void *user_data,
     wherry_reachability **out_reachability);
-/* Stops the monitor. No event follows; waiting ones are dropped. */
+/* Stops and frees the monitor. No event follows; queued events are dropped. */
 wherry_status wherry_reachability_free(wherry_reachability *reachability);
-/* Options and probe can be set before the first start or wait; E_STATE afterwards. */
+/* Set options and probe before the first start or wait; afterwards both calls return E_STATE. */
 wherry_status wherry_reachability_set_option(wherry_reachability *reachability,
     wherry_reach_option option, int64_t value);
-/* If there is a route, a server must respond too: "tcp://host:port" accepts a connection, "http://..."
- * and "https://..." respond to GET with 200 to 299, without a redirect. NULL: none. E_ARGUMENT
- * `bad_url`. */
+/* Sets a server that must respond in addition to a route: "tcp://host:port" must accept a
+ * connection, "http://..." and "https://..." must respond to GET with 200 to 299, without a
+ * redirect. NULL removes the probe. An invalid URL gives E_ARGUMENT `bad_url`. */
 wherry_status wherry_reachability_set_probe(wherry_reachability *reachability, const char *url);
-/* Sends one REACHABILITY event soon, whatever the status was, and one for each change, without
- * omissions. Starting again starts over. queue NULL: no events. E_NETWORK `no_network_state` if the
- * system does not provide routing state. */
+/* Starts the monitor. It sends one REACHABILITY event soon, whatever the status, and then one for
+ * every change. Starting a running monitor restarts it. A NULL queue gets no events. E_NETWORK
+ * `no_network_state` if the system does not provide routing state. */
 wherry_status wherry_reachability_start(wherry_reachability *reachability, wherry_queue *queue,
     void *user_data);
-/* The status stays. No event follows; waiting ones are dropped. */
+/* Stops the monitor, which keeps its status. No event follows; queued events are dropped. */
 wherry_status wherry_reachability_stop(wherry_reachability *reachability);
-/* UNKNOWN before the first start or wait. */
+/* Returns the current status; UNKNOWN before the first start or wait. */
 wherry_reach wherry_reachability_status(const wherry_reachability *reachability);
-/* The first interface of the route: "wired", "wifi", "wwan", "vpn", "loopback", or "none". Static
- * text. */
+/* Returns the kind of the route's first interface: "wired", "wifi", "wwan", "vpn", "loopback", or
+ * "none". Static text. */
 const char *wherry_reachability_interface(const wherry_reachability *reachability);
-/* Its name, such as "eth0"; "" for none. Copies like copy_header; 16 bytes suffice. */
+/* Copies the name of that interface, such as "eth0"; "" for none. Copies like
+ * wherry_client_copy_header; 16 bytes suffice. */
 wherry_status wherry_reachability_copy_name(const wherry_reachability *reachability, char *buffer,
     size_t capacity, size_t *out_count);
-/* Returns when the status is WWAN or WIFI; works without a start. E_TIMEOUT. Negative: no limit. */
+/* Waits until the status is WWAN or WIFI, also without a start; otherwise E_TIMEOUT. A negative
+ * timeout_ms means no limit. */
 wherry_status wherry_reachability_wait(wherry_reachability *reachability, int64_t timeout_ms);
-/* The same without blocking: one REACHABILITY event, NONE if the time ran out. It does not arrive after
- * the monitor was freed. */
+/* Like wherry_reachability_wait, without blocking: sends one REACHABILITY event, with NONE after a
+ * timeout. No event arrives once the monitor is freed. */
 wherry_status wherry_reachability_notify(wherry_reachability *reachability, int64_t timeout_ms,
     wherry_queue *queue, void *user_data);
-/* E_STATE for a monitor that determines its own status. */
+/* Sets the status of a monitor made by wherry_reachability_new_reported; E_STATE for others. */
 wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
-/* REACHABILITY: the previous status, the same one for a first event without a change. Otherwise
- * UNKNOWN. */
+/* Returns the previous status of a REACHABILITY event; a first event without a change has the
+ * current status. UNKNOWN for other events. */
 wherry_reach wherry_event_reach_before(const wherry_event *event);
-/* Returns the localized text of a status, such as "Reachable via WiFi". Languages: English, and Chinese
- * in its simplified ("zh", "zh_CN.UTF-8") and traditional form ("zh-Hant", "zh_TW"); any other is
- * English. Static text. */
+/* Returns the localized text of a status, such as "Reachable via WiFi". Languages: simplified
+ * Chinese ("zh", "zh_CN.UTF-8"), traditional Chinese ("zh-Hant", "zh_TW"), and English for
+ * everything else. Static text. */
 const char *wherry_reach_text(wherry_reach status, const char *language);
-/* Returns the same for a route over the given kind of interface, as wherry_reachability_interface
- * returns it: "Reachable via Ethernet" for "wired". Other values, and NULL, make it wherry_reach_text.
- * Static text. */
+/* Like wherry_reach_text, for a kind of interface as wherry_reachability_interface returns it:
+ * "Reachable via Ethernet" for "wired". For other values and NULL, it returns the same as
+ * wherry_reach_text. Static text. */
 const char *wherry_reach_interface_text(wherry_reach status, const char *interface,
     const char *language);
-/* Overrides both texts of a status in this process; NULL restores the default. */
+/* Overrides the text of a status, for both functions above, in this process; NULL restores the
+ * default. */
 wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
-/* Sets the kind of interfaces by name ("usb0", or "usb*" for a prefix) in this process: a word of
- * wherry_reachability_interface except "none"; NULL removes the pattern. */
+/* Sets the kind of the interfaces whose name matches ("usb0", or "usb*" for a prefix) in this
+ * process. word is a result of wherry_reachability_interface except "none"; NULL removes the
+ * pattern. */
 wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
 
 /* ---- 20. Log, descriptions, and counters ------------------------------------------------------ */
 
-/* A client logs nothing by default. Enable the log with OPTION_DEBUG, with the calls below, or from the
- * environment: WHERRY_LOG=<level> writes to standard error, and WHERRY_LOG_FILE=<path> to a file
- * instead; programs with elevated privileges ignore both. Bodies are never logged. Secret values are
- * redacted everywhere: Authorization, Cookie, Set-Cookie, user names and passwords in URLs, and every
- * field with token, secret, password, key, or similar in its name. */
+/* A client logs nothing by default. Enable the log with OPTION_DEBUG, with the calls below, or from
+ * the environment: WHERRY_LOG=<level> writes to standard error, and WHERRY_LOG_FILE=<path> to a
+ * file instead; programs with elevated privileges ignore both. Bodies are never logged. Secret
+ * values are always redacted: Authorization, Cookie, Set-Cookie, user names and passwords in URLs,
+ * and every field whose name contains token, secret, password, key, or similar. */
 typedef enum wherry_log_level {
   WHERRY_LOG_OFF = 0,
   WHERRY_LOG_ERROR = 1,   /* failures */
@@ -1733,30 +1841,30 @@ typedef enum wherry_log_level {
   WHERRY_LOG_DEBUG = 4    /* everything except bodies */
 } wherry_log_level;
 
-/* What happened. More events may be added. */
+/* The kind of a log record. Later versions may add kinds. */
 typedef enum wherry_log_event {
   WHERRY_LOG_EVENT_NONE = 0,
   WHERRY_LOG_EVENT_STARTED = 1,    /* the first attempt starts */
   WHERRY_LOG_EVENT_HEADER = 2,     /* one of your headers is sent */
   WHERRY_LOG_EVENT_SENT = 3,       /* attempt number `count` is sent, redirects included */
-  WHERRY_LOG_EVENT_ANSWERED = 4,   /* status and headers have arrived */
+  WHERRY_LOG_EVENT_HEADERS = 4,    /* status and headers have arrived */
   WHERRY_LOG_EVENT_REDIRECTED = 5,
-  WHERRY_LOG_EVENT_RETRIED = 6,    /* an attempt failed for the reason, and a retry follows */
+  WHERRY_LOG_EVENT_RETRIED = 6,    /* an attempt failed (see reason), and a retry follows */
   WHERRY_LOG_EVENT_SUSPENDED = 7,
   WHERRY_LOG_EVENT_RESUMED = 8,
   WHERRY_LOG_EVENT_RESTARTED = 9,  /* a download restarts at byte 0 */
   WHERRY_LOG_EVENT_PROGRESSED = 10, /* `count` bytes */
-  WHERRY_LOG_EVENT_ASKED = 11,     /* a DECISION waits for its answer */
-  WHERRY_LOG_EVENT_ADAPTED = 12,   /* a DECISION changed the request */
+  WHERRY_LOG_EVENT_HOOK = 11,      /* a hook was called; the transfer waits for it */
+  WHERRY_LOG_EVENT_ADAPTED = 12,   /* a hook changed the request */
   WHERRY_LOG_EVENT_IMAGE = 13,     /* image number `count` is ready, or failed */
   WHERRY_LOG_EVENT_HIT = 14,       /* a cache has a usable response */
-  WHERRY_LOG_EVENT_MISSED = 15,    /* a cache has none */
+  WHERRY_LOG_EVENT_MISSED = 15,    /* a cache has no usable response */
   WHERRY_LOG_EVENT_BYPASSED = 16,  /* no cache applies */
   WHERRY_LOG_EVENT_STORED = 17,
   WHERRY_LOG_EVENT_UNSTORED = 18,  /* the response could not be stored */
   WHERRY_LOG_EVENT_VERIFYING = 19,
-  WHERRY_LOG_EVENT_MOVED = 20,     /* a download got its final name, the path */
-  WHERRY_LOG_EVENT_SUCCEEDED = 21, /* the end, with metrics; like the next two */
+  WHERRY_LOG_EVENT_MOVED = 20,     /* a download was renamed to its final name, `path` */
+  WHERRY_LOG_EVENT_SUCCEEDED = 21, /* the transfer ended, with metrics, as for the next two */
   WHERRY_LOG_EVENT_FAILED = 22,
   WHERRY_LOG_EVENT_CANCELLED = 23,
   WHERRY_LOG_EVENT_REFUSED = 24,   /* a call failed and changed nothing */
@@ -1769,7 +1877,7 @@ typedef struct wherry_log_record {
   size_t size;
   int64_t time_ms;      /* since 1970 */
   uint64_t transfer_id; /* or 0 */
-  const char *text;     /* for people; lines separated by LF; control characters are escaped */
+  const char *text;     /* human-readable; LF separates lines; control characters are escaped */
   const char *method, *url, *reason, *path; /* or NULL; url without its query */
   int64_t count;        /* see the events */
   int32_t level;        /* wherry_log_level */
@@ -1783,93 +1891,100 @@ typedef struct wherry_log_record {
 typedef struct wherry_counters {
   size_t size;
   int64_t started, succeeded, failed, cancelled; /* transfers */
-  int64_t requests;   /* sent: each redirect, attempt, and connection of a download counts */
+  int64_t requests;   /* sent; each redirect, retry, and download connection counts */
   int64_t retried, redirected;
   int64_t cache_hits; /* transfers completed without a request to the server */
   int64_t sent_bytes, received_bytes; /* on the wire, headers included */
 } wherry_counters;
 
-/* Sends LOG events of this client to a queue; OFF or a NULL queue ends that. The events of one transfer
- * arrive in order, its end before its DONE. While 1,000 of them wait in the queue, further ones are
- * dropped and counted in a LOST event. */
+/* Sends LOG events of this client to a queue; OFF or a NULL queue stops them. The LOG events of a
+ * transfer arrive in order, the last one before its DONE. While 1,000 LOG events are queued,
+ * further ones are dropped and counted in a LOST event. */
 wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level,
     wherry_queue *queue, void *user_data);
-/* Sends ACTIVITY events of this client to a queue, for an indicator that is visible while `detail` is
- * not 0; a NULL queue ends that. The number of running transfers is sent show_after_ms after the first
- * of them started, if one is still running; 0 is sent hide_after_ms after the last one ended or was
- * paused, or when the client is freed. Good values are 1000 and 170. E_ARGUMENT `bad_value` for
- * negative delays. */
+/* Sends ACTIVITY events of this client to a queue, for an indicator that is visible while `detail`
+ * is not 0; a NULL queue stops them. An event with the number of running transfers arrives
+ * show_after_ms after the first one started, if any still runs. An event with 0 arrives
+ * hide_after_ms after the last one ended or was paused, or when the client is freed. Good values
+ * are 1000 and 170. E_ARGUMENT `bad_value` for negative delays. */
 wherry_status wherry_client_set_activity(wherry_client *client, wherry_queue *queue,
     int64_t show_after_ms, int64_t hide_after_ms, void *user_data);
 /* Appends the log to a file, optionally as one JSON object per line. The file has mode 0600; above
- * max_bytes (0: no limit) it is renamed to PATH.1, and a new one is started. A worker writes it. OFF or
- * a NULL path ends that; on return, as after wherry_client_free, everything is written. */
+ * max_bytes (0: no limit) it is renamed to PATH.1, and a new one is started. A library thread
+ * writes the file. OFF or a NULL path stops the log; when that call or wherry_client_free returns,
+ * everything is written. */
 wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level level,
     const char *path, bool json, int64_t max_bytes);
-/* Adds the name of a header, parameter, or JSON member with secret values. Ignores case, - and _. */
+/* Adds the name of a header, parameter, or JSON member whose values are redacted. Case, - and _ are
+ * ignored. */
 wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
 /* Returns the record of a LOG event; E_STATE for other events. Its texts are borrowed from the event. */
 wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out_record);
-/* "<Request: 12>", or in_full several lines: kind, method, URL, parameters, cache or images or path,
- * identifier, state. Copies like copy_header. */
+/* Copies a description, as in "<Request: 12>", or if in_full, several lines: kind, method, URL,
+ * parameters, then cache, images, or path, identifier, and state. Copies like copy_header. */
 wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full,
     char *buffer, size_t capacity, size_t *out_count);
-/* The absolute URL that a request is sent to: joined with the base URL, with its complete query. Fails
- * as the send would for its URL. Copies like copy_header. */
+/* Copies the absolute URL that a request is sent to, joined with the base URL and with the complete
+ * query. Fails like wherry_client_send for an invalid URL. Copies like copy_header. */
 wherry_status wherry_client_copy_url(const wherry_client *client, const wherry_request *request,
     char *buffer, size_t capacity, size_t *out_count);
-/* The curl command that sends the same request. Secrets, and bodies other than forms and JSON, are ***
- * unless with_secrets. Images are the originals. Sends nothing and opens no file; fails like the send.
- * Copies like copy_header. */
+/* Copies a curl command that sends the same request. Unless with_secrets, *** replaces secrets, and
+ * bodies other than forms and JSON. Images are the originals. Sends nothing and opens no file;
+ * fails like wherry_client_send. Copies like copy_header. */
 wherry_status wherry_client_copy_curl_command(const wherry_client *client,
     const wherry_request *request, bool with_secrets, char *buffer, size_t capacity,
     size_t *out_count);
 wherry_status wherry_transfer_copy_curl_command(const wherry_transfer *transfer, bool with_secrets,
     char *buffer, size_t capacity, size_t *out_count);
-/* Counters since the client was created. host NULL: all together; otherwise "example.org", any port. A
- * transfer counts for the host of its first URL, requests and bytes for the host they were sent to. */
+/* Returns the counters since the client was created, for all hosts (NULL) or one, such as
+ * "example.org" (any port). Transfers count for the host of their first URL, requests and bytes for
+ * the host they were sent to. */
 wherry_status wherry_client_counters(const wherry_client *client, const char *host,
     wherry_counters *out_counters);
 
 /* ---- 21. Models and pages -------------------------------------------------------------------- */
 
 typedef struct wherry_mapping wherry_mapping;   /* the JSON paths and types of an item's fields */
-typedef struct wherry_endpoint wherry_endpoint; /* one endpoint: a new access cancels the previous */
+/* an endpoint with one access at a time: a new access cancels the previous one */
+typedef struct wherry_endpoint wherry_endpoint;
 typedef struct wherry_pager wherry_pager;       /* a list that is loaded page by page */
 
-/* The type of a field. Numbers and texts are converted if nothing is lost: "12" is the integer 12,
- * "12 apples" is not; integers are exact to 64 bits. Other values do not fit. */
+/* The type of a field. Numbers and strings convert if nothing is lost: "12" to the integer 12, but
+ * not "12 apples". Integers are exact up to 64 bits. Other values do not match the type. */
 typedef enum wherry_field_type {
-  WHERRY_FIELD_VALUE = 0,   /* anything except null, unchanged */
+  WHERRY_FIELD_VALUE = 0,   /* any value except null, unchanged */
   WHERRY_FIELD_TEXT = 1,    /* a text, or a number as digits */
-  WHERRY_FIELD_INTEGER = 2, /* a number without a fraction, or a text with one */
-  WHERRY_FIELD_NUMBER = 3,  /* a number, or a text with one */
-  WHERRY_FIELD_BOOL = 4,    /* a bool; a number other than 0, or a text with y Y t T 1 first, is true */
+  WHERRY_FIELD_INTEGER = 2, /* a number without a fraction, or a string of such a number */
+  WHERRY_FIELD_NUMBER = 3,  /* a number, or a string of one */
+  WHERRY_FIELD_BOOL = 4,    /* a bool; true: a number except 0, or a string starting with y Y t T 1 */
   WHERRY_FIELD_ITEM = 5     /* an object with its own mapping; "" and [] count as missing */
 } wherry_field_type;
 
 wherry_status wherry_mapping_new(wherry_mapping **out_mapping);
 wherry_status wherry_mapping_free(wherry_mapping *mapping);
-/* Adds a field `name` of the item, found at `path` (NULL: at its name). arrays: how many arrays enclose
- * values of the type, 0 to 16; one element that does not fit drops its whole array. item: the mapping
- * of a FIELD_ITEM, copied now, nested at most 16 deep; otherwise NULL. */
+/* Adds a field `name` of the item, found at `path` (NULL: at its name). arrays is the number of
+ * nested arrays around the values, 0 to 16; one element of the wrong type drops its whole array.
+ * item is the mapping of a FIELD_ITEM, copied at once and nested at most 16 deep; otherwise
+ * NULL. */
 wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
     wherry_field_type type, int32_t arrays, const wherry_mapping *item);
-/* The fields that most lists show: "identifier", "title", "subtitle", "image", and "accessoryImage", as
- * texts at these names; images are references that the program loads. A field that you add under one
- * of the names takes precedence if it is found. */
+/* Creates a mapping of the fields that most lists show: the strings "identifier", "title",
+ * "subtitle", "image", and "accessoryImage". Images are references that the program loads. If you
+ * add a field with one of these names, it takes precedence when it is found. */
 wherry_status wherry_mapping_new_base_item(wherry_mapping **out_mapping);
-/* Sets the fields that are found in the value at `path` of `json` as members of `record`. A field that
- * is missing, null, or does not fit leaves its member unchanged. A null record becomes an object. */
+/* Reads the fields from the value at `path` in `json` and sets them in `record`. A field that is
+ * missing, null, or of the wrong type leaves its member unchanged. A null record becomes an
+ * object. */
 wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_json *json,
     const char *path, wherry_json *record);
-/* Lists everything that apply would skip, as an array of {"path": "people/0/name", "kind": "missing"};
- * other kinds are "null" and "wrong_type". Empty if every field is there. */
+/* Lists everything that apply would skip, as an array of {"path": "people/0/name", "kind":
+ * "missing"}; other kinds are "null" and "wrong_type". Empty if apply would skip nothing. */
 wherry_status wherry_mapping_check(const wherry_mapping *mapping, const wherry_json *json,
     const char *path, wherry_json **out_problems);
 
-/* Sets the URL of a request from a server as people write it, "example.org", "https://example.org/",
- * and the path of an endpoint. Without a scheme it is http. E_ARGUMENT `bad_url`. */
+/* Sets the URL of a request from a server as users type it ("example.org", "https://example.org/")
+ * and the path of an endpoint. The default scheme is http. An invalid URL gives E_ARGUMENT
+ * `bad_url`. */
 wherry_status wherry_request_set_server(wherry_request *request, const char *server,
     const char *path);
 
@@ -1879,104 +1994,111 @@ typedef struct wherry_timing {
   int64_t queued_us, lookup_us, connect_us, tls_us;  /* the duration of each step */
   int64_t first_byte_us, network_us;                 /* from the start of the exchange */
   int64_t total_us;                                  /* of the access, without parsing */
-  int64_t parse_us;                                  /* of wherry_endpoint_json; 0 before */
+  int64_t parse_us;                                  /* duration of wherry_endpoint_json; 0 before it */
 } wherry_timing;
 
-/* `request` is the template of every access, including its parts. Each access is an ordinary transfer,
- * whose events go to the queue with this user data. */
+/* `request`, with its parts, is the template of every access. Each access is an ordinary transfer,
+ * whose events go to the queue with this user_data. */
 wherry_status wherry_endpoint_new(wherry_client *client, const wherry_request *request,
     wherry_queue *queue, void *user_data, wherry_endpoint **out_endpoint);
 wherry_status wherry_endpoint_free(wherry_endpoint *endpoint); /* cancels */
-/* Starts an access. parameters: an object that replaces the last parameters; NULL repeats the last
- * access, or the template. A running access ends with DONE E_CANCELLED `replaced` before the first event
- * of the new one. */
+/* Starts an access. parameters is an object that replaces those of the last access; NULL repeats
+ * them, or at first uses the template's. A running access ends with DONE E_CANCELLED `replaced`
+ * before the first event of the new one. */
 wherry_status wherry_endpoint_access(wherry_endpoint *endpoint, const wherry_json *parameters,
     wherry_transfer **out_transfer);
 /* Like access with NULL, but starts nothing while an access is running; *out_transfer is then NULL. */
 wherry_status wherry_endpoint_load(wherry_endpoint *endpoint, wherry_transfer **out_transfer);
 wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint); /* OK also without an access */
-/* NONE before the first access; RUNNING; then DONE, FAILED, or CANCELLED, set before the DONE event can
- * be read. */
+/* Returns NONE before the first access, RUNNING during one, then DONE, FAILED, or CANCELLED. The
+ * state changes before the DONE event can be read. */
 wherry_state wherry_endpoint_state(const wherry_endpoint *endpoint);
-/* Parses the last response as JSON. E_STATE without one; E_HTTP `bad_json_body`. */
+/* Parses the last response as JSON. E_STATE without a response; E_HTTP `bad_json_body` if it is not
+ * JSON. */
 wherry_status wherry_endpoint_json(const wherry_endpoint *endpoint, wherry_json **out_json);
-/* The timing of the last access that ended; E_STATE before. Set out_timing->size first. */
+/* Gets the timing of the last finished access; E_STATE if there is none. Set out_timing->size
+ * first. */
 wherry_status wherry_endpoint_timing(const wherry_endpoint *endpoint, wherry_timing *out_timing);
 
 /* How a pager recognizes the last page. */
 typedef enum wherry_pager_end {
-  WHERRY_PAGER_END_SHORT_PAGE = 0, /* fewer items than set_size, or than the previous page */
+  WHERRY_PAGER_END_SHORT_PAGE = 0, /* fewer items than wherry_pager_set_size, or than the previous page */
   WHERRY_PAGER_END_LAST_PAGE = 1,  /* path: number of the last page */
   WHERRY_PAGER_END_HAS_NEXT = 2,   /* path: a bool */
-  WHERRY_PAGER_END_TOTAL = 3,      /* path: total number of items; an empty page is the end too */
-  WHERRY_PAGER_END_CURSOR = 4,     /* path: next token, sent as the parameter; missing: the end */
+  WHERRY_PAGER_END_TOTAL = 3,      /* path: total number of items; an empty page also ends the list */
+  /* path: token of the next page, sent as the page parameter; if missing, the end */
+  WHERRY_PAGER_END_CURSOR = 4,
   WHERRY_PAGER_END_LINK = 5        /* the Link header, rel="next", same origin; path is NULL */
 } wherry_pager_end;
 
-/* items_path: the path of the array, as "data/list"; NULL: the whole response. The defaults are start
- * page 0, parameter "nextPage", and SHORT_PAGE. A request without a method and parameters is GET. The
- * setters are E_STATE after the first load; contradictory settings are `bad_value` at the first load. */
+/* Creates a pager. items_path is the path of the items array, such as "data/list"; NULL means the
+ * whole response. Defaults: first page 0, parameter "nextPage", SHORT_PAGE. A request without a
+ * method and parameters is sent as GET. After the first load, the setters return E_STATE.
+ * Contradictory settings give `bad_value` at the first load. */
 wherry_status wherry_pager_new(wherry_client *client, const wherry_request *request,
     const char *items_path, wherry_queue *queue, void *user_data, wherry_pager **out_pager);
-wherry_status wherry_pager_free(wherry_pager *pager); /* cancels, and drops the items */
+wherry_status wherry_pager_free(wherry_pager *pager); /* cancels a load and drops the items */
 wherry_status wherry_pager_set_parameter(wherry_pager *pager, const char *name, int64_t first_page);
-/* The number of items per page, sent as `parameter` (NULL: not sent). by_items: the page parameter is
- * an offset, the number of items before the page. */
+/* Sets the number of items per page, sent as `parameter` (NULL: not sent). With by_items, the page
+ * parameter is the number of items before the page. */
 wherry_status wherry_pager_set_size(wherry_pager *pager, int64_t size, const char *parameter,
     bool by_items);
 wherry_status wherry_pager_set_end(wherry_pager *pager, wherry_pager_end end, const char *path);
-/* Removes duplicates: items with equal values at key_path ("": the item itself) appear once; NULL: no
- * removal. The first item stays, or with newest_wins the last one at the place of the first. */
+/* Removes duplicates: of items with equal values at key_path ("": the item itself; NULL: off), only
+ * the first stays. With newest_wins, the last one takes the position of the first. */
 wherry_status wherry_pager_set_key(wherry_pager *pager, const char *key_path, bool newest_wins);
-/* How many pages stay in memory, to be shown again without a request; 0 by default. */
+/* Sets how many pages stay in memory, so that they load without a request (default: 0). */
 wherry_status wherry_pager_set_kept_pages(wherry_pager *pager, int32_t count);
-/* The events of a list, in order. A load is WILL_LOAD, then REFRESHED or LOADED on success or FAILED,
- * then FINISHED. They arrive before the DONE of the load's transfer, and also if a page from memory
- * needs no transfer. */
+/* The events of a pager. A load raises WILL_LOAD; then REFRESHED or LOADED on success, otherwise
+ * FAILED; then FINISHED. They arrive before the transfer's DONE, and also for a page from memory,
+ * which needs no transfer. */
 typedef enum wherry_page_event {
   WHERRY_PAGE_WILL_LOAD = 1,
   WHERRY_PAGE_REFRESHED = 2, /* the list now consists of the first page */
   WHERRY_PAGE_LOADED = 3,    /* the page is now part of the list */
   WHERRY_PAGE_FAILED = 4,    /* with status and error; the list is unchanged */
-  WHERRY_PAGE_FINISHED = 5,  /* has no page, like those below */
-  WHERRY_PAGE_FIRST = 6,     /* load_previous on the first page; its refresh follows */
+  WHERRY_PAGE_FINISHED = 5,  /* the load ended; without a page number, like the events below */
+  WHERRY_PAGE_FIRST = 6,     /* load_previous was called on the first page; a refresh follows */
   WHERRY_PAGE_LAST = 7       /* load_next on the last page; nothing follows */
 } wherry_page_event;
 
-/* true: sends these events to the queue, as PAGE events with the pager's user data. */
+/* Sets whether the pager sends these events to its queue, as PAGE events with its user_data. */
 wherry_status wherry_pager_set_events(wherry_pager *pager, bool told);
-/* The page number of a PAGE event; -1 for none, and for other events. */
+/* Returns the page number of a PAGE event; -1 if it has none, and for other events. */
 int64_t wherry_event_page(const wherry_event *event);
-/* One load at a time: E_BUSY. The page changes on success only, before the DONE event can be read. A
- * response without the items is DONE E_HTTP `bad_json_body`. *out_transfer is NULL if the page is in
- * memory: then no transfer events follow, only PAGE events if enabled. load_next is E_STATE `last_page`
- * at the end. load_previous on the first page is a refresh. refresh starts over, bypasses the cache,
- * and replaces the items on success. */
+/* These start a load; E_BUSY during another one. The page changes only on success, before the DONE
+ * event can be read. If the response has no items array, DONE has E_HTTP `bad_json_body`.
+ * *out_transfer is NULL if the page is in memory; then only PAGE events follow, if enabled. At the
+ * end, load_next returns E_STATE `last_page`. load_previous on the first page is a refresh. refresh
+ * starts over, bypasses the cache, and replaces the items on success. */
 wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_transfer);
-/* Loads any page. One next to those in the list joins them; another one starts a new list. `bad_value`
- * below the first page, and with tokens and links for a page that no other page has led to yet. */
+/* Loads any page. A page adjacent to the list is added to it; any other starts a new list.
+ * `bad_value`: a page before the first, or with tokens and links, one whose token or link is not
+ * known yet. */
 wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page,
     wherry_transfer **out_transfer);
 wherry_status wherry_pager_cancel(wherry_pager *pager); /* OK also without a load */
-/* Rolls back the last loaded page, whose items the program cannot use: the list is as before, and the
- * same call loads the page again. E_STATE if no page has arrived since the last load began. */
+/* Undoes the last load, for example if its items are unusable: the list is as before, and the same
+ * call loads the page again. E_STATE if no page has arrived since the last load began. */
 wherry_status wherry_pager_take_back(wherry_pager *pager);
 bool wherry_pager_is_loading(const wherry_pager *pager);
-bool wherry_pager_has_next(const wherry_pager *pager); /* as far as known; true before the first load */
+/* as far as is known; true before the first load */
+bool wherry_pager_has_next(const wherry_pager *pager);
 bool wherry_pager_has_previous(const wherry_pager *pager);
 int64_t wherry_pager_page(const wherry_pager *pager, int64_t otherwise); /* the last loaded page */
 size_t wherry_pager_count(const wherry_pager *pager);
-/* Returns an array of at most `count` items of the list, from `first` on. */
+/* Returns an array of at most `count` items of the list, starting at `first`. */
 wherry_status wherry_pager_copy_items(const wherry_pager *pager, size_t first, size_t count,
     wherry_json **out_items);
 
-/* A list of items in sections, each with a header and footer text, for a view. Items are JSON values,
- * which are copied. Every mutation reports its changes in order, so that a view of any kind can follow:
- * *out_changes is a list for wherry_list_change; out_changes may be NULL. A position out of range gives
- * NULL, 0, or no change, not an error. items must be an array (E_ARGUMENT `bad_argument`); NULL is an
- * empty one. A NULL item is E_ARGUMENT. Any thread may use the list. */
+/* A list of items in sections, each with a header and footer text, for a view. Items are JSON
+ * values, which are copied. Every mutation reports its changes in order, so that any kind of view
+ * can apply them: *out_changes is a list for wherry_list_change; out_changes may be NULL. An
+ * out-of-range position gives NULL, 0, or no change, not an error. items must be an array
+ * (otherwise E_ARGUMENT `bad_argument`); NULL means an empty array. A NULL item gives E_ARGUMENT.
+ * Any thread may use the list. */
 typedef struct wherry_sectioned_list wherry_sectioned_list;
 
 typedef enum wherry_change {
@@ -1991,8 +2113,9 @@ typedef enum wherry_change {
 
 typedef struct wherry_change_row {
   size_t size;
-  size_t section;      /* of rows; otherwise 0 */
-  size_t first, count; /* rows or sections, numbered as after the previous changes; otherwise 0 */
+  size_t section;      /* section of the changed rows; otherwise 0 */
+  /* rows or sections, counted after the previous changes were applied; otherwise 0 */
+  size_t first, count;
   int32_t kind;        /* wherry_change */
   int32_t reserved;    /* 0 */
 } wherry_change_row;
@@ -2000,7 +2123,7 @@ typedef struct wherry_change_row {
 /* Set out_row->size first. E_ARGUMENT for an index past the end. */
 wherry_status wherry_list_change(const wherry_list *list, size_t index, wherry_change_row *out_row);
 
-/* Has no sections; the first item creates one. */
+/* Creates a list without sections; adding the first item creates one. */
 wherry_status wherry_sectioned_list_new(wherry_sectioned_list **out_sections);
 wherry_status wherry_sectioned_list_free(wherry_sectioned_list *sections);
 size_t wherry_sectioned_list_count(const wherry_sectioned_list *sections); /* of sections */
@@ -2008,28 +2131,30 @@ size_t wherry_sectioned_list_row_count(const wherry_sectioned_list *sections, si
 /* Returns a copy of an item; *out_item is NULL out of range. */
 wherry_status wherry_sectioned_list_copy_item(const wherry_sectioned_list *sections, size_t section,
     size_t row, wherry_json **out_item);
-/* NULL if empty. Borrowed until the next call of the same function for this list. */
+/* Return a section's text; NULL if empty. Borrowed until the next call of the same function for
+ * this list. */
 const char *wherry_sectioned_list_header(const wherry_sectioned_list *sections, size_t section);
 const char *wherry_sectioned_list_footer(const wherry_sectioned_list *sections, size_t section);
 /* Adds an array of items at the end of a section; creates the first section if there is none. */
 wherry_status wherry_sectioned_list_append(wherry_sectioned_list *sections, size_t section,
     const wherry_json *items, wherry_list **out_changes);
-/* Inserts before a row; the number of rows inserts at the end. */
+/* Inserts items before a row; pass the number of rows to insert at the end. */
 wherry_status wherry_sectioned_list_insert(wherry_sectioned_list *sections, size_t section,
     size_t row, const wherry_json *items, wherry_list **out_changes);
-/* Removes as many of these rows as exist. */
+/* Removes `count` rows from `row`, or as many of them as exist. */
 wherry_status wherry_sectioned_list_remove(wherry_sectioned_list *sections, size_t section,
     size_t row, size_t count, wherry_list **out_changes);
 wherry_status wherry_sectioned_list_replace(wherry_sectioned_list *sections, size_t section,
     size_t row, const wherry_json *item, wherry_list **out_changes);
-/* Inserts before a section; the number of sections inserts at the end. Texts and items may be NULL. */
+/* Inserts a section before another; pass the number of sections to insert at the end. Texts and
+ * items may be NULL. */
 wherry_status wherry_sectioned_list_insert_section(wherry_sectioned_list *sections, size_t section,
     const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
 wherry_status wherry_sectioned_list_replace_section(wherry_sectioned_list *sections, size_t section,
     const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
 wherry_status wherry_sectioned_list_remove_section(wherry_sectioned_list *sections, size_t section,
     wherry_list **out_changes);
-/* Leaves one empty section. */
+/* Removes all items and sections, and leaves one empty section. */
 wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
     wherry_list **out_changes);
 
@@ -2038,7 +2163,8 @@ wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
 /* A parser for text/event-stream, which accepts the bytes in pieces of any size. */
 typedef struct wherry_sse wherry_sse;
 
-/* An event longer than max_event_bytes (0: 1 MiB) is E_LIMIT `too_large`. One thread at a time. */
+/* Creates a parser. An event longer than max_event_bytes (0: 1 MiB) gives E_LIMIT `too_large`. Use
+ * it on one thread at a time. */
 wherry_status wherry_sse_new(size_t max_event_bytes, wherry_sse **out_sse);
 wherry_status wherry_sse_free(wherry_sse *sse);
 /* Adds the bytes of a BODY event or another source. E_STATE after an error. */
@@ -2046,20 +2172,20 @@ wherry_status wherry_sse_feed(wherry_sse *sse, const void *bytes, size_t count);
 /* Moves to the next complete event; false if there is none yet. Invalidates the text of the previous
  * event. */
 bool wherry_sse_next(wherry_sse *sse);
-/* The fields of the current event; NULL without one. The name is "message" if the server sent none; the
- * id is the last one of the stream so far, or "". */
+/* Return the fields of the current event; NULL without an event. The name defaults to "message";
+ * the id is the last one the stream has sent, or "". */
 const char *wherry_sse_name(const wherry_sse *sse);
 const char *wherry_sse_data(const wherry_sse *sse, size_t *out_count); /* lines joined by LF */
 const char *wherry_sse_id(const wherry_sse *sse);
-/* How long the server asks to wait before reconnecting; or -1. */
+/* Returns the reconnection delay that the server asked for, or -1. */
 int64_t wherry_sse_retry_ms(const wherry_sse *sse);
 
 /* ---- 23. Groups: several requests that end together ------------------------------------------- */
 
 typedef enum wherry_group_policy {
   WHERRY_GROUP_FAIL_FAST = 0,   /* all at once; the first failure cancels the others */
-  WHERRY_GROUP_ALL_SETTLED = 1, /* all at once, each to its end; DONE is OK despite failures */
-  /* One after the other; the first failure ends the chain. A DECISION NEXT asks for the next step: before
+  WHERRY_GROUP_ALL_SETTLED = 1, /* all at once; waits for all; DONE has OK despite failures */
+  /* One after the other; the first failure ends the chain. The hook NEXT asks for the next step: before
    * the first one, unless one was added, and after each. The default is the next step that was added,
    * or the end. */
   WHERRY_GROUP_CHAIN = 2
@@ -2067,18 +2193,20 @@ typedef enum wherry_group_policy {
 
 wherry_status wherry_group_new(wherry_group_policy policy, wherry_group **out_group);
 wherry_status wherry_group_free(wherry_group *group); /* transfers that were sent continue */
-/* Members are numbered from 0 in the order of adding. Each is an ordinary transfer, whose events go to
- * the group's queue with this user data. E_STATE `already_started` after the group was sent. */
+/* Members are numbered from 0 in the order of adding. Each is an ordinary transfer, whose events go
+ * to the group's queue with this user data. Returns E_STATE `already_started` once the group is
+ * sent. */
 wherry_status wherry_group_add(wherry_group *group, const wherry_request *request, void *user_data);
-/* Adds a copy of a group, nested at most 16 deep. It counts as one member and has its own events.
- * `inner` may be added again, or sent alone. */
+/* Adds a copy of `inner` as one member with its own events; groups nest at most 16 deep. You may
+ * add `inner` again, or send it alone. */
 wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
     void *user_data);
-/* Starts all members, once: then E_STATE `already_started`. If an error of any member is known at once,
- * it is returned and nothing is started. The group is a transfer: its verbs apply to all members, its
- * PROGRESS arrives as each ends, and its DONE after theirs. With FAIL_FAST and CHAIN, DONE has status,
- * error, and response of the member that failed first; `detail` is its number, and the message names
- * it. FROM_CACHE is set if all responses came from a cache without a request. */
+/* Starts all members; a second call returns E_STATE `already_started`. If any member has an error
+ * that is known at once, the error is returned and nothing starts. The group is a transfer:
+ * pausing, cancelling, and so on apply to all members. Its PROGRESS arrives as each member ends,
+ * and its DONE after theirs. With FAIL_FAST and CHAIN, DONE has the status, error, and response of
+ * the member that failed first; `detail` is that member's number, and the message names the member.
+ * FROM_CACHE is set if all responses came from a cache without a request. */
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 

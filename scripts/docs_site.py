@@ -215,7 +215,7 @@ def indented_lists(text: str) -> Iterator[str]:
 
 
 def decisions() -> str:
-    rows = ["# Decisions\n", "Each page explains one decision: context, decision, alternatives, and consequences.\n"]
+    rows = ["# Hooks\n", "Each page explains one decision: context, decision, alternatives, and consequences.\n"]
     for path in sorted((ROOT / "docs/decisions").glob("*.md")):
         text = path.read_text()
         title, context = text.splitlines()[0].lstrip("# "), text.partition("## Context\n\n")[2].partition("\n\n")[0]

@@ -64,7 +64,7 @@ static wherry_client *open_client(wherry_stub *stub) {
 static void fill(long entries) {
   wherry_stub *stub = NULL;
   check(wherry_stub_new(&stub));
-  check(wherry_stub_add_answer(stub, NULL, "*", -1, 200,
+  check(wherry_stub_add_response(stub, NULL, "*", -1, 200,
                                "Content-Type: application/octet-stream\n"
                                "Cache-Control: max-age=86400\nETag: \"v1\"\n",
                                body, size));

@@ -63,7 +63,7 @@ static wherry_status make_client(library *app, const char *base) {
   if (status == WHERRY_OK) status = wherry_config_set_option(config, WHERRY_OPTION_MAX_RETRIES, 2);
   if (status == WHERRY_OK) status = wherry_client_new(config, &app->client);
   if (status == WHERRY_OK) /* raised once for all requests that got a 401 */
-    status = wherry_client_set_decisions(app->client, WHERRY_DECISION_TOKEN);
+    status = wherry_client_set_hooks(app->client, WHERRY_HOOK_TOKEN);
   /* guide: end client */
   wherry_config_free(config);
   return status;
@@ -71,7 +71,7 @@ static wherry_status make_client(library *app, const char *base) {
 
 /* guide: begin token */
 /* Requests a new token (RFC 6749, section 4.4) and passes it on; NULL keeps the 401. */
-static void sign_in(const library *app, wherry_event *decision) {
+static void sign_in(const library *app, wherry_event *hook) {
   wherry_queue *queue = NULL;
   wherry_request *request = NULL;
   wherry_event *done = NULL;
@@ -91,7 +91,7 @@ static void sign_in(const library *app, wherry_event *decision) {
   }
   if (wherry_response_json(wherry_event_response(done), &json) == WHERRY_OK)
     token = wherry_json_get_text(json, "access_token", NULL, NULL);
-  if (wherry_event_answer_token(decision, token) == WHERRY_OK && token != NULL)
+  if (wherry_event_resolve_token(hook, token) == WHERRY_OK && token != NULL)
     keep_token(app->token_file, token);
   wherry_json_free(json);
   wherry_event_free(done);
@@ -105,7 +105,7 @@ static wherry_event *next_end(const library *app) {
   wherry_event *event = NULL;
   while (wherry_queue_next(app->queue, -1, &event) == WHERRY_OK) {
     const wherry_error *error = wherry_event_error(event);
-    if (wherry_event_get_kind(event) == WHERRY_EVENT_DECISION) sign_in(app, event);
+    if (wherry_event_get_kind(event) == WHERRY_EVENT_HOOK) sign_in(app, event);
     if (wherry_event_get_kind(event) == WHERRY_EVENT_DONE) {
       if (error == NULL) return event;
       fprintf(stderr, "%s: %s\n", wherry_error_reason(error), wherry_error_message(error));

@@ -96,22 +96,22 @@ final class BodyInbox: TransferObserver {
         var isAbandoned = false
     }
     private let monitor = AsyncMonitor(State())
-    private let responder: DecisionResponder?
+    private let runner: HookRunner?
 
-    init(_ decisions: Decisions?) { responder = decisions.map { DecisionResponder($0) } }
+    init(_ hooks: Hooks?) { runner = hooks.map { HookRunner($0) } }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
-        case .head(let response):
+        case .headers(let response):
             monitor.update { $0.head = response }
         case .body(let piece):
             // A chunk that is not queued is released on return, outside of the lock.
             monitor.update { if !$0.isAbandoned { $0.pieces.append(piece) } }
-        case .decision(let decision):
-            responder?.answer(decision)
+        case .hook(let call):
+            runner?.run(call)
         case .done(let outcome):
             monitor.update { $0.outcome = outcome }
-            responder?.stop()
+            runner?.stop()
         default: break
         }
     }

@@ -53,11 +53,11 @@ extension Client {
     /// - Throws: Errors detected before anything is sent: `exists`, `bad_directory`,
     ///   `already_running`, and other errors of the output file.
     public func download(
-        _ request: Request, to path: String, decisions: Decisions? = nil
+        _ request: Request, to path: String, hooks: Hooks? = nil
     ) throws(WherryError) -> Download {
         var request = request
         request.set(.wantProgress, 1)
-        let events = TransferEvents(self.decisions(decisions, for: &request))
+        let events = TransferEvents(self.hooks(hooks, for: &request))
         let transfer = try download(request, to: path, observer: events)
         return TransferHandle(transfer, events) { outcome throws(WherryError) in
             if let error = outcome.error { throw error }

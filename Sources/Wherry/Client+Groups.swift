@@ -11,7 +11,7 @@ extension Client {
     /// - Throws: Errors detected before anything is sent. If one failure fails the group, the error
     ///   of the first failed member; the message names the member, and `underlying` is the member's
     ///   own error.
-    public func send(_ group: RequestGroup) async throws(WherryError) -> GroupAnswer {
+    public func send(_ group: RequestGroup) async throws(WherryError) -> GroupResult {
         if Task.isCancelled { throw Transfer.cancelledError }
         return try await start(group).value
     }
@@ -22,30 +22,30 @@ extension Client {
     /// cancel apply to all members.
     ///
     /// - Throws: Errors of any member that are detected now; nothing has started then.
-    public func start(_ group: RequestGroup) throws(WherryError) -> TransferHandle<GroupAnswer> {
+    public func start(_ group: RequestGroup) throws(WherryError) -> TransferHandle<GroupResult> {
         let events = TransferEvents(nil)
-        let decisions = extras.withLock { $0 as? Decisions }
-        let observer = GroupObserver(events, decisions)
-        let transfer = try send(group, keepsAnswers: true, observer: observer)
+        let hooks = extras.withLock { $0 as? Hooks }
+        let observer = GroupObserver(events, hooks)
+        let transfer = try send(group, keepsResults: true, observer: observer)
         return TransferHandle(transfer, events) { outcome throws(WherryError) in
             if let error = outcome.error { throw error }
-            return transfer.answer
+            return transfer.result
         }
     }
 }
 
 /// Observes a group and all of its members: forwards the events of the group, and runs the
-/// callbacks of the members.
+/// hooks of the members.
 private final class GroupObserver: TransferObserver {
     private let events: TransferEvents
-    private let decisions: Decisions?
-    private let responders = Lock<[UInt64: DecisionResponder]>([:])
+    private let hooks: Hooks?
+    private let runners = Lock<[UInt64: HookRunner]>([:])
     /// The tasks that run the closures of chains, by chain.
     private let tasks = Lock<[UInt64: Task<Void, Never>]>([:])
 
-    init(_ events: TransferEvents, _ decisions: Decisions?) {
+    init(_ events: TransferEvents, _ hooks: Hooks?) {
         self.events = events
-        self.decisions = decisions
+        self.hooks = hooks
     }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
@@ -53,35 +53,35 @@ private final class GroupObserver: TransferObserver {
         // Members have their own observers, which forward their events.
         if transfer.observer === self { return events.transfer(transfer, did: event) }
         switch event {
-        case .decision where transfer.kind == .group: break
-        case .decision(let decision):
-            guard let decisions else { return }
-            responders.withLock { responders in
-                let known = responders[transfer.id] ?? DecisionResponder(decisions)
-                responders[transfer.id] = known
+        case .hook where transfer.kind == .group: break
+        case .hook(let call):
+            guard let hooks else { return }
+            runners.withLock { runners in
+                let known = runners[transfer.id] ?? HookRunner(hooks)
+                runners[transfer.id] = known
                 return known
-            }.answer(decision)
-        case .done: responders.withLock { $0.removeValue(forKey: transfer.id) }?.stop()
+            }.run(call)
+        case .done: runners.withLock { $0.removeValue(forKey: transfer.id) }?.stop()
         default: break
         }
     }
 
-    /// Runs the closure of a chain; without one the question is released.
+    /// Runs the closure of a chain; without one the call is released.
     private func stepped(_ transfer: Transfer, _ event: TransferEvent) {
         switch event {
-        case .decision(let decision):
-            guard case .next(let previous) = decision.kind,
+        case .hook(let call):
+            guard case .next(let previous) = call.kind,
                 let steps = (transfer as? CompoundTransfer)?.group.next as? ChainSteps
             else { return }
-            // Created under the lock, so that the task of the next question comes after it.
+            // Created under the lock, so that the task of the next call comes after it.
             let (task, old) = tasks.withLock { tasks in
                 let old = tasks[transfer.id]
                 let task = Task {
-                    let answer = await steps.answer(to: previous)
+                    let resolution = await steps.resolution(after: previous)
                     do {
-                        try decision.answer(answer)
+                        try call.resolve(resolution)
                     } catch {
-                        // Too late: the question timed out, or the chain has ended.
+                        // Too late: the hook timed out, or the chain has ended.
                     }
                 }
                 tasks[transfer.id] = task

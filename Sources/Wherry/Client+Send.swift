@@ -7,15 +7,15 @@ extension Client {
     /// Cancelling the task cancels the transfer, and the call throws `cancelled`. The call returns
     /// or throws exactly once, when the transfer has ended.
     ///
-    /// - Parameter decisions: The callbacks for this request, in place of the client's.
+    /// - Parameter hooks: The hooks for this request, in place of the client's.
     /// - Throws: Errors of the request, of the network, and error responses: any status except
     ///   200-299 throws an error with the code `http`, whose `response` holds the response.
     public func send(
-        _ request: Request, decisions: Decisions? = nil
+        _ request: Request, hooks: Hooks? = nil
     ) async throws(WherryError) -> Response {
         if Task.isCancelled { throw Transfer.cancelledError }
         var request = request
-        let awaiter = EndAwaiter(self.decisions(decisions, for: &request))
+        let awaiter = EndAwaiter(self.hooks(hooks, for: &request))
         let transfer = try send(request, observer: awaiter)
         return try await awaiter.end(of: transfer).response()
     }
@@ -25,9 +25,9 @@ extension Client {
     /// - Throws: Also `bad_json_body` if the response does not decode as `type`; the error's
     ///   `response` holds the response.
     public func send<Value: Decodable>(
-        _ request: Request, as type: Value.Type, decisions: Decisions? = nil
+        _ request: Request, as type: Value.Type, hooks: Hooks? = nil
     ) async throws(WherryError) -> Value {
-        try await send(request, decisions: decisions).decode(type)
+        try await send(request, hooks: hooks).decode(type)
     }
 
     // MARK: Methods without a body

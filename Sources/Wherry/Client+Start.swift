@@ -6,11 +6,11 @@ extension Client {
     ///
     /// - Throws: Errors that are detected now; nothing has started then.
     public func start(
-        _ request: Request, decisions: Decisions? = nil
+        _ request: Request, hooks: Hooks? = nil
     ) throws(WherryError) -> TransferHandle<Response> {
         var request = request
         request.set(.wantProgress, 1)
-        let events = TransferEvents(self.decisions(decisions, for: &request))
+        let events = TransferEvents(self.hooks(hooks, for: &request))
         let transfer = try send(request, observer: events)
         return TransferHandle(transfer, events) { outcome throws(WherryError) in
             try outcome.response()

@@ -4,17 +4,17 @@
 extension Client {
     /// Sends a request and returns when the status and headers have arrived; the body is streamed.
     ///
-    /// - Throws: As ``send(_:decisions:)``. An error response is thrown with its complete body in
+    /// - Throws: As ``send(_:hooks:)``. An error response is thrown with its complete body in
     ///   the error's `response`.
     public func stream(
-        _ request: Request, decisions: Decisions? = nil
+        _ request: Request, hooks: Hooks? = nil
     ) async throws(WherryError) -> StreamedResponse {
         if Task.isCancelled { throw Transfer.cancelledError }
         var request = request
         request.isStreamed = true
         request.collectsRefusals = true
-        request.set(.wantHead, 1)
-        let inbox = BodyInbox(self.decisions(decisions, for: &request))
+        request.set(.wantHeaders, 1)
+        let inbox = BodyInbox(self.hooks(hooks, for: &request))
         let reader = BodyReader(try send(request, observer: inbox), inbox)
         guard let head = await inbox.head() else { throw Transfer.cancelledError }
         switch head {

@@ -86,7 +86,7 @@ extension Client {
     ) async throws -> Response where Body.Element: Sequence<UInt8> {
         if Task.isCancelled { throw Transfer.cancelledError }
         var request = request
-        let writer = BodyWriter(self.decisions(nil, for: &request))
+        let writer = BodyWriter(self.hooks(nil, for: &request))
         let transfer = try send(request, observer: writer)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -140,17 +140,17 @@ final class BodyWriter: TransferObserver {
         var outcome: TransferOutcome?
     }
     private let monitor = AsyncMonitor(State())
-    private let responder: DecisionResponder?
+    private let runner: HookRunner?
 
-    init(_ decisions: Decisions?) { responder = decisions.map { DecisionResponder($0) } }
+    init(_ hooks: Hooks?) { runner = hooks.map { HookRunner($0) } }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
         case .wantBody: monitor.update { $0.room += 1 }
-        case .decision(let decision): responder?.answer(decision)
+        case .hook(let call): runner?.run(call)
         case .done(let outcome):
             monitor.update { $0.outcome = outcome }
-            responder?.stop()
+            runner?.stop()
         default: break
         }
     }

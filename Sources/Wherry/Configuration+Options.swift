@@ -7,11 +7,11 @@ import WherryHTTP
 import WherryRequests
 
 extension Client.Configuration {
-    /// The timeout of a callback. After the timeout, the default behavior applies. 0 applies the
+    /// The timeout of a hook. After the timeout, the default behavior applies. 0 applies the
     /// default at once. Default: 30 s.
-    public var decisionTimeout: Duration {
-        get { .milliseconds(values.options[.decisionTimeout]) }
-        set { values.options[.decisionTimeout] = newValue.settingMilliseconds }
+    public var hookTimeout: Duration {
+        get { .milliseconds(values.options[.hookTimeout]) }
+        set { values.options[.hookTimeout] = newValue.settingMilliseconds }
     }
     /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
     /// host, or port. Enable it only for servers that trust each other. Default: false.

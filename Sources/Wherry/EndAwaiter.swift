@@ -29,14 +29,14 @@ final class EndAwaiter: TransferObserver, TurnListener {
         case ended(TransferOutcome)
     }
     private let state = Lock(State.running)
-    private let responder: DecisionResponder?
+    private let runner: HookRunner?
 
-    init(_ decisions: Decisions?) { responder = decisions.map { DecisionResponder($0) } }
+    init(_ hooks: Hooks?) { runner = hooks.map { HookRunner($0) } }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
         case .done(let outcome): end(outcome, of: transfer)
-        case .decision(let decision): responder?.answer(decision)
+        case .hook(let call): runner?.run(call)
         default: break
         }
     }
@@ -50,7 +50,7 @@ final class EndAwaiter: TransferObserver, TurnListener {
             state = .ending(task, outcome)
             return true
         }
-        responder?.stop()
+        runner?.stop()
         if isAwaited && !transfer.client.transport.atEndOfTurn(self) { turnDidEnd() }
     }
 

@@ -10,28 +10,28 @@ extension Endpoint {
     /// - Parameters:
     ///   - parameters: The method decides their place; with files they are form fields.
     ///   - files: The parts of a form; see ``/WherryRequests/Request/Part``.
-    /// - Throws: As ``/WherryCore/Client/send(_:decisions:)``, and `replaced`.
+    /// - Throws: As ``/WherryCore/Client/send(_:hooks:)``, and `replaced`.
     public func access(
-        _ parameters: JSONObject = [:], files: [Request.Part] = [], decisions: Decisions? = nil
+        _ parameters: JSONObject = [:], files: [Request.Part] = [], hooks: Hooks? = nil
     ) async throws(WherryError) -> Response {
-        try await access(parameters, files: files, own: decisions)
+        try await access(parameters, files: files, own: hooks)
     }
 
     /// Repeats the last access with its parameters and files; the first time with those of
     /// ``/WherryModels/Endpoint/request``.
-    public func refresh(decisions: Decisions? = nil) async throws(WherryError) -> Response {
-        try await access(nil, files: [], own: decisions)
+    public func refresh(hooks: Hooks? = nil) async throws(WherryError) -> Response {
+        try await access(nil, files: [], own: hooks)
     }
 
     private func access(
-        _ parameters: JSONObject?, files: [Request.Part], own: Decisions?
+        _ parameters: JSONObject?, files: [Request.Part], own: Hooks?
     ) async throws(WherryError) -> Response {
         if Task.isCancelled { throw Transfer.cancelledError }
         var asked = request
-        let awaiter = EndAwaiter(client.decisions(own, for: &asked))
-        let decisions = asked.decisions
+        let awaiter = EndAwaiter(client.hooks(own, for: &asked))
+        let hooks = asked.hooks
         let transfer = try start(
-            parameters, files: files, change: { $0.decisions = decisions }, observer: awaiter)
+            parameters, files: files, change: { $0.hooks = hooks }, observer: awaiter)
         guard let transfer else {
             throw WherryError(.internal, "The endpoint did not start the request")
         }

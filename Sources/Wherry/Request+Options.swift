@@ -7,11 +7,11 @@ import WherryHTTP
 import WherryRequests
 
 extension Request {
-    /// The timeout of a callback. After the timeout, the default behavior applies. 0 applies the
+    /// The timeout of a hook. After the timeout, the default behavior applies. 0 applies the
     /// default at once. `nil` uses the client's setting.
-    public var decisionTimeout: Duration? {
-        get { value(of: .decisionTimeout).map { .milliseconds($0) } }
-        set { set(.decisionTimeout, newValue?.settingMilliseconds) }
+    public var hookTimeout: Duration? {
+        get { value(of: .hookTimeout).map { .milliseconds($0) } }
+        set { set(.hookTimeout, newValue?.settingMilliseconds) }
     }
     /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
     /// host, or port. Enable it only for servers that trust each other. `nil` uses the client's
@@ -149,8 +149,8 @@ extension Request {
     ///
     /// Identical requests share method, URL, headers, credentials, body, and settings, and all of
     /// them set this option. Each can be cancelled separately and has its own ``totalTimeout``;
-    /// cancelling the last one cancels the shared request. Never shared: requests with callbacks,
-    /// with ``/WherryCache/CachePolicy/thenNetwork``, and with a multipart, file, or streamed body.
+    /// cancelling the last one cancels the shared request. Never shared: requests with hooks, with
+    /// ``/WherryCache/CachePolicy/thenNetwork``, and with a multipart, file, or streamed body.
     public var coalesces: Bool {
         get { value(of: .coalesce) == 1 }
         set { set(.coalesce, newValue ? 1 : nil) }

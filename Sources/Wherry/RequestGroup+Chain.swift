@@ -26,9 +26,9 @@ extension RequestGroup {
     ///
     /// - Parameter next: Called before the first step, unless a member was added, with `nil`, and
     ///   after each step with its result. Runs in a new task that is cancelled with the chain, with
-    ///   the time limit of a callback. A thrown error ends the chain: a `WherryError` unchanged,
+    ///   the timeout of a hook. A thrown error ends the chain: a `WherryError` unchanged,
     ///   anything else as `refused`.
-    public init(chain next: @escaping @Sendable (GroupAnswer.Member?) async throws -> Step) {
+    public init(chain next: @escaping @Sendable (GroupResult.Member?) async throws -> Step) {
         self.init(.chain)
         self.next = ChainSteps(next: next)
     }
@@ -36,9 +36,9 @@ extension RequestGroup {
 
 /// The closure of a chain, stored in its group.
 struct ChainSteps: Sendable {
-    let next: @Sendable (GroupAnswer.Member?) async throws -> RequestGroup.Step
+    let next: @Sendable (GroupResult.Member?) async throws -> RequestGroup.Step
 
-    func answer(to previous: GroupAnswer.Member?) async -> Decision.Answer {
+    func resolution(after previous: GroupResult.Member?) async -> HookCall.Resolution {
         do {
             switch try await next(previous) {
             case .request(let request):

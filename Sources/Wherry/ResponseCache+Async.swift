@@ -12,7 +12,7 @@ extension ResponseCache {
     /// Returns the valid entries; see the synchronous method.
     public func entries(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
-        stores: CacheStores = .answers
+        stores: CacheStores = .responses
     ) async throws(WherryError) -> [Entry] {
         try await onWorker { () throws(WherryError) in
             try entries(url, base: base, method: method, stores: stores)
@@ -37,7 +37,7 @@ extension ResponseCache {
     @discardableResult
     public func clear(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
-        stores: CacheStores = .answers
+        stores: CacheStores = .responses
     ) async throws(WherryError) -> Int {
         try await onWorker { () throws(WherryError) in
             try clear(url, base: base, method: method, stores: stores)

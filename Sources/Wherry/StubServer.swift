@@ -7,7 +7,7 @@ import WherryTransport
 /// Responds to the requests of clients in tests, without a network.
 ///
 ///     let stub = StubServer()
-///     stub.answer("https://example.org/users/*", json: ["name": "Skye"])
+///     stub.respond("https://example.org/users/*", json: ["name": "Skye"])
 ///     let client = try Client { $0.stubServer = stub }
 ///
 /// A request that matches no rule fails with `connect`. Several clients may share a stub server.
@@ -51,11 +51,11 @@ public final class StubServer: Sendable {
     ///   - times: The number of requests to respond to; `nil`, the default, for all.
     ///   - delay: The time from the end of a request to its response, on the clock that
     ///     ``advance(by:)`` moves.
-    public func answer(
+    public func respond(
         _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200,
         headers: Headers = [:], body: Bytes = [], delay: Duration = .zero
     ) {
-        transport.addAnswer(
+        transport.addResponse(
             method: method, url: url, times: times ?? -1, status: status,
             head: Self.lines(headers), body: body)
         setDelay(delay)
@@ -64,7 +64,7 @@ public final class StubServer: Sendable {
     /// Responds to requests for a URL with JSON.
     ///
     /// - Throws: `bad_parameters` for values that JSON cannot represent.
-    public func answer(
+    public func respond(
         _ url: String, method: String? = nil, times: Int? = nil, status: Int = 200, json: JSON,
         delay: Duration = .zero
     ) throws(WherryError) {
@@ -74,7 +74,7 @@ public final class StubServer: Sendable {
         } catch {
             throw WherryError(.badParameters, error.message)
         }
-        answer(
+        respond(
             url, method: method, times: times, status: status,
             headers: ["Content-Type": "application/json"], body: body, delay: delay)
     }
@@ -118,18 +118,18 @@ public final class StubServer: Sendable {
         _ url: String, method: String? = nil, times: Int? = nil,
         with handler: @escaping @Sendable (Received) async throws -> Reply
     ) {
-        transport.addQuestion(method: method, url: url, times: times ?? -1) { question in
+        transport.addHook(method: method, url: url, times: times ?? -1) { call in
             Task {
                 do {
-                    let reply = try await handler(Received(question.request))
-                    question.respond(
+                    let reply = try await handler(Received(call.request))
+                    call.respond(
                         status: reply.status, head: Self.lines(reply.headers), body: reply.body)
                 } catch let error as WherryError {
-                    question.fail(
+                    call.fail(
                         TransportError.Kind(rawValue: error.reason) ?? .refused,
                         error.message)
                 } catch {
-                    question.fail(.refused, "The stub's handler failed: \(error)")
+                    call.fail(.refused, "The stub's handler failed: \(error)")
                 }
             }
         }

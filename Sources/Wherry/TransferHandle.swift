@@ -147,10 +147,10 @@ final class TransferEvents: TransferObserver {
     /// again.
     private static let mostStates = 1000
     private let monitor = AsyncMonitor(State())
-    private let responder: DecisionResponder?
+    private let runner: HookRunner?
 
-    init(_ decisions: Decisions?) {
-        responder = decisions.map { DecisionResponder($0) }
+    init(_ hooks: Hooks?) {
+        runner = hooks.map { HookRunner($0) }
     }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
@@ -164,15 +164,15 @@ final class TransferEvents: TransferObserver {
             add(StateSequence.Element(state: state, reason: reason?.rawValue))
         case .image(let image):
             monitor.update { $0.images.append(image) }
-        case .decision(let decision):
-            responder?.answer(decision)
+        case .hook(let call):
+            runner?.run(call)
         case .done(let outcome):
             add(StateSequence.Element(state: outcome.state, reason: outcome.error?.reason))
             monitor.update { $0.outcome = outcome }
-            responder?.stop()
+            runner?.stop()
         case .cached(let response):
             monitor.update { $0.cached = response }
-        case .head, .body, .wantBody: break
+        case .headers, .body, .wantBody: break
         }
     }
 

@@ -50,7 +50,7 @@ public func wherry_client_list_cache(
     status { () throws(WherryError) in
         let out = try required(out_list)
         let cache = try cache(client)
-        let stores = try WherryABI.stores(stores, from: .answers)
+        let stores = try WherryABI.stores(stores, from: .responses)
         let entries = try cache.entries(
             optionalText(url, "url"), base: optionalText(base, "base"),
             method: optionalText(method, "method"), stores: stores)

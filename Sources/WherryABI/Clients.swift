@@ -153,14 +153,14 @@ public func wherry_client_set_credentials(
     }
 }
 
-@_cdecl("wherry_client_set_decisions") @implementation
-public func wherry_client_set_decisions(
-    _ client: OpaquePointer?, _ decisions: UInt32
+@_cdecl("wherry_client_set_hooks") @implementation
+public func wherry_client_set_hooks(
+    _ client: OpaquePointer?, _ hooks: UInt32
 ) -> wherry_status {
     status { () throws(WherryError) in
         let client = try Handles.get(client, Client.self)
-        let set = try WherryABI.decisions(decisions)
-        try client.update { values throws(WherryError) in values.decisions = set }
+        let set = try WherryABI.hooks(hooks)
+        try client.update { values throws(WherryError) in values.hooks = set }
     }
 }
 

@@ -88,7 +88,7 @@ public func wherry_client_send_group(
         do throws(WherryError) {
             try start(out_transfer) { begun throws(WherryError) in
                 _ = try client.send(
-                    group, keepsAnswers: false, observer: queue,
+                    group, keepsResults: false, observer: queue,
                     userData: UInt(bitPattern: user_data), willBegin: begun)
             }
         } catch {

@@ -42,11 +42,11 @@ func credentials(
 }
 
 /// Returns the callbacks enabled by a bit mask.
-func decisions(_ bits: UInt32) throws(WherryError) -> DecisionSet {
-    let set = DecisionSet(rawValue: bits)
-    guard DecisionSet.all.isSuperset(of: set) else {
+func hooks(_ bits: UInt32) throws(WherryError) -> HookSet {
+    let set = HookSet(rawValue: bits)
+    guard HookSet.all.isSuperset(of: set) else {
         throw WherryError(
-            .badValue, "Unknown decisions \(bits). Combine constants of wherry_decision.")
+            .badValue, "Unknown hooks \(bits). Combine constants of wherry_hook.")
     }
     return set
 }

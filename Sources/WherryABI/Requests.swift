@@ -406,12 +406,12 @@ public func wherry_request_accept_status(
     }
 }
 
-@_cdecl("wherry_request_set_decisions") @implementation
-public func wherry_request_set_decisions(
-    _ request: OpaquePointer?, _ decisions: UInt32
+@_cdecl("wherry_request_set_hooks") @implementation
+public func wherry_request_set_hooks(
+    _ request: OpaquePointer?, _ hooks: UInt32
 ) -> wherry_status {
     edit(request) { request throws(WherryError) in
-        request.decisions = try WherryABI.decisions(decisions)
+        request.hooks = try WherryABI.hooks(hooks)
     }
 }
 

@@ -27,15 +27,15 @@ public func wherry_stub_free(_ stub: OpaquePointer?) -> wherry_status {
     status { () throws(WherryError) in try Handles.free(stub, StubTransport.self) }
 }
 
-@_cdecl("wherry_stub_add_answer") @implementation
-public func wherry_stub_add_answer(
+@_cdecl("wherry_stub_add_response") @implementation
+public func wherry_stub_add_response(
     _ stub: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
     _ times: Int32, _ http_code: Int32, _ head: UnsafePointer<CChar>?,
     _ body: UnsafeRawPointer?, _ count: Int
 ) -> wherry_status {
     status { () throws(WherryError) in
         let stub = try get(stub)
-        stub.addAnswer(
+        stub.addResponse(
             method: try optionalText(method, "method"), url: try text(url, "url"),
             times: try checked(times), status: try finalStatus(http_code),
             head: try headerLines(head), body: try bytes(body, count))
@@ -61,13 +61,13 @@ public func wherry_stub_add_failure(
     }
 }
 
-@_cdecl("wherry_stub_add_decision") @implementation
-public func wherry_stub_add_decision(
+@_cdecl("wherry_stub_add_hook") @implementation
+public func wherry_stub_add_hook(
     _ stub: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?,
     _ times: Int32
 ) -> wherry_status {
     status { () throws(WherryError) in
-        try get(stub).addQuestion(
+        try get(stub).addHook(
             method: try optionalText(method, "method"), url: try text(url, "url"),
             times: try checked(times))
     }

@@ -52,7 +52,7 @@ extension AgentMachine {
         package var isCancelled = false
         package var path: String?
         package var digests: [String: String] = [:]
-        package var answer: JobAnswer?
+        package var answer: JobResponse?
         /// Whether the server sent response headers, and the agent died before it received the rest
         /// of the response.
         package var lacksBody = false

@@ -83,7 +83,7 @@ private final class AgentObserver: TransferObserver {
             if ending.isCancelled { ending = answered.withLock { $0 } ?? ending }
             folder?.note(ending, transfer.progress, of: id)
             mailbox.put(.ended(id: id, transfer.progress, ending))
-        case .head(let response):
+        case .headers(let response):
             guard folder != nil else {
                 if [200, 206].contains(response.status) {
                     mailbox.put(.named(id: id, response.suggestedFileName))
@@ -93,11 +93,11 @@ private final class AgentObserver: TransferObserver {
             // The server accepted the upload, whatever happens to the rest of the response.
             guard let folder, (200...299).contains(response.status) else { break }
             var ending = AgentMachine.Ending()
-            ending.answer = JobAnswer(response)
+            ending.answer = JobResponse(response)
             ending.lacksBody = true
             answered.withLock { $0 = ending }
             folder.note(ending, transfer.progress, of: id)
-        case .cached, .body, .wantBody, .image, .decision: break
+        case .cached, .body, .wantBody, .image, .hook: break
         }
     }
 }
@@ -111,7 +111,7 @@ extension AgentMachine.Ending {
         for (algorithm, bytes) in outcome.digests {
             digests[algorithm.rawValue] = Hex.encode(bytes)
         }
-        answer = (outcome.response ?? outcome.error?.response).map { JobAnswer($0) }
+        answer = (outcome.response ?? outcome.error?.response).map { JobResponse($0) }
     }
 
     init(_ error: WherryError) {
@@ -186,7 +186,7 @@ final class AgentTransfers {
             }
             if body != nil {
                 folder.removeEnding(id)
-                wanted.options[.wantHead] = 1
+                wanted.options[.wantHeaders] = 1
             }
             let client = try client(for: wanted.client)
             let observer = AgentObserver(id, mailbox, body == nil ? nil : folder)
@@ -198,7 +198,7 @@ final class AgentTransfers {
                 guard let path = record.job.path else {
                     throw WherryError(.badPath, "The job has no destination")
                 }
-                if path.utf8.last == 0x2F { wanted.options[.wantHead] = 1 }
+                if path.utf8.last == 0x2F { wanted.options[.wantHeaders] = 1 }
                 transfer = try client.download(
                     wanted.request(body: nil), to: path, observer: observer)
             }

@@ -46,7 +46,7 @@ public struct BackgroundJob: Sendable, Hashable {
     /// can differ if that one is taken.
     package internal(set) var fileName: String?
     package var failure: JobFailure?
-    package var answer: JobAnswer?
+    package var answer: JobResponse?
 
     package init(id: String, kind: Kind, url: String, path: String?) {
         self.id = id
@@ -124,7 +124,7 @@ public struct BackgroundJob: Sendable, Hashable {
             if case .string(let value) = member.value { digests[member.name] = value }
         }
         failure = json.object("failure").flatMap { JobFailure($0) }
-        answer = json.object("answer").flatMap { JobAnswer($0) }
+        answer = json.object("answer").flatMap { JobResponse($0) }
         // Every failed or cancelled job must have an error.
         if state == .failed || state == .cancelled, failure == nil {
             failure = JobFailure(
@@ -198,7 +198,7 @@ package struct JobFailure: Sendable, Hashable {
 }
 
 /// The final response of a job in the form stored in its record.
-package struct JobAnswer: Sendable, Hashable {
+package struct JobResponse: Sendable, Hashable {
     /// The maximum number of bytes kept of the headers and of the body.
     package static let mostBytes = 65_536
 

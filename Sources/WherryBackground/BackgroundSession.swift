@@ -33,7 +33,7 @@ public final class BackgroundSession: Sendable {
     ///
     /// - Parameters:
     ///   - name: A file name of at most 100 bytes that does not begin with a dot.
-    ///   - configure: Sets the settings of the session's jobs. Decisions and caches have no effect.
+    ///   - configure: Sets the settings of the session's jobs. Hooks and caches have no effect.
     /// - Throws: `bad_argument` for an invalid name. `unsafe_state_dir` if the folder is a link,
     ///   belongs to another user, or is open to others. The setting's own error for an invalid
     ///   setting.
@@ -116,7 +116,7 @@ public final class BackgroundSession: Sendable {
     /// that is paused, interrupted, failed, or cancelled starts again with this request.
     ///
     /// - Parameters:
-    ///   - request: The same as for a download of a client. Decisions have no effect.
+    ///   - request: The same as for a download of a client. Hooks have no effect.
     ///   - path: The path of the destination file, or of a directory with the option
     ///     `targetIsDirectory`. Relative to the working directory.
     /// - Returns: The job's id.

@@ -55,7 +55,7 @@ package struct JobRequest: Sendable, Hashable {
         for option in Option.allCases where options[option] != option.defaultValue {
             switch option {
             case .defaultParameters, .ignoreBase, .autostart, .agentIdle, .debug, .httpCache,
-                .cacheMaxBytes, .cacheMemoryBytes, .decisionTimeout, .sendLanguages:
+                .cacheMaxBytes, .cacheMemoryBytes, .hookTimeout, .sendLanguages:
                 // Already applied here, or without effect in the background.
                 break
             default:

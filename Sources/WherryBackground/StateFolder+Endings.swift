@@ -57,7 +57,7 @@ extension StateFolder {
         else { return .nothing }
         var ending = AgentMachine.Ending()
         ending.error = json.object("failure").flatMap { JobFailure($0) }
-        ending.answer = json.object("answer").flatMap { JobAnswer($0) }
+        ending.answer = json.object("answer").flatMap { JobResponse($0) }
         ending.lacksBody = json.flag("lacks_body")
         // A partly unreadable result must not pass for a different result.
         guard (ending.error != nil) == (json.object("failure") != nil),

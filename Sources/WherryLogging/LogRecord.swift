@@ -42,7 +42,7 @@ public struct LogRecord: Sendable {
         /// An attempt is sent; ``LogRecord/count`` is its number, including redirects.
         case sent = 3
         /// The status and headers of a response arrived.
-        case answered = 4
+        case headers = 4
         /// A redirect is followed.
         case redirected = 5
         /// An attempt failed and will be retried; ``LogRecord/reason`` says why.
@@ -52,9 +52,9 @@ public struct LogRecord: Sendable {
         /// A download restarts at byte 0.
         case restarted = 9
         case progressed = 10
-        /// A callback was invoked, and the transfer waits for its decision.
-        case asked = 11
-        /// A decision changed the request.
+        /// A hook was called, and the transfer waits for it.
+        case hook = 11
+        /// A hook changed the request.
         case adapted = 12
         /// An image of an upload was prepared, or its preparation failed.
         case image = 13

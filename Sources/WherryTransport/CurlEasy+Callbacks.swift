@@ -37,7 +37,7 @@ extension CurlEasy {
         guard let head = self.head.makeHead() else {
             return fail(exchange, .noMemory, "Not enough memory for the response headers")
         }
-        loop.noteAnswer(of: exchange, isMultiplexed: self.head.version == 20)
+        loop.noteResponse(of: exchange, isMultiplexed: self.head.version == 20)
         noteGivenBody(exchange)
         exchange.state.head = head
         exchange.state.stallStart = loop.now

@@ -122,7 +122,7 @@ extension CurlLoop {
 
     /// Records the HTTP version of a response that has begun, which determines the capacity of its
     /// host. Called by libcurl, which accepts no new handles at that moment.
-    func noteAnswer(of exchange: Exchange, isMultiplexed: Bool) {
+    func noteResponse(of exchange: Exchange, isMultiplexed: Bool) {
         if queue.note(exchange, isMultiplexed: isMultiplexed) { hasNewRoom = true }
     }
 

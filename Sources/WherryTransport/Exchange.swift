@@ -194,15 +194,15 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
     func exchange(_ exchange: Exchange, didReceive piece: Bytes)
     func exchangeDidProgress(_ exchange: Exchange)
     /// A stub has the complete request and leaves the response to the program.
-    func exchange(_ exchange: Exchange, asks question: StubQuestion)
+    func exchange(_ exchange: Exchange, calls call: StubCall)
     /// Called last, exactly once.
     func exchange(_ exchange: Exchange, didFinish result: ExchangeResult)
 }
 
 extension ExchangeReceiver {
     package func exchangeMustWait(_ exchange: Exchange) {}
-    /// Releases the question, so that the exchange fails.
-    package func exchange(_ exchange: Exchange, asks question: StubQuestion) {}
+    /// Releases the call, so that the exchange fails.
+    package func exchange(_ exchange: Exchange, calls call: StubCall) {}
 }
 
 /// A single request, created by the client and performed by a transport.

@@ -59,7 +59,7 @@ struct StubOutcome: Sendable {
 enum StubAction: Sendable {
     case respond(StubOutcome)
     /// Asks the program to respond: through this function, or else through the exchange's receiver.
-    case ask((@Sendable (StubQuestion) -> Void)?)
+    case ask((@Sendable (StubCall) -> Void)?)
     /// Sends the request to the network transport.
     case network
 }

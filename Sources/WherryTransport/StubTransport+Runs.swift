@@ -149,13 +149,13 @@ extension StubTransport {
         var request = run.request
         request.body = body
         request.bodyLength = exchange.sent
-        let question = StubQuestion(request) { [weak self] outcome in
+        let call = StubCall(request) { [weak self] outcome in
             self?.respond(exchange, outcome)
         }
         if let handler {
-            handler(question)
+            handler(call)
         } else {
-            exchange.receiver.exchange(exchange, asks: question)
+            exchange.receiver.exchange(exchange, calls: call)
         }
     }
 

@@ -100,7 +100,7 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     ///   - method: The method to match; `nil` matches every method.
     ///   - url: A URL, or a pattern in which each "*" matches any text.
     ///   - head: Lines of the form "Name: value". Content-Length is added if missing.
-    package func addAnswer(
+    package func addResponse(
         method: String? = nil, url: String, times: Int = -1, status: Int = 200, head: String = "",
         body: Bytes = Bytes()
     ) {
@@ -124,9 +124,9 @@ package final class StubTransport: Transport, ExchangeCarrier, @unchecked Sendab
     ///
     /// - Parameter handler: Called on the stub's thread; must not block. `nil` asks the exchange's
     ///   receiver (``ExchangeReceiver/exchange(_:asks:)``).
-    package func addQuestion(
+    package func addHook(
         method: String? = nil, url: String, times: Int = -1,
-        handler: (@Sendable (StubQuestion) -> Void)? = nil
+        handler: (@Sendable (StubCall) -> Void)? = nil
     ) {
         script.add(method: method, url: url, times: times, action: .ask(handler))
     }

@@ -38,8 +38,8 @@ import WherrySystem
 
     @Test("L13 the indicator shows after a second and hides 0.17 s after the last request")
     func timing() throws {
-        stub.answer("http://h/long", delay: .milliseconds(3_000))
-        stub.answer("http://h/longer", delay: .milliseconds(3_500))
+        stub.respond("http://h/long", delay: .milliseconds(3_000))
+        stub.respond("http://h/longer", delay: .milliseconds(3_500))
         let told = try watch(client)
         _ = try client.start(Request("http://h/long"))
         _ = try client.start(Request("http://h/longer"))
@@ -60,8 +60,8 @@ import WherrySystem
 
     @Test("L13 short requests do not flash, and consecutive ones do not flicker")
     func quiet() throws {
-        stub.answer("http://h/short", delay: .milliseconds(500))
-        stub.answer("http://h/piece", delay: .milliseconds(900))
+        stub.respond("http://h/short", delay: .milliseconds(500))
+        stub.respond("http://h/piece", delay: .milliseconds(900))
         let told = try watch(client)
         _ = try client.start(Request("http://h/short"))
         pass(2_000)
@@ -79,7 +79,7 @@ import WherrySystem
 
     @Test("L13 paused transfers do not count, and groups count by their members")
     func pauses() throws {
-        stub.answer("*", delay: .seconds(20))
+        stub.respond("*", delay: .seconds(20))
         let told = try watch(client)
         var group = RequestGroup()
         for index in 0..<3 { group.add(Request("http://h/\(index)")) }
@@ -100,7 +100,7 @@ import WherrySystem
 
     @Test("L13 a late reader sees running requests, and closing hides the indicator")
     func late() throws {
-        stub.answer("*", delay: .seconds(20))
+        stub.respond("*", delay: .seconds(20))
         _ = try client.start(Request("http://h/"))
         pass(5_000)
         let told = try watch(client)
@@ -114,7 +114,7 @@ import WherrySystem
 
     @Test("L13 a task shows and hides on request, and sees only the newest state")
     func sequence() async throws {
-        stub.answer("*", delay: .milliseconds(1_500))
+        stub.respond("*", delay: .milliseconds(1_500))
         let activity = try client.activity()
         var changes = activity.makeAsyncIterator()
         for _ in 0..<2 {

@@ -285,27 +285,27 @@ import WherrySystem
     }
 
     @Test("R20 a credentials callback supplies credentials, retries refused ones, or denies")
-    func questions() async throws {
+    func challenges() async throws {
         let asked = Request("auth/digest/skye/p")
         let failures = Guarded<[Int]>([])
         let response = try await client.send(
             asked,
-            decisions: .authenticating { question in
-                #expect(question.realm == "wherry" && question.scheme == .digest)
-                #expect(question.response.status == 401 && !question.response.body.isEmpty)
-                failures.withLock { $0.append(question.previousFailures) }
+            hooks: .authenticating { challenge in
+                #expect(challenge.realm == "wherry" && challenge.scheme == .digest)
+                #expect(challenge.response.status == 401 && !challenge.response.body.isEmpty)
+                failures.withLock { $0.append(challenge.previousFailures) }
                 return Credentials(
-                    user: "skye", password: question.previousFailures < 2 ? "no" : "p")
+                    user: "skye", password: challenge.previousFailures < 2 ? "no" : "p")
             })
         #expect(response.status == 200 && failures.withLock { $0 } == [0, 1, 2])
 
         let none = await failure { () throws(WherryError) in
-            try await client.send(asked, decisions: .authenticating { _ in nil })
+            try await client.send(asked, hooks: .authenticating { _ in nil })
         }
         #expect(none?.reason == "http_status" && none?.response?.body.isEmpty == false)
         struct Denied: Error {}
         let denied = await failure { () throws(WherryError) in
-            try await client.send(asked, decisions: .authenticating { _ in throw Denied() })
+            try await client.send(asked, hooks: .authenticating { _ in throw Denied() })
         }
         #expect(denied?.reason == "refused" && denied?.code == .cancelled)
         // A callback that always returns the same credentials is not called endlessly.
@@ -313,7 +313,7 @@ import WherrySystem
         let endless = await failure { () throws(WherryError) in
             try await client.send(
                 asked,
-                decisions: .authenticating { _ in
+                hooks: .authenticating { _ in
                     count.withLock { $0 += 1 }
                     return .digest("skye", "no")
                 })
@@ -334,8 +334,8 @@ import WherrySystem
         for (change, expected) in changes {
             try scope.reset()
             let hops = Guarded(0)
-            var decisions = Decisions()
-            decisions.adapt = { request in
+            var hooks = Hooks()
+            hooks.adapt = { request in
                 var request = request
                 if hops.withLock({
                     $0 += 1; return $0
@@ -346,7 +346,7 @@ import WherrySystem
             }
             _ = try await client.send(
                 request("redirect-to?url=\(scope.url("/echo"))", .basic("a", "a")),
-                decisions: decisions)
+                hooks: hooks)
             #expect(try fields() == ["Basic YTph", expected])
         }
     }
@@ -363,7 +363,7 @@ import WherrySystem
         #expect(known.metrics.retries == 0)
         let asked = try await client.send(
             Request("auth/basic/skye/p"),
-            decisions: .authenticating { _ in .basic("skye", "p") })
+            hooks: .authenticating { _ in .basic("skye", "p") })
         #expect(asked.metrics.retries == 1)
         let redirected = try await client.send(Request("redirect/2"))
         #expect(redirected.metrics.redirects == 2 && redirected.metrics.retries == 0)
@@ -372,8 +372,8 @@ import WherrySystem
     @Test("R20 R31 changing credentials before each attempt adds no attempts")
     func rotated() async throws {
         let attempts = Guarded(0)
-        var decisions = Decisions()
-        decisions.adapt = { request in
+        var hooks = Hooks()
+        hooks.adapt = { request in
             var request = request
             let number = attempts.withLock {
                 $0 += 1; return $0
@@ -381,8 +381,8 @@ import WherrySystem
             request.credentials = Credentials(user: "skye", password: "wrong \(number)")
             return request
         }
-        let error = await failure { [decisions] () throws(WherryError) in
-            try await client.send(Request("auth/digest/skye/p"), decisions: decisions)
+        let error = await failure { [hooks] () throws(WherryError) in
+            try await client.send(Request("auth/digest/skye/p"), hooks: hooks)
         }
         #expect(error?.httpStatus == 401)
         #expect(try scope.requests().count == 5)

@@ -24,8 +24,8 @@ import WherrySystem
                 // The headers arrive after 3 ms, and the body in chunks of 20 bytes each 2 ms.
                 let id = try await bench.session.upload(
                     bench.uploadRequest("delay_ms=3&drip=20&interval_ms=2"))
-                var arrivalsAtAnswer: Int?
-                for kill in 1...kills where arrivalsAtAnswer == nil {
+                var arrivalsAtResponse: Int?
+                for kill in 1...kills where arrivalsAtResponse == nil {
                     try await bench.scope.wait("requests=\(kill)")
                     // Anywhere from the first byte of the request to after the end of the response.
                     let moment =
@@ -34,16 +34,16 @@ import WherrySystem
                             Int.random(in: 0...20_000, using: &random))
                     while ContinuousClock.now < moment { await Task.yield() }
                     try await bench.killAgent()
-                    let isAnswered = access(bench.file(id, "end"), F_OK) == 0
+                    let hasResponse = access(bench.file(id, "end"), F_OK) == 0
                     let isOver = (try? JobState(bench.file(id, "job")))?.isFinal == true
-                    if isAnswered || isOver { arrivalsAtAnswer = try bench.scope.requests().count }
+                    if hasResponse || isOver { arrivalsAtResponse = try bench.scope.requests().count }
                     try await bench.session.resume(id)
                 }
                 let job = try await bench.session.end(of: id)
 
                 let requests = try bench.scope.requests()
                 #expect(requests.count <= kills + 1)
-                if let arrivalsAtAnswer { #expect(requests.count == arrivalsAtAnswer) }
+                if let arrivalsAtResponse { #expect(requests.count == arrivalsAtResponse) }
                 #expect(Set(requests.map { $0.header("idempotency-key") }) == ["\"\(id)\""])
                 let isDone = job.state == .done && job.response?.status == 200
                 #expect(isDone || job.error?.reason == "interrupted", "\(job.describe())")

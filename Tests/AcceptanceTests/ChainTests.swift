@@ -195,12 +195,12 @@ import WherrySystem
         #expect(try paths() == ["/text/a"])
     }
 
-    @Test("R35 if a closure never decides, the decision times out and the added steps run")
+    @Test("R35 if a closure never returns, the hook times out and the added steps run")
     func tooSlow() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) {
             $0.clock = clock
-            $0.decisionTimeout = .seconds(30)
+            $0.hookTimeout = .seconds(30)
         }
         let (asked, asks) = AsyncStream.makeStream(of: Void.self)
         let (endless, _) = AsyncStream.makeStream(of: Void.self)
@@ -212,9 +212,9 @@ import WherrySystem
         chain.add(Request("text/a"))
         chain.add(Request("text/b"))
         let handle = try client.start(chain)
-        var questions = asked.makeAsyncIterator()
+        var calls = asked.makeAsyncIterator()
         for _ in 0..<2 {
-            _ = await questions.next()
+            _ = await calls.next()
             await client.settle(clock)
             clock.advance(by: .milliseconds(31_000))
         }
@@ -225,7 +225,7 @@ import WherrySystem
     @Test("R35 ten thousand short steps need no deep stack")
     func many() async throws {
         let stub = StubServer()
-        try stub.answer("http://h/*", json: [:])
+        try stub.respond("http://h/*", json: [:])
         let client = try Client { $0.stubServer = stub }
         var chain = RequestGroup(.chain)
         for index in 0..<10_000 { chain.add(Request("http://h/\(index)")) }

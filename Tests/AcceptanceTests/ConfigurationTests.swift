@@ -198,11 +198,11 @@ import WherrySystem
         var request = Request("x")
         request.bases = ["down", "up"]
         let asked = Guarded<[[String]]>([])
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             asked.withLock { $0.append(request.bases) }
             return request
         }
-        let response = try await client.send(request, decisions: decisions)
+        let response = try await client.send(request, hooks: hooks)
         #expect(response.status == 200)
         // The attempt at the first base was not counted.
         #expect(response.metrics.retries == 1)
@@ -247,12 +247,12 @@ import WherrySystem
         let client = try makeClient(scope) { $0.parameters = ["a": "default"] }
         var request = Request("echo", method: "GET")
         request.usesDefaultParameters = !isOn
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             var request = request
             request.usesDefaultParameters = isOn
             return request
         }
-        let echo = try await client.echo(request, decisions: decisions)
+        let echo = try await client.echo(request, hooks: hooks)
         #expect(echo.rawQuery == (isOn ? "a=default" : ""))
     }
 
@@ -476,11 +476,11 @@ import WherrySystem
         _ = try await client.get("echo")
         MainActor.assertIsolated()
         let names = Guarded<[String]>([])
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             names.withLock { $0.append(threadName()) }
             return request
         }
-        _ = try await client.send(Request("echo"), decisions: decisions)
+        _ = try await client.send(Request("echo"), hooks: hooks)
         MainActor.assertIsolated()
         let seen = names.withLock { $0 }
         #expect(seen.count == 1 && !seen[0].contains("wherry"))

@@ -8,7 +8,7 @@ import Wherry
 import WherrySystem
 
 /// A response of a scripted server, as bytes on the wire.
-struct WireAnswer: Sendable {
+struct WireResponse: Sendable {
     let status: Int
     var fields: [String] = []
     /// Length, seed, and first byte of a piece of the pattern.
@@ -24,15 +24,15 @@ struct WireAnswer: Sendable {
 
     /// The complete file in the version with this tag and seed.
     static func whole(_ tag: String? = "\"x\"", size: Int = Contents.size, seed: Int = 1)
-        -> WireAnswer
+        -> WireResponse
     {
-        WireAnswer(
+        WireResponse(
             200, ["Content-Length: \(size)"] + (tag.map { ["ETag: \($0)"] } ?? []),
             bytes: (size, seed, 0))
     }
 
     /// The bytes after the first 400,000, unless the headers say otherwise.
-    static func rest(_ fields: [String], tag: String? = "\"x\"", count: Int = rest) -> WireAnswer {
+    static func rest(_ fields: [String], tag: String? = "\"x\"", count: Int = rest) -> WireResponse {
         var fields = fields + (tag.map { ["ETag: \($0)"] } ?? [])
         if !fields.contains(where: { $0.hasPrefix("Content-Range:") }) {
             fields.append("Content-Range: bytes 400000-1060920/1060921")
@@ -40,7 +40,7 @@ struct WireAnswer: Sendable {
         if !fields.contains(where: { $0.hasPrefix("Content-Length:") }) {
             fields.append("Content-Length: \(rest)")
         }
-        return WireAnswer(206, fields, bytes: (count, 1, Contents.cut))
+        return WireResponse(206, fields, bytes: (count, 1, Contents.cut))
     }
 
     static let rest = Contents.size - Contents.cut
@@ -52,7 +52,7 @@ struct WireAnswer: Sendable {
         return ["raw": raw + [["fin"]]]
     }
 
-    static func script(_ answers: [WireAnswer]) throws -> String {
+    static func script(_ answers: [WireResponse]) throws -> String {
         String(
             decoding: try JSONSerialization.data(withJSONObject: answers.map(\.step)),
             as: UTF8.self)
@@ -62,7 +62,7 @@ struct WireAnswer: Sendable {
 /// A partial file of 400,000 bytes, the server's responses to the resume, and the result.
 struct FaultCase: Sendable, CustomTestStringConvertible {
     let id: String
-    let answers: [WireAnswer]
+    let answers: [WireResponse]
     /// `nil` for a complete file.
     var reason: String?
     var status = 0
@@ -78,18 +78,18 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     static let from400 = "bytes=400000-"
 
     /// The server's range is useless, and the complete file is downloaded.
-    static func useless(_ id: String, _ answer: WireAnswer, _ reason: String) -> FaultCase {
+    static func useless(_ id: String, _ answer: WireResponse, _ reason: String) -> FaultCase {
         FaultCase(
             id: id, answers: [answer, .whole()], restarts: [reason], ranges: [from400, nil])
     }
 
     /// The same request gets the complete file in another response.
-    static func goesOn(_ id: String, _ answer: WireAnswer) -> FaultCase {
+    static func goesOn(_ id: String, _ answer: WireResponse) -> FaultCase {
         FaultCase(id: id, answers: [answer, .rest([])], ranges: [from400, from400])
     }
 
     /// The download fails at once, and the partial file is kept.
-    static func fails(_ id: String, _ answer: WireAnswer, _ reason: String, status: Int = 0)
+    static func fails(_ id: String, _ answer: WireResponse, _ reason: String, status: Int = 0)
         -> FaultCase
     {
         FaultCase(
@@ -167,7 +167,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             id: "DR15 a byte at a time, and for ever the same",
             answers: (0..<7).map { number in
                 let at = Contents.cut + number
-                return WireAnswer(
+                return WireResponse(
                     206,
                     [
                         "Content-Range: bytes \(at)-\(at)/1060921", "Content-Length: 1",
@@ -177,7 +177,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             ranges: (0..<6).map { "bytes=\(Contents.cut + $0)-" }),
     ]
 
-    private static let restFrom500 = WireAnswer(
+    private static let restFrom500 = WireResponse(
         206,
         [
             "Content-Range: bytes 500000-1060920/1060921", "Content-Length: 560921", "ETag: \"x\"",
@@ -198,9 +198,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         FaultCase(
             id: "DR6 the whole breaks off, and another version is gone on with",
             answers: [
-                WireAnswer(
+                WireResponse(
                     200, ["Content-Length: 1060921", "ETag: \"y\""], bytes: (500_000, 2, 0)),
-                WireAnswer(
+                WireResponse(
                     206,
                     [
                         "Content-Range: bytes 500000-1060920/1060921", "Content-Length: 560921",
@@ -209,7 +209,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             ], restarts: ["changed"], content: Contents.v2, ranges: [from400, "bytes=500000-"]),
         useless(
             "DR7 416 with the same tag",
-            WireAnswer(
+            WireResponse(
                 416,
                 [
                     "Content-Range: bytes */1060921",
@@ -217,22 +217,22 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
                 ]), "416"),
         useless(
             "DR7 416 that calls the partial the whole",
-            WireAnswer(
+            WireResponse(
                 416,
                 ["Content-Range: bytes */400000", "ETag: \"x\"", "Content-Length: 0"]), "416"),
         useless(
             "DR7 416 with another tag",
-            WireAnswer(
+            WireResponse(
                 416,
                 [
                     "Content-Range: bytes */400000",
                     "ETag: \"y\"", "Content-Length: 0",
                 ]), "416"),
-        useless("DR7 416 that says nothing", WireAnswer(416, ["Content-Length: 0"]), "416"),
-        useless("DR7 412", WireAnswer(412, ["Content-Length: 5"], bytes: (5, 9, 0)), "changed"),
+        useless("DR7 416 that says nothing", WireResponse(416, ["Content-Length: 0"]), "416"),
+        useless("DR7 412", WireResponse(412, ["Content-Length: 5"], bytes: (5, 9, 0)), "changed"),
         fails(
             "DR10 a redirect to a file",
-            WireAnswer(
+            WireResponse(
                 302,
                 [
                     "Location: file:///etc/passwd",
@@ -240,7 +240,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
                 ]), "redirect_refused", status: 302),
         fails(
             "DR10 a redirect to ftp",
-            WireAnswer(
+            WireResponse(
                 307,
                 [
                     "Location: ftp://127.0.0.1/x",
@@ -252,16 +252,16 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         fails("DR15 404", refusal(404), "http_status", status: 404),
         fails("DR15 451", refusal(451), "http_status", status: 451),
         fails("DR15 501", refusal(501), "http_status", status: 501),
-        fails("DR7 304", WireAnswer(304), "http_status", status: 304),
-        fails("DR7 204", WireAnswer(204), "http_status", status: 204),
+        fails("DR7 304", WireResponse(304), "http_status", status: 304),
+        fails("DR7 204", WireResponse(204), "http_status", status: 204),
         fails("DR7 203 with other bytes", refusal(203), "http_status", status: 203),
         goesOn("DR15 503 with a body as long as the file's", refusal(503)),
         goesOn("DR15 408", refusal(408)),
     ]
 
     /// Text of the server that would fit into the file.
-    static func refusal(_ status: Int, _ fields: [String] = []) -> WireAnswer {
-        WireAnswer(
+    static func refusal(_ status: Int, _ fields: [String] = []) -> WireResponse {
+        WireResponse(
             status, ["Content-Length: 1060921"] + fields, bytes: (Contents.size, 9, 0))
     }
 
@@ -279,11 +279,11 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 
 @Suite struct DownloadFaultTests {
     /// A first run that leaves 400,000 bytes, from a server that then sends these responses.
-    static func broken(_ bench: DownloadBench, _ answers: [WireAnswer]) async throws -> String {
+    static func broken(_ bench: DownloadBench, _ answers: [WireResponse]) async throws -> String {
         let url = bench.scope.url("/s/file")
-        let first = WireAnswer(
+        let first = WireResponse(
             200, ["Content-Length: 1060921", "ETag: \"x\""], bytes: (Contents.cut, 1, 0))
-        try bench.scope.script("file", WireAnswer.script([first] + answers))
+        try bench.scope.script("file", WireResponse.script([first] + answers))
         let cut = try await bench.run(url, retries: 0)
         try #require(cut.reason == "truncated")
         return url
@@ -354,8 +354,8 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         let length = status == 200 ? [] : ["Content-Length: 0"]
         try bench.scope.script(
             "file",
-            WireAnswer.script([
-                WireAnswer(
+            WireResponse.script([
+                WireResponse(
                     status, fields + length,
                     bytes: status == 200 ? (Contents.size, restart == nil ? 1 : 2, 0) : nil),
                 .whole("\"z\"", seed: 2),
@@ -427,7 +427,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         let bench = try DownloadBench()
         let url = bench.scope.url("/s/file")
         let start = ["Content-Length: 1060921", "ETag: \"x\""]
-        let rest = WireAnswer(
+        let rest = WireResponse(
             206,
             [
                 "Content-Range: bytes 700000-1060920/1060921", "Content-Length: 360921",
@@ -435,8 +435,8 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             ], bytes: (360_921, 1, 700_000))
         try bench.scope.script(
             "file",
-            WireAnswer.script([
-                WireAnswer(200, start, bytes: (700_000, 1, 0)), .whole(),
+            WireResponse.script([
+                WireResponse(200, start, bytes: (700_000, 1, 0)), .whole(),
                 knowsRanges ? rest : .whole(),
             ]))
 
@@ -459,9 +459,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         let start = ["Content-Length: 1060921", "ETag: \"x\""]
         try bench.scope.script(
             "file",
-            WireAnswer.script([
-                WireAnswer(200, start, bytes: (700_000, 1, 0)), .whole(),
-                WireAnswer(412, ["Content-Length: 0"]), .whole("\"y\"", seed: 2),
+            WireResponse.script([
+                WireResponse(200, start, bytes: (700_000, 1, 0)), .whole(),
+                WireResponse(412, ["Content-Length: 0"]), .whole("\"y\"", seed: 2),
             ]))
         let end = try await bench.run(url)
         #expect(end.error == nil && end.restarts == ["changed"])
@@ -480,7 +480,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     func ownIfMatch() async throws {
         let bench = try DownloadBench()
         let url = bench.scope.url("/s/file")
-        let rest = WireAnswer(
+        let rest = WireResponse(
             206,
             [
                 "Content-Range: bytes 700000-1060920/1060921", "Content-Length: 360921",
@@ -488,8 +488,8 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
             ], bytes: (360_921, 1, 700_000))
         try bench.scope.script(
             "file",
-            WireAnswer.script([
-                WireAnswer(
+            WireResponse.script([
+                WireResponse(
                     200, ["Content-Length: 1060921", "ETag: \"x\""], bytes: (700_000, 1, 0)),
                 .whole(), rest,
             ]))

@@ -56,7 +56,7 @@ import WherrySystem
             try await bench.client.run(url, to: bench.folder.path) { request in
                 request.savesIntoDirectory = true
                 request.maxRetries = 0
-                request.set(.wantHead, 1)
+                request.set(.wantHeaders, 1)
             }
         }
         #expect(try await run().reason == "truncated")
@@ -67,7 +67,7 @@ import WherrySystem
         var told: [String] = []
         for event in end.watcher.events {
             switch event {
-            case .head(let response):
+            case .headers(let response):
                 told.append("\(response.status) " + (response.header("content-range") ?? ""))
             case .progress(let progress) where progress.completed == progress.resumedAt:
                 told.append("\(progress.completed) of \(progress.total ?? -1)")

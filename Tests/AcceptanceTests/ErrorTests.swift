@@ -38,8 +38,8 @@ import WherrySystem
         .metered: "AcceptanceTests/ReachabilityTests.swift",
         .noNetworkState: "WherryReachabilityTests/ReachabilityCenterTests.swift",
         .badHandle: "C/test_handles.c", .badArgument: "C/test_handles.c",
-        .badText: "C/test_handles.c", .answered: "C/test_decisions.c",
-        .wrongState: "C/test_streams.c", .decisionExpired: "C/test_decisions.c",
+        .badText: "C/test_handles.c", .resolved: "C/test_hooks.c",
+        .wrongState: "C/test_streams.c", .hookExpired: "C/test_hooks.c",
         .timeout: "C/test_handles.c", .changed: "AcceptanceTests/DownloadResumeTests.swift",
         .noValidator: "AcceptanceTests/DownloadResumeTests.swift",
         .rangesUnsupported: "AcceptanceTests/DownloadResumeTests.swift",
@@ -197,7 +197,7 @@ import WherrySystem
         case .argument, .state: try await provokeMisuse(reason)
         case .timeout, .cancelled: try await provokeTime(reason)
         case .network, .tls: try await provokeNetwork(reason)
-        case .http: try await provokeAnswer(reason)
+        case .http: try await provokeResponse(reason)
         case .image, .limit: try await provokeLimit(reason)
         default: try await provokeFile(reason)
         }
@@ -231,7 +231,7 @@ import WherrySystem
             client.close()
             return await sent("echo")
         default:
-            try client.setDecisions(.adapting { $0 })
+            try client.setHooks(.adapting { $0 })
             return await failure { () throws(WherryError) in try client.perform(Request("echo")) }
         }
     }
@@ -271,7 +271,7 @@ import WherrySystem
         default:
             struct No: Error {}
             return await failure { () throws(WherryError) in
-                try await client.send(Request("echo"), decisions: .adapting { _ in throw No() })
+                try await client.send(Request("echo"), hooks: .adapting { _ in throw No() })
             }
         }
     }
@@ -311,7 +311,7 @@ import WherrySystem
         }
     }
 
-    private func provokeAnswer(_ reason: ErrorReason) async throws -> WherryError? {
+    private func provokeResponse(_ reason: ErrorReason) async throws -> WherryError? {
         switch reason {
         case .httpStatus: return await sent("status/418")
         case .contentType: return await sent("bytes/10") { $0.wantsJSON = true }

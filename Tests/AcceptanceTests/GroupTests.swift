@@ -107,7 +107,7 @@ import WherrySystem
     @Test("R34 a group reports the total of a very large number of members")
     func many() async throws {
         let stub = StubServer()
-        stub.answer("*", body: Bytes("12345"))
+        stub.respond("*", body: Bytes("12345"))
         let client = try Client { $0.stubServer = stub }
         let count = loops(10_000)
         let handle = try client.start(group((0..<count).map { "http://h/\($0)" }))
@@ -244,8 +244,8 @@ import WherrySystem
     @Test("R34 groups end while they start if a stub responds at once")
     func atOnce() async throws {
         let stub = StubServer()
-        try stub.answer("http://h/good", json: [:])
-        stub.answer("http://h/bad", status: 500)
+        try stub.respond("http://h/good", json: [:])
+        stub.respond("http://h/bad", status: 500)
         let client = try Client { $0.stubServer = stub }
         for round in 0..<loops(500) {
             let urls = (0..<6).map { $0 == round % 6 ? "http://h/bad" : "http://h/good" }

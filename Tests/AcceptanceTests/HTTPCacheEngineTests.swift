@@ -31,7 +31,7 @@ import WherrySystem
         arguments: [CachePolicy.use, .thenNetwork, .protocol, .anyAge])
     func upload(_ policy: CachePolicy) async throws {
         let client = try bench.client()
-        bench.answer("done", times: nil)
+        bench.respond("done", times: nil)
         var request = cached(policy, method: "POST")
         request.add(.field("a", "1"))
         let pixels = [UInt8](repeating: 7, count: 300)
@@ -50,8 +50,8 @@ import WherrySystem
             $0.credentials = .digest("u", "p")
             $0.bearerToken = "a"
         }
-        bench.answer("for a")
-        bench.answer("for b")
+        bench.respond("for a")
+        bench.respond("for b")
         #expect(try await client.send(cached()).text == "for a")
         #expect(bench.lastHeaders["Authorization"] == "Bearer a")
         try client.set(.bearerToken, "b")
@@ -73,13 +73,13 @@ import WherrySystem
                 "Authentication-Info": "nextnonce=\"\(nonce)\"",
             ]
         }
-        bench.answer(
+        bench.respond(
             "who", ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"one\", qop=\"auth\""],
             status: 401)
-        bench.answer("a", fields("two", "max-age=60"))
-        bench.answer("b", fields("three", "no-store"), url: other)
-        bench.answer("", ["ETag": tag], status: 304)
-        bench.answer("b", ["Cache-Control": "no-store"], url: other, times: nil)
+        bench.respond("a", fields("two", "max-age=60"))
+        bench.respond("b", fields("three", "no-store"), url: other)
+        bench.respond("", ["ETag": tag], status: 304)
+        bench.respond("b", ["Cache-Control": "no-store"], url: other, times: nil)
         var nonces: [String] = []
         let asks: Headers = ["Cache-Control": "no-cache"]
         let sent: [(Headers, String)] = [
@@ -100,7 +100,7 @@ import WherrySystem
     @Test("K12 a redirect that may not be followed is stored with its page or not at all")
     func failedRedirect() async throws {
         let client = try bench.client()
-        bench.answer(
+        bench.respond(
             "moved",
             ["Cache-Control": "max-age=60", "Location": "ftp://x/", "Content-Length": "5"],
             status: 301, times: nil)
@@ -117,9 +117,9 @@ import WherrySystem
     func invalidationByOthers() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
         for policy in [nil, .off, .refresh] as [CachePolicy?] {
-            bench.answer("old", method: "GET")
-            bench.answer("", [:], method: "PUT", status: 204)
-            bench.answer("new", method: "GET")
+            bench.respond("old", method: "GET")
+            bench.respond("", [:], method: "PUT", status: 204)
+            bench.respond("new", method: "GET")
             #expect(try await client.send(cached(.reload)).text == "old")
             #expect(try await client.send(cached(.protocol)).isFromCache)
             _ = try await client.send(
@@ -158,7 +158,7 @@ import WherrySystem
         let client = try bench.client {
             $0.bases = ["one": "http://one.example/", "two": "http://two.example/"]
         }
-        bench.answer("body", url: "http://one.example/a")
+        bench.respond("body", url: "http://one.example/a")
         var request = cached(url: "a")
         request.bases = ["one", "two"]
         request.staleIfError = .seconds(600)
@@ -170,7 +170,7 @@ import WherrySystem
         #expect(stale.isStale && stale.text == "body")
         #expect(
             stub.requests.map(\.url).suffix(2) == ["http://one.example/a", "http://two.example/a"])
-        bench.answer("of two", url: "http://two.example/a")
+        bench.respond("of two", url: "http://two.example/a")
         #expect(try await client.send(request).text == "of two")
         client.close()
     }
@@ -193,40 +193,40 @@ import WherrySystem
     func heads() async throws {
         let client = try bench.client()
         var request = cached()
-        request.set(.wantHead, 1)
+        request.set(.wantHeaders, 1)
         request.staleIfError = .seconds(10)
         let fields: Headers = ["Cache-Control": "max-age=0", "ETag": "\"1\""]
-        bench.answer("one", fields)
-        bench.answer("", fields, status: 304)
-        bench.answer("", [:], status: 503)
-        bench.answer("two", ["Cache-Control": "max-age=60"])
+        bench.respond("one", fields)
+        bench.respond("", fields, status: 304)
+        bench.respond("", [:], status: 503)
+        bench.respond("two", ["Cache-Control": "max-age=60"])
         for (text, cached, stale) in [
             ("one", false, false), ("one", true, false), ("one", true, true), ("two", false, false),
             ("two", true, false),
         ] {
             let (recorder, outcome) = await send(client, request)
-            #expect(recorder.kinds == ["head", "done"])
+            #expect(recorder.kinds == ["headers", "done"])
             let response = try #require(outcome.response)
             #expect(response.text == text && response.isFromCache == cached)
             #expect(response.isStale == stale)
         }
         var alone = request
         alone.headers = ["Cache-Control": "only-if-cached, no-cache"]
-        #expect(await send(client, alone).recorder.kinds == ["head", "done"])
+        #expect(await send(client, alone).recorder.kinds == ["headers", "done"])
         client.close()
     }
 
-    @Test("K13 with a storage callback, nothing is stored without a decision")
+    @Test("K13 with a storage hook, nothing is stored unless the hook wants it")
     func noBackground() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=60, stale-while-revalidate=60"]
-        bench.answer("one", fields)
-        bench.answer("two", fields)
-        var decisions = Decisions()
-        decisions.store = { $0.text == "one" ? .store : .skip }
-        #expect(try await client.send(cached(), decisions: decisions).text == "one")
+        bench.respond("one", fields)
+        bench.respond("two", fields)
+        var hooks = Hooks()
+        hooks.store = { $0.text == "one" ? .store : .skip }
+        #expect(try await client.send(cached(), hooks: hooks).text == "one")
         stub.advance(by: .seconds(61))
-        #expect(try await client.send(cached(), decisions: decisions).text == "two")
+        #expect(try await client.send(cached(), hooks: hooks).text == "two")
         #expect(try await client.cache.entries().isEmpty && bench.hits == 2)
         client.close()
     }
@@ -234,7 +234,7 @@ import WherrySystem
     @Test("R15 a stored body is held to the limit of the request, in both caches")
     func limit() async throws {
         let client = try bench.client()
-        bench.answer(String(repeating: "x", count: 1000), times: nil)
+        bench.respond(String(repeating: "x", count: 1000), times: nil)
         var request = cached()
         _ = try await client.send(request)
         var timed = cached(.use)
@@ -275,12 +275,12 @@ import WherrySystem
     @Test("K12 the first request of a client may be the one that changes entries")
     func firstRequest() async throws {
         let client = try bench.client()
-        bench.answer("old", method: "GET")
+        bench.respond("old", method: "GET")
         _ = try await client.send(cached())
         client.close()
         let other = try bench.client()
-        bench.answer("", [:], method: "POST", status: 204)
-        bench.answer("new", method: "GET")
+        bench.respond("", [:], method: "POST", status: 204)
+        bench.respond("new", method: "GET")
         _ = try await other.send(cached(.off, method: "POST"))
         #expect(try await other.send(cached()).text == "new")
         other.close()
@@ -289,16 +289,16 @@ import WherrySystem
     @Test("K13 a request cancelled during the callback is not stored")
     func cancelledWhileAsked() async throws {
         let client = try bench.client()
-        bench.answer("body", times: nil)
+        bench.respond("body", times: nil)
         let asked = AsyncStream<Void>.makeStream()
         let never = AsyncStream<Void>.makeStream()
-        let decisions = Decisions.storing { _ in
+        let hooks = Hooks.storing { _ in
             asked.continuation.yield()
             // The callback waits until the task is cancelled.
             for await _ in never.stream {}
             return .store
         }
-        let task = Task { try await client.send(cached(), decisions: decisions) }
+        let task = Task { try await client.send(cached(), hooks: hooks) }
         for await _ in asked.stream { break }
         task.cancel()
         let error = await failure { () throws(WherryError) in
@@ -319,14 +319,14 @@ import WherrySystem
         let client = try bench.client {
             $0.bases = ["one": "http://one.example/", "two": "http://two.example/"]
         }
-        bench.answer("body", url: "http://one.example/a")
+        bench.respond("body", url: "http://one.example/a")
         var request = cached(url: "a")
         request.bases = ["one", "two"]
         request.staleIfError = .seconds(600)
         _ = try await client.send(request)
         stub.advance(by: .seconds(61))
         try stub.fail("http://one.example/a", reason: "connect")
-        bench.answer(
+        bench.respond(
             "", ["Location": "http://three.example/"], url: "http://two.example/a", status: 302)
         let error = await failure { [request] () throws(WherryError) in
             try await client.send(request)

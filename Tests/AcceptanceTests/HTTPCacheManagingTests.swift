@@ -15,7 +15,7 @@ import WherrySystem
     @Test("K8 K10 entries are listed, read, and counted, separately from the timed cache")
     func looking() async throws {
         let client = try bench.client { $0.baseURL = "http://example.org/" }
-        bench.answer("body", url: "http://example.org/*", times: nil)
+        bench.respond("body", url: "http://example.org/*", times: nil)
         for url in ["a", "a?x=1", "a?x=2", "b"] { _ = try await client.send(cached(url: url)) }
         var timed = Request("a", method: "GET")
         timed.cacheDuration = .seconds(60)
@@ -56,7 +56,7 @@ import WherrySystem
             }
         }
         #expect(read(nil) == "missing")
-        bench.answer("body")
+        bench.respond("body")
         _ = try await client.send(cached())
         #expect(read(nil) == "body" && read(.protocol) == "body")
         #expect(read(.only) == "missing" && read(.off) == "missing")
@@ -69,7 +69,7 @@ import WherrySystem
     @Test("K9 entries are cleared for one request, a URL with any query, a method, and all")
     func clearing() async throws {
         let client = try bench.client()
-        bench.answer("body", url: "http://example.org/*", times: nil)
+        bench.respond("body", url: "http://example.org/*", times: nil)
         let urls = ["a", "a?x=1", "a?x=2", "b", "b?x=1", "c"].map { "http://example.org/" + $0 }
         func fill() async throws {
             for url in urls { _ = try await client.send(cached(url: url)) }
@@ -97,12 +97,12 @@ import WherrySystem
     func deciding() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=60", "X-Private": "1", "X-Own": "2"]
-        bench.answer("body", fields, url: "http://example.org/*", times: nil)
-        func ask(_ url: String, _ storing: Decisions.Storing) async throws -> Response {
-            var decisions = Decisions()
-            decisions.store = { _ in storing }
+        bench.respond("body", fields, url: "http://example.org/*", times: nil)
+        func ask(_ url: String, _ storing: Hooks.Storing) async throws -> Response {
+            var hooks = Hooks()
+            hooks.store = { _ in storing }
             return try await client.send(
-                cached(url: "http://example.org/" + url), decisions: decisions)
+                cached(url: "http://example.org/" + url), hooks: hooks)
         }
         for _ in 0..<2 { #expect(try await !ask("skip", .skip).isFromCache) }
         for round in 0..<2 {
@@ -113,10 +113,10 @@ import WherrySystem
         }
         for round in 0..<2 { #expect(try await ask("all", .store).isFromCache == (round == 1)) }
         // Refused: nothing is stored, and the transfer ends with that error.
-        var refusing = Decisions()
+        var refusing = Hooks()
         refusing.store = { _ in throw WherryError(.refused, "not this one") }
         let error = await failure { [refusing] () throws(WherryError) in
-            try await client.send(cached(url: "http://example.org/no"), decisions: refusing)
+            try await client.send(cached(url: "http://example.org/no"), hooks: refusing)
         }
         #expect(error?.reason == "refused" && error?.message.contains("not this one") == true)
         #expect(try await client.cache.entries("http://example.org/no").isEmpty)
@@ -126,49 +126,49 @@ import WherrySystem
     @Test("K13 the timed cache calls the same callback")
     func decidingTimed() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
-        bench.answer("body", ["X-Private": "1"], times: nil)
+        bench.respond("body", ["X-Private": "1"], times: nil)
         var request = Request(HTTPCacheBench.url, method: "GET")
         request.loadsCache = true
         request.cacheDuration = .seconds(60)
-        for storing in [Decisions.Storing.skip, .without(["X-PRIVATE"])] {
-            var decisions = Decisions()
-            decisions.store = { _ in storing }
-            #expect(try await !client.send(request, decisions: decisions).isFromCache)
+        for storing in [Hooks.Storing.skip, .without(["X-PRIVATE"])] {
+            var hooks = Hooks()
+            hooks.store = { _ in storing }
+            #expect(try await !client.send(request, hooks: hooks).isFromCache)
         }
         let response = try await client.send(request)
         #expect(response.isFromCache && response.header("x-private") == nil)
         client.close()
     }
 
-    @Test("K12 the lookup uses a request as edited by a decision")
+    @Test("K12 the lookup uses a request as edited by a hook")
     func edited() async throws {
         let client = try bench.client()
-        bench.answer("a", url: "http://example.org/a")
-        bench.answer("b", url: "http://example.org/b")
-        let edit = Decisions.adapting { request in
+        bench.respond("a", url: "http://example.org/a")
+        bench.respond("b", url: "http://example.org/b")
+        let edit = Hooks.adapting { request in
             var request = request
             request.url = "http://example.org/b"
             return request
         }
         _ = try await client.send(cached())
         for round in 0..<2 {
-            let response = try await client.send(cached(), decisions: edit)
+            let response = try await client.send(cached(), hooks: edit)
             #expect(response.text == "b" && response.isFromCache == (round == 1))
         }
-        let off = Decisions.adapting { request in
+        let off = Hooks.adapting { request in
             var request = request
             request.cachePolicy = .off
             return request
         }
-        bench.answer("again", url: "http://example.org/a")
-        #expect(try await client.send(cached(), decisions: off).text == "again")
+        bench.respond("again", url: "http://example.org/a")
+        #expect(try await client.send(cached(), hooks: off).text == "again")
         client.close()
     }
 
     @Test("K14 C7 memory and disk have limits that apply at once")
     func limits() async throws {
         let client = try bench.client()
-        bench.answer(String(repeating: "x", count: 5000), url: "http://example.org/*", times: nil)
+        bench.respond(String(repeating: "x", count: 5000), url: "http://example.org/*", times: nil)
         for number in 0..<50 {
             _ = try await client.send(cached(url: "http://example.org/\(number)"))
             _ = try await client.send(cached(url: "http://example.org/\(number)"))
@@ -189,7 +189,7 @@ import WherrySystem
     @Test("K18 ten thousand responses stay below the limit")
     func manyEntries() async throws {
         let client = try bench.client { $0.cacheMaxBytes = 2_000_000 }
-        bench.answer(
+        bench.respond(
             String(repeating: "x", count: 1000), url: "http://example.org/*", times: nil)
         let count = loops(10_000)
         for number in 0..<count {
@@ -211,7 +211,7 @@ import WherrySystem
         // After the client exists: otherwise creating it would fail.
         try Data("file".utf8).write(to: URL(fileURLWithPath: bench.folder.file("storage")))
         try client.configure { $0.usesHTTPCache = true }
-        bench.answer("body", times: nil)
+        bench.respond("body", times: nil)
         for _ in 0..<2 { #expect(try await !client.send(cached()).isFromCache) }
         let error = await failure { () throws(WherryError) in
             try await client.send(cached(.anyAgeOnly))
@@ -223,7 +223,7 @@ import WherrySystem
     @Test("K12 cancelling at any moment ends a request once, as cancelled or complete")
     func cancelled() async throws {
         let client = try bench.client()
-        bench.answer("body", url: "http://example.org/*", times: nil)
+        bench.respond("body", url: "http://example.org/*", times: nil)
         for round in 0..<loops(1000) {
             let request = cached(url: "http://example.org/a?\(round / 2)")
             let recorder = Recorder()

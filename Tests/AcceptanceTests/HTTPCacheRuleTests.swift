@@ -55,8 +55,8 @@ import WherrySystem
             ("no-cache", 0, "network"), ("no-store", 10, "fresh"), ("x=\"max-age=0\"", 10, "fresh"),
         ] as [(String, Int, String)])
     func requestDirectives(_ text: String, _ seconds: Int, _ expected: String) async throws {
-        bench.answer("1")
-        bench.answer("2")
+        bench.respond("1")
+        bench.respond("2")
         _ = try await ask()
         stub.advance(by: .seconds(seconds))
         let body = expected == "network" ? " 2" : " 1"
@@ -66,7 +66,7 @@ import WherrySystem
 
     @Test("K12 Pragma applies without Cache-Control: RFC 9111, 5.4")
     func pragma() async throws {
-        for body in ["1", "2"] { bench.answer(body) }
+        for body in ["1", "2"] { bench.respond(body) }
         _ = try await ask()
         #expect(try await ask(["Pragma": "no-cache", "Cache-Control": "x"]) == "fresh 1")
         #expect(try await ask(["Pragma": "no-cache"]) == "network 2")
@@ -75,7 +75,7 @@ import WherrySystem
 
     @Test("K12 no-store of a request prevents storing its response or an update: 5.2.1.5")
     func requestNoStore() async throws {
-        for body in ["1", "2", "3"] { bench.answer(body) }
+        for body in ["1", "2", "3"] { bench.respond(body) }
         _ = try await ask()
         stub.advance(by: .seconds(61))
         #expect(try await ask(["Cache-Control": "no-store"]) == "network 2")
@@ -98,9 +98,9 @@ import WherrySystem
         for (number, (fields, _, _)) in cases.enumerated() {
             let path = "\(number)"
             // The dates are relative to the clock, so every case is requested before it advances.
-            bench.answer(path, fields, url: Self.url(path))
+            bench.respond(path, fields, url: Self.url(path))
             #expect(try await ask(path: path) == "network " + path)
-            bench.answer("new", [:], url: Self.url(path), times: nil)
+            bench.respond("new", [:], url: Self.url(path), times: nil)
         }
         var passed = 0
         for seconds in Set(cases.flatMap { [$0.1, $0.2] }).sorted() {
@@ -119,7 +119,7 @@ import WherrySystem
         ]
         for (number, fields) in never.enumerated() {
             let path = "never\(number)"
-            bench.answer("x", fields, url: Self.url(path), times: nil)
+            bench.respond("x", fields, url: Self.url(path), times: nil)
             for _ in 0..<2 { #expect(try await ask(path: path) == "network x") }
         }
         client.close()
@@ -127,13 +127,13 @@ import WherrySystem
 
     @Test("K12 a fresh immutable entry is not revalidated, except for no-cache: RFC 8246")
     func immutable() async throws {
-        bench.answer("1", ["Cache-Control": "max-age=60, immutable"])
-        bench.answer("2", ["Cache-Control": "max-age=60, immutable"])
+        bench.respond("1", ["Cache-Control": "max-age=60, immutable"])
+        bench.respond("2", ["Cache-Control": "max-age=60, immutable"])
         _ = try await ask()
         #expect(try await ask(["Cache-Control": "max-age=0"]) == "fresh 1")
         #expect(try await ask(["Cache-Control": "no-cache"]) == "network 2")
         stub.advance(by: .seconds(60))
-        bench.answer("3")
+        bench.respond("3")
         #expect(try await ask(["Cache-Control": "max-age=0"]) == "network 3")
         client.close()
     }
@@ -144,13 +144,13 @@ import WherrySystem
             "Cache-Control": "max-age=60, no-cache=\"X-A\"", "ETag": "\"1\"", "X-A": "1",
             "X-B": "1",
         ]
-        bench.answer("1", fields)
+        bench.respond("1", fields)
         _ = try await ask()
         var response = try await client.send(cached())
         #expect(response.isFromCache && response.header("x-a") == nil)
         #expect(response.header("x-b") == "1")
         stub.advance(by: .seconds(61))
-        bench.answer("", ["ETag": "\"1\"", "X-A": "2", "X-B": "2"], status: 304)
+        bench.respond("", ["ETag": "\"1\"", "X-A": "2", "X-B": "2"], status: 304)
         response = try await client.send(cached())
         #expect(response.isRevalidated && response.header("x-b") == "2")
         response = try await client.send(cached())
@@ -161,8 +161,8 @@ import WherrySystem
     @Test("K12 must-understand overrides no-store for a known status: 5.2.2.3")
     func mustUnderstand() async throws {
         let fields: Headers = ["Cache-Control": "must-understand, no-store, max-age=60"]
-        bench.answer("known", fields)
-        bench.answer("unknown", fields, url: Self.url("b"), status: 299, times: 2)
+        bench.respond("known", fields)
+        bench.respond("unknown", fields, url: Self.url("b"), status: 299, times: 2)
         _ = try await ask()
         #expect(try await ask() == "fresh known")
         for _ in 0..<2 { #expect(try await ask(path: "b") == "network 299 unknown") }
@@ -174,12 +174,12 @@ import WherrySystem
         var fields: Headers = ["X-A": "1", "Cache-Control": "public"]
         fields.append("X-A", "2")
         fields.append("Cache-Control", "max-age=60")
-        bench.answer("1", fields)
+        bench.respond("1", fields)
         _ = try await ask()
         let response = try await client.send(cached())
         #expect(response.isFromCache && response.headers.values("x-a") == ["1", "2"])
         fields.append("Cache-Control", "no-cache")
-        bench.answer("2", fields, url: Self.url("b"), times: 2)
+        bench.respond("2", fields, url: Self.url("b"), times: 2)
         for _ in 0..<2 { #expect(try await ask(path: "b") == "network 2") }
         client.close()
     }
@@ -189,9 +189,9 @@ import WherrySystem
         let fields: Headers = [
             "Cache-Control": "max-age=60", "Vary": "User-Agent, Accept-Encoding",
         ]
-        bench.answer("1", fields)
-        bench.answer("2", fields)
-        bench.answer("3", fields)
+        bench.respond("1", fields)
+        bench.respond("2", fields)
+        bench.respond("3", fields)
         _ = try await ask()
         let other = try bench.client { $0.userAgent = "Other/1" }
         #expect(try await other.send(cached()).text == "2")
@@ -211,15 +211,15 @@ import WherrySystem
     @Test("K15 a 200 to HEAD updates the stored GET, or removes it: RFC 9111, 4.3.5")
     func head() async throws {
         let tag: Headers = ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Content-Length": "1"]
-        bench.answer("1", tag)
+        bench.respond("1", tag)
         _ = try await ask()
         stub.advance(by: .seconds(61))
-        bench.answer("", tag, method: "HEAD")
+        bench.respond("", tag, method: "HEAD")
         #expect(try await ask(["Cache-Control": "no-cache"], method: "HEAD") == "network")
         #expect(try await ask() == "fresh 1" && bench.hits == 2)
-        bench.answer("", ["ETag": "\"2\"", "Content-Length": "1"], method: "HEAD")
+        bench.respond("", ["ETag": "\"2\"", "Content-Length": "1"], method: "HEAD")
         #expect(try await ask(["Cache-Control": "no-cache"], method: "HEAD") == "network")
-        bench.answer("2")
+        bench.respond("2")
         #expect(try await ask([:], .anyAge) == "network 2")
         client.close()
     }
@@ -227,10 +227,10 @@ import WherrySystem
     @Test("K15 HEAD validates a stale entry, and a 304 updates it: 4.3.3")
     func headValidates() async throws {
         let tag: Headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
-        bench.answer("1", tag)
+        bench.respond("1", tag)
         _ = try await ask()
         stub.advance(by: .seconds(61))
-        bench.answer("", tag, method: "HEAD", status: 304)
+        bench.respond("", tag, method: "HEAD", status: 304)
         #expect(try await ask(method: "HEAD") == "confirmed")
         #expect(bench.lastHeaders["If-None-Match"] == "\"1\"")
         #expect(try await ask() == "fresh 1" && bench.hits == 2)
@@ -243,13 +243,13 @@ import WherrySystem
             let path = tag.hasPrefix("W") ? "weak" : "strong"
             let fields: Headers = ["Cache-Control": "max-age=60", "ETag": tag, "Vary": "X"]
             for value in ["1", "2"] {
-                bench.answer(value, fields, url: Self.url(path))
+                bench.respond(value, fields, url: Self.url(path))
                 _ = try await ask(["X": value], path: path)
             }
             stub.advance(by: .seconds(61))
-            bench.answer("", fields, url: Self.url(path), status: 304)
+            bench.respond("", fields, url: Self.url(path), status: 304)
             #expect(try await ask(["X": "1"], path: path) == "confirmed 1")
-            bench.answer("new", fields, url: Self.url(path))
+            bench.respond("new", fields, url: Self.url(path))
             let other = try await ask(["X": "2"], path: path)
             #expect(other == (path == "strong" ? "fresh 2" : "network new"))
         }
@@ -262,23 +262,23 @@ import WherrySystem
     func ownTags() async throws {
         let one: Headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
         let own: Headers = ["If-None-Match": "\"2\""]
-        bench.answer("1", one)
+        bench.respond("1", one)
         _ = try await ask()
         stub.advance(by: .seconds(61))
-        bench.answer("", one, status: 304)
+        bench.respond("", one, status: 304)
         #expect(try await ask(own) == "confirmed 1")
         #expect(bench.lastHeaders["If-None-Match"] == "\"1\", \"2\"")
         // The origin now has the program's version.
         stub.advance(by: .seconds(61))
-        bench.answer("", ["ETag": "\"2\""], status: 304)
+        bench.respond("", ["ETag": "\"2\""], status: 304)
         #expect(try await ask(own) == "network 304")
-        bench.answer("2", ["Cache-Control": "max-age=60", "ETag": "\"2\""])
+        bench.respond("2", ["Cache-Control": "max-age=60", "ETag": "\"2\""])
         #expect(try await ask([:], .anyAge) == "network 2" && bench.hits == 4)
         #expect(try await ask(own) == "fresh 304" && bench.hits == 4)
         #expect(try await ask(["If-None-Match": "*"]) == "fresh 304" && bench.hits == 4)
         // A reload sends the program's conditions, and its response updates the entry.
         stub.advance(by: .seconds(61))
-        bench.answer("", ["ETag": "\"2\""], status: 304)
+        bench.respond("", ["ETag": "\"2\""], status: 304)
         #expect(try await ask(own, .reload) == "network 304")
         #expect(try await ask() == "fresh 2" && bench.hits == 5)
         client.close()
@@ -286,7 +286,7 @@ import WherrySystem
 
     @Test("K15 If-Modified-Since is evaluated against the entry: RFC 9110, 13.1.3")
     func modifiedSince() async throws {
-        bench.answer("1", ["Cache-Control": "max-age=60", "Last-Modified": date(-1000)])
+        bench.respond("1", ["Cache-Control": "max-age=60", "Last-Modified": date(-1000)])
         _ = try await ask()
         #expect(try await ask(["If-Modified-Since": date(-500)]) == "fresh 304")
         #expect(try await ask(["If-Modified-Since": date(-2000)]) == "fresh 1")
@@ -296,10 +296,10 @@ import WherrySystem
 
     @Test("K15 If-Match and If-Unmodified-Since are sent to the origin: RFC 9111, 4.3.2")
     func originConditions() async throws {
-        bench.answer("1", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+        bench.respond("1", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await ask()
         for name in ["If-Match", "If-Unmodified-Since"] {
-            bench.answer("", [:], status: 412)
+            bench.respond("", [:], status: 412)
             #expect(try await ask([name: "\"2\""]) == "network 412")
             #expect(bench.lastHeaders[name] == "\"2\"")
         }
@@ -309,13 +309,13 @@ import WherrySystem
     @Test(
         "K12 If-Range of the program, and a contradictory Content-Range: RFC 9110, 13.1.5, 14.4")
     func parts() async throws {
-        bench.answer("abcdef", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+        bench.respond("abcdef", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await ask()
         #expect(try await ask(["Range": "bytes=1-2", "If-Range": "\"1\""]) == "fresh 206 bc")
         #expect(try await ask(["Range": "bytes=1-2", "If-Range": "\"2\""]) == "fresh abcdef")
         #expect(try await ask(["Range": "bytes=1-2", "If-Range": "W/\"1\""]) == "fresh abcdef")
         #expect(bench.hits == 1)
-        bench.answer(
+        bench.respond(
             "bc",
             ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Content-Range": "bytes 1-9/20"],
             url: Self.url("b"), status: 206, times: 2)
@@ -330,9 +330,9 @@ import WherrySystem
     /// Stores responses of that many paths; the next network request would reveal a miss.
     private func fill(_ paths: [String]) async throws {
         for path in paths {
-            bench.answer("old", url: Self.url(path))
+            bench.respond("old", url: Self.url(path))
             _ = try await ask(path: path)
-            bench.answer("new", url: Self.url(path), method: "GET")
+            bench.respond("new", url: Self.url(path), method: "GET")
         }
     }
 
@@ -341,19 +341,19 @@ import WherrySystem
         arguments: ["POST", "PUT", "DELETE", "PATCH", "BREW"])
     func invalidation(_ method: String) async throws {
         try await fill(["a", "b?x=1", "c", "d"])
-        bench.answer("other", url: "http://other.example/e")
+        bench.respond("other", url: "http://other.example/e")
         _ = try await client.send(cached(url: "http://other.example/e"))
-        bench.answer(
+        bench.respond(
             "", ["Location": "/b?x=1", "Content-Location": "http://example.org:80/c"],
             method: method, status: 201)
         _ = try await ask(method: method)
         for path in ["a", "b?x=1", "c"] { #expect(try await ask(path: path) == "network new") }
         #expect(try await ask(path: "d") == "fresh old")
-        bench.answer("", ["Location": "http://other.example/e"], method: method, status: 201)
+        bench.respond("", ["Location": "http://other.example/e"], method: method, status: 201)
         _ = try await ask(method: method)
         #expect(try await client.send(cached(url: "http://other.example/e")).isFromCache)
         // A failed request changed nothing.
-        bench.answer("", [:], url: Self.url("d"), method: method, status: 404)
+        bench.respond("", [:], url: Self.url("d"), method: method, status: 404)
         #expect(try await ask(path: "d", method: method) == "network 404")
         #expect(try await ask(path: "d") == "fresh old")
         client.close()
@@ -363,7 +363,7 @@ import WherrySystem
         "K12 safe methods invalidate nothing: RFC 9110, 9.2.1", arguments: ["OPTIONS", "PROPFIND"])
     func safe(_ method: String) async throws {
         try await fill(["a"])
-        bench.answer("", [:], method: method)
+        bench.respond("", [:], method: method)
         _ = try await ask(method: method)
         #expect(try await ask() == "fresh old")
         client.close()
@@ -374,8 +374,8 @@ import WherrySystem
         arguments: [307, 308])
     func redirected(_ status: Int) async throws {
         try await fill(["a", "b"])
-        bench.answer("", ["Location": "/b"], method: "POST", status: status)
-        bench.answer("", [:], url: Self.url("b"), method: "POST")
+        bench.respond("", ["Location": "/b"], method: "POST", status: status)
+        bench.respond("", [:], url: Self.url("b"), method: "POST")
         _ = try await ask(method: "POST")
         for path in ["a", "b"] { #expect(try await ask(path: path) == "network new") }
         client.close()
@@ -383,14 +383,14 @@ import WherrySystem
 
     @Test("K12 a response to POST with a Content-Location serves GET: RFC 9110, 9.3.3")
     func posted() async throws {
-        bench.answer(
+        bench.respond(
             "made", ["Cache-Control": "max-age=60", "Content-Location": "/a"], method: "POST")
         #expect(try await ask(method: "POST") == "network made")
         #expect(try await ask() == "fresh made")
-        bench.answer(
+        bench.respond(
             "other", ["Cache-Control": "max-age=60", "Content-Location": "/b"], method: "POST")
         _ = try await ask(method: "POST")
-        bench.answer("new")
+        bench.respond("new")
         #expect(try await ask() == "network new")
         client.close()
     }
@@ -402,7 +402,7 @@ import WherrySystem
             request.cacheIgnoredParameters = ["sign"]
             return try await client.send(request).isFromCache
         }
-        bench.answer("body", url: Self.url("*"), times: nil)
+        bench.respond("body", url: Self.url("*"), times: nil)
         for path in ["a?x=1&sign=1", "b?sign=1"] { #expect(try await !ask(path)) }
         for path in ["a?x=1&sign=2", "b?sign=2"] { #expect(try await ask(path)) }
         _ = try await ask("a?x=1&sign=3", "PUT")
@@ -416,12 +416,12 @@ import WherrySystem
     @Test(
         "K17 server errors that a stale response replaces", arguments: [500, 502, 503, 504])
     func serverErrors(_ status: Int) async throws {
-        bench.answer("1", ["Cache-Control": "max-age=60, stale-if-error=60"])
+        bench.respond("1", ["Cache-Control": "max-age=60, stale-if-error=60"])
         _ = try await ask()
         stub.advance(by: .seconds(61))
-        bench.answer("down", [:], status: status)
+        bench.respond("down", [:], status: status)
         #expect(try await ask() == "stale 1")
-        bench.answer("down", [:], status: 501)
+        bench.respond("down", [:], status: 501)
         let error = await failure { () throws(WherryError) in try await client.send(cached()) }
         #expect(error?.httpStatus == 501)
         client.close()

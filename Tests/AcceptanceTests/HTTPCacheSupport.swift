@@ -27,12 +27,12 @@ struct HTTPCacheBench {
     }
 
     /// A response of the origin, for one request by default.
-    func answer(
+    func respond(
         _ body: String, _ headers: Headers = ["Cache-Control": "max-age=60"],
         url: String = HTTPCacheBench.url, method: String? = nil, status: Int = 200,
         times: Int? = 1
     ) {
-        stub.answer(
+        stub.respond(
             url, method: method, times: times, status: status, headers: headers, body: Bytes(body))
     }
 

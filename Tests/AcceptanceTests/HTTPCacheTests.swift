@@ -47,8 +47,8 @@ import WherrySystem
         for state in ["fresh", "stale", "absent"] {
             let bench = try HTTPCacheBench()
             let client = try bench.client()
-            bench.answer("old")
-            bench.answer("new")
+            bench.respond("old")
+            bench.respond("new")
             if state != "absent" { _ = try await client.send(cached()) }
             if state == "stale" { bench.stub.advance(by: .seconds(61)) }
             let wanted = ["fresh": policy.fresh, "stale": policy.stale, "absent": policy.absent]
@@ -60,7 +60,7 @@ import WherrySystem
     @Test("K12 a request can use the HTTP cache of a client that disables it")
     func perRequest() async throws {
         let client = try bench.client { $0.usesHTTPCache = false }
-        bench.answer("1", times: nil)
+        bench.respond("1", times: nil)
         for policy in [nil, .use, .off] as [CachePolicy?] {
             for _ in 0..<2 { #expect(try await !client.send(cached(policy)).isFromCache) }
         }
@@ -73,7 +73,7 @@ import WherrySystem
     @Test("K12 a hit has status, headers, body, and its current age, in every kind of request")
     func hit() async throws {
         let client = try bench.client()
-        bench.answer(
+        bench.respond(
             "body",
             ["Cache-Control": "max-age=60", "X-Own": "1", "Connection": "X-Hop", "X-Hop": "2"])
         let first = try await client.send(cached())
@@ -95,16 +95,16 @@ import WherrySystem
     @Test("K6 a response of the HTTP cache is never reported inside the starting call")
     func notInside() async throws {
         let client = try bench.client()
-        bench.answer("body")
+        bench.respond("body")
         _ = try await client.send(cached())
         var request = cached()
-        request.set(.wantHead, 1)
+        request.set(.wantHeaders, 1)
         for _ in 0..<20 {
             let recorder = Recorder()
             let transfer = try client.send(request, observer: recorder)
             let outcome = await recorder.end()
             #expect(outcome.response?.isFromCache == true && transfer.state == .done)
-            #expect(!recorder.wasToldHere && recorder.kinds == ["head", "done"])
+            #expect(!recorder.wasToldHere && recorder.kinds == ["headers", "done"])
         }
         #expect(bench.hits == 1)
         client.close()
@@ -116,7 +116,7 @@ import WherrySystem
         let request = cached(nil, ["Cache-Control": "only-if-cached"])
         let error = await failure { () throws(WherryError) in try await client.send(request) }
         #expect(error?.httpStatus == 504 && bench.hits == 0)
-        bench.answer("body")
+        bench.respond("body")
         _ = try await client.send(cached())
         #expect(try await client.send(request).text == "body" && bench.hits == 1)
         client.close()
@@ -127,11 +127,11 @@ import WherrySystem
         let client = try bench.client()
         for control in ["no-store", "max-age=0", "no-cache"] {
             let url = "http://example.org/" + control
-            bench.answer("body", ["Cache-Control": control], url: url, times: nil)
+            bench.respond("body", ["Cache-Control": control], url: url, times: nil)
             for _ in 0..<2 { #expect(try await !client.send(cached(url: url)).isFromCache) }
         }
         #expect(bench.hits == 6)
-        bench.answer("body")
+        bench.respond("body")
         _ = try await client.send(cached())
         let head = try await client.send(cached(method: "HEAD"))
         #expect(head.isFromCache && head.status == 200 && head.body.isEmpty && bench.hits == 7)
@@ -139,7 +139,7 @@ import WherrySystem
         let vary: Headers = ["Cache-Control": "max-age=60", "Vary": "Accept-Language"]
         let url = "http://example.org/vary"
         for language in ["de", "en"] {
-            bench.answer(language, vary, url: url)
+            bench.respond(language, vary, url: url)
             _ = try await client.send(cached(nil, ["Accept-Language": language], url: url))
         }
         for language in ["de", "en"] {
@@ -156,7 +156,7 @@ import WherrySystem
     @Test("K15 a stale entry is validated: a 304 returns the stored body, a new body replaces it")
     func validation() async throws {
         let client = try bench.client()
-        bench.answer(
+        bench.respond(
             "body",
             [
                 "Cache-Control": "max-age=60", "ETag": "W/\"1\"", "X-A": "old",
@@ -164,7 +164,7 @@ import WherrySystem
             ])
         _ = try await client.send(cached())
         stub.advance(by: .seconds(61))
-        bench.answer(
+        bench.respond(
             "",
             ["Cache-Control": "max-age=60", "ETag": "W/\"1\"", "X-A": "new", "Set-Cookie": "c=1"],
             status: 304)
@@ -179,7 +179,7 @@ import WherrySystem
         #expect(again.isFromCache && !again.isRevalidated && again.header("x-a") == "new")
         #expect(again.header("set-cookie") == nil && bench.hits == 2)
         stub.advance(by: .seconds(61))
-        bench.answer("other", ["Cache-Control": "max-age=60", "ETag": "\"2\""])
+        bench.respond("other", ["Cache-Control": "max-age=60", "ETag": "\"2\""])
         let replaced = try await client.send(cached())
         #expect(!replaced.isFromCache && !replaced.isRevalidated && replaced.text == "other")
         #expect(try await client.send(cached()).text == "other" && bench.hits == 3)
@@ -189,7 +189,7 @@ import WherrySystem
     @Test("K15 conditions of the program stay its own: it gets the 304 that it requested")
     func ownConditions() async throws {
         let client = try bench.client()
-        bench.answer("body", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+        bench.respond("body", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await client.send(cached())
         var request = cached(nil, ["If-None-Match": "\"0\", \"1\""])
         request.acceptedStatus = [304]
@@ -204,10 +204,10 @@ import WherrySystem
     @Test("K15 a 304 for another response makes the client request again")
     func otherEntity() async throws {
         let client = try bench.client()
-        bench.answer("body", ["Cache-Control": "max-age=0", "ETag": "\"1\""])
+        bench.respond("body", ["Cache-Control": "max-age=0", "ETag": "\"1\""])
         _ = try await client.send(cached())
-        bench.answer("", ["ETag": "\"7\""], status: 304)
-        bench.answer("seven", ["ETag": "\"7\"", "Cache-Control": "max-age=60"])
+        bench.respond("", ["ETag": "\"7\""], status: 304)
+        bench.respond("seven", ["ETag": "\"7\"", "Cache-Control": "max-age=60"])
         let response = try await client.send(cached())
         #expect(response.text == "seven" && response.status == 200 && bench.hits == 3)
         #expect(bench.lastHeaders["If-None-Match"] == nil)
@@ -219,7 +219,7 @@ import WherrySystem
     @Test("K16 the cached response is delivered first, then the fresh one, marked if unchanged")
     func thenNetwork() async throws {
         let client = try bench.client()
-        bench.answer("one", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+        bench.respond("one", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         func ask() async throws -> (kinds: [String], response: Response?) {
             let recorder = Recorder()
             _ = try client.send(cached(.thenNetwork), observer: recorder)
@@ -228,20 +228,20 @@ import WherrySystem
         }
         var asked = try await ask()
         #expect(asked.kinds == ["done"] && asked.response?.isFromCache == false)
-        bench.answer("", ["ETag": "\"1\""], status: 304)
+        bench.respond("", ["ETag": "\"1\""], status: 304)
         asked = try await ask()
         #expect(asked.kinds == ["cached", "done"] && bench.hits == 2)
         #expect(asked.response?.isUnchanged == true && asked.response?.isRevalidated == true)
         #expect(asked.response?.text == "one")
-        bench.answer("two", ["Cache-Control": "max-age=60"])
+        bench.respond("two", ["Cache-Control": "max-age=60"])
         asked = try await ask()
         #expect(asked.kinds == ["cached", "done"] && asked.response?.text == "two")
         #expect(asked.response?.isUnchanged == false && asked.response?.isFromCache == false)
         // A stored redirect is not delivered.
-        bench.answer(
+        bench.respond(
             "", ["Location": "/b", "Cache-Control": "max-age=60"], url: "http://example.org/r",
             status: 301, times: 2)
-        bench.answer("b", url: "http://example.org/b", times: nil)
+        bench.respond("b", url: "http://example.org/b", times: nil)
         for _ in 0..<2 {
             let recorder = Recorder()
             _ = try client.send(
@@ -257,11 +257,11 @@ import WherrySystem
     func staleWhileRevalidate() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=60, stale-while-revalidate=60"]
-        bench.answer("one", fields)
+        bench.respond("one", fields)
         _ = try await client.send(cached())
         stub.advance(by: .seconds(61))
         // The origin is slow, so all of them arrive during its request.
-        stub.answer(
+        stub.respond(
             HTTPCacheBench.url, times: 1, headers: fields, body: Bytes("two"), delay: .seconds(1))
         for _ in 0..<5 {
             let response = try await client.send(cached())
@@ -275,7 +275,7 @@ import WherrySystem
         #expect(text == "two" && bench.hits == 2)
         // After the window the request waits for the origin.
         stub.advance(by: .seconds(121))
-        bench.answer("three", fields)
+        bench.respond("three", fields)
         #expect(try await client.send(cached()).text == "three" && bench.hits == 3)
         client.close()
     }
@@ -284,9 +284,9 @@ import WherrySystem
     func closedMeanwhile() async throws {
         let client = try bench.client()
         let fields: Headers = ["Cache-Control": "max-age=0, stale-while-revalidate=60"]
-        bench.answer("one", fields)
+        bench.respond("one", fields)
         _ = try await client.send(cached())
-        stub.answer(
+        stub.respond(
             HTTPCacheBench.url, times: 1, headers: fields, body: Bytes("two"), delay: .seconds(900))
         #expect(try await client.send(cached()).isStale)
         stub.advance(by: .zero)
@@ -306,12 +306,12 @@ import WherrySystem
         let client = try bench.client()
         func fail() throws {
             if let status = Int(failure) {
-                bench.answer("down", [:], status: status)
+                bench.respond("down", [:], status: status)
             } else {
                 try stub.fail(HTTPCacheBench.url, times: 1, reason: failure)
             }
         }
-        bench.answer("body", ["Cache-Control": "max-age=60, stale-if-error=100"])
+        bench.respond("body", ["Cache-Control": "max-age=60, stale-if-error=100"])
         _ = try await client.send(cached())
         stub.advance(by: .seconds(161))
         // The response itself grants no more than 100 s, so the request must.
@@ -334,7 +334,7 @@ import WherrySystem
         let client = try bench.client()
         var request = cached()
         request.staleIfError = .seconds(1000)
-        bench.answer("body", ["Cache-Control": "max-age=60, must-revalidate"])
+        bench.respond("body", ["Cache-Control": "max-age=60, must-revalidate"])
         _ = try await client.send(cached())
         stub.advance(by: .seconds(61))
         try stub.fail(HTTPCacheBench.url, times: 1, reason: "connect")
@@ -342,7 +342,7 @@ import WherrySystem
             try await client.send(request)
         }
         #expect(error?.reason == "connect")
-        bench.answer("body")
+        bench.respond("body")
         _ = try await client.send(cached())
         stub.advance(by: .seconds(61))
         try stub.fail(HTTPCacheBench.url, times: 1, reason: "untrusted")

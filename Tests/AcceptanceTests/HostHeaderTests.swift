@@ -101,7 +101,7 @@ import WherrySystem
     func caches() async throws {
         let bench = try HTTPCacheBench()
         let client = try bench.client()
-        bench.answer("1", times: nil)
+        bench.respond("1", times: nil)
         _ = try await client.send(cached())
         for policy in [nil, .use, .protocol, .anyAge] as [CachePolicy?] {
             for host in ["a.example", "b.example"] {

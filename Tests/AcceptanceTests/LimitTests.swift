@@ -123,16 +123,16 @@ import WherrySystem
                 $0.caFile = server.ca
                 $0.requiresVerifiedLength = isStrict
             }
-            let save = Decisions.judgingHeads { _ in .save(to: path) }
+            let save = Hooks.handlingHeaders { _ in .save(to: path) }
             let cut = Request(server.tlsURL("/bytes/1000?no_length=1&cut=400&unclean=1"))
             let error = await failure { () throws(WherryError) in
-                try await client.send(cut, decisions: save)
+                try await client.send(cut, hooks: save)
             }
             #expect(error?.reason == "length_unverified" && error?.httpStatus == 200)
             #expect(error?.response?.isLengthUnverified == true)
             #expect(try folder.names == [])
             let whole = Request(server.tlsURL("/bytes/1000?no_length=1"))
-            let saved = try await client.send(whole, decisions: save)
+            let saved = try await client.send(whole, hooks: save)
             #expect(saved.savedPath == path)
             try FileManager.default.removeItem(atPath: path)
         }

@@ -106,7 +106,7 @@ import WherrySystem
         try client.cookies.set("jar=\(planted)-jar; Path=/", for: scope.url("/"))
         request.credentials = nil
         let asked = try await client.send(
-            request, decisions: .authenticating { _ in .digest("skye", "\(planted)-asked") })
+            request, hooks: .authenticating { _ in .digest("skye", "\(planted)-asked") })
         #expect(asked.status == 200)
         let echo = try await client.echo(Request(scope.url("/echo")))
         #expect(echo.values("cookie").first?.contains("id=\(planted)-cookie") == true)

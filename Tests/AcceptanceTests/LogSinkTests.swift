@@ -53,7 +53,7 @@ import WherrySystem
         let keeper = StepKeeper()
         client.log.set(ClientLog.newReader(), keeper)
         var request = Request(scope.url("/redirect/1"))
-        request.set(.wantHead, 1)
+        request.set(.wantHeaders, 1)
         _ = try client.send(request, observer: keeper)
         while keeper.steps.withLock({ $0.last != "done" }) { await Task.yield() }
         client.close()
@@ -75,7 +75,7 @@ import WherrySystem
         #expect(end.path != nil)
         client.close()
         let wanted: [LogRecord.Event] = [
-            .started, .sent, .redirected, .retried, .answered, .moved, .succeeded, .closed,
+            .started, .sent, .redirected, .retried, .headers, .moved, .succeeded, .closed,
         ]
         var turns: [LogRecord.Event] = []
         for event in keeper.events where wanted.contains(event) && turns.last != event {
@@ -83,8 +83,8 @@ import WherrySystem
         }
         #expect(
             turns == [
-                .started, .sent, .answered, .redirected, .sent, .answered, .retried, .sent,
-                .answered, .redirected, .sent, .answered, .moved, .succeeded, .closed,
+                .started, .sent, .headers, .redirected, .sent, .headers, .retried, .sent,
+                .headers, .redirected, .sent, .headers, .moved, .succeeded, .closed,
             ])
         let redirect = try #require(keeper.records.first { $0.event == .redirected })
         #expect(redirect.status == 302 && redirect.transferID != 0 && redirect.method == "GET")
@@ -111,19 +111,19 @@ import WherrySystem
         #expect(client.counters().retried == 1 && client.counters().requests == 2)
     }
 
-    @Test("L10 a decision is logged with its changes")
-    func decisions() async throws {
+    @Test("L10 a hook is logged with its changes")
+    func hooks() async throws {
         let client = try client()
         let keeper = LogKeeper(client)
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             var request = request
             request.headers["X-A"] = "1"
             return request
         }
-        _ = try await client.send(Request("echo"), decisions: decisions)
+        _ = try await client.send(Request("echo"), hooks: hooks)
         client.close()
-        let events = keeper.events.filter { $0 == .asked || $0 == .adapted || $0 == .started }
-        #expect(events == [.asked, .adapted, .started])
+        let events = keeper.events.filter { $0 == .hook || $0 == .adapted || $0 == .started }
+        #expect(events == [.hook, .adapted, .started])
     }
 
     // MARK: L7

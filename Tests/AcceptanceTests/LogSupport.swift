@@ -25,7 +25,7 @@ final class LogKeeper: LogSink {
     var text: String { records.map(\.text).joined(separator: "\n") }
     /// The first lines of the records about transfers and caches, up to the end of the sentence.
     var sentences: [String] {
-        records.filter { ![.sent, .answered, .header].contains($0.event) }
+        records.filter { ![.sent, .headers, .header].contains($0.event) }
             .map { String($0.text.prefix { $0 != "\n" }) }
     }
     func clear() { kept.withLock { $0 = [] } }
@@ -44,7 +44,7 @@ final class StepKeeper: LogSink, TransferObserver {
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
-        case .head: steps.withLock { $0.append("head") }
+        case .headers: steps.withLock { $0.append("head") }
         case .done: steps.withLock { $0.append("done") }
         default: break
         }

@@ -140,14 +140,14 @@ import WherrySystem
         func readCache() throws(WherryError) -> Response { try client.cache.response(to: cached()) }
         let missed = await told { _ = try? readCache() }
         #expect(missed.count == 1 && missed[0].hasPrefix("Load cache failed:"))
-        bench.answer("body", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
+        bench.respond("body", ["Cache-Control": "max-age=60", "ETag": "\"1\""])
         _ = try await client.send(cached())
         var text = ""
         let read = try await told { text = try readCache().text }
         #expect(text == "body")
         #expect(read == ["Load cache succeed:4 bytes"])
         bench.stub.advance(by: .seconds(61))
-        bench.answer("", ["ETag": "\"1\""], status: 304)
+        bench.respond("", ["ETag": "\"1\""], status: 304)
         let confirmed = try await told { _ = try await client.send(cached()) }
         #expect(confirmed == ["Load cache succeed:4 bytes, revalidated"])
         bench.stub.advance(by: .seconds(61))
@@ -266,7 +266,7 @@ import WherrySystem
             try await client.get("s/evil?q=%1B%0Awherry:%20x")
         }
         client.close()
-        #expect(keeper.events.contains(.answered) || keeper.events.contains(.failed))
+        #expect(keeper.events.contains(.headers) || keeper.events.contains(.failed))
         for record in keeper.records {
             for scalar in record.text.unicodeScalars where scalar != "\n" {
                 #expect(scalar.value >= 0x20 && !(0x7F..<0xA0).contains(scalar.value))

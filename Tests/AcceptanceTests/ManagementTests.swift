@@ -262,7 +262,7 @@ import WherrySystem
     }
 
     @Test("M6 a paused response stops, and so do its timeouts")
-    func pausedAnswer() async throws {
+    func pausedResponse() async throws {
         let clock = ManualClock(manual: false)
         let client = try makeClient(scope) {
             $0.clock = clock
@@ -358,7 +358,7 @@ import WherrySystem
     func cancelFromEvent() async throws {
         let canceller = CancelAtHead()
         var request = Request("bytes/1000000?hold=1000&gate=never")
-        request.set(.wantHead, 1)
+        request.set(.wantHeaders, 1)
         _ = try client.send(request, observer: canceller)
         let ends = await canceller.ends.wait { $0.isEmpty ? nil : $0 }
         #expect(ends == [.cancelled])
@@ -477,7 +477,7 @@ private final class CancelAtHead: TransferObserver {
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
-        case .head: transfer.cancel()
+        case .headers: transfer.cancel()
         case .done(let outcome): ends.update { $0.append(outcome.state) }
         default: break
         }

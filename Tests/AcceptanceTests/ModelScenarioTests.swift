@@ -123,8 +123,8 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
             for field in one.array(at: "fields") ?? [] {
                 headers.append("Link", field.text() ?? "")
             }
-            stub.answer("http://h/list?page=1", headers: headers, body: Bytes("[1]"))
-            stub.answer("http://h/list?page=2", body: Bytes("[2]"))
+            stub.respond("http://h/list?page=1", headers: headers, body: Bytes("[1]"))
+            stub.respond("http://h/list?page=2", body: Bytes("[2]"))
             var paging = Paging()
             paging.end = .link
             let list = try PagedList(
@@ -151,7 +151,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
             for answer in one.array(at: "answers") ?? [] {
                 var headers: Headers = ["Content-Type": "application/json"]
                 if let link = answer.text(at: "link") { headers.append("Link", link) }
-                stub.answer(
+                stub.respond(
                     "http://h/list*", times: 1, headers: headers,
                     body: Bytes(try #require(answer.value(at: "body")).text(style: .compact)))
             }

@@ -13,7 +13,7 @@ import WherrySystem
 
     init() {
         stub.advance(by: .zero)
-        stub.answer("*", body: Bytes("here"))
+        stub.respond("*", body: Bytes("here"))
     }
 
     private func client(
@@ -168,9 +168,9 @@ import WherrySystem
 
         let other = StubServer()
         other.advance(by: .zero)
-        other.answer("http://h/from", status: 302, headers: ["Location": "/to"])
-        other.answer("http://h/busy", times: 1, status: 503)
-        other.answer("*", body: Bytes("here"))
+        other.respond("http://h/from", status: 302, headers: ["Location": "/to"])
+        other.respond("http://h/busy", times: 1, status: 503)
+        other.respond("*", body: Bytes("here"))
         let again = try Client {
             $0.stubServer = other
             $0.baseURL = "http://h/"

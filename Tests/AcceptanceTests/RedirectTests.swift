@@ -48,7 +48,7 @@ import WherryCore
         let targets = Guarded<[String]>([])
         let kept = try await client.send(
             request,
-            decisions: .redirecting { response, next in
+            hooks: .redirecting { response, next in
                 targets.withLock { $0.append(next.url) }
                 return response.redirects.isEmpty ? next : nil
             })
@@ -56,10 +56,10 @@ import WherryCore
         #expect(targets.withLock { $0 } == ["/redirect/1", "/echo"].map { scope.server.url($0) })
         struct Unwanted: Error {}
         let error = await failure { [request] () throws(WherryError) in
-            try await client.send(request, decisions: .redirecting { _, _ in throw Unwanted() })
+            try await client.send(request, hooks: .redirecting { _, _ in throw Unwanted() })
         }
         #expect(error?.reason == "refused" && error?.code == .cancelled)
-        let followed = try await client.send(request, decisions: .redirecting { $1 })
+        let followed = try await client.send(request, hooks: .redirecting { $1 })
         #expect(followed.status == 200)
     }
 
@@ -112,14 +112,14 @@ import WherryCore
         }
     }
 
-    @Test("SEC-U3 credentials given for another host by a decision belong to that host")
+    @Test("SEC-U3 credentials given for another host by a hook belong to that host")
     func adaptedOrigin() async throws {
         let home = scope.url("/echo")
         let away = scope.url("/redirect-to?url=\(escaped(home))", host: "localhost")
         let attempts = Guarded(0)
         let response = try await client.send(
             Request("echo"),
-            decisions: .adapting { request in
+            hooks: .adapting { request in
                 var request = request
                 guard
                     attempts.withLock({
@@ -163,10 +163,10 @@ import WherryCore
         request.contentCodings = .all
         request.acceptedStatus = [302]
         #expect(try await client.send(request).status == 200)
-        let followed = try await client.send(request, decisions: .redirecting { $1 })
+        let followed = try await client.send(request, hooks: .redirecting { $1 })
         #expect(followed.status == 200 && followed.redirects.count == 1)
         let error = await failure { [request] () throws(WherryError) in
-            try await client.send(request, decisions: .redirecting { _, _ in nil })
+            try await client.send(request, hooks: .redirecting { _, _ in nil })
         }
         #expect(error?.reason == "bad_encoding" && error?.httpStatus == 302)
     }
@@ -299,7 +299,7 @@ import WherryCore
     @Test("SEC-U1 control bytes never reach a header, a method, a type, or a URL")
     func controlBytes() async throws {
         let server = StubServer()
-        server.answer("*")
+        server.respond("*")
         var base = Client.Configuration()
         base.stubServer = server
         base.baseURL = "http://example.org/"
@@ -369,7 +369,7 @@ import WherryCore
     @Test("SEC-U2 a URL names one host, or is refused")
     func hostileURLs() async throws {
         let server = StubServer()
-        server.answer("*")
+        server.respond("*")
         let client = try Client { $0.stubServer = server }
         let refused = [
             "http://good.example\\@evil.example/", "http://user@good.example/", "http://a:b@c/",
@@ -396,7 +396,7 @@ import WherryCore
     @Test("SEC-U2 no text causes a trap, and a request goes to the origin that was checked")
     func randomURLs() async throws {
         let server = StubServer()
-        server.answer("*")
+        server.respond("*")
         let client = try Client { $0.stubServer = server }
         let words = [
             "http", "https", ":", "/", "//", "\\", "@", "#", "?", "a", "b.c", "127.1", "[", "]",

@@ -34,8 +34,8 @@ import WherrySystem
 
     @Test("R29 two 503s, then a success: three requests, with waits within bounds")
     func passes() async throws {
-        stub.answer("*", times: 2, status: 503)
-        stub.answer("*", body: Bytes("at last"))
+        stub.respond("*", times: 2, status: 503)
+        stub.respond("*", body: Bytes("at last"))
         let handle = try client.start(Request("a"))
         var states = handle.states.makeAsyncIterator()
         await pass(.milliseconds(500), handle, &states)
@@ -47,7 +47,7 @@ import WherrySystem
 
     @Test("R29 retries are off by default, and exclude POST unless enabled")
     func off() async throws {
-        stub.answer("*", status: 503)
+        stub.respond("*", status: 503)
         let stub = stub
         let plain = try Client { $0.stubServer = stub }
         let first = await failure { () throws(WherryError) in try await plain.get("http://h/") }
@@ -123,9 +123,9 @@ import WherrySystem
 
     @Test("R29 a retry waits for Retry-After, up to a limit")
     func asked() async throws {
-        stub.answer("http://h/a", times: 1, status: 503, headers: ["Retry-After": "40"])
-        stub.answer("http://h/a")
-        stub.answer("http://h/b", status: 429, headers: ["Retry-After": "61"])
+        stub.respond("http://h/a", times: 1, status: 503, headers: ["Retry-After": "40"])
+        stub.respond("http://h/a")
+        stub.respond("http://h/b", status: 429, headers: ["Retry-After": "61"])
         var request = Request("a")
         request.totalTimeout = .seconds(41)
         let handle = try client.start(request)
@@ -151,7 +151,7 @@ import WherrySystem
             (["Retry-After": HTTPDate.format(now - 30)], .zero), (["Retry-After": "soon"], nil),
         ]
         for (index, (headers, expected)) in dates.enumerated() {
-            stub.answer("http://h/d\(index)", status: 410, headers: headers)
+            stub.respond("http://h/d\(index)", status: 410, headers: headers)
             let error = await failure { () throws(WherryError) in try await client.get("d\(index)")
             }
             #expect(error?.retryAfter == expected, "\(headers)")
@@ -160,7 +160,7 @@ import WherrySystem
 
     @Test("R29 a cancel ends the wait at once, and so does closing the client")
     func cancelled() async throws {
-        stub.answer("*", status: 500)
+        stub.respond("*", status: 500)
         for closes in [false, true] {
             let handle = try client.start(Request("a"))
             var states = handle.states.makeAsyncIterator()
@@ -176,8 +176,8 @@ import WherrySystem
 
     @Test("R29 a client has a budget of a hundred retries while nothing succeeds")
     func budget() async throws {
-        stub.answer("*", status: 500)
-        try client.setDecisions(nil)
+        stub.respond("*", status: 500)
+        try client.setHooks(nil)
         for number in 1...40 {
             let handle = try client.start(Request("a"))
             var states = handle.states.makeAsyncIterator()
@@ -191,15 +191,15 @@ import WherrySystem
 
     @Test("R29 a stream restarts before its first chunk, and never after")
     func streamed() async throws {
-        stub.answer("http://h/early", times: 1, status: 503, body: Bytes("no such piece"))
-        stub.answer("http://h/early", body: Bytes("piece"))
+        stub.respond("http://h/early", times: 1, status: 503, body: Bytes("no such piece"))
+        stub.respond("http://h/early", body: Bytes("piece"))
         try stub.fail("http://h/late", reason: "truncated", afterBytes: 100)
-        let decisions = Decisions.retrying { _, _ in .after(.zero) }
-        let stream = try await client.stream(Request("early"), decisions: decisions)
+        let hooks = Hooks.retrying { _, _ in .after(.zero) }
+        let stream = try await client.stream(Request("early"), hooks: hooks)
         var text = ""
         for try await piece in stream.body { text += piece.text }
         #expect(text == "piece" && stream.head.status == 200)
-        let late = try await client.stream(Request("late"), decisions: decisions)
+        let late = try await client.stream(Request("late"), hooks: hooks)
         let error = await failure { () throws(WherryError) in
             for try await _ in late.body {}
         }
@@ -209,47 +209,47 @@ import WherrySystem
 
     @Test("R31 a closure decides about a failure: retry at once, later, or never")
     func decided() async throws {
-        stub.answer("http://h/a", times: 3, status: 404)
-        stub.answer("http://h/a")
-        stub.answer("http://h/b", status: 500)
+        stub.respond("http://h/a", times: 3, status: 404)
+        stub.respond("http://h/a")
+        stub.respond("http://h/b", status: 500)
         let seen = Guarded<[String]>([])
-        let decisions = Decisions.retrying { error, retries in
+        let hooks = Hooks.retrying { error, retries in
             seen.withLock { $0.append("\(error.httpStatus) \(retries)") }
             return retries < 3 ? .after(.zero) : .giveUp
         }
         let found = try await client.send(
-            Request("a", method: "POST"), decisions: decisions)
+            Request("a", method: "POST"), hooks: hooks)
         #expect(found.metrics.retries == 3)
         #expect(seen.withLock { $0 } == ["404 0", "404 1", "404 2"])
         let error = await failure { () throws(WherryError) in
-            try await client.send(Request("b"), decisions: decisions)
+            try await client.send(Request("b"), hooks: hooks)
         }
         #expect(error?.httpStatus == 500 && stub.requests.count == 8)
         let never = await failure { () throws(WherryError) in
-            try await client.send(Request("b"), decisions: .retrying { _, _ in .giveUp })
+            try await client.send(Request("b"), hooks: .retrying { _, _ in .giveUp })
         }
         #expect(never?.httpStatus == 500 && stub.requests.count == 9)
         struct Stop: Error {}
         let refused = await failure { () throws(WherryError) in
-            try await client.send(Request("b"), decisions: .retrying { _, _ in throw Stop() })
+            try await client.send(Request("b"), hooks: .retrying { _, _ in throw Stop() })
         }
         #expect(refused?.reason == "refused" && stub.requests.count == 10)
     }
 
     @Test("R31 a retry calls the request closure like the first attempt")
     func adaptedAgain() async throws {
-        stub.answer("*", times: 1, status: 500)
-        stub.answer("*")
-        var decisions = Decisions.retrying { _, _ in .after(.zero) }
+        stub.respond("*", times: 1, status: 500)
+        stub.respond("*")
+        var hooks = Hooks.retrying { _, _ in .after(.zero) }
         let count = Guarded(0)
-        decisions.adapt = { request in
+        hooks.adapt = { request in
             var request = request
             request.headers["X-Attempt"] = count.withLock {
                 $0 += 1; return "\($0)"
             }
             return request
         }
-        _ = try await client.send(Request("a"), decisions: decisions)
+        _ = try await client.send(Request("a"), hooks: hooks)
         #expect(stub.requests.map { $0.headers["X-Attempt"] } == ["1", "2"])
     }
 }
@@ -267,7 +267,7 @@ import WherrySystem
     private func newToken() async throws -> String {
         let request = Request("token", method: "POST")
         struct Token: Decodable { let access_token: String }
-        return try await client.send(request, decisions: Decisions()).decode(Token.self)
+        return try await client.send(request, hooks: Hooks()).decode(Token.self)
             .access_token
     }
 
@@ -278,7 +278,7 @@ import WherrySystem
     @Test("R32 fifty requests get a 401: one token refresh, fifty responses")
     func fifty() async throws {
         let asked = Guarded(0)
-        try client.setDecisions(
+        try client.setHooks(
             .refreshingToken { _ in
                 asked.withLock { $0 += 1 }
                 return try await newToken()
@@ -302,7 +302,7 @@ import WherrySystem
     @Test("R32 without a new token every 401 is final, without a loop")
     func failed() async throws {
         let asked = Guarded(0)
-        try client.setDecisions(
+        try client.setHooks(
             .refreshingToken { _ in
                 asked.withLock { $0 += 1 }
                 return nil
@@ -327,7 +327,7 @@ import WherrySystem
     @Test("R32 a rejected token is replaced once more, and then the 401 is final")
     func useless() async throws {
         let asked = Guarded(0)
-        try client.setDecisions(
+        try client.setHooks(
             .refreshingToken { _ in
                 asked.withLock {
                     $0 += 1; return "useless\($0)"
@@ -341,7 +341,7 @@ import WherrySystem
 
     @Test("R32 a request with an Authorization header does not call the closure")
     func own() async throws {
-        try client.setDecisions(
+        try client.setHooks(
             .refreshingToken { _ in
                 Issue.record("asked")
                 return nil
@@ -359,7 +359,7 @@ import WherrySystem
     func handedOver() async throws {
         let entered = AsyncStream.makeStream(of: Void.self)
         let first = Guarded(true)
-        try client.setDecisions(
+        try client.setHooks(
             .refreshingToken { _ in
                 if first.withLock({ first in
                     defer { first = false }; return first

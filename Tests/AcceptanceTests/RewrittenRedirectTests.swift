@@ -23,7 +23,7 @@ import Wherry
         request.headers["Authorization"] = "Bearer t"
         let answer = try await client.echo(
             request,
-            decisions: .redirecting { response, next in
+            hooks: .redirecting { response, next in
                 #expect(response.status == 307)
                 #expect(next.method == "POST" && next.url.contains("/echo"))
                 var next = next
@@ -48,7 +48,7 @@ import Wherry
             request.body = .json(Bytes("7"))
             let answer = try await client.echo(
                 request,
-                decisions: .redirecting { _, next in
+                hooks: .redirecting { _, next in
                     var next = next
                     next.url = next.url.replacingOccurrences(of: "/echo", with: "/echo/on")
                     if drops { next.body = .none }
@@ -64,7 +64,7 @@ import Wherry
     @Test("R19 SEC-U3 a rewritten redirect obeys the rules of every redirect")
     func rules() async throws {
         let away = scope.url("/echo", host: "localhost")
-        let rewriting = Decisions.redirecting { _, next in
+        let rewriting = Hooks.redirecting { _, next in
             var next = next
             next.url = away
             next.headers["X-Why"] = "away"
@@ -74,7 +74,7 @@ import Wherry
         request.headers["Authorization"] = "Bearer t"
         request.headers["Cookie"] = "a=b"
         request.headers["X-Secret"] = "s"
-        let seen = try await client.echo(request, decisions: rewriting)
+        let seen = try await client.echo(request, hooks: rewriting)
         #expect(seen.values("Authorization").isEmpty && seen.values("Cookie").isEmpty)
         #expect(seen.values("X-Why") == ["away"])
         // A value that existed before is not granted again by its presence.
@@ -84,11 +84,11 @@ import Wherry
         request.url = "redirect/1?status=307"
         request.body = .json(Bytes("7"))
         let crossing = await failure { [request] () throws(WherryError) in
-            try await client.send(request, decisions: rewriting)
+            try await client.send(request, hooks: rewriting)
         }
         #expect(crossing?.reason == "redirect_refused")
         request.keepsAuthAcrossHosts = true
-        let kept = try await client.echo(request, decisions: rewriting)
+        let kept = try await client.echo(request, hooks: rewriting)
         #expect(kept.text == "7" && kept.values("Authorization") == ["Bearer t"])
         // It counts like any other.
         var loop = Request("loop")
@@ -97,7 +97,7 @@ import Wherry
         let error = await failure { [loop] () throws(WherryError) in
             try await client.send(
                 loop,
-                decisions: .redirecting { _, next in
+                hooks: .redirecting { _, next in
                     var next = next
                     count.withLock { $0 += 1 }
                     next.url += "?again"
@@ -115,7 +115,7 @@ import Wherry
         let error = await failure { () throws(WherryError) in
             try await client.send(
                 Request("redirect/1"),
-                decisions: .redirecting { _, next in
+                hooks: .redirecting { _, next in
                     var next = next
                     next.url = url
                     return next
@@ -128,13 +128,13 @@ import Wherry
     @Test("R19 SEC-U4 a secure redirect cannot be rewritten to http")
     func downgrade() async throws {
         let stub = StubServer()
-        stub.answer("https://h.invalid/a", status: 302, headers: ["Location": "/b"])
-        stub.answer("http://h.invalid/b", body: Bytes("in the clear"))
+        stub.respond("https://h.invalid/a", status: 302, headers: ["Location": "/b"])
+        stub.respond("http://h.invalid/b", body: Bytes("in the clear"))
         let client = try Client { $0.stubServer = stub }
         let error = await failure { () throws(WherryError) in
             try await client.send(
                 Request("https://h.invalid/a"),
-                decisions: .redirecting { _, next in
+                hooks: .redirecting { _, next in
                     var next = next
                     next.url = "http://h.invalid/b"
                     return next
@@ -148,12 +148,12 @@ import Wherry
     func roundTrip() async throws {
         for status in [302, 307] {
             let stub = StubServer()
-            stub.answer(
+            stub.respond(
                 "https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
-            stub.answer(
+            stub.respond(
                 "https://b.invalid/on", status: status,
                 headers: ["Location": "https://a.invalid/end"])
-            stub.answer("https://a.invalid/end", body: Bytes("home"))
+            stub.respond("https://a.invalid/end", body: Bytes("home"))
             let client = try Client {
                 $0.stubServer = stub
                 $0.bearerToken = "the-clients"
@@ -164,7 +164,7 @@ import Wherry
             let result = await failure { [request] () throws(WherryError) in
                 try await client.send(
                     request,
-                    decisions: .redirecting { _, next in
+                    hooks: .redirecting { _, next in
                         shown.withLock { $0.append(next) }
                         guard next.url.contains("b.invalid") else { return next }
                         var next = next
@@ -198,9 +198,9 @@ import Wherry
     @Test("R19 SEC-U3 removing a token exposes no other token, nor an earlier value")
     func takenAway() async throws {
         let stub = StubServer()
-        stub.answer(
+        stub.respond(
             "https://a.invalid/in", status: 302, headers: ["Location": "https://b.invalid/on"])
-        stub.answer("https://b.invalid/on", body: Bytes("there"))
+        stub.respond("https://b.invalid/on", body: Bytes("there"))
         let client = try Client {
             $0.stubServer = stub
             $0.bearerToken = "the-clients"
@@ -210,7 +210,7 @@ import Wherry
         request.headers["X-Key"] = "secret"
         _ = try await client.send(
             request,
-            decisions: .redirecting { _, next in
+            hooks: .redirecting { _, next in
                 var next = next
                 next.bearerToken = nil
                 next.headers.append("X-Key", "public")
@@ -224,16 +224,16 @@ import Wherry
     @Test("R19 the closure that edits every request sees a rewritten redirect too")
     func adapted() async throws {
         let shown = Guarded<[String]>([])
-        var decisions = Decisions.redirecting { _, next in
+        var hooks = Hooks.redirecting { _, next in
             var next = next
             next.url = next.url.replacingOccurrences(of: "/echo", with: "/echo/rewritten")
             return next
         }
-        decisions.adapt = { request in
+        hooks.adapt = { request in
             shown.withLock { $0.append(request.url) }
             return request
         }
-        let answer = try await client.echo(Request("redirect/1"), decisions: decisions)
+        let answer = try await client.echo(Request("redirect/1"), hooks: hooks)
         #expect(answer.path.hasSuffix("/echo/rewritten"))
         #expect(shown.withLock { $0.count } == 2)
         #expect(shown.withLock { $0.last?.contains("/echo/rewritten") } == true)

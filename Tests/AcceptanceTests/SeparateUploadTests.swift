@@ -99,7 +99,7 @@ import Wherry
     func attempts() async throws {
         let stub = StubServer()
         stub.advance(by: .zero)
-        stub.answer("*", status: 503)
+        stub.respond("*", status: 503)
         let client = try Client {
             $0.stubServer = stub
             $0.maxRetries = 3

@@ -198,21 +198,21 @@ import WherrySystem
         #expect(try await old.send(request).metrics.httpVersion == 11)
     }
 
-    @Test("R18 an open decision gets its default after a configurable timeout")
-    func decisionTimeout() async throws {
+    @Test("R18 a pending hook gets its default after a configurable timeout")
+    func hookTimeout() async throws {
         let clock = ManualClock()
         let client = try makeClient(scope) {
             $0.clock = clock
-            $0.decisionTimeout = .seconds(5)
+            $0.hookTimeout = .seconds(5)
         }
         for own in [nil, Duration.seconds(2)] {
             let asked = AsyncStream<Void>.makeStream()
             let never = AsyncStream<Void>.makeStream()
             var request = Request("echo")
-            request.decisionTimeout = own
+            request.hookTimeout = own
             let handle = try client.start(
                 request,
-                decisions: .adapting { request in
+                hooks: .adapting { request in
                     asked.continuation.yield()
                     // Ends with its task.
                     for await _ in never.stream {}
@@ -256,7 +256,7 @@ import WherrySystem
         let shown = Guarded<[Screen?]>([])
         let handle = try client.start(
             request,
-            decisions: .adapting { request in
+            hooks: .adapting { request in
                 shown.withLock { $0.append(request.userInfo as? Screen) }
                 return request
             })
@@ -453,7 +453,7 @@ import WherrySystem
         #expect(configuration.contentCodings == .gzip && configuration.httpVersion == .automatic)
         #expect(configuration.arrayStyle == .brackets && configuration.durability == .checkpoints)
         #expect(configuration.memberStyle == .brackets && configuration.boolStyle == .digits)
-        #expect(configuration.decisionTimeout == .seconds(30) && configuration.maxRetries == nil)
+        #expect(configuration.hookTimeout == .seconds(30) && configuration.maxRetries == nil)
         #expect(configuration.maxHeaderBytes == 300 << 10 && configuration.imageNaming == .index)
         #expect(configuration.maxSendBytesPerSecond == 0)
         #expect(configuration.maxReceiveBytesPerSecond == 0)

@@ -34,7 +34,7 @@ import WherrySystem
 
     private func client(_ body: String, status: Int = 200) throws -> (Client, StubServer) {
         let stub = StubServer()
-        stub.answer("*", status: status, body: Bytes(body))
+        stub.respond("*", status: status, body: Bytes(body))
         return (try Client { $0.stubServer = stub }, stub)
     }
 
@@ -121,9 +121,9 @@ import WherrySystem
     func cached() async throws {
         let folder = try TemporaryFolder()
         let stub = StubServer()
-        stub.answer("*", times: 1, body: Bytes("[1]"))
-        stub.answer("*", times: 1, body: Bytes(#"{"a": 1}"#))
-        stub.answer("*", body: Bytes("[2]"))
+        stub.respond("*", times: 1, body: Bytes("[1]"))
+        stub.respond("*", times: 1, body: Bytes(#"{"a": 1}"#))
+        stub.respond("*", body: Bytes("[2]"))
         let client = try Client {
             $0.stubServer = stub
             $0.storageDirectory = folder.file("storage")

@@ -126,7 +126,7 @@ import WherrySystem
         for handle in [one, two, three] { #expect(try await handle.value.status == 200) }
     }
 
-    @Test("R33 requests with decisions, streams, parts, and files are not shared")
+    @Test("R33 requests with hooks, streams, parts, and files are not shared")
     func alone() async throws {
         let folder = try TemporaryFolder()
         try "content".write(toFile: folder.file("f"), atomically: true, encoding: .utf8)
@@ -134,7 +134,7 @@ import WherrySystem
             { $0.body = .file(path: folder.file("f"), contentType: nil) },
             { $0.body = .multipart([.field("a", "1")]) },
         ]
-        let decisions = Decisions.redirecting { $1 }
+        let hooks = Hooks.redirecting { $1 }
         var handles: [TransferHandle<Response>] = []
         for _ in 0..<2 {
             for change in changes {
@@ -146,7 +146,7 @@ import WherrySystem
                         }))
             }
             handles.append(
-                try client.start(request("faulty-echo?gate=g"), decisions: decisions))
+                try client.start(request("faulty-echo?gate=g"), hooks: hooks))
         }
         try await scope.wait("requests=6")
         try scope.open(gate: "g")
@@ -234,7 +234,7 @@ import WherrySystem
     @Test("R33 callers may join, leave, and end at the same time, many times")
     func race() async throws {
         let stub = StubServer()
-        try stub.answer("http://h/*", json: [:])
+        try stub.respond("http://h/*", json: [:])
         let client = try Client { $0.stubServer = stub }
         let requests = (0..<3).map { request("http://h/\($0)") }
         await withTaskGroup(of: Void.self) { group in

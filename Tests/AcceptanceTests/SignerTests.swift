@@ -51,7 +51,7 @@ import WherrySystem
 
     @Test("R31 a signer sees the final request: absolute URL, default parameters, client headers")
     func final() async throws {
-        try client.setDecisions(.adapting { Self.sign($0) })
+        try client.setHooks(.adapting { Self.sign($0) })
         var get = Request("echo?own=1", method: "GET")
         get.parameters = ["page": 2, "list": [1, 2]]
         get.query = [.init("a b", "c")]
@@ -80,7 +80,7 @@ import WherrySystem
 
     @Test("R31 edits of values that the client adds change only this request")
     func edits() async throws {
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             var request = request
             request.headers.remove("x-dropped")
             request.headers["X-Client"] = "edited"
@@ -88,7 +88,7 @@ import WherrySystem
             request.parameters["extra"] = 1
             return request
         }
-        let echo = try await client.echo(Request("echo", method: "GET"), decisions: decisions)
+        let echo = try await client.echo(Request("echo", method: "GET"), hooks: hooks)
         #expect(echo.rawQuery == "extra=1&page=1")
         #expect(echo.values("X-Dropped") == [] && echo.values("X-Client") == ["edited"])
         #expect(echo.values("X-Both") == ["client"])
@@ -98,7 +98,7 @@ import WherrySystem
 
     @Test("R31 a new URL is complete, and only later additions extend its query")
     func newURL() async throws {
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             var request = request
             request.url += "&signature=s"
             request.query.append(.init("added", "1"))
@@ -106,7 +106,7 @@ import WherrySystem
         }
         var request = Request("echo", method: "GET")
         request.query = [.init("q", "1")]
-        let echo = try await client.echo(request, decisions: decisions)
+        let echo = try await client.echo(request, hooks: hooks)
         #expect(echo.rawQuery == "page=1&token=t&q=1&signature=s&added=1")
     }
 
@@ -115,13 +115,13 @@ import WherrySystem
         try scope.script("flaky", #"[{"status": 503}, {"status": 503}, {"json": {}}]"#)
         let request = Request("s/flaky", method: "GET")
         let count = Guarded(0)
-        var decisions = Decisions.adapting { request in
+        var hooks = Hooks.adapting { request in
             var request = request
             request.url += "&signature=\(count.withLock { $0 += 1; return $0 })"
             return request
         }
-        decisions.retry = { _, _ in .after(.zero) }
-        let response = try await client.send(request, decisions: decisions)
+        hooks.retry = { _, _ in .after(.zero) }
+        let response = try await client.send(request, hooks: hooks)
         #expect(response.metrics.retries == 2)
         let queries = try scope.requests().map {
             $0.target.split(separator: "?").last.map(String.init)
@@ -140,7 +140,7 @@ import WherrySystem
         request.bases = ["down", "up"]
         let echo = try await client.echo(
             request,
-            decisions: .adapting { request in
+            hooks: .adapting { request in
                 var request = request
                 shown.withLock { $0.append(request.url) }
                 request.url += "&signature=s"
@@ -158,14 +158,14 @@ import WherrySystem
         let away = scope.url("/echo", host: "localhost")
         let home = scope.url("/redirect-to?url=\(away)")
         let seen = Guarded<[[String]]>([])
-        let decisions = Decisions.adapting { request in
+        let hooks = Hooks.adapting { request in
             seen.withLock { $0.append(request.headers.fields.map(\.name)) }
             var request = request
             // Replaces all headers by those that the callback received.
             request.headers = Headers()
             return request
         }
-        _ = try await client.send(Request(home, method: "GET"), decisions: decisions)
+        _ = try await client.send(Request(home, method: "GET"), hooks: hooks)
         #expect(seen.withLock { $0 }.count == 2)
         #expect(seen.withLock { $0 }.allSatisfy { !$0.contains("Authorization") })
         #expect(try scope.requests().last?.header("authorization") == nil)
@@ -185,12 +185,12 @@ import WherrySystem
         request.cacheDuration = .seconds(3600)
         let identifier = try client.identifier(of: request)
         let shown = Guarded<[String?]>([])
-        let signer = Decisions.adapting { request in
+        let signer = Hooks.adapting { request in
             shown.withLock { $0.append(try? client.identifier(of: request)) }
             return Self.sign(request)
         }
-        #expect(try await !client.send(request, decisions: signer).isFromCache)
-        #expect(try await client.send(request, decisions: signer).isFromCache)
+        #expect(try await !client.send(request, hooks: signer).isFromCache)
+        #expect(try await client.send(request, hooks: signer).isFromCache)
         #expect(try await client.send(request).isFromCache)
         #expect(shown.withLock { $0 } == [identifier, identifier])
         client.close()
@@ -201,7 +201,7 @@ import WherrySystem
         let kept = Guarded<Request?>(nil)
         _ = try await client.send(
             Request("echo", method: "GET"),
-            decisions: .adapting { request in
+            hooks: .adapting { request in
                 kept.withLock { $0 = request }
                 return request
             })

@@ -18,7 +18,7 @@ func makeClient(
         configuration.idleTimeout = .seconds(600)
         configuration.firstByteTimeout = .seconds(600)
         configuration.connectTimeout = .seconds(600)
-        configuration.decisionTimeout = .seconds(600)
+        configuration.hookTimeout = .seconds(600)
         configure(&configuration)
     }
 }
@@ -67,8 +67,8 @@ struct Echo: Decodable {
 
 extension Client {
     /// Sends to an echo route and returns its report.
-    func echo(_ request: Request, decisions: Decisions? = nil) async throws -> Echo {
-        try await send(request, as: Echo.self, decisions: decisions)
+    func echo(_ request: Request, hooks: Hooks? = nil) async throws -> Echo {
+        try await send(request, as: Echo.self, hooks: hooks)
     }
 }
 

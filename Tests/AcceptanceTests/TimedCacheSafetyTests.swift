@@ -18,18 +18,18 @@ import WherrySystem
 
     private static let day = Duration.seconds(86_400)
 
-    @Test("K19 R18 a request edited by a decision is looked up and stored as it is sent")
+    @Test("K19 R18 a request edited by a hook is looked up and stored as it is sent")
     func adapted() async throws {
         let client = try client()
         func send(
             _ url: String = "cache", _ edit: @escaping @Sendable (inout Request) -> Void
         ) async throws -> Response {
-            let decisions = Decisions.adapting { request in
+            let hooks = Hooks.adapting { request in
                 var request = request
                 edit(&request)
                 return request
             }
-            return try await client.start(asking(url, for: Self.day), decisions: decisions).value
+            return try await client.start(asking(url, for: Self.day), hooks: hooks).value
         }
         var bodies: [Bytes] = []
         for user in ["anna", "berta"] {
@@ -47,7 +47,7 @@ import WherrySystem
         #expect(try await !client.send(asking()).isFromCache)
         _ = try await send("echo") { $0.cacheDuration = .zero }
         #expect(try await !client.send(asking("echo")).isFromCache)
-        // A redirected response may belong to another user: nothing is stored. Without a decision
+        // A redirected response may belong to another user: nothing is stored. Without a hook
         // it is.
         let stored = try await count(client)
         for _ in 0..<2 { #expect(try await !send("redirect/1") { _ in }.isFromCache) }

@@ -325,7 +325,7 @@ import WherrySystem
     }
 
     @Test("U14 the server may respond before the sequence ends")
-    func earlyAnswer() async throws {
+    func earlyResponse() async throws {
         let endless = AsyncStream<[UInt8]> { Array(repeating: 0, count: 1000) }
         let started = Task { [client] in
             try await client.send(Request("sink?early=413", method: "PUT"), body: endless)

@@ -25,7 +25,7 @@ static void start_request(int delay_ms) {
   client = new_stub_client(stub);
   queue = new_queue(), news = new_queue();
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "late", 4));
   CHECK_OK(wherry_stub_set_delay_ms(stub, delay_ms));
   (void)send_request(client, new_request("GET", "http://h.invalid/"), queue, NULL);
 }
@@ -35,7 +35,7 @@ TEST("L13 the indicator shows after a second and hides 0.17 s after the last req
   client = new_stub_client(stub);
   queue = new_queue(), news = new_queue();
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "late", 4));
   CHECK_OK(wherry_stub_set_delay_ms(stub, 3000));
   CHECK_OK(wherry_client_set_activity(client, news, 1000, 170, news));
   for (int i = 0; i < 3; i++)

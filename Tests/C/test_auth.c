@@ -79,30 +79,30 @@ TEST("R20 a credentials event is supplied, retried, denied, or freed") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
   wherry_request *request = new_request("GET", server_url("/auth/digest/skye/p"));
-  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_CREDENTIALS));
+  CHECK_OK(wherry_request_set_hooks(request, WHERRY_HOOK_CREDENTIALS));
   send_request(client, request, queue, NULL);
   for (int i = 0; i < 2; i++) {
-    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-    CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_CREDENTIALS);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+    CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_CREDENTIALS);
     CHECK_TEXT(wherry_event_text(event), "wherry");
     CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 401);
-    CHECK_FAILS(wherry_event_answer_redirect(event, true), WHERRY_E_ARGUMENT, "bad_argument");
-    CHECK_OK(wherry_event_answer_credentials(event, "skye", i == 0 ? "wrong" : "p"));
-    CHECK_FAILS(wherry_event_answer_credentials(event, "skye", "p"), WHERRY_E_STATE, "answered");
+    CHECK_FAILS(wherry_event_resolve_redirect(event, true), WHERRY_E_ARGUMENT, "bad_argument");
+    CHECK_OK(wherry_event_resolve_credentials(event, "skye", i == 0 ? "wrong" : "p"));
+    CHECK_FAILS(wherry_event_resolve_credentials(event, "skye", "p"), WHERRY_E_STATE, "resolved");
     CHECK_OK(wherry_event_free(event));
   }
   CHECK_INT(next_done(queue).http_code, 200);
 
   send_request(client, request, queue, NULL);
-  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_OK(wherry_event_answer_refuse(event, "nobody is logged in"));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_OK(wherry_event_resolve_refuse(event, "nobody is logged in"));
   CHECK_OK(wherry_event_free(event));
   outcome got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_E_CANCELLED);
   CHECK_TEXT(got.message, "nobody is logged in");
 
   send_request(client, request, queue, NULL);
-  CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_DECISION)));
+  CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_HOOK)));
   got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_E_HTTP);
   CHECK_INT(got.http_code, 401);

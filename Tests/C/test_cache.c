@@ -22,8 +22,8 @@ static wherry_client *cached_client(wherry_stub *stub, const char *version) {
 static bench new_bench(void) {
   bench made = {.stub = new_stub()};
   CHECK_OK(
-      wherry_stub_add_answer(made.stub, NULL, "http://nowhere.invalid/bad", -1, 404, NULL, "", 0));
-  CHECK_OK(wherry_stub_add_answer(made.stub, NULL, "*", -1, 200,
+      wherry_stub_add_response(made.stub, NULL, "http://nowhere.invalid/bad", -1, 404, NULL, "", 0));
+  CHECK_OK(wherry_stub_add_response(made.stub, NULL, "*", -1, 200,
                                   "Content-Type: application/json\nSet-Cookie: a=planted\n", "{}",
                                   2));
   CHECK_OK(wherry_stub_advance_ms(made.stub, 0));
@@ -108,14 +108,14 @@ TEST("K6 a cached response produces the usual events, with a mark") {
   bench b = new_bench();
   CHECK(!is_cached(b.client, asking("GET", URL, WHERRY_CACHE_USE, 60000)));
   wherry_request *request = asking("GET", URL, WHERRY_CACHE_USE, 0);
-  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEADERS, 1));
   wherry_queue *queue = new_queue();
   send_request(b.client, request, queue, &queue);
   wherry_record records[2] = {{.size = sizeof records[0]}};
   size_t count = 0;
   for (size_t read = 0; read < 2; read += count) {
     REQUIRE_OK(wherry_queue_read(queue, records, 1, 600000, &count));
-    CHECK_INT(records[0].kind, read == 0 ? WHERRY_EVENT_HEAD : WHERRY_EVENT_DONE);
+    CHECK_INT(records[0].kind, read == 0 ? WHERRY_EVENT_HEADERS : WHERRY_EVENT_DONE);
     CHECK_INT(records[0].flags, WHERRY_RECORD_FROM_CACHE);
     CHECK_INT(records[0].http_code, 200);
     CHECK_INT(records[0].body_count, read == 0 ? 0 : 2);

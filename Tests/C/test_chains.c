@@ -28,7 +28,7 @@ static wherry_event *next_step(wherry_queue *queue) {
     wherry_event *event = NULL;
     REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
     wherry_event_kind kind = wherry_event_get_kind(event);
-    if (kind == WHERRY_EVENT_DECISION || kind == WHERRY_EVENT_DONE) return event;
+    if (kind == WHERRY_EVENT_HOOK || kind == WHERRY_EVENT_DONE) return event;
     CHECK_OK(wherry_event_free(event));
   }
 }
@@ -36,8 +36,8 @@ static wherry_event *next_step(wherry_queue *queue) {
 /* The chain's next decision; returns its response's status, or 0 at the beginning. */
 static wherry_event *question(wherry_queue *queue, int32_t *http_code) {
   wherry_event *event = next_step(queue);
-  REQUIRE_INT(wherry_event_get_kind(event), WHERRY_EVENT_DECISION);
-  CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_NEXT);
+  REQUIRE_INT(wherry_event_get_kind(event), WHERRY_EVENT_HOOK);
+  CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_NEXT);
   CHECK_INT((uintptr_t)wherry_event_user_data(event), CHAIN);
   *http_code = wherry_response_http_code(wherry_event_response(event));
   return event;
@@ -54,8 +54,8 @@ static wherry_status done(wherry_queue *queue, uintptr_t user_data) {
 }
 
 static void answer(wherry_event *event, wherry_request *request, uintptr_t user_data) {
-  CHECK_OK(wherry_event_answer_next(event, request, (void *)user_data));
-  CHECK_FAILS(wherry_event_answer_stop(event), WHERRY_E_STATE, "answered");
+  CHECK_OK(wherry_event_resolve_next(event, request, (void *)user_data));
+  CHECK_FAILS(wherry_event_resolve_stop(event), WHERRY_E_STATE, "resolved");
   CHECK_OK(wherry_event_free(event));
 }
 
@@ -89,8 +89,8 @@ TEST("R35 login, profile, and bind each use the result of the previous step") {
   CHECK_STATUS(done(queue, BIND), WHERRY_OK);
 
   asked = question(queue, &code);
-  CHECK_FAILS(wherry_event_answer_adapt(asked, true), WHERRY_E_ARGUMENT, "bad_argument");
-  CHECK_OK(wherry_event_answer_stop(asked));
+  CHECK_FAILS(wherry_event_resolve_adapt(asked, true), WHERRY_E_ARGUMENT, "bad_argument");
+  CHECK_OK(wherry_event_resolve_stop(asked));
   CHECK_OK(wherry_event_free(asked));
   CHECK_STATUS(done(queue, CHAIN), WHERRY_OK);
   wherry_progress progress = {.size = sizeof progress};
@@ -147,7 +147,7 @@ TEST("R35 a chain can branch and have a batch as a step") {
   wherry_group *batch = new_group(WHERRY_GROUP_ALL_SETTLED);
   CHECK_OK(wherry_group_add(batch, new_request("GET", server_url("/status/404")), (void *)1));
   CHECK_OK(wherry_group_add(batch, new_request("GET", server_url("/text/a")), (void *)1));
-  CHECK_OK(wherry_event_answer_next_group(asked, code == 204 ? batch : NULL, (void *)BATCH));
+  CHECK_OK(wherry_event_resolve_next_group(asked, code == 204 ? batch : NULL, (void *)BATCH));
   CHECK_OK(wherry_group_free(batch));
   CHECK_OK(wherry_event_free(asked));
   int refused = 0;
@@ -167,7 +167,7 @@ TEST("R35 refusing, an invalid step, and cancelling end the chain") {
   int32_t code;
   send_chain(client, new_group(WHERRY_GROUP_CHAIN), queue);
   wherry_event *asked = question(queue, &code);
-  CHECK_OK(wherry_event_answer_refuse(asked, "no more"));
+  CHECK_OK(wherry_event_resolve_refuse(asked, "no more"));
   CHECK_OK(wherry_event_free(asked));
   CHECK_STATUS(done(queue, CHAIN), WHERRY_E_CANCELLED);
 
@@ -178,7 +178,7 @@ TEST("R35 refusing, an invalid step, and cancelling end the chain") {
   wherry_transfer *chain = send_chain(client, new_group(WHERRY_GROUP_CHAIN), queue);
   asked = question(queue, &code);
   CHECK_OK(wherry_transfer_cancel(chain));
-  CHECK_FAILS(wherry_event_answer_stop(asked), WHERRY_E_STATE, "decision_expired");
+  CHECK_FAILS(wherry_event_resolve_stop(asked), WHERRY_E_STATE, "hook_expired");
   CHECK_OK(wherry_event_free(asked));
   CHECK_STATUS(done(queue, CHAIN), WHERRY_E_CANCELLED);
 
@@ -188,7 +188,7 @@ TEST("R35 refusing, an invalid step, and cancelling end the chain") {
   CHECK_OK(wherry_transfer_cancel(chain));
   CHECK_STATUS(done(queue, LOGIN), WHERRY_E_CANCELLED);
   CHECK_STATUS(done(queue, CHAIN), WHERRY_E_CANCELLED);
-  CHECK_FAILS(wherry_client_set_decisions(client, WHERRY_DECISION_NEXT), WHERRY_E_ARGUMENT,
+  CHECK_FAILS(wherry_client_set_hooks(client, WHERRY_HOOK_NEXT), WHERRY_E_ARGUMENT,
               "bad_value");
 
   /* Freeing the client or the queue ends a chain that waits for a decision. */

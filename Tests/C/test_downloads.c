@@ -398,12 +398,12 @@ TEST("D18 response headers decide the name, and the resume offset is reported fi
       server_url("/bytes/%d?cut=%d&times=1&disposition=attachment;filename=x.bin", SIZE, CUT);
   wherry_request *request = once(url);
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_TARGET_IS_DIRECTORY, 1));
-  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEADERS, 1));
   CHECK_TEXT(download(client, request, folder).reason, "truncated");
 
   wherry_queue *queue = new_queue();
   REQUIRE_OK(wherry_client_download(client, request, folder, queue, NULL, NULL));
-  wherry_event *event = next_event(queue, WHERRY_EVENT_HEAD);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HEADERS);
   CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 206);
   CHECK_OK(wherry_event_free(event));
   event = next_event(queue, WHERRY_EVENT_PROGRESS);

@@ -42,7 +42,7 @@ static void make_objects(object *objects) {
   wherry_transfer *transfer = NULL;
   wherry_response *response = NULL;
   REQUIRE_OK(wherry_config_new(&stubbed));
-  REQUIRE_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "x", 1));
+  REQUIRE_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "x", 1));
   REQUIRE_OK(wherry_config_set_stub(stubbed, stub));
   REQUIRE_OK(wherry_client_new(stubbed, &served));
   REQUIRE_OK(wherry_client_perform(served, request, &response));
@@ -205,7 +205,7 @@ TEST("S11 numbers outside an enum or a range are refused") {
               "bad_option");
   CHECK_FAILS(wherry_request_set_option(request, WHERRY_OPTION_IDLE_TIMEOUT_MS, -1),
               WHERRY_E_ARGUMENT, "bad_value");
-  CHECK_FAILS(wherry_request_set_decisions(request, 1u << 31), WHERRY_E_ARGUMENT, "bad_value");
+  CHECK_FAILS(wherry_request_set_hooks(request, 1u << 31), WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_request_accept_status(request, 99), WHERRY_E_ARGUMENT, "bad_value");
   CHECK_FAILS(wherry_request_set_digest(request, (wherry_digest)9, "00"), WHERRY_E_ARGUMENT,
               "bad_value");
@@ -331,7 +331,7 @@ TEST("R14 text borrowed from a response lives as long as it, and copies share it
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
   CHECK_OK(
-      wherry_stub_add_answer(stub, NULL, "*", -1, 200, "A: 1\nB: caf\xc3\xa9\nA: 2\n", "body", 4));
+      wherry_stub_add_response(stub, NULL, "*", -1, 200, "A: 1\nB: caf\xc3\xa9\nA: 2\n", "body", 4));
   CHECK_OK(wherry_client_send(client, new_request("GET", "http://h.invalid/x"), queue, NULL, NULL));
   wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
   const wherry_response *lent = wherry_event_response(event);

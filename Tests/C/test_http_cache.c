@@ -28,7 +28,7 @@ static bench new_bench(void) {
 
 /* The origin's next response. */
 static void answer(bench b, int32_t http_code, const char *head, const char *body) {
-  CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, 1, http_code, head, body, strlen(body)));
+  CHECK_OK(wherry_stub_add_response(b.stub, NULL, URL, 1, http_code, head, body, strlen(body)));
 }
 
 static wherry_request *asking(wherry_cache_policy policy) {
@@ -95,7 +95,7 @@ TEST("K12 a request can use the HTTP cache of a client that disables it") {
   bench b = new_bench();
   wherry_client *off = http_client(b.stub, false);
   CHECK_OK(
-      wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
+      wherry_stub_add_response(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   for (int round = 0; round < 2; round++) CHECK(!is_cached(off, new_request("GET", URL), "x"));
   for (int round = 0; round < 2; round++)
     CHECK_INT(is_cached(off, asking(WHERRY_CACHE_PROTOCOL), "x"), round);
@@ -107,18 +107,18 @@ TEST("K12 a request can use the HTTP cache of a client that disables it") {
 TEST("K13 a program decides what is stored, and which headers are left out") {
   bench b = new_bench();
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_answer(b.stub, NULL, URL, -1, 200,
+  CHECK_OK(wherry_stub_add_response(b.stub, NULL, URL, -1, 200,
                                   "Cache-Control: max-age=60\nX-Private: 1\nX-Own: 2\n", "x", 1));
   for (int round = 0; round < 2; round++) {
     wherry_request *request = new_request("GET", URL);
-    CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_STORE));
+    CHECK_OK(wherry_request_set_hooks(request, WHERRY_HOOK_STORE));
     send_request(b.client, request, queue, NULL);
-    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-    CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_STORE);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+    CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_STORE);
     CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 200);
-    CHECK_FAILS(wherry_event_answer_redirect(event, true), WHERRY_E_ARGUMENT, "bad_argument");
-    CHECK_OK(wherry_event_answer_store(event, round == 1, "X-None, x-private"));
-    CHECK_STATUS(wherry_event_answer_store(event, true, NULL), WHERRY_E_STATE);
+    CHECK_FAILS(wherry_event_resolve_redirect(event, true), WHERRY_E_ARGUMENT, "bad_argument");
+    CHECK_OK(wherry_event_resolve_store(event, round == 1, "X-None, x-private"));
+    CHECK_STATUS(wherry_event_resolve_store(event, true, NULL), WHERRY_E_STATE);
     CHECK_OK(wherry_event_free(event));
     CHECK_STATUS(next_done(queue).status, WHERRY_OK);
   }
@@ -184,7 +184,7 @@ TEST("K17 a stale response is served with a mark if the origin fails") {
 TEST("K8 K9 K10 entries are listed, read, counted, and cleared per store") {
   bench b = new_bench();
   CHECK_OK(
-      wherry_stub_add_answer(b.stub, NULL, "*", -1, 200, "Cache-Control: max-age=60\n", "x", 1));
+      wherry_stub_add_response(b.stub, NULL, "*", -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   const char *urls[] = {URL, "http://nowhere.invalid/a?x=1", "http://nowhere.invalid/b"};
   for (int i = 0; i < 3; i++) CHECK(!is_cached(b.client, new_request("GET", urls[i]), "x"));
   wherry_request *timed = new_request("GET", URL);
@@ -225,7 +225,7 @@ TEST("K8 K9 K10 entries are listed, read, counted, and cleared per store") {
 TEST("K19 SEC-C2 a request with another token never gets the response") {
   bench b = new_bench();
   CHECK_OK(
-      wherry_stub_add_answer(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
+      wherry_stub_add_response(b.stub, NULL, URL, -1, 200, "Cache-Control: max-age=60\n", "x", 1));
   const char *tokens[] = {"Bearer a", "Bearer b"};
   for (int round = 0; round < 2; round++) {
     for (int i = 0; i < 2; i++) {

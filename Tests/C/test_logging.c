@@ -34,7 +34,7 @@ static const char *first_lines(wherry_queue *queue) {
     wherry_event *event = NULL;
     wherry_log_record record = next_log(queue, &event);
     if (record.event != WHERRY_LOG_EVENT_HEADER && record.event != WHERRY_LOG_EVENT_SENT &&
-        record.event != WHERRY_LOG_EVENT_ANSWERED) {
+        record.event != WHERRY_LOG_EVENT_HEADERS) {
       told = check_format("%s%.*s\n", told, (int)strcspn(record.text, "\n"), record.text);
     }
     CHECK_OK(wherry_event_free(event));
@@ -191,14 +191,14 @@ TEST("R25 each step is reported to the client's log first, then to its queue, in
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_client_set_log(client, WHERRY_LOG_INFO, queue, NULL));
   wherry_request *request = new_request("GET", server_url("/redirect/1"));
-  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEADERS, 1));
   (void)send_request(client, request, queue, NULL);
   const struct {
     wherry_event_kind kind;
     int32_t record; /* of LOG events */
   } wanted[] = {{WHERRY_EVENT_LOG, WHERRY_LOG_EVENT_STARTED},
                 {WHERRY_EVENT_LOG, WHERRY_LOG_EVENT_REDIRECTED},
-                {WHERRY_EVENT_HEAD, 0},
+                {WHERRY_EVENT_HEADERS, 0},
                 {WHERRY_EVENT_LOG, WHERRY_LOG_EVENT_SUCCEEDED},
                 {WHERRY_EVENT_DONE, 0}};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

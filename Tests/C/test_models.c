@@ -192,7 +192,7 @@ TEST("O1 server URLs match the table") {
     } else {
       wherry_stub *stub = new_stub();
       CHECK_OK(status);
-      CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "", 0));
+      CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "", 0));
       CHECK_OK(perform(new_stub_client(stub), request).status);
       wherry_response *echo = NULL;
       REQUIRE_OK(wherry_stub_copy_request(stub, 0, &echo));

@@ -94,7 +94,7 @@ TEST("O10 O14 O18 every way to end a list matches the table") {
       char *answer = check_format("%s/answers/%zu", one, k);
       char *body = json_text_at(cases, check_format("%s/body", answer));
       char *link = text_at(cases, check_format("%s/link", answer));
-      CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h/list*", 1, 200,
+      CHECK_OK(wherry_stub_add_response(stub, NULL, "http://h/list*", 1, 200,
                                       link == NULL ? NULL : check_format("Link: %s\n", link), body,
                                       strlen(body)));
     }
@@ -125,8 +125,8 @@ TEST("O18 Link headers match the table") {
     for (size_t k = 0; k < wherry_json_count(cases, check_format("%s/fields", one)); k++)
       head =
           check_format("%sLink: %s\n", head, text_at(cases, check_format("%s/fields/%zu", one, k)));
-    CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h/list?page=1", -1, 200, head, "[1]", 3));
-    CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h/list?page=2", -1, 200, NULL, "[2]", 3));
+    CHECK_OK(wherry_stub_add_response(stub, NULL, "http://h/list?page=1", -1, 200, head, "[1]", 3));
+    CHECK_OK(wherry_stub_add_response(stub, NULL, "http://h/list?page=2", -1, 200, NULL, "[2]", 3));
     wherry_pager *pager = new_pager(new_stub_client(stub), "http://h/list?page=1", NULL, queue);
     CHECK_OK(wherry_pager_set_end(pager, WHERRY_PAGER_END_LINK, NULL));
     const char *error = text_at(cases, check_format("%s/error", one));
@@ -386,7 +386,7 @@ TEST("O18 conflicting settings are refused before anything is sent") {
 TEST("O11 the available items are copied") {
   wherry_stub *stub = new_stub();
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "[1,2,3]", 7));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "[1,2,3]", 7));
   wherry_pager *pager = new_pager(new_stub_client(stub), "http://h/list", NULL, queue);
   REQUIRE_OK(wherry_pager_load_next(pager, NULL));
   CHECK_OK(next_done(queue).status);

@@ -8,7 +8,7 @@ static wherry_stub *stub_for(wherry_client **out_client, int64_t limit, int64_t 
   wherry_stub *stub = new_stub();
   wherry_config *config = new_config();
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "here", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "here", 4));
   CHECK_OK(wherry_config_set_stub(config, stub));
   CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_RATE_LIMIT, limit));
   CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_HOST_RATE_LIMIT, per_host));

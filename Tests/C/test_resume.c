@@ -205,7 +205,7 @@ TEST("D9 without passing time only the first and the last progress are reported,
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_advance_ms(stub, 0)); /* from here on its clock stands still */
   size_t count = 8 << 20;
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, check_memory(count), count));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, check_memory(count), count));
   outcome got = download(client, once("http://h.invalid/a"), check_path("a.bin"));
   CHECK_STATUS(got.status, WHERRY_OK);
   /* Of unread progress events only the newest is kept. */

@@ -11,8 +11,8 @@ TEST("R29 requests are retried after transient failures up to the requested numb
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://h.invalid/a", 2, 503, NULL, "no", 2));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "ok", 2));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "http://h.invalid/a", 2, 503, NULL, "no", 2));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "ok", 2));
   wherry_request *request = new_request("GET", "http://h.invalid/a");
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_MAX_RETRIES, 2));
   send_request(client, request, queue, NULL);
@@ -51,7 +51,7 @@ TEST("R29 a POST is not retried after a kept connection drops") {
 TEST("R29 nothing is retried by default, and POST never automatically") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 503, NULL, "no", 2));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 503, NULL, "no", 2));
   CHECK_INT(perform(client, new_request("GET", "http://h.invalid/")).http_code, 503);
   CHECK_OK(wherry_client_set_option(client, WHERRY_OPTION_MAX_RETRIES, 3));
   CHECK_INT(perform(client, new_request("POST", "http://h.invalid/")).http_code, 503);
@@ -66,18 +66,18 @@ TEST("R31 a decision event chooses whether a failure is final") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 404, NULL, "none", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 404, NULL, "none", 4));
   wherry_request *request = new_request("POST", "http://h.invalid/");
-  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_RETRY));
+  CHECK_OK(wherry_request_set_hooks(request, WHERRY_HOOK_RETRY));
   send_request(client, request, queue, NULL);
   for (int again = 1; again >= 0; again--) {
-    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-    CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_RETRY);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+    CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_RETRY);
     CHECK_INT(wherry_error_http_code(wherry_event_error(event)), 404);
     CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 404);
-    CHECK_FAILS(wherry_event_answer_retry(event, true, -2), WHERRY_E_ARGUMENT, "bad_value");
-    CHECK_FAILS(wherry_event_answer_token(event, "x"), WHERRY_E_ARGUMENT, "bad_argument");
-    CHECK_OK(wherry_event_answer_retry(event, again == 1, 0));
+    CHECK_FAILS(wherry_event_resolve_retry(event, true, -2), WHERRY_E_ARGUMENT, "bad_value");
+    CHECK_FAILS(wherry_event_resolve_token(event, "x"), WHERRY_E_ARGUMENT, "bad_argument");
+    CHECK_OK(wherry_event_resolve_retry(event, again == 1, 0));
     CHECK_OK(wherry_event_free(event));
   }
   outcome got = next_done(queue);
@@ -93,18 +93,18 @@ TEST("R32 fifty requests with a 401 share one token refresh, and all are retried
   outcome got = perform(client, new_request("POST", server_url("/token")));
   CHECK_STATUS(got.status, WHERRY_OK);
   CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BEARER_TOKEN, "stale"));
-  CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_TOKEN));
+  CHECK_OK(wherry_client_set_hooks(client, WHERRY_HOOK_TOKEN));
   for (int i = 0; i < 50; i++)
     send_request(client, new_request("GET", server_url("/protected")), queue, NULL);
   int asked = 0, done = 0;
   while (done < 50) {
     wherry_event *event = NULL;
     REQUIRE_OK(wherry_queue_next(queue, 600000, &event));
-    if (wherry_event_get_kind(event) == WHERRY_EVENT_DECISION) {
-      CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_TOKEN);
+    if (wherry_event_get_kind(event) == WHERRY_EVENT_HOOK) {
+      CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_TOKEN);
       CHECK_INT(wherry_response_http_code(wherry_event_response(event)), 401);
-      CHECK_FAILS(wherry_event_answer_token(event, "a\r\nb"), WHERRY_E_ARGUMENT, "bad_header");
-      CHECK_OK(wherry_event_answer_token(event, "token-1"));
+      CHECK_FAILS(wherry_event_resolve_token(event, "a\r\nb"), WHERRY_E_ARGUMENT, "bad_header");
+      CHECK_OK(wherry_event_resolve_token(event, "token-1"));
       asked++;
     } else if (wherry_event_get_kind(event) == WHERRY_EVENT_DONE) {
       CHECK_STATUS(wherry_event_status(event), WHERRY_OK);
@@ -151,10 +151,10 @@ TEST("R29 every attempt after the first one of a URL is counted, for any reason"
   CHECK_STATUS(perform(client, new_request("POST", server_url("/token"))).status, WHERRY_OK);
   CHECK_OK(wherry_client_set_text(client, WHERRY_TEXT_BEARER_TOKEN, "stale"));
   request = new_request("GET", server_url("/protected"));
-  CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_TOKEN));
+  CHECK_OK(wherry_request_set_hooks(request, WHERRY_HOOK_TOKEN));
   send_request(client, request, queue, NULL);
-  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_OK(wherry_event_answer_token(event, "token-1"));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_OK(wherry_event_resolve_token(event, "token-1"));
   CHECK_OK(wherry_event_free(event));
   CHECK_INT(retries_of(queue), 1);
 }
@@ -162,10 +162,10 @@ TEST("R29 every attempt after the first one of a URL is counted, for any reason"
 TEST("R32 without a new token every 401 is final") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_client_set_decisions(client, WHERRY_DECISION_TOKEN));
+  CHECK_OK(wherry_client_set_hooks(client, WHERRY_HOOK_TOKEN));
   send_request(client, new_request("GET", server_url("/protected")), queue, NULL);
-  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_OK(wherry_event_answer_token(event, NULL));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_OK(wherry_event_resolve_token(event, NULL));
   CHECK_OK(wherry_event_free(event));
   CHECK_INT(next_done(queue).http_code, 401);
 }
@@ -177,13 +177,13 @@ static const char *told(wherry_queue *queue) {
     wherry_record record = {.size = sizeof record};
     size_t count = 0;
     REQUIRE_OK(wherry_queue_read(queue, &record, 1, 600000, &count));
-    const char *word = record.kind == WHERRY_EVENT_HEAD     ? "head"
+    const char *word = record.kind == WHERRY_EVENT_HEADERS     ? "head"
                        : record.kind == WHERRY_EVENT_BODY   ? "body"
                        : record.kind == WHERRY_EVENT_CACHED ? "cached"
                                                             : "done";
-    if (record.kind == WHERRY_EVENT_DECISION) {
-      if (record.detail == WHERRY_DECISION_RETRY)
-        CHECK_OK(wherry_event_answer_retry(record.event, false, -1));
+    if (record.kind == WHERRY_EVENT_HOOK) {
+      if (record.detail == WHERRY_HOOK_RETRY)
+        CHECK_OK(wherry_event_resolve_retry(record.event, false, -1));
     } else if (record.kind != WHERRY_EVENT_STATE) {
       size_t used = strlen(text);
       snprintf(text + used, sizeof text - used, "%s %d %.*s;", word, record.http_code,
@@ -194,7 +194,7 @@ static const char *told(wherry_queue *queue) {
   }
 }
 
-/* HEAD events were sent twice or never when retries, decisions, and the cache combined. */
+/* HEAD events were sent twice or never when retries, hooks, and the cache combined. */
 TEST("R29 R20 K15 each response has one HEAD event, that of the final attempt") {
   const char *url = "http://h.invalid/a";
   wherry_stub *stub = new_stub();
@@ -204,28 +204,28 @@ TEST("R29 R20 K15 each response has one HEAD event, that of the final attempt") 
   CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1));
   wherry_client *client = new_client(config);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, 1, 200,
+  CHECK_OK(wherry_stub_add_response(stub, NULL, url, 1, 200,
                                   "Cache-Control: max-age=0\nETag: \"1\"\n", "stored", 6));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, 2, 401, "WWW-Authenticate: Basic realm=r\n",
+  CHECK_OK(wherry_stub_add_response(stub, NULL, url, 2, 401, "WWW-Authenticate: Basic realm=r\n",
                                   "who", 3));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, 1, 503, NULL, "no", 2));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, url, -1, 304, "ETag: \"1\"\n", NULL, 0));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, url, 1, 503, NULL, "no", 2));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, url, -1, 304, "ETag: \"1\"\n", NULL, 0));
   const struct {
-    uint32_t decisions;
+    uint32_t hooks;
     bool streamed;
     const char *told;
   } cases[] = {
-      {WHERRY_DECISION_NONE, false, "head 200 ;done 200 stored;"},
-      {WHERRY_DECISION_CREDENTIALS, false, "head 401 ;done 401 who;"},
-      {WHERRY_DECISION_CREDENTIALS, true, "head 401 ;body 0 who;done 401 ;"},
-      {WHERRY_DECISION_RETRY, true, "head 503 ;body 0 no;done 503 ;"},
-      {WHERRY_DECISION_CREDENTIALS, false, "head 200 ;done 200 stored;"},
+      {WHERRY_HOOK_NONE, false, "head 200 ;done 200 stored;"},
+      {WHERRY_HOOK_CREDENTIALS, false, "head 401 ;done 401 who;"},
+      {WHERRY_HOOK_CREDENTIALS, true, "head 401 ;body 0 who;done 401 ;"},
+      {WHERRY_HOOK_RETRY, true, "head 503 ;body 0 no;done 503 ;"},
+      {WHERRY_HOOK_CREDENTIALS, false, "head 200 ;done 200 stored;"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     wherry_request *request = new_request("GET", url);
-    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEAD, 1));
+    CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_WANT_HEADERS, 1));
     CHECK_OK(wherry_request_set_streamed(request, cases[i].streamed));
-    CHECK_OK(wherry_request_set_decisions(request, cases[i].decisions));
+    CHECK_OK(wherry_request_set_hooks(request, cases[i].hooks));
     send_request(client, request, queue, NULL);
     CHECK_TEXT(told(queue), cases[i].told);
   }

@@ -81,7 +81,7 @@ TEST("C19 an invalid proxy is refused, and an unreachable one is named") {
 TEST("R39 a stub passes selected requests to the network") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*/made-up", -1, 200, NULL, "stub", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*/made-up", -1, 200, NULL, "stub", 4));
   CHECK_OK(wherry_stub_add_network(stub, NULL, server_url("/*"), -1));
   CHECK_TEXT(perform(client, new_request("GET", server_url("/made-up"))).body, "stub");
   wherry_request *request = new_request("POST", server_url("/echo"));

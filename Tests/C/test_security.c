@@ -105,7 +105,7 @@ static const struct {
 
 TEST("SEC-U1 control bytes never reach a header, a method, a type, or a URL") {
   wherry_stub *stub = new_stub();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
   for (int byte = 1; byte <= 0x7f; byte = byte == 0x1f ? 0x7f : byte + 1) {
@@ -137,7 +137,7 @@ TEST("SEC-U1 control bytes never reach a header, a method, a type, or a URL") {
 
 TEST("SEC-U1 a tag, a version, and part names may hold any text, and no header is split") {
   wherry_stub *stub = new_stub();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
   const char *text = "a\r\nX-Evil: 1\r\n\r\nb";
   wherry_request *request = new_request("POST", "http://127.0.0.1:1/");
@@ -185,7 +185,7 @@ TEST("SEC-U2 a URL names one host, or is refused before anything is sent") {
                {"HTTP://GOOD.EXAMPLE/", "http://good.example"},
                {"http://[::1]:80/", "http://[::1]"}};
   wherry_stub *stub = new_stub();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     outcome got = perform(client, new_request("GET", refused[i]));
@@ -210,7 +210,7 @@ TEST("SEC-U2 no text ends the program, and the URL sent is the URL that was chec
       " ",     "\t",    "80", "99999", "&",  "=",   ";",   "|",  "\xff"};
   int turns = check_in_full() ? 20000 : 2000;
   wherry_stub *stub = new_stub();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, NULL, 0));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, NULL, 0));
   wherry_client *client = new_stub_client(stub);
   unsigned seed = 7;
   size_t sent = 0;

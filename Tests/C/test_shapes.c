@@ -15,7 +15,7 @@ static wherry_json *table(void) {
 
 static wherry_client *client_of(const char *body) {
   wherry_stub *stub = new_stub();
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, body, strlen(body)));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, body, strlen(body)));
   return new_stub_client(stub);
 }
 

@@ -6,9 +6,9 @@
 TEST("R39 a stub responds, counts, and records its requests") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
-  CHECK_OK(wherry_stub_add_answer(stub, "GET", "http://nowhere.invalid/a", 1, 200,
+  CHECK_OK(wherry_stub_add_response(stub, "GET", "http://nowhere.invalid/a", 1, 200,
                                   "Content-Type: application/json\nX-A: 1\n", "{\"n\":1}", 7));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "http://nowhere.invalid/*", -1, 404, NULL, "no", 2));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "http://nowhere.invalid/*", -1, 404, NULL, "no", 2));
 
   outcome got = perform(client, new_request("GET", "http://nowhere.invalid/a"));
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -43,9 +43,9 @@ TEST("R39 a stub refuses lines that are no headers") {
   REQUIRE_OK(wherry_stub_new(&stub));
   const char *bad[] = {"no colon", "A: 1\nno colon\n", ": no name", "A b: 1", "A: 1\x01"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    CHECK_FAILS(wherry_stub_add_answer(stub, NULL, "*", -1, 200, bad[i], "", 0), WHERRY_E_ARGUMENT,
+    CHECK_FAILS(wherry_stub_add_response(stub, NULL, "*", -1, 200, bad[i], "", 0), WHERRY_E_ARGUMENT,
                 "bad_header");
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, "A: 1\r\nB:\n\n", "", 0));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, "A: 1\r\nB:\n\n", "", 0));
   CHECK_OK(wherry_stub_free(stub));
 }
 
@@ -68,7 +68,7 @@ TEST("R39 a test moves the stub's clock: an hour passes at once") {
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
-  CHECK_OK(wherry_stub_add_answer(stub, NULL, "*", -1, 200, NULL, "late", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, "late", 4));
   CHECK_OK(wherry_stub_set_delay_ms(stub, 3600000));
   wherry_request *request = new_request("GET", "http://h.invalid/");
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, 0));
@@ -91,13 +91,13 @@ TEST("R39 a program responds to the requests of a stub, with their complete bodi
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_decision(stub, NULL, "https://*.example.org/*", -1));
+  CHECK_OK(wherry_stub_add_hook(stub, NULL, "https://*.example.org/*", -1));
   CHECK_FAILS(wherry_stub_set_delay_ms(stub, 5), WHERRY_E_STATE, "wrong_state");
   wherry_request *request = new_request("POST", "https://api.example.org/notes");
   CHECK_OK(wherry_request_set_body(request, "hello", 5, "text/plain"));
   send_request(client, request, queue, NULL);
-  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_INT(wherry_event_detail(event), WHERRY_DECISION_RESPOND);
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_INT(wherry_event_detail(event), WHERRY_HOOK_RESPOND);
   const wherry_response *asked = wherry_event_response(event);
   CHECK_TEXT(wherry_response_url(asked), "https://api.example.org/notes");
   CHECK_TEXT(wherry_response_header(asked, ":method"), "POST");
@@ -105,10 +105,10 @@ TEST("R39 a program responds to the requests of a stub, with their complete bodi
   size_t count = 0;
   const uint8_t *bytes = wherry_response_body(asked, &count);
   CHECK_BYTES(bytes, count, "hello", 5);
-  CHECK_STATUS(wherry_event_answer_adapt(event, true), WHERRY_E_ARGUMENT);
-  CHECK_STATUS(wherry_event_answer_response(event, 100, NULL, NULL, 0), WHERRY_E_ARGUMENT);
-  CHECK_OK(wherry_event_answer_response(event, 201, "X-A: 1\n", "made", 4));
-  CHECK_STATUS(wherry_event_answer_response(event, 200, NULL, NULL, 0), WHERRY_E_STATE);
+  CHECK_STATUS(wherry_event_resolve_adapt(event, true), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_event_resolve_response(event, 100, NULL, NULL, 0), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_event_resolve_response(event, 201, "X-A: 1\n", "made", 4));
+  CHECK_STATUS(wherry_event_resolve_response(event, 200, NULL, NULL, 0), WHERRY_E_STATE);
   CHECK_OK(wherry_event_free(event));
   outcome got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -122,12 +122,12 @@ TEST("R39 a program fails, refuses, or ignores a request of a stub") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_decision(stub, NULL, "*", -1));
+  CHECK_OK(wherry_stub_add_hook(stub, NULL, "*", -1));
   wherry_request *request = new_request("GET", "http://h.invalid/");
   send_request(client, request, queue, NULL);
-  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_STATUS(wherry_event_answer_failure(event, "no such word", NULL), WHERRY_E_ARGUMENT);
-  CHECK_OK(wherry_event_answer_failure(event, "resolve", "No such host here"));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_STATUS(wherry_event_resolve_failure(event, "no such word", NULL), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_event_resolve_failure(event, "resolve", "No such host here"));
   CHECK_OK(wherry_event_free(event));
   outcome got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
@@ -135,8 +135,8 @@ TEST("R39 a program fails, refuses, or ignores a request of a stub") {
   CHECK_TEXT(got.message, "No such host here");
 
   send_request(client, request, queue, NULL);
-  event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_OK(wherry_event_answer_refuse(event, "not today"));
+  event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_OK(wherry_event_resolve_refuse(event, "not today"));
   CHECK_OK(wherry_event_free(event));
   got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_E_CANCELLED);
@@ -144,7 +144,7 @@ TEST("R39 a program fails, refuses, or ignores a request of a stub") {
   CHECK_TEXT(got.message, "not today");
 
   send_request(client, request, queue, NULL);
-  CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_DECISION)));
+  CHECK_OK(wherry_event_free(next_event(queue, WHERRY_EVENT_HOOK)));
   got = next_done(queue);
   CHECK_TEXT(got.reason, "connect");
   /* A blocking call reads no events. */
@@ -155,7 +155,7 @@ TEST("R39 a program responds to downloads, and to every attempt of a retry") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
-  CHECK_OK(wherry_stub_add_decision(stub, "GET", "http://h.invalid/*", -1));
+  CHECK_OK(wherry_stub_add_hook(stub, "GET", "http://h.invalid/*", -1));
   CHECK_OK(wherry_stub_advance_ms(stub, 0));
   wherry_request *request = new_request("GET", "http://h.invalid/file");
   CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS, 0));
@@ -165,20 +165,20 @@ TEST("R39 a program responds to downloads, and to every attempt of a retry") {
   wherry_transfer *transfer = NULL;
   REQUIRE_OK(wherry_client_download(client, request, path, queue, NULL, &transfer));
   keep_transfer(transfer);
-  wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
-  CHECK_OK(wherry_event_answer_failure(event, "connection_reset", NULL));
+  wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
+  CHECK_OK(wherry_event_resolve_failure(event, "connection_reset", NULL));
   CHECK_OK(wherry_event_free(event));
   event = NULL;
   while (event == NULL) {
     CHECK_OK(wherry_stub_advance_ms(stub, 60000));
     wherry_status status = wherry_queue_next(queue, 10, &event);
-    if (status == WHERRY_OK && wherry_event_get_kind(event) != WHERRY_EVENT_DECISION) {
+    if (status == WHERRY_OK && wherry_event_get_kind(event) != WHERRY_EVENT_HOOK) {
       REQUIRE(wherry_event_get_kind(event) != WHERRY_EVENT_DONE);
       CHECK_OK(wherry_event_free(event));
       event = NULL;
     }
   }
-  CHECK_OK(wherry_event_answer_response(event, 200, NULL, "content", 7));
+  CHECK_OK(wherry_event_resolve_response(event, 200, NULL, "content", 7));
   CHECK_OK(wherry_event_free(event));
   outcome got = next_done(queue);
   CHECK_STATUS(got.status, WHERRY_OK);

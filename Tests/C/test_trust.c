@@ -372,12 +372,12 @@ TEST("SEC-R4 R21 a possibly truncated body creates no file") {
     bool is_cut = i < 2;
     wherry_queue *queue = new_queue();
     wherry_request *request = new_request("GET", is_cut ? cut : ended);
-    CHECK_OK(wherry_request_set_decisions(request, WHERRY_DECISION_HEAD));
+    CHECK_OK(wherry_request_set_hooks(request, WHERRY_HOOK_HEADERS));
     CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH, i % 2));
     send_request(client, request, queue, NULL);
-    wherry_event *event = next_event(queue, WHERRY_EVENT_DECISION);
+    wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);
     const char *path = check_path("file%d", i);
-    CHECK_OK(wherry_event_answer_save(event, path));
+    CHECK_OK(wherry_event_resolve_save(event, path));
     CHECK_OK(wherry_event_free(event));
     outcome got = next_done(queue);
     CHECK_STATUS(got.status, is_cut ? WHERRY_E_NETWORK : WHERRY_OK);

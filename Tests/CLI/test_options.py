@@ -72,7 +72,7 @@ def unrelated(folder: str, names: list[str]) -> set[str]:
         for name in names
         if name.endswith((".swift", ".c", ".h")) and "ption" not in name and not name.endswith("Command.swift")
     }
-    return {"__pycache__", "_lib", "decisions", "man"} | (sources if "/Sources/" in folder else set())
+    return {"__pycache__", "_lib", "hooks", "man"} | (sources if "/Sources/" in folder else set())
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ func mix(_ store: EntryStore, name: UInt8, count: Int) -> Int {
 }
 
 /// A response in the timed cache that identifies its request.
-struct TimedAnswer {
+struct TimedResponse {
     let number: Int
     let key: TimedKey
 
@@ -80,7 +80,7 @@ struct TimedAnswer {
 /// miss nor a complete, matching response.
 func mixTimed(_ store: EntryStore, name: UInt8, count: Int) throws -> Int {
     let cache = TimedCacheStore(store, memoryLimit: 256 << 10)
-    let answers = try (0..<20).map { try TimedAnswer($0) }
+    let answers = try (0..<20).map { try TimedResponse($0) }
     var torn = 0
     var seed = UInt64(name)
     for round in 0..<count {
@@ -149,7 +149,7 @@ func time(_ store: EntryStore, count: Int) throws {
             let look = look(number)
             let key = HTTPCacheStore.Key(url: look.request.url)
             let stored = cache.stored(for: look.request, key: key, now: now)
-            guard case .answer(let answer) = look.decide(stored), answer.head.status == 200,
+            guard case .serve(let answer) = look.decide(stored), answer.head.status == 200,
                 answer.body.count == 1024
             else {
                 misses += 1
@@ -232,7 +232,7 @@ do {
         }
     case "timed-loop":
         let cache = TimedCacheStore(store, memoryLimit: 0)
-        let answers = try (0..<4).map { try TimedAnswer($0) }
+        let answers = try (0..<4).map { try TimedResponse($0) }
         for round in 0... {
             let answer = answers[round % 4]
             let body = body(UInt8(truncatingIfNeeded: round), 100 + round % 8 * 20_000)

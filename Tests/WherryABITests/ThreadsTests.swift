@@ -23,7 +23,7 @@ struct ThreadsTests {
         var config: OpaquePointer?
         #expect(wherry_stub_new(&shared.stub) == WHERRY_OK)
         #expect(
-            wherry_stub_add_answer(
+            wherry_stub_add_response(
                 shared.stub, nil, "*", -1, 200, "Content-Type: text/plain\n", "hello", 5)
                 == WHERRY_OK)
         #expect(wherry_config_new(&config) == WHERRY_OK)

@@ -140,7 +140,7 @@ final class FalseAgent: Sendable {
             while !isOver.withLock({ $0 }) {
                 var items = [Poll.Item(listener.descriptor), Poll.Item(wake.descriptor)]
                 Poll.wait(&items, nanoseconds: nil)
-                while let socket = listener.accept() { meet(socket, Self.question(socket)) }
+                while let socket = listener.accept() { meet(socket, Self.request(socket)) }
             }
             _ = try? folder.directory.remove(StateFolder.socketName)
             withExtendedLifetime(lock) {}
@@ -154,7 +154,7 @@ final class FalseAgent: Sendable {
         thread.join()
     }
 
-    private static func question(_ socket: LocalSocket) -> AgentRequest? {
+    private static func request(_ socket: LocalSocket) -> AgentRequest? {
         var reader = AgentFrames.Reader()
         while true {
             if let json = try? reader.next() { return AgentRequest(json) }

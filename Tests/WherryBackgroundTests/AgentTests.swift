@@ -22,8 +22,8 @@ import WherryHTTP
             if case .job(let job) = word, job.isFinal { break }
         }
         #expect(bench.folder.record(record.job.id)?.job.state == .queued)
-        var question = try bench.ask(.list)
-        let seen = try question.words().compactMap { word -> TransferState? in
+        var request = try bench.ask(.list)
+        let seen = try request.words().compactMap { word -> TransferState? in
             if case .job(let job) = word { job.state } else { nil }
         }
         #expect(seen == [.failed])
@@ -31,7 +31,7 @@ import WherryHTTP
         try bench.unblock(record.job.id)
         // All clients have gone, and then it exits at once.
         _ = consume news
-        _ = consume question
+        _ = consume request
         bench.clock.advance(by: .milliseconds(61_000))
         bench.wait()
 
@@ -79,8 +79,8 @@ import WherryHTTP
             sockets.append(socket)
         }
 
-        var question = try bench.ask(.list)
-        let words = try question.words()
+        var request = try bench.ask(.list)
+        let words = try request.words()
         #expect(words.last == .ok)
         #expect(words.count == 2)
         var another = try bench.ask(.follow)

@@ -43,9 +43,9 @@ import WherryRequests
     @Test("U17 an accepted upload exists although the reply never arrived")
     func taken() throws {
         defer { clean() }
-        let agent = try FalseAgent(folder) { [folder] _, question in
+        let agent = try FalseAgent(folder) { [folder] _, request in
             // It saves the record, and exits before its reply.
-            if case .start(let record)? = question { try? folder.save(record) }
+            if case .start(let record)? = request { try? folder.save(record) }
         }
 
         let id = try session().upload(request)

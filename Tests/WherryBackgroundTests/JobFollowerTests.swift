@@ -101,23 +101,23 @@ private final class Heard: Sendable {
     func newJob() throws {
         defer { clean() }
         let (first, second) = (try job(1), try job(2))
-        let questions = Monitor(0)
+        let requests = Monitor(0)
         let kept = Monitor([LocalSocket]())
-        let agent = try FalseAgent(folder) { socket, question in
-            guard question == .follow else { return }
+        let agent = try FalseAgent(folder) { socket, request in
+            guard request == .follow else { return }
             // The second job exists at the second request, and nothing was reported before.
-            let number = questions.withLock { $0 }
+            let number = requests.withLock { $0 }
             try? socket.say(.job(first))
             if number > 0 { try? socket.say(.job(second)) }
             try? socket.say(.ok)
             kept.update { $0.append(socket) }
-            questions.update { $0 += 1 }
+            requests.update { $0 += 1 }
         }
         let follower = JobFollower(folder, nobody)
         let all = Heard()
         _ = try follower.follow(nil) { all.hear($0) }
         #expect(all.words(1) == ["1 running"])
-        _ = questions.wait { $0 > 0 ? true : nil }
+        _ = requests.wait { $0 > 0 ? true : nil }
 
         let one = Heard()
         _ = try follower.follow(second.id) { one.hear($0) }
@@ -185,9 +185,9 @@ private final class Heard: Sendable {
     func freedQueue() throws {
         defer { clean() }
         let followers = Monitor([LocalSocket]())
-        let agent = try FalseAgent(folder) { socket, question in
+        let agent = try FalseAgent(folder) { socket, request in
             try? socket.say(.ok)
-            if question == .follow { followers.update { $0.append(socket) } }
+            if request == .follow { followers.update { $0.append(socket) } }
         }
         var configuration = Client.Configuration()
         configuration.values.texts[.stateDirectory] = path

@@ -101,7 +101,7 @@ import WherryTransport
         #expect(decision(text, ["Cache-Control": "min-fresh=1"], after: 70) == "validates")
         #expect(decision(text, ["Cache-Control": "only-if-cached"], after: 70) == "stale")
         guard
-            case .answerAndRevalidate(let answer, let plan) = lookup(at: noon + 70_000).decide(
+            case .serveAndRevalidate(let answer, let plan) = lookup(at: noon + 70_000).decide(
                 [stored(text)])
         else {
             Issue.record("no answer")
@@ -129,7 +129,7 @@ import WherryTransport
             stored(text, body: "en", for: request("GET", english)),
         ]
         func body(_ headers: Headers) -> String? {
-            guard case .answer(let answer) = lookup(request("GET", headers)).decide(all) else {
+            guard case .serve(let answer) = lookup(request("GET", headers)).decide(all) else {
                 return nil
             }
             return answer.body.text
@@ -148,7 +148,7 @@ import WherryTransport
     @Test("A stored GET serves HEAD; other methods go to the origin: RFC 9110, 9.3.2")
     func methods() {
         let entry = stored(minute, body: "long")
-        guard case .answer(let answer) = lookup(request("HEAD")).decide([entry]) else {
+        guard case .serve(let answer) = lookup(request("HEAD")).decide([entry]) else {
             Issue.record("not answered")
             return
         }
@@ -163,7 +163,7 @@ import WherryTransport
         let fields = [
             ("Cache-Control", "max-age=60"), ("Age", "7"), ("Expires", date(9)), ("X", "1"),
         ]
-        guard case .answer(let answer) = lookup(at: noon + 10_500).decide([stored(fields)]) else {
+        guard case .serve(let answer) = lookup(at: noon + 10_500).decide([stored(fields)]) else {
             Issue.record("not answered")
             return
         }
@@ -228,7 +228,7 @@ import WherryTransport
         let entry = stored(
             minute + [("Last-Modified", date(-100)), ("Content-Type", "a/b"), ("Vary", "X")])
         for method in ["GET", "HEAD"] {
-            guard case .answer(let answer) = lookup(request(method, headers)).decide([entry]) else {
+            guard case .serve(let answer) = lookup(request(method, headers)).decide([entry]) else {
                 Issue.record("not answered")
                 return
             }
@@ -245,7 +245,7 @@ import WherryTransport
     func dateAsModified() {
         func status(_ since: String) -> Int? {
             guard
-                case .answer(let answer) = lookup(request("GET", ["If-Modified-Since": since]))
+                case .serve(let answer) = lookup(request("GET", ["If-Modified-Since": since]))
                     .decide([stored(minute)])
             else { return nil }
             return answer.head.status
@@ -261,7 +261,7 @@ import WherryTransport
         // A stored 404 fails no condition (RFC 9110, 13.2.1).
         let missing = stored(minute, status: 404)
         guard
-            case .answer(let answer) = lookup(request("GET", ["If-None-Match": "*"])).decide([
+            case .serve(let answer) = lookup(request("GET", ["If-None-Match": "*"])).decide([
                 missing
             ])
         else {

@@ -43,7 +43,7 @@ import WherryTransport
         ])
     func whole(range: String, expected: String, body: String) {
         let entry = stored(minute + [("Content-Length", "10")], body: "0123456789")
-        guard case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
+        guard case .serve(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
         else {
             Issue.record("not answered")
             return
@@ -58,7 +58,7 @@ import WherryTransport
     func unsatisfiable() {
         for range in ["bytes=4-", "bytes=9-10", "bytes=-0"] {
             guard
-                case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([
+                case .serve(let answer) = lookup(request("GET", ["Range": range])).decide([
                     stored(minute)
                 ])
             else {
@@ -95,7 +95,7 @@ import WherryTransport
             ("Cache-Control", "max-age=60"), ("ETag", tag), ("Last-Modified", date(-100)),
         ])
         let asked = request("GET", ["Range": "bytes=0-1", "If-Range": condition])
-        guard case .answer(let answer) = lookup(asked).decide([entry]) else {
+        guard case .serve(let answer) = lookup(asked).decide([entry]) else {
             Issue.record("not answered")
             return
         }
@@ -107,7 +107,7 @@ import WherryTransport
         let known = storedPart("bytes 2-5/8", "2345")
         func body(_ range: String, _ entry: StoredResponse) -> String? {
             guard
-                case .answer(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
+                case .serve(let answer) = lookup(request("GET", ["Range": range])).decide([entry])
             else { return nil }
             #expect(answer.head.status == 206)
             return answer.head["content-range"]! + " " + answer.body.text
@@ -148,7 +148,7 @@ import WherryTransport
             lookup().resolve(arrived, to: plan, stored: [old])
         }
         let outcome = answer(part("bytes 4-7/8", "4567"))
-        guard case .cached(let whole) = outcome.answer,
+        guard case .cached(let whole) = outcome.delivery,
             case .store(let kept)? = outcome.changes.last
         else {
             Issue.record("not joined")
@@ -162,14 +162,14 @@ import WherryTransport
             part("bytes 4-7/8", "4567", tag: "\"w\""), part("bytes 4-7/8", "4567", tag: "W/\"v\""),
             part("bytes 5-7/8", "567"), part("bytes 4-6/8", "456"), part("bytes 4-7/9", "4567"),
         ] {
-            guard case .askAgain(let again) = answer(other).answer else {
+            guard case .resend(let again) = answer(other).delivery else {
                 Issue.record("joined what does not fit")
                 return
             }
             #expect(again.applied(to: ["Range": "x", "If-Range": "y"]).isEmpty)
         }
         let replaced = answer(arrived(200, minute, body: "new"))
-        #expect(replaced.answer == .network && replaced.changes.count == 1)
+        #expect(replaced.delivery == .network && replaced.changes.count == 1)
     }
 
     @Test("Parts grow by adjacent and overlapping ones")
@@ -177,7 +177,7 @@ import WherryTransport
         func joined(_ old: StoredResponse, _ new: ArrivedResponse) -> StoredResponse? {
             let asked = request("GET", ["Range": "bytes=2-5"])
             let outcome = lookup(asked).resolve(new, to: NetworkPlan(), stored: [old])
-            #expect(outcome.answer == .network)
+            #expect(outcome.delivery == .network)
             guard case .store(let stored)? = outcome.changes.last else { return nil }
             return stored
         }

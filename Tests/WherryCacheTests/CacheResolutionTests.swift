@@ -28,7 +28,7 @@ import WherryTransport
                 304, [("ETag", "\"v\""), ("X", "new"), ("Content-Length", "0"), ("Age", "3")],
                 body: "", at: later),
             to: plan(entry), stored: [entry])
-        guard case .cached(let answer) = outcome.answer,
+        guard case .cached(let answer) = outcome.delivery,
             case .store(let kept)? = outcome.changes.first
         else {
             Issue.record("not confirmed")
@@ -51,7 +51,7 @@ import WherryTransport
             let asked = request("GET", headers)
             let outcome = lookup(asked, at: later).resolve(
                 arrived(304, fields, body: "", at: later), to: plan(entry, asked), stored: [entry])
-            guard case .cached = outcome.answer else { return [] }
+            guard case .cached = outcome.delivery else { return [] }
             return outcome.changes
         }
         #expect(changes([("Cache-Control", "no-store")]) == [.remove(entry)])
@@ -79,7 +79,7 @@ import WherryTransport
         guard
             case .cached(let answer) = lookup(at: later).resolve(
                 bare, to: plan(entry), stored: [entry]
-            ).answer
+            ).delivery
         else {
             Issue.record("not confirmed")
             return
@@ -90,12 +90,12 @@ import WherryTransport
     @Test("A 304 for another version does not apply to this one: 4.3.4")
     func otherVersion() {
         let entry = stored(minute)
-        func answer(_ fields: [(String, String)]) -> CacheOutcome.Answer {
+        func answer(_ fields: [(String, String)]) -> CacheOutcome.Delivery {
             lookup(at: later).resolve(
                 arrived(304, fields, body: "", at: later), to: plan(entry), stored: [entry]
-            ).answer
+            ).delivery
         }
-        guard case .askAgain(let again) = answer([("ETag", "\"w\"")]) else {
+        guard case .resend(let again) = answer([("ETag", "\"w\"")]) else {
             Issue.record("believed")
             return
         }
@@ -110,10 +110,10 @@ import WherryTransport
         }
         let dated = stored([("Cache-Control", "max-age=60"), ("Last-Modified", date(-5))])
         guard
-            case .askAgain = lookup(at: later).resolve(
+            case .resend = lookup(at: later).resolve(
                 arrived(304, [("Last-Modified", date())], body: "", at: later), to: plan(dated),
                 stored: [dated]
-            ).answer
+            ).delivery
         else {
             Issue.record("believed")
             return
@@ -141,10 +141,10 @@ import WherryTransport
             let asked = request("GET", ["If-None-Match": tag])
             let outcome = lookup(asked, at: later).resolve(
                 came, to: plan(entry, asked), stored: [entry])
-            switch outcome.answer {
+            switch outcome.delivery {
             case .cached(let answer): return answer.head.status
             case .network: return came.head.status
-            case .askAgain: return nil
+            case .resend: return nil
             }
         }
         let confirmed = arrived(304, [("ETag", "\"v\"")], body: "", at: later)
@@ -160,7 +160,7 @@ import WherryTransport
         let entry = stored(minute)
         let outcome = lookup(at: later).resolve(
             arrived(200, minute, body: "new", at: later), to: plan(entry), stored: [entry])
-        guard outcome.answer == .network, case .store(let kept)? = outcome.changes.first else {
+        guard outcome.delivery == .network, case .store(let kept)? = outcome.changes.first else {
             Issue.record("not replaced")
             return
         }
@@ -192,7 +192,7 @@ import WherryTransport
             guard case .network(let plan) = look.decide([entry]) else { return false }
             let came = status.map { arrived($0, [], at: noon + seconds * 1000) }
             let outcome = look.resolve(came, to: plan, stored: [entry])
-            guard case .cached(let answer) = outcome.answer else { return false }
+            guard case .cached(let answer) = outcome.delivery else { return false }
             return answer.isStale && outcome.changes.isEmpty && !answer.isRevalidated
         }
         let text = "max-age=60, stale-if-error=40"

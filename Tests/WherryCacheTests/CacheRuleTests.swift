@@ -55,18 +55,18 @@ import WherryTransport
         let own: Headers = ["If-None-Match": "\"2\""]
         for tag in ["\"2\"", "W/\"2\""] {
             let outcome = try outcome(entry, [("ETag", tag)], own)
-            #expect(outcome.answer == .network && outcome.changes == [.remove(entry)])
-            #expect(!outcome.storesAnswer)
+            #expect(outcome.delivery == .network && outcome.changes == [.remove(entry)])
+            #expect(!outcome.storesResponse)
         }
-        guard case .cached(let ours) = try outcome(entry, [("ETag", "\"1\"")], own).answer else {
+        guard case .cached(let ours) = try outcome(entry, [("ETag", "\"1\"")], own).delivery else {
             Issue.record("not confirmed")
             return
         }
         #expect(ours.isRevalidated && ours.head.status == 200)
         // It does not say which of both it means.
         let unclear = try outcome(entry, [], own)
-        #expect(unclear.answer == .askAgain(.init(fields: Self.none)) && unclear.changes.isEmpty)
-        guard case .cached = try outcome(entry, []).answer else {
+        #expect(unclear.delivery == .resend(.init(fields: Self.none)) && unclear.changes.isEmpty)
+        guard case .cached = try outcome(entry, []).delivery else {
             Issue.record("not confirmed")
             return
         }
@@ -80,7 +80,7 @@ import WherryTransport
     func another() throws {
         let entry = stored(minute)
         let outcome = try outcome(entry, [("ETag", "\"9\"")], ["If-None-Match": "\"2\""])
-        #expect(outcome.answer == .askAgain(.init(fields: Self.none)))
+        #expect(outcome.delivery == .resend(.init(fields: Self.none)))
         #expect(outcome.changes == [.remove(entry)] && outcome.askedAt == later)
     }
 
@@ -89,10 +89,10 @@ import WherryTransport
     func strong() throws {
         let weak = stored([("Cache-Control", "max-age=60"), ("ETag", "W/\"1\"")])
         let named = try outcome(weak, [("ETag", "\"1\"")])
-        guard case .cached(let answer) = named.answer,
-            case .cached = try outcome(weak, [("ETag", "W/\"1\"")]).answer,
-            case .cached = try outcome(stored(minute), [("ETag", "W/\"1\"")]).answer,
-            case .askAgain = try outcome(weak, [("ETag", "\"2\"")]).answer
+        guard case .cached(let answer) = named.delivery,
+            case .cached = try outcome(weak, [("ETag", "W/\"1\"")]).delivery,
+            case .cached = try outcome(stored(minute), [("ETag", "W/\"1\"")]).delivery,
+            case .resend = try outcome(weak, [("ETag", "\"2\"")]).delivery
         else {
             Issue.record("compared wrongly")
             return
@@ -108,7 +108,7 @@ import WherryTransport
         func changes(_ tag: [(String, String)]) -> [String] {
             let outcome = lookup(asked, at: later, policy: .reload).resolve(
                 arrived(304, tag, body: "", at: later), to: NetworkPlan(), stored: entries)
-            #expect(outcome.answer == .network && !outcome.storesAnswer)
+            #expect(outcome.delivery == .network && !outcome.storesResponse)
             return outcome.changes.map {
                 guard case .store(let kept) = $0 else { return "removed" }
                 #expect(kept.body == entries[0].body && kept.freshness.isFresh(at: later))
@@ -126,7 +126,7 @@ import WherryTransport
     func coding() throws {
         let entry = stored(minute)
         let fields = minute + [("Content-Encoding", "gzip"), ("X", "1")]
-        guard case .cached(let answer) = try outcome(entry, fields).answer else {
+        guard case .cached(let answer) = try outcome(entry, fields).delivery else {
             Issue.record("not confirmed")
             return
         }
@@ -139,7 +139,7 @@ import WherryTransport
             return
         }
         #expect(kept.head["content-encoding"] == "br" && kept.head["x"] == "1")
-        #expect(!head.storesAnswer)
+        #expect(!head.storesResponse)
     }
 
     @Test("K13 excluded headers stay excluded, and headers needed for reuse cannot be excluded")
@@ -203,10 +203,10 @@ import WherryTransport
         let other = stored(minute + [("Vary", "X")], for: request("GET", ["X": "2"]))
         let outcome = lookup(request("GET", ["X": "1"])).resolve(
             arrived(200, minute + [("Vary", "X")]), to: NetworkPlan(), stored: [plain, other])
-        #expect(outcome.superseded == [plain] && outcome.storesAnswer)
+        #expect(outcome.superseded == [plain] && outcome.storesResponse)
         let skipped = outcome.storing(false, without: [])
         #expect(skipped.changes.count == 2 && skipped.changes.last == .remove(plain))
-        #expect(!skipped.storesAnswer)
+        #expect(!skipped.storesResponse)
     }
 
     @Test("K19 invalidation reaches URLs with and without ignored parameters")

@@ -75,8 +75,8 @@ func lookup(
 /// A decision in one word, with its main details.
 func word(_ decision: CacheDecision) -> String {
     switch decision {
-    case .answer(let answer): answer.isStale ? "stale" : "fresh"
-    case .answerAndRevalidate: "stale, asks"
+    case .serve(let answer): answer.isStale ? "stale" : "fresh"
+    case .serveAndRevalidate: "stale, asks"
     case .network(let plan):
         switch plan.purpose {
         case .plain: plan.stored == nil ? "asks" : "asks, has"

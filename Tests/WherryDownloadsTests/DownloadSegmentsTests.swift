@@ -1,4 +1,4 @@
-// Wherry: decisions about several connections for one file
+// Wherry: hooks about several connections for one file
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing

@@ -44,7 +44,7 @@ import WherryTransport
     func bodies() throws {
         var streamed = Request(RequestRun.url)
         streamed.isStreamed = true
-        var run = try RequestRun(streamed) { $0[.wantHead] = 1 }
+        var run = try RequestRun(streamed) { $0[.wantHeaders] = 1 }
         run.launch()
         #expect(run.body(.head(200)) == .deliver(reportsHeaders: true))
         run.expect([.piece(3): "none", .piece(4): "none"])
@@ -104,16 +104,16 @@ import WherryTransport
 
     @Test("R31 the program edits a request before the cache is looked up")
     func edits() throws {
-        var run = try RequestRun(decisions: .adapt, caches: (true, false, false))
-        run.expect([.start: "decide", .edited(try run.edit("http://127.0.0.1/c")): "lookUp"])
+        var run = try RequestRun(hooks: .adapt, caches: (true, false, false))
+        run.expect([.start: "callHook", .edited(try run.edit("http://127.0.0.1/c")): "lookUp"])
         run.expect([.lookedUp(nil): "build", .built: "launch"])
         #expect(run.machine.hop.follower.url.text == "http://127.0.0.1/c")
         #expect(!run.machine.hop.isEditedLate)
-        var refused = try RequestRun(decisions: .adapt)
-        refused.expect([.start: "decide", .refused("no"): "finish"])
+        var refused = try RequestRun(hooks: .adapt)
+        refused.expect([.start: "callHook", .refused("no"): "finish"])
         #expect(refused.outcome?.error?.reasonWord == .refused)
-        var standard = try RequestRun(decisions: .adapt)
-        standard.expect([.start: "decide", .standard: "build", .standard: "none"])
+        var standard = try RequestRun(hooks: .adapt)
+        standard.expect([.start: "callHook", .standard: "build", .standard: "none"])
     }
 
     @Test("U1 images are encoded before anything is sent")
@@ -220,29 +220,29 @@ import WherryTransport
 
     @Test("R19 the program follows, refuses, or rewrites a redirect")
     func askedRedirects() throws {
-        func deciding() throws -> RequestRun {
-            var run = try RequestRun(decisions: .redirect)
+        func waiting() throws -> RequestRun {
+            var run = try RequestRun(hooks: .redirect)
             run.launch()
             #expect(run.body(.head(302, Self.location)) == .collect(reportsHeaders: false))
-            run.expect([.ended(302, Self.location): "decide"])
+            run.expect([.ended(302, Self.location): "callHook"])
             return run
         }
-        var followed = try deciding()
+        var followed = try waiting()
         followed.expect([.followed(true): "resend", .rewound(true): "build"])
-        var standard = try deciding()
+        var standard = try waiting()
         standard.expect([.standard: "resend"])
-        var final = try deciding()
+        var final = try waiting()
         final.expect([.followed(false): "check", .checked(nil): "finish"])
         #expect(final.outcome?.response?.status == 302)
-        var refused = try deciding()
+        var refused = try waiting()
         refused.expect([.refused("no"): "finish"])
-        var cancelled = try deciding()
+        var cancelled = try waiting()
         cancelled.expect([.cancel: "stop", .standard: "finish"])
         #expect(cancelled.launches == 1)
-        var rewritten = try deciding()
+        var rewritten = try waiting()
         let request = Request("http://127.0.0.1/c")
-        guard case .deciding(.redirect(let hop, _)) = rewritten.machine.phase else {
-            Issue.record("no decision about a redirect")
+        guard case .callingHook(.redirect(let hop, _)) = rewritten.machine.phase else {
+            Issue.record("no hook about a redirect")
             return
         }
         let rewrite = try rewritten.machine.hop.rewrite(
@@ -272,19 +272,19 @@ import WherryTransport
 
     @Test("R20 a credentials callback supplies credentials, or leaves the response as it is")
     func askedChallenges() throws {
-        func deciding() throws -> RequestRun {
-            var run = try RequestRun(decisions: .credentials)
+        func waiting() throws -> RequestRun {
+            var run = try RequestRun(hooks: .credentials)
             run.launch()
-            run.expect([.head(401, challenge: .ask(challenge)): "receive", .ended(401): "decide"])
+            run.expect([.head(401, challenge: .ask(challenge)): "receive", .ended(401): "callHook"])
             return run
         }
-        var supplied = try deciding()
+        var supplied = try waiting()
         supplied.expect([.authenticated(true): "resend", .rewound(true): "build"])
         for answer in [RequestEvent.standard, .authenticated(false)] {
-            var kept = try deciding()
+            var kept = try waiting()
             kept.expect([answer: "check"])
         }
-        var refused = try deciding()
+        var refused = try waiting()
         refused.expect([.refused("no"): "finish"])
     }
 
@@ -314,7 +314,7 @@ import WherryTransport
         var run = try RequestRun.expired()
         run.expect([.token(run.wait, .replay("two")): "resend", .rewound(true): "build"])
         run.expect([.built: "launch", .head(401): "receive", .ended(401): "refreshToken"])
-        run.expect([.token(run.wait, .refresh): "decide", .tokenSupplied("three"): "resend"])
+        run.expect([.token(run.wait, .refresh): "callHook", .tokenSupplied("three"): "resend"])
         #expect(run.machine.hop.token == "three")
         run.expect([.rewound(true): "build", .built: "launch", .head(401): "receive"])
         run.expect([.ended(401): "check"])
@@ -323,7 +323,7 @@ import WherryTransport
             .token(stale.wait + 1, .giveUp): "none", .token(stale.wait, .giveUp): "check",
         ])
         var unanswered = try RequestRun.expired()
-        unanswered.expect([.token(unanswered.wait, .refresh): "decide", .standard: "check"])
+        unanswered.expect([.token(unanswered.wait, .refresh): "callHook", .standard: "check"])
     }
 
     // MARK: Retries
@@ -355,21 +355,21 @@ import WherryTransport
 
     @Test("R31 the program decides about a retry")
     func askedRetries() throws {
-        func deciding() throws -> RequestRun {
-            var run = try RequestRun(decisions: .retry) { $0[.maxRetries] = 1 }
+        func waiting() throws -> RequestRun {
+            var run = try RequestRun(hooks: .retry) { $0[.maxRetries] = 1 }
             run.launch()
             run.expect([
-                .head(404): "receive", .ended(404): "check", .checked(Self.failure): "decide",
+                .head(404): "receive", .ended(404): "check", .checked(Self.failure): "callHook",
             ])
             return run
         }
-        var again = try deciding()
+        var again = try waiting()
         again.expect([.delay(5): "wait", .timer(1): "resend"])
-        var never = try deciding()
+        var never = try waiting()
         never.expect([.delay(nil): "finish"])
-        var rules = try deciding()
+        var rules = try waiting()
         rules.expect([.standard: "chooseDelay"])
-        var refused = try deciding()
+        var refused = try waiting()
         refused.expect([.refused("no"): "finish"])
     }
 
@@ -390,23 +390,23 @@ import WherryTransport
 
     @Test("R21 the program decides after the response headers")
     func headers() throws {
-        func deciding() throws -> RequestRun {
-            var run = try RequestRun(decisions: .head)
+        func waiting() throws -> RequestRun {
+            var run = try RequestRun(hooks: .headers)
             run.launch()
             #expect(run.body(.head(200)) == .wait)
             return run
         }
-        var proceeding = try deciding()
-        proceeding.expect([.answered(.proceed): "resumeBody", .ended(200): "finish"])
-        var late = try deciding()
-        late.expect([.ended(200): "finish", .answered(.proceed): "none"])
+        var proceeding = try waiting()
+        proceeding.expect([.resolved(.proceed): "resumeBody", .ended(200): "finish"])
+        var late = try waiting()
+        late.expect([.ended(200): "finish", .resolved(.proceed): "none"])
         let refusal = TransferOutcome(error: WherryError(.refused, "no"))
-        var ending = try deciding()
-        ending.expect([.answered(.end(refusal)): "cancelExchange"])
+        var ending = try waiting()
+        ending.expect([.resolved(.end(refusal)): "cancelExchange"])
         ending.expect([.ended(200, error: RequestRun.reset): "finish"])
         #expect(ending.outcome?.error?.reasonWord == .refused)
-        var cancelled = try deciding()
-        cancelled.expect([.cancel: "stop", .answered(.proceed): "cancelExchange"])
+        var cancelled = try waiting()
+        cancelled.expect([.cancel: "stop", .resolved(.proceed): "cancelExchange"])
         cancelled.expect([.ended(200, error: RequestRun.reset): "finish"])
         #expect(cancelled.outcome?.error?.code == .cancelled)
     }
@@ -414,9 +414,9 @@ import WherryTransport
     @Test("R21 a body is saved to a file, or leaves none")
     func saving() throws {
         func saving() throws -> RequestRun {
-            var run = try RequestRun(decisions: .head)
+            var run = try RequestRun(hooks: .headers)
             run.launch()
-            run.expect([.head(200): "receive", .answered(.save): "resumeBody", .piece(9): "none"])
+            run.expect([.head(200): "receive", .resolved(.save): "resumeBody", .piece(9): "none"])
             return run
         }
         var saved = try saving()
@@ -435,16 +435,16 @@ import WherryTransport
         late.expect([.published(.success("/tmp/a")): "finish"])
         #expect(late.outcome?.path == "/tmp/a")
         // A body from a cache is in memory.
-        var cached = try RequestRun(decisions: .head, caches: (true, false, false))
-        cached.expect([.start: "lookUp", .lookedUp(.made()): "decide", .answered(.save): "save"])
+        var cached = try RequestRun(hooks: .headers, caches: (true, false, false))
+        cached.expect([.start: "lookUp", .lookedUp(.made()): "callHook", .resolved(.save): "save"])
         cached.expect([.published(.success("/tmp/a")): "finish"])
         #expect(cached.outcome?.path == "/tmp/a")
     }
 
     @Test("K13 a response is stored, unless the program refuses")
     func storing() throws {
-        func keeping(_ decisions: DecisionSet) throws -> RequestRun {
-            var run = try RequestRun(decisions: decisions, caches: (true, false, true))
+        func keeping(_ hooks: HookSet) throws -> RequestRun {
+            var run = try RequestRun(hooks: hooks, caches: (true, false, true))
             run.expect([.start: "lookUp", .lookedUp(nil): "build", .built: "launch"])
             run.expect([.head(200): "receive", .ended(200): "keep"])
             return run
@@ -454,13 +454,13 @@ import WherryTransport
         var unstorable = try keeping([])
         unstorable.expect([.kept(.made()): "finish"])
         var wanted = try keeping(.store)
-        wanted.expect([.storable(.made()): "decide", .stores(true, without: ["age"]): "write"])
+        wanted.expect([.storable(.made()): "callHook", .stores(true, without: ["age"]): "write"])
         var unwanted = try keeping(.store)
-        unwanted.expect([.storable(.made()): "decide", .stores(false, without: []): "forget"])
+        unwanted.expect([.storable(.made()): "callHook", .stores(false, without: []): "forget"])
         unwanted.expect([.kept(.made()): "finish"])
         #expect(unwanted.outcome?.error == nil)
         var refused = try keeping(.store)
-        refused.expect([.storable(.made()): "decide", .refused("no"): "forget"])
+        refused.expect([.storable(.made()): "callHook", .refused("no"): "forget"])
         refused.expect([.kept(.made()): "finish"])
         #expect(refused.outcome?.error?.reasonWord == .refused)
     }
@@ -478,7 +478,7 @@ extension RequestRun {
 
     /// A request whose token has expired.
     fileprivate static func expired() throws -> RequestRun {
-        var run = try RequestRun(decisions: .token)
+        var run = try RequestRun(hooks: .token)
         run.launch()
         run.expect([.head(401): "receive", .ended(401): "refreshToken"])
         return run

@@ -13,13 +13,13 @@ import WherryTransport
 
 /// The legal exits of each phase, as documented in `RequestMachine.Phase`.
 private let exits: [String: Set<String>] = {
-    let attempt: Set = ["deciding edit", "preparing", "building", "ended"]
+    let attempt: Set = ["callingHook edit", "preparing", "building", "ended"]
     let send: Set = ["preparing", "building", "ended"]
-    let end: Set = ["deciding headers", "ended"]
-    let failure = end.union(["deciding retry", "choosing"])
+    let end: Set = ["callingHook headers", "ended"]
+    let failure = end.union(["callingHook retry", "choosing"])
     let success = end.union(["keeping", "checking"])
     let response = failure.union(success).union([
-        "resending", "refreshing", "deciding redirect", "deciding credentials",
+        "resending", "refreshing", "callingHook redirect", "callingHook credentials",
     ])
     return [
         "idle": attempt.union(["looking", "encoding"]),
@@ -29,24 +29,24 @@ private let exits: [String: Set<String>] = {
         "building": ["preparing", "consulting", "offline", "exchanging", "ended"],
         "consulting": response.subtracting(["refreshing"]).union(["offline", "exchanging"]),
         "offline": ["exchanging", "ended"],
-        "exchanging": response.union(["deciding edit", "building"]).union(["saving", "settling"]),
+        "exchanging": response.union(["callingHook edit", "building"]).union(["saving", "settling"]),
         "saving": ["settling", "checking", "ended"],
-        "settling": response.union(["applying", "deciding storeHTTP"]),
+        "settling": response.union(["applying", "callingHook storeHTTP"]),
         "applying": response.union(["consulting"]),
         "resending": attempt,
         "checking": failure.union(["keeping"]),
         "choosing": end.union(["delaying"]),
         "delaying": ["resending", "ended"],
-        "refreshing": success.union(["deciding token", "resending"]),
-        "keeping": end.union(["deciding storeTimed"]),
-        "deciding edit": send.union(["looking"]),
-        "deciding redirect": response,
-        "deciding credentials": success.union(["resending", "refreshing"]),
-        "deciding headers": ["saving", "ended"],
-        "deciding retry": end.union(["choosing", "delaying"]),
-        "deciding storeHTTP": ["applying"],
-        "deciding storeTimed": ["keeping", "ended"],
-        "deciding token": success.union(["resending"]),
+        "refreshing": success.union(["callingHook token", "resending"]),
+        "keeping": end.union(["callingHook storeTimed"]),
+        "callingHook edit": send.union(["looking"]),
+        "callingHook redirect": response,
+        "callingHook credentials": success.union(["resending", "refreshing"]),
+        "callingHook headers": ["saving", "ended"],
+        "callingHook retry": end.union(["choosing", "delaying"]),
+        "callingHook storeHTTP": ["applying"],
+        "callingHook storeTimed": ["keeping", "ended"],
+        "callingHook token": success.union(["resending"]),
     ]
 }()
 
@@ -90,18 +90,18 @@ private struct RandomWorld {
             request.method = "POST"
             request.body = .multipart([.init(name: "a", content: .image(image, Compression()))])
         }
-        let all: [DecisionSet] = [
-            .adapt, .redirect, .credentials, .head, .retry, .store, .token,
+        let all: [HookSet] = [
+            .adapt, .redirect, .credentials, .headers, .retry, .store, .token,
         ]
-        var decisions: DecisionSet = []
-        for decision in all where chance(2) { decisions.formUnion(decision) }
+        var hooks: HookSet = []
+        for hook in all where chance(2) { hooks.formUnion(hook) }
         let caches = (chance(2), chance(2), chance(2))
         let settings: [(Option, Int64)] = [
-            (.maxRetries, 2), (.wantHead, 1), (.waitForNetwork, 100), (.bodyDigest, 1),
+            (.maxRetries, 2), (.wantHeaders, 1), (.waitForNetwork, 100), (.bodyDigest, 1),
             (.bodyCoding, 1), (.maxRedirects, 2), (.retryUnsafeMethods, 1), (.maxBodyBytes, 2),
         ]
         let chosen = settings.filter { _ in chance(3) }
-        return try RequestRun(request, decisions: decisions, bases: bases, caches: caches) {
+        return try RequestRun(request, hooks: hooks, bases: bases, caches: caches) {
             for (option, value) in chosen { $0[option] = value }
         }
     }
@@ -154,7 +154,7 @@ private struct RandomWorld {
             return network()
         case .receive, .resumeBody: return network()
         case .cancelExchange, .stop: return isBusy ? end() : nil
-        case .decide(let decision): return try event(for: decision, run)
+        case .callHook(let hook): return try event(for: hook, run)
         case .settle(let result):
             var storing = CacheOutcome()
             storing.changes = [.store(Self.stored)]
@@ -163,7 +163,7 @@ private struct RandomWorld {
                 .unchanged(result), .outcome(CacheOutcome(), result, deliveredBytes: nil),
                 .outcome(CacheOutcome(), result, deliveredBytes: 4),
                 .outcome(
-                    CacheOutcome(answer: .askAgain(NetworkPlan())), result, deliveredBytes: nil),
+                    CacheOutcome(delivery: .resend(NetworkPlan())), result, deliveredBytes: nil),
             ])
         case .apply: return .applied(machine.hop.follower.url, step())
         case .abandon: return .abandoned(chance(3) ? DownloadError(.noSpace, "full") : nil)
@@ -194,14 +194,14 @@ private struct RandomWorld {
         return chance(3) ? .piece(10) : end()
     }
 
-    /// Returns the program's decision.
+    /// Returns the program's result of a hook.
     private mutating func event(
-        for decision: RequestDecision, _ run: RequestRun
+        for hook: RequestHook, _ run: RequestRun
     ) throws -> RequestEvent {
         if chance(8) { return .refused("no") }
         if chance(6) { return .standard }
         let hop = run.machine.hop
-        switch decision {
+        switch hook {
         case .edit:
             return .edited(
                 try hop.edit(Request(RequestRun.url), from: hop.preview().own, isStreamed: false))
@@ -224,7 +224,7 @@ private struct RandomWorld {
 
     mutating func headersDecision(_ head: ResponseHead) -> RequestEvent {
         let end = TransferOutcome(error: WherryError(.refused, "no"))
-        return .headersDecided(pick([.proceed, .end(end), .save]), head)
+        return .headersResolved(pick([.proceed, .end(end), .save]), head)
     }
 
     /// Returns an event that fits no particular action.

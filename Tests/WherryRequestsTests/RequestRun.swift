@@ -28,13 +28,13 @@ struct RequestRun {
     private(set) var wait: UInt64 = 0
 
     init(
-        _ request: Request = Request(url), url: String? = nil, decisions: DecisionSet = [],
+        _ request: Request = Request(url), url: String? = nil, hooks: HookSet = [],
         bases: [String: String] = [:],
         caches: (looksUp: Bool, usesHTTP: Bool, keeps: Bool) = (false, false, false),
         _ change: (inout OptionTable) -> Void = { _ in }
     ) throws {
         var values = ClientSettings.Values()
-        values.decisions = decisions
+        values.hooks = hooks
         values.bases = bases
         change(&values.options)
         var used = RequestMachine.Caches()
@@ -47,10 +47,10 @@ struct RequestRun {
             caches: used)
     }
 
-    /// The name of the phase, with that of the decision.
+    /// The name of the phase, with that of the hook.
     var phase: String {
-        guard case .deciding(let decision) = machine.phase else { return caseName(machine.phase) }
-        return "deciding \(caseName(decision))"
+        guard case .callingHook(let hook) = machine.phase else { return caseName(machine.phase) }
+        return "callingHook \(caseName(hook))"
     }
     var outcome: TransferOutcome? { outcomes.first }
 
@@ -98,8 +98,8 @@ extension RequestEvent {
         _ status: Int?, _ fields: String = "", error: TransportError? = nil
     ) -> RequestEvent { .ended(.made(status, fields, error: error)) }
 
-    static func answered(_ answer: HeadersDecision, _ status: Int = 200) -> RequestEvent {
-        .headersDecided(answer, .made(status))
+    static func resolved(_ resolution: HeadersResolution, _ status: Int = 200) -> RequestEvent {
+        .headersResolved(resolution, .made(status))
     }
 }
 

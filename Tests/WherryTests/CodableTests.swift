@@ -25,7 +25,7 @@ import Wherry
     }
 
     @Test func `a value is sent as JSON and another is returned`() async throws {
-        try stub.answer("https://example.org/v1/users", json: ["name": "Skye", "pet": ["legs": 4]])
+        try stub.respond("https://example.org/v1/users", json: ["name": "Skye", "pet": ["legs": 4]])
         let user = try await client.post("users", json: User(name: "Mo"), as: User.self)
         #expect(user == User(name: "Skye", pet: .init(legs: 4)))
         let sent = try #require(stub.requests.first)
@@ -40,7 +40,7 @@ import Wherry
         encoder.outputFormatting = .sortedKeys
         let date = Date(timeIntervalSince1970: 86_400)
         let request = try Request("users", json: User(name: "Mo", born: date), encoder: encoder)
-        stub.answer("*", body: Bytes(#"{"name": "Mo", "born": 86400}"#))
+        stub.respond("*", body: Bytes(#"{"name": "Mo", "born": 86400}"#))
         let response = try await client.send(request)
         #expect(stub.requests.first?.body.text == #"{"born":86400,"name":"Mo"}"#)
         let decoder = JSONDecoder()
@@ -56,7 +56,7 @@ import Wherry
             (#"{"name": null}"#, "name"), ("{", ""), ("", ""), ("[]", ""),
         ])
     func mismatch(body: String, words: String) async throws {
-        stub.answer("*", body: Bytes(body))
+        stub.respond("*", body: Bytes(body))
         let response = try await client.get("users/7?token=secret")
         do {
             _ = try response.decode(User.self)
@@ -70,13 +70,13 @@ import Wherry
     }
 
     @Test func `an empty response is nil for an optional type`() async throws {
-        stub.answer("*", status: 204)
+        stub.respond("*", status: 204)
         #expect(try await client.get("x", as: User?.self) == nil)
     }
 
     @Test func `data of a body shares its memory and outlives the response`() async throws {
         let text = String(repeating: "wherry ", count: 10_000)
-        stub.answer("*", body: Bytes(text))
+        stub.respond("*", body: Bytes(text))
         func data() async throws -> (Data, UInt) {
             let response = try await client.get("x")
             let address = response.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
@@ -89,7 +89,7 @@ import Wherry
     }
 
     @Test func `a request accepts a URL`() async throws {
-        stub.answer("*")
+        stub.respond("*")
         let url = try #require(URL(string: "https://example.net/a%20b?c=d"))
         _ = try await client.send(Request(url, method: "PUT"))
         let relative = try #require(URL(string: "x/y"))

@@ -18,7 +18,7 @@ import Wherry
 
     @Test func `a response prints as one line without its query`() async throws {
         let stub = StubServer()
-        try stub.answer(
+        try stub.respond(
             "https://example.org/notes?token=hunter2", json: ["text": "hello"])
         let client = try Client { $0.stubServer = stub }
         let response = try await client.get("https://example.org/notes?token=hunter2")

@@ -54,12 +54,12 @@ import Wherry
         #expect(isFreed)
     }
 
-    @Test func `a client is released after decisions, uploads, and downloads`() async throws {
+    @Test func `a client is released after hooks, uploads, and downloads`() async throws {
         let path = NSTemporaryDirectory() + "wherry-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: path) }
         let isFreed = try await isFreed { client, _ in
-            _ = try await client.send(Request("echo"), decisions: .adapting { $0 })
-            try client.setDecisions(.redirecting { $1 })
+            _ = try await client.send(Request("echo"), hooks: .adapting { $0 })
+            try client.setHooks(.redirecting { $1 })
             _ = try await client.get("redirect/1")
             let image = try Image.pixels([1, 2, 3], .rgb8, width: 1, height: 1)
             _ = try await client.upload([image], to: "echo", name: "a").value

@@ -145,7 +145,7 @@ import Wherry
 
     @Test func `with a stub they run on the default executor`() async throws {
         let stub = StubServer()
-        stub.answer("http://h/a", status: 201)
+        stub.respond("http://h/a", status: 201)
         let client = try Client { $0.stubServer = stub }
         let status = try await withTaskExecutorPreference(NetworkExecutor(client)) {
             try await client.get("http://h/a").status

@@ -26,9 +26,9 @@ import Wherry
 
     @Test("R39 rules match in order, up to their count")
     func rules() async throws {
-        stub.answer("http://h/a", times: 2, status: 201)
-        try stub.answer("http://h/*", method: "POST", json: ["ok": true])
-        stub.answer("http://h/*", headers: ["X-A": "1"], body: Bytes("rest"))
+        stub.respond("http://h/a", times: 2, status: 201)
+        try stub.respond("http://h/*", method: "POST", json: ["ok": true])
+        stub.respond("http://h/*", headers: ["X-A": "1"], body: Bytes("rest"))
         #expect(try await client.get("http://h/a").status == 201)
         #expect(try await client.post("http://h/a").status == 201)
         #expect(try await client.post("http://h/a").json() == ["ok": true])
@@ -61,7 +61,7 @@ import Wherry
 
     @Test("R39 the test moves the clock")
     func time() async throws {
-        stub.answer("http://h/*", delay: .seconds(60))
+        stub.respond("http://h/*", delay: .seconds(60))
         var request = Request("http://h/a")
         request.idleTimeout = .zero
         request.firstByteTimeout = .zero
@@ -77,7 +77,7 @@ import Wherry
 
     @Test("R39 bodies are recorded, and several clients share one stub")
     func bodies() async throws {
-        stub.answer("*")
+        stub.respond("*")
         let other = try Client { [stub] in $0.stubServer = stub }
         var request = Request("http://h/", method: "PUT")
         request.body = .multipart([.bytes("a", Bytes("content"))])

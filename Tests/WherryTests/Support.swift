@@ -14,6 +14,6 @@ func makeClient(_ scope: TestServer.Scope) throws -> Client {
         $0.idleTimeout = .seconds(600)
         $0.firstByteTimeout = .seconds(600)
         $0.connectTimeout = .seconds(600)
-        $0.decisionTimeout = .seconds(600)
+        $0.hookTimeout = .seconds(600)
     }
 }

@@ -272,7 +272,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
 
 @Suite struct StreamedBodyTests {
     /// Records its requests.
-    private final class Questions: Sendable {
+    private final class Reports: Sendable {
         let asked = Monitor<[(offset: Int64, room: Int)]>([])
         var offsets: [Int64] { asked.withLock { $0.map { $0.offset } } }
         var rooms: [Int] { asked.withLock { $0.map { $0.room } } }
@@ -284,38 +284,38 @@ func write(_ bytes: [UInt8], to path: String) throws {
     }
 
     @Test func `space is requested once each time the buffer runs empty`() throws {
-        let questions = Questions()
+        let reports = Reports()
         let body = StreamedBody()
-        body.onRoom(questions.note)
+        body.onRoom(reports.note)
         let puller = try Puller()
 
-        #expect(questions.offsets == [])
+        #expect(reports.offsets == [])
         for _ in 0..<3 {
             guard case .wait = puller.read(body).answer else {
                 Issue.record("no wait")
                 return
             }
         }
-        #expect(questions.offsets == [0])
-        #expect(questions.rooms == [StreamedBody.capacity])
+        #expect(reports.offsets == [0])
+        #expect(reports.rooms == [StreamedBody.capacity])
         #expect(try write([1, 2, 3], to: body) == 3)
         #expect(puller.carrier.waitForBody())
         #expect(puller.read(body, at: 2).bytes == [1, 2])
-        #expect(questions.offsets == [0])
+        #expect(reports.offsets == [0])
         #expect(puller.read(body, at: 2).bytes == [3])
-        #expect(questions.offsets == [0, 3])
+        #expect(reports.offsets == [0, 3])
         guard case .wait = puller.read(body).answer else {
             Issue.record("no wait")
             return
         }
-        #expect(questions.offsets == [0, 3])
+        #expect(reports.offsets == [0, 3])
         body.finish()
         #expect(puller.carrier.waitForBody())
         guard case .end = puller.read(body).answer else {
             Issue.record("no end")
             return
         }
-        #expect(questions.offsets == [0, 3])
+        #expect(reports.offsets == [0, 3])
     }
 
     @Test func `it accepts what fits and nothing when full`() throws {
@@ -340,19 +340,19 @@ func write(_ bytes: [UInt8], to path: String) throws {
 
     @Test func `bytes beyond the announced length are refused, missing ones fail the body`() throws
     {
-        let questions = Questions()
+        let reports = Reports()
         let body = StreamedBody(length: 5)
-        body.onRoom(questions.note)
+        body.onRoom(reports.note)
         let puller = try Puller()
         #expect(body.length == 5)
         _ = puller.read(body)
-        #expect(questions.rooms == [5])
+        #expect(reports.rooms == [5])
 
         #expect(try write([1, 2, 3], to: body) == 3)
         let refused = #expect(throws: TransportError.self) { try write([4, 5, 6], to: body) }
         #expect(refused?.kind == .bodySource)
         #expect(puller.read(body).bytes == [1, 2, 3])
-        #expect(questions.rooms == [5, 2])
+        #expect(reports.rooms == [5, 2])
         body.finish()
         let failure = #expect(throws: TransportError.self) { try puller.readAll(body) }
         #expect(failure?.kind == .truncated)
@@ -360,14 +360,14 @@ func write(_ bytes: [UInt8], to path: String) throws {
     }
 
     @Test func `the announced length is the end, with or without a finish call`() throws {
-        let questions = Questions()
+        let reports = Reports()
         let body = StreamedBody(length: 2)
-        body.onRoom(questions.note)
+        body.onRoom(reports.note)
         let puller = try Puller()
         #expect(try write([1, 2], to: body) == 2)
 
         #expect(try puller.readAll(body) == [1, 2])
-        #expect(questions.offsets == [])
+        #expect(reports.offsets == [])
         body.finish()
         body.finish()
         #expect(try puller.readAll(body) == [])
@@ -393,9 +393,9 @@ func write(_ bytes: [UInt8], to path: String) throws {
     func `bytes written by another thread arrive in order`(isAnnounced: Bool) throws {
         let scope = try TestServer.shared.scope()
         let all = TestPattern.bytes(seed: 8, count: 3_000_000)
-        let questions = Questions()
+        let reports = Reports()
         let body = StreamedBody(length: isAnnounced ? Int64(all.count) : nil)
-        body.onRoom(questions.note)
+        body.onRoom(reports.note)
         try withTransport { transport in
             let call = try Call(
                 "PUT", scope.url("/sink"), headers: [("Expect", nil)], body: .source(body)
@@ -403,10 +403,10 @@ func write(_ bytes: [UInt8], to path: String) throws {
             var next = 0
             var answered = 0
             while next < all.count {
-                let question = questions.asked.wait(timeout: .milliseconds(600_000)) { asked in
+                let report = reports.asked.wait(timeout: .milliseconds(600_000)) { asked in
                     asked.count > answered ? asked[answered] : nil
                 }
-                let (offset, room) = try #require(question)
+                let (offset, room) = try #require(report)
                 answered += 1
                 #expect(offset == Int64(next))
                 next += try write(Array(all[next..<min(next + room, all.count)]), to: body)

@@ -18,7 +18,7 @@ import WherrySystem
 
     @Test func `a response arrives in the order of the contract`() throws {
         try withStub { stub in
-            stub.addAnswer(
+            stub.addResponse(
                 url: "http://api.test/items", status: 201, head: "X-A: 1\r\nx-b: 2",
                 body: Bytes("hello"))
             let call = try Call("GET", "http://api.test/items").start(on: stub)
@@ -38,10 +38,10 @@ import WherrySystem
 
     @Test func `rules match by method, URL, prefix, age, and count`() throws {
         try withStub { stub in
-            stub.addAnswer(method: "POST", url: "http://a.test/x", body: Bytes("post"))
-            stub.addAnswer(url: "http://a.test/x", times: 2, body: Bytes("twice"))
-            stub.addAnswer(url: "http://a.test/*", body: Bytes("prefix"))
-            stub.addAnswer(url: "http://B.test", body: Bytes("root"))
+            stub.addResponse(method: "POST", url: "http://a.test/x", body: Bytes("post"))
+            stub.addResponse(url: "http://a.test/x", times: 2, body: Bytes("twice"))
+            stub.addResponse(url: "http://a.test/*", body: Bytes("prefix"))
+            stub.addResponse(url: "http://B.test", body: Bytes("root"))
             func ask(_ method: String, _ url: String) throws -> String {
                 let result = try Call(method, url).start(on: stub).result()
                 return result.error?.kind.rawValue ?? result.body.text
@@ -80,7 +80,7 @@ import WherrySystem
 
     @Test func `it records the requests it receives`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "*")
+            stub.addResponse(url: "*")
             _ = try Call(
                 "POST", "http://a.test:81/p?q=1",
                 headers: [("X-Empty", ""), ("Accept", nil), ("X-A", "b: c")],
@@ -112,9 +112,9 @@ import WherrySystem
 
     @Test func `HEAD, 204, and 304 have no body, whatever the rule says`() throws {
         try withStub { stub in
-            stub.addAnswer(method: "HEAD", url: "*", body: Bytes("abc"))
-            stub.addAnswer(url: "http://a.test/204", status: 204, body: Bytes("abc"))
-            stub.addAnswer(url: "http://a.test/304", status: 304, body: Bytes("abc"))
+            stub.addResponse(method: "HEAD", url: "*", body: Bytes("abc"))
+            stub.addResponse(url: "http://a.test/204", status: 204, body: Bytes("abc"))
+            stub.addResponse(url: "http://a.test/304", status: 304, body: Bytes("abc"))
             let head = try Call("HEAD", "http://a.test/").start(on: stub).result()
             #expect(head.head?.contentLength == 3)
             #expect(head.body.isEmpty)
@@ -130,7 +130,7 @@ import WherrySystem
 
     @Test func `delays follow the clock, and each step sees its exact time`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "http://a.test/", body: Bytes("late"))
+            stub.addResponse(url: "http://a.test/", body: Bytes("late"))
             #expect(stub.setDelay(milliseconds: 1500))
             settle(stub)
             let call = try Call("GET", "http://a.test/").start(on: stub)
@@ -160,7 +160,7 @@ import WherrySystem
 
     @Test func `a delay passes in real time while the clock was not moved`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "*")
+            stub.addResponse(url: "*")
             stub.setDelay(milliseconds: 20)
             let result = try Call("GET", "http://a.test/").start(on: stub).result()
             #expect(result.error == nil)
@@ -172,7 +172,7 @@ import WherrySystem
     ])
     func `a silent server meets the timeouts exactly`(kind: TransportError.Kind) throws {
         try withStub { stub in
-            stub.addAnswer(url: "*")
+            stub.addResponse(url: "*")
             stub.setDelay(milliseconds: 60_000)
             settle(stub)
             let call = try Call("GET", "http://a.test/") { request in
@@ -193,7 +193,7 @@ import WherrySystem
 
     @Test func `the clock may be moved to its maximum, and still reports times`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "*")
+            stub.addResponse(url: "*")
             stub.setDelay(milliseconds: 60_000)
             let call = try Call("GET", "http://a.test/").start(on: stub)
             settle(stub)
@@ -201,7 +201,7 @@ import WherrySystem
             #expect(try call.result().error == nil)
             // A request without a timeout is not late at the maximum time either.
             stub.advance(milliseconds: .max)
-            stub.addAnswer(url: "http://b.test/")
+            stub.addResponse(url: "http://b.test/")
             let late = try Call("GET", "http://b.test/")
             let held = try Call("GET", "http://a.test/")
             for each in [held, late] { each.start(on: stub) }
@@ -212,7 +212,7 @@ import WherrySystem
 
     @Test func `during a pause nothing moves and silence is not counted`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "*", body: Bytes("x"))
+            stub.addResponse(url: "*", body: Bytes("x"))
             stub.setDelay(milliseconds: 5_000)
             settle(stub)
             let call = try Call("GET", "http://a.test/") {
@@ -233,7 +233,7 @@ import WherrySystem
         try withStub { stub in
             let size = 5 * Exchange.pieceSize
             let body = Bytes((0..<size).map { UInt8(truncatingIfNeeded: $0 / 1000) })
-            stub.addAnswer(url: "*", body: body)
+            stub.addResponse(url: "*", body: body)
             let receiver = RecordingReceiver(
                 .deliver(offset: 1000, eager: false), consumesAtOnce: false)
             let call = try Call("GET", "http://a.test/", receiver: receiver) {
@@ -264,7 +264,7 @@ import WherrySystem
         throws
     {
         try withStub { stub in
-            stub.addAnswer(url: "*", body: Bytes("12345"))
+            stub.addResponse(url: "*", body: Bytes("12345"))
             func ask(_ disposition: BodyDisposition) throws -> ExchangeResult {
                 try Call("GET", "http://a.test/", receiver: RecordingReceiver(disposition))
                     .start(on: stub).result()
@@ -282,7 +282,7 @@ import WherrySystem
 
     @Test func `a cancel ends running and waiting requests, once`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "*")
+            stub.addResponse(url: "*")
             stub.setDelay(milliseconds: 60_000)
             stub.setConnectionLimits(perHost: 1, total: 1)
             settle(stub)
@@ -308,7 +308,7 @@ import WherrySystem
 
     @Test func `closing notifies all receivers and ends the thread`() throws {
         let stub = StubTransport()
-        stub.addAnswer(url: "*")
+        stub.addResponse(url: "*")
         stub.setDelay(milliseconds: 60_000)
         let calls = try (0..<10).map { _ in try Call("GET", "http://a.test/").start(on: stub) }
         stub.close()
@@ -325,7 +325,7 @@ import WherrySystem
         throws
     {
         try withStub { stub in
-            stub.addAnswer(url: "*", times: 3)
+            stub.addResponse(url: "*", times: 3)
             stub.setDelay(milliseconds: 100)
             let one = StubTransport(sharing: stub)
             let two = StubTransport(sharing: stub)
@@ -346,7 +346,7 @@ import WherrySystem
 
     @Test func `a failing body source fails the exchange`() throws {
         try withStub { stub in
-            stub.addAnswer(url: "*")
+            stub.addResponse(url: "*")
             let body = StreamedBody(length: 10)
             let call = try Call("PUT", "http://a.test/", body: .source(body)).start(on: stub)
             body.finish()

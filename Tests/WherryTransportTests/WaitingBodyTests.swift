@@ -117,7 +117,7 @@ import WherrySystem
         let stub = StubTransport()
         defer { stub.close() }
         stub.advance(milliseconds: 0)
-        stub.addAnswer(url: "*", body: Bytes("whole"))
+        stub.addResponse(url: "*", body: Bytes("whole"))
         for disposition in [BodyDisposition.collect(limit: 5), .collect(limit: 4)] {
             let receiver = RecordingReceiver(.wait)
             let call = try Call("GET", "http://h.invalid/", receiver: receiver) {

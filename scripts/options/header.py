@@ -45,7 +45,7 @@ def enum(kind: str, table: Table) -> str:
         if len(beside) <= 100:
             lines.append(beside)
             continue
-        above = wrapped(f"{said} */", "   * ")
+        above = wrapped(f"{said}\u00a0*/", "   * ")
         lines += ["  /* " + above[0].removeprefix("   * "), *above[1:], constant]
     return "\n".join(lines) + "\n"
 

@@ -14,7 +14,7 @@ BEGIN, END = "# options: begin (scripts/make-options)", "# options: end"
 #: The groups of keywords, with the class of their types.
 GROUPS = {
     "common": "CommonKeywords",
-    "decisions": "DecisionKeywords",
+    "hooks": "HookKeywords",
     "body": "BodyKeywords",
     "collected": "CollectedKeywords",
     "upload": "UploadKeywords",
@@ -24,7 +24,7 @@ GROUPS = {
     "fixed": "FixedKeywords",
     "changes": "ChangeKeywords",
 }
-REQUEST_GROUPS = ("common", "decisions", "body", "collected")
+REQUEST_GROUPS = ("common", "hooks", "body", "collected")
 TYPES = {"switch": "bool", "ms": "float", "choice": "str", "integer": "int", "bytes": "int", "speed": "int"}
 
 

@@ -103,7 +103,7 @@ extension wherry_record {
         case .progress(let progress):
             done_bytes = progress.completed
             expected_bytes = progress.total ?? -1
-        case .head(let response): set(head: response)
+        case .headers(let response): set(head: response)
         case .cached(let response):
             set(head: response)
             set(body: response.body)
@@ -114,7 +114,7 @@ extension wherry_record {
         case .image(let image):
             done_bytes = image.encodedBytes
             expected_bytes = image.originalBytes
-        case .state, .decision, .done: break
+        case .state, .hook, .done: break
         }
     }
 
@@ -189,13 +189,13 @@ extension QueueEvent {
         guard let event else { return news != nil ? 10 : page != nil ? 12 : 0 }
         return switch event {
         case .progress: 1
-        case .head: 2
+        case .headers: 2
         case .body: 3
         case .wantBody: 4
         case .state: 5
         case .image: 6
         case .cached: 7
-        case .decision: 8
+        case .hook: 8
         case .done: 9
         }
     }
@@ -239,8 +239,8 @@ extension TransferEvent {
         case .wantBody(_, let room): Int64(room)
         case .state(let state, _): Int64(state.rawValue)
         case .image(let image): Int64(image.index)
-        case .decision(let decision): Int64(decision.kind.set.rawValue)
-        case .progress, .head, .cached, .body, .done: 0
+        case .hook(let call): Int64(call.kind.set.rawValue)
+        case .progress, .headers, .cached, .body, .done: 0
         }
     }
 
@@ -255,16 +255,16 @@ extension TransferEvent {
 
     var response: Response? {
         switch self {
-        case .head(let response), .cached(let response): response
+        case .headers(let response), .cached(let response): response
         case .done(let outcome): outcome.response
-        case .decision(let decision):
-            switch decision.kind {
+        case .hook(let call):
+            switch call.kind {
             case .redirect(let response, _), .store(let response), .token(let response),
-                .credentials(let response, _, _, _), .head(let response, _):
+                .credentials(let response, _, _, _), .headers(let response, _):
                 response
             case .retry(let error, _): error.response
             case .next(let previous): previous?.response
-            case .respond(let question): question.request.echo
+            case .respond(let call): call.request.echo
             case .adapt: nil
             }
         default: nil
@@ -276,8 +276,8 @@ extension TransferEvent {
         switch self {
         case .done(let outcome): outcome.error
         case .image(let image): image.error
-        case .decision(let decision):
-            if case .retry(let error, _) = decision.kind { error } else { nil }
+        case .hook(let call):
+            if case .retry(let error, _) = call.kind { error } else { nil }
         case .state(let state, let reason?):
             WherryError(reason, "The transfer changed to \(state): \(reason.rawValue)")
         default: nil
@@ -295,11 +295,11 @@ extension TransferEvent {
 
     var text: String? {
         switch self {
-        case .decision(let decision):
-            switch decision.kind {
+        case .hook(let call):
+            switch call.kind {
             case .redirect(_, let next): next.url
             case .credentials(_, let realm, _, _): realm
-            case .adapt, .retry, .store, .head, .token, .next, .respond: nil
+            case .adapt, .retry, .store, .headers, .token, .next, .respond: nil
             }
         default: nil
         }

@@ -121,7 +121,7 @@ package final class HTTPCaching: @unchecked Sendable {
         store.entries.beginValidation(of: store.place(key).key)
     }
 
-    /// Decides how to answer the request. May block if ``reads``.
+    /// Decides how to respond to the request. May block if ``reads``.
     package func decide() -> CacheDecision {
         let lookup = lookup
         guard reads else {
@@ -133,14 +133,14 @@ package final class HTTPCaching: @unchecked Sendable {
     }
 
     /// Returns the stored response of any age, to show it before the request is sent. May block.
-    package func shown() -> CachedAnswer? {
+    package func shown() -> CachedResponse? {
         guard reads else { return nil }
         let lookup = lookup
         guard
             let selected = lookup.select(store.stored(for: request, key: key, now: lookup.now)),
-            CachedAnswer.Form(selected, for: request) == .whole
+            CachedResponse.Form(selected, for: request) == .whole
         else { return nil }
-        return CachedAnswer(selected, form: .whole, now: lookup.now)
+        return CachedResponse(selected, form: .whole, now: lookup.now)
     }
 
     /// Returns the request according to the plan.
@@ -162,7 +162,7 @@ package final class HTTPCaching: @unchecked Sendable {
     package func noteHead() { responseTime = clock.wallMilliseconds }
 
     /// Whether a stored response may still replace the origin's response.
-    package var mayAnswer: Bool { plan.stored != nil }
+    package var canServe: Bool { plan.stored != nil }
 
     // MARK: After the response
 
@@ -183,7 +183,7 @@ package final class HTTPCaching: @unchecked Sendable {
     package func concerns(_ result: ExchangeResult) -> Bool {
         guard let error = result.error else { return true }
         return result.head.map { changesTarget($0) } ?? false
-            || (mayAnswer && Self.failures.contains(error.kind)) || isFailedCompletion(error)
+            || (canServe && Self.failures.contains(error.kind)) || isFailedCompletion(error)
     }
 
     private func isFailedCompletion(_ error: TransportError) -> Bool {
@@ -218,7 +218,7 @@ package final class HTTPCaching: @unchecked Sendable {
         let lookup = lookup
         guard let head = result.head, result.error == nil || changesTarget(head) else {
             guard let error = result.error else { return CacheOutcome() }
-            if isFailedCompletion(error) { return CacheOutcome(answer: .askAgain(.withoutRange)) }
+            if isFailedCompletion(error) { return CacheOutcome(delivery: .resend(.withoutRange)) }
             guard Self.failures.contains(error.kind) else { return CacheOutcome() }
             return lookup.resolve(nil, to: plan, stored: [])
         }
@@ -241,17 +241,17 @@ package final class HTTPCaching: @unchecked Sendable {
     }
 
     /// Returns the result with a stored response in place of the origin's.
-    package static func replaced(_ result: ExchangeResult, by answer: CachedAnswer)
+    package static func replaced(_ result: ExchangeResult, by response: CachedResponse)
         -> ExchangeResult
     {
         var replaced = ExchangeResult()
-        replaced.head = answer.head
-        replaced.body = answer.body
+        replaced.head = response.head
+        replaced.body = response.body
         replaced.metrics = result.metrics
         // Cookies are not stored, but those of the confirming response are for this request.
-        if answer.isRevalidated, let head = result.head {
+        if response.isRevalidated, let head = result.head {
             let cookies = head.values("set-cookie").map { "Set-Cookie: \($0)\n" }.joined()
-            if !cookies.isEmpty { replaced.head = answer.head.adding(cookies) }
+            if !cookies.isEmpty { replaced.head = response.head.adding(cookies) }
         }
         return replaced
     }
@@ -290,7 +290,7 @@ extension ResponseHead {
     }
 }
 
-extension CachedAnswer {
+extension CachedResponse {
     /// The cache marks of the response.
     package var marks: Response.CacheMarks {
         var marks: Response.CacheMarks = .stored

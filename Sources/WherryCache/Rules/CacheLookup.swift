@@ -3,12 +3,12 @@
 
 import WherryHTTP
 
-/// The answer to a request.
+/// How the cache responds to a request.
 package enum CacheDecision: Sendable, Equatable {
     /// Return the stored response without contacting the origin.
-    case answer(CachedAnswer)
+    case serve(CachedResponse)
     /// Return the stored response, and revalidate it in the background (RFC 5861, section 3).
-    case answerAndRevalidate(CachedAnswer, NetworkPlan)
+    case serveAndRevalidate(CachedResponse, NetworkPlan)
     /// Send the request to the origin.
     case network(NetworkPlan)
     /// Return 504: the request is `only-if-cached` and nothing usable is stored (RFC 9111, section
@@ -80,34 +80,34 @@ package struct CacheLookup: Sendable {
         self.now = now
     }
 
-    /// Decides how to answer the request, given all stored responses of its key.
+    /// Decides how to respond to the request, given all stored responses of its key.
     package func decide(_ stored: [StoredResponse]) -> CacheDecision {
         guard request.isServable, !request.hasOriginConditions, options.policy != .reload else {
             return missing(NetworkPlan())
         }
         guard let selected = select(stored) else { return missing(NetworkPlan()) }
-        let form = CachedAnswer.Form(selected, for: request)
+        let form = CachedResponse.Form(selected, for: request)
         if options.policy == .anyAge || options.policy == .anyAgeOnly {
             guard let form else { return missing(completion(of: selected)) }
-            return .answer(CachedAnswer(selected, form: form, now: now))
+            return .serve(CachedResponse(selected, form: form, now: now))
         }
         let staleness = selected.freshness.staleness(at: now)
         guard let form else {
             let isUsable = staleness < 0 && !needsValidation(selected)
             return missing(isUsable ? completion(of: selected) : NetworkPlan())
         }
-        let answer = CachedAnswer(selected, form: form, now: now)
+        let response = CachedResponse(selected, form: form, now: now)
         if !needsValidation(selected) {
             let mostStale = request.control.maxStale?.millisecondsSaturating ?? -1
             let margin = request.control.minFresh?.millisecondsSaturating
             if staleness < 0 {
-                if staleness <= -(margin ?? 0) { return .answer(answer) }
+                if staleness <= -(margin ?? 0) { return .serve(response) }
             } else if margin == nil, !selected.control.forbidsStale {
-                if staleness <= mostStale { return .answer(answer) }
+                if staleness <= mostStale { return .serve(response) }
                 if staleness <= selected.control.staleWhileRevalidate ?? -1 {
                     return request.control.onlyIfCached
-                        ? .answer(answer)
-                        : .answerAndRevalidate(answer, validation(of: selected))
+                        ? .serve(response)
+                        : .serveAndRevalidate(response, validation(of: selected))
                 }
             }
         }
@@ -118,19 +118,19 @@ package struct CacheLookup: Sendable {
     /// content encoding that the transport would have removed does not match.
     package func select(_ stored: [StoredResponse]) -> StoredResponse? {
         var newest: StoredResponse?
-        for answer in stored
-        where answer.matches(request, secret: secret) && !(request.decodes && answer.isCoded) {
+        for response in stored
+        where response.matches(request, secret: secret) && !(request.decodes && response.isCoded) {
             guard let known = newest?.freshness else {
-                newest = answer
+                newest = response
                 continue
             }
-            let own = answer.freshness
+            let own = response.freshness
             // A response from the future, stored while the clock was ahead, is not the newest.
             guard known.isFromFuture(at: now) == own.isFromFuture(at: now) else {
-                if known.isFromFuture(at: now) { newest = answer }
+                if known.isFromFuture(at: now) { newest = response }
                 continue
             }
-            if (known.date, known.responseTime) <= (own.date, own.responseTime) { newest = answer }
+            if (known.date, known.responseTime) <= (own.date, own.responseTime) { newest = response }
         }
         return newest
     }

@@ -46,7 +46,7 @@ package final class CacheRequest: Sendable {
         self.decodes = decodes
     }
 
-    /// Whether a stored response may answer the request (RFC 9111, section 4).
+    /// Whether a stored response may satisfy the request (RFC 9111, section 4).
     package var isServable: Bool { method == "GET" || method == "HEAD" }
 
     /// Whether the method changes nothing at the origin; an unknown method may (RFC 9111, section

@@ -7,14 +7,14 @@ import WherryTransport
 
 /// The effect of the origin's response on the application and the cache.
 package struct CacheOutcome: Sendable, Equatable {
-    package enum Answer: Sendable, Equatable {
+    package enum Delivery: Sendable, Equatable {
         /// The origin's response or failure.
         case network
         /// A stored response: confirmed, completed, or used because the origin failed.
-        case cached(CachedAnswer)
+        case cached(CachedResponse)
         /// None yet: send another request, because the origin meant another response than the
         /// stored one.
-        case askAgain(NetworkPlan)
+        case resend(NetworkPlan)
     }
 
     package enum Change: Sendable, Equatable {
@@ -24,7 +24,7 @@ package struct CacheOutcome: Sendable, Equatable {
         case remove(StoredResponse)
     }
 
-    package var answer = Answer.network
+    package var delivery = Delivery.network
     /// The URLs, as ``HTTPURL/cacheText``, whose stored responses are removed before the changes.
     package var invalidated: [String] = []
     /// The changes in order, all for the request's own key.
@@ -38,11 +38,11 @@ package struct CacheOutcome: Sendable, Equatable {
     /// Whether the changes only update other responses, and store no part of this one.
     package var isConfirmation = false
 
-    package init(answer: Answer = .network) { self.answer = answer }
+    package init(delivery: Delivery = .network) { self.delivery = delivery }
 
     /// Whether a network response is to be stored.
-    package var storesAnswer: Bool {
-        answer == .network && !isConfirmation
+    package var storesResponse: Bool {
+        delivery == .network && !isConfirmation
             && changes.contains { if case .store = $0 { true } else { false } }
     }
 
@@ -95,7 +95,7 @@ extension CacheLookup {
             return partial(arrived, plan, stored)
         case 416 where plan.purpose == .completion:
             // The application requested no range: the representation has become shorter.
-            return CacheOutcome(answer: .askAgain(.withoutRange))
+            return CacheOutcome(delivery: .resend(.withoutRange))
         default: break
         }
         if !request.isSafe { return unsafe(arrived) }
@@ -109,14 +109,14 @@ extension CacheLookup {
     private func outcomeOfFailure(_ plan: NetworkPlan) -> CacheOutcome? {
         guard let stored = plan.stored, plan.purpose != .completion,
             !stored.control.forbidsStale, !request.control.noCache,
-            let form = CachedAnswer.Form(stored, for: request)
+            let form = CachedResponse.Form(stored, for: request)
         else { return nil }
         let granted = [
             stored.control.staleIfError, request.control.staleIfError?.millisecondsSaturating,
             options.staleIfError > 0 ? options.staleIfError : nil,
         ].compactMap { $0 }.max()
         guard let granted, stored.freshness.staleness(at: now) <= granted else { return nil }
-        return CacheOutcome(answer: .cached(CachedAnswer(stored, form: form, now: now)))
+        return CacheOutcome(delivery: .cached(CachedResponse(stored, form: form, now: now)))
     }
 
     // MARK: Confirmations
@@ -129,10 +129,10 @@ extension CacheLookup {
         }
         let foreign = foreignTags(besides: asked)
         guard Self.confirms(arrived.head, asked) else {
-            if let answer = validated(arrived, asked) { return answer }
+            if let response = validated(arrived, asked) { return response }
             // The 304 confirms another response, so ours is outdated (section 4.3.4). Or it
             // confirms the response that the application has and named in its condition.
-            var outcome = CacheOutcome(answer: .askAgain(.unconditional))
+            var outcome = CacheOutcome(delivery: .resend(.unconditional))
             if let tag = EntityTag(arrived.head["etag"] ?? ""),
                 foreign.contains(where: { $0.isWeaklyEqual(to: tag) })
             {
@@ -144,7 +144,7 @@ extension CacheLookup {
         }
         // With several tags sent, the 304 must name the one it confirms.
         if !foreign.isEmpty, arrived.head["etag"] == nil, arrived.head["last-modified"] == nil {
-            return CacheOutcome(answer: .askAgain(.unconditional))
+            return CacheOutcome(delivery: .resend(.unconditional))
         }
         var outcome = CacheOutcome()
         let fresh = updated(asked, by: arrived, &outcome)
@@ -154,16 +154,16 @@ extension CacheLookup {
                 if other.strongTag == tag { _ = updated(other, by: arrived, &outcome) }
             }
         }
-        guard let form = CachedAnswer.Form(fresh, for: request) else {
-            return CacheOutcome(answer: .askAgain(.unconditional))
+        guard let form = CachedResponse.Form(fresh, for: request) else {
+            return CacheOutcome(delivery: .resend(.unconditional))
         }
-        var answer = CachedAnswer(fresh, form: form, now: now)
-        answer.isRevalidated = true
-        outcome.answer = .cached(answer)
+        var response = CachedResponse(fresh, form: form, now: now)
+        response.isRevalidated = true
+        outcome.delivery = .cached(response)
         return outcome
     }
 
-    /// Handles a 304 that answers the application's own condition. It updates the stored responses
+    /// Handles a 304 to the application's own condition. It updates the stored responses
     /// that it identifies (section 4.3.4): with a strong validator all that have it, with a weak
     /// one the newest that matches the request.
     private func named(by arrived: ArrivedResponse, _ stored: [StoredResponse]) -> CacheOutcome {
@@ -186,11 +186,11 @@ extension CacheLookup {
     private func validated(_ arrived: ArrivedResponse, _ asked: StoredResponse) -> CacheOutcome? {
         guard let tag = EntityTag(arrived.head["etag"] ?? ""), let own = asked.entityTag,
             own.isWeak, tag.isWeaklyEqual(to: own),
-            let form = CachedAnswer.Form(asked, for: request)
+            let form = CachedResponse.Form(asked, for: request)
         else { return nil }
-        var answer = CachedAnswer(asked, form: form, now: now)
-        answer.isRevalidated = true
-        var outcome = CacheOutcome(answer: .cached(answer))
+        var response = CachedResponse(asked, form: form, now: now)
+        response.isRevalidated = true
+        var outcome = CacheOutcome(delivery: .cached(response))
         outcome.isConfirmation = true
         return outcome
     }
@@ -326,9 +326,9 @@ extension CacheLookup {
         if plan.purpose == .completion {
             guard let asked = plan.stored, let part,
                 let joined = join(asked, arrived, part), joined.isComplete
-            else { return CacheOutcome(answer: .askAgain(.withoutRange)) }
+            else { return CacheOutcome(delivery: .resend(.withoutRange)) }
             if isStorable { outcome.changes.append(.store(joined)) }
-            outcome.answer = .cached(CachedAnswer(joined, form: .whole, now: now))
+            outcome.delivery = .cached(CachedResponse(joined, form: .whole, now: now))
             return outcome
         }
         guard isStorable, let part,

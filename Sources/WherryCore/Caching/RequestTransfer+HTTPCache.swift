@@ -61,14 +61,14 @@ extension RequestTransfer {
     ) {
         guard !isCancelled else { return feed(.failed(Self.cancelledError)) }
         switch decision {
-        case .answer(let answer): give(answer)
-        case .answerAndRevalidate(let answer, let plan):
+        case .serve(let response): give(response)
+        case .serveAndRevalidate(let response, let plan):
             // A background revalidation cannot ask the program whether to store the response.
-            if decisions.contains(.store) { return ask(plan, http, exchange, wake: wake) }
+            if hooks.contains(.store) { return ask(plan, http, exchange, wake: wake) }
             guard Revalidation.start(http, exchange.request, client, options) else {
                 return ask(plan, http, exchange, wake: wake)
             }
-            give(answer)
+            give(response)
         case .network(let plan): ask(plan, http, exchange, wake: wake)
         case .gatewayTimeout: feed(.gatewayTimeout)
         case .miss: feed(.failed(TimedRefusal.missing.error))
@@ -98,33 +98,33 @@ extension RequestTransfer {
     /// status and body (K16).
     private func show(_ http: HTTPCaching, _ caching: TransferCaching) {
         guard caching.shown.withLock({ $0 == nil }),
-            work.withLock({ !$0.machine.hop.follower.isRedirected }), let answer = http.shown()
+            work.withLock({ !$0.machine.hop.follower.isRedirected }), let stored = http.shown()
         else { return }
-        let head = answer.head
+        let head = stored.head
         let (response, step) = work.withLock { work in
             (
-                work.machine.response(head, answer.body, ExchangeResult(), answer.marks),
+                work.machine.response(head, stored.body, ExchangeResult(), stored.marks),
                 work.machine.hop.step(after: head)
             )
         }
-        guard case .answer = step,
+        guard case .deliver = step,
             ResponseRules.error(
                 response, method: method, request: request, options: options, receivedAt: 0) == nil
         else { return }
-        caching.shown.withLock { $0 = answer.body }
+        caching.shown.withLock { $0 = stored.body }
         emit(.cached(response))
     }
 
     /// Continues with a cached response like with a network response.
-    private func give(_ answer: CachedAnswer) {
-        noteHit(answer, answer.isStale ? ", stale" : "")
-        let result = HTTPCaching.replaced(ExchangeResult(), by: answer)
-        feed(.cached(result, answer.marks, challenge(byCached: result.head)))
+    private func give(_ response: CachedResponse) {
+        noteHit(response, response.isStale ? ", stale" : "")
+        let result = HTTPCaching.replaced(ExchangeResult(), by: response)
+        feed(.cached(result, response.marks, challenge(byCached: result.head)))
     }
 
-    private func noteHit(_ answer: CachedAnswer, _ what: String) {
-        note(.debug, .hit, [.everybody("Load cache succeed:\(answer.body.count) bytes\(what)")]) {
-            $0.status = answer.head.status
+    private func noteHit(_ response: CachedResponse, _ what: String) {
+        note(.debug, .hit, [.everybody("Load cache succeed:\(response.body.count) bytes\(what)")]) {
+            $0.status = response.head.status
         }
     }
 
@@ -135,10 +135,10 @@ extension RequestTransfer {
         guard let http = work.withLock({ $0.http }) else { return false }
         http.noteHead()
         // A streamed body may take long: invalidate now, not at its end.
-        if request.isStreamed || decisions.contains(.head), http.changesTarget(head) {
+        if request.isStreamed || hooks.contains(.headers), http.changesTarget(head) {
             client.workers.submit { http.invalidate(by: head) }
         }
-        return http.mayAnswer
+        return http.canServe
     }
 
     // MARK: Streams
@@ -171,7 +171,7 @@ extension RequestTransfer {
             work.http = nil
             return (own, work.fallback, request.isStreamed ? work.copy : nil)
         }
-        let http = own?.mayAnswer == true || !isUnreached ? own : fallback ?? own
+        let http = own?.canServe == true || !isUnreached ? own : fallback ?? own
         // A body that was delivered in pieces is final, even after an error.
         guard copy == nil || result.error == nil, let http, http.concerns(result) else {
             return handle(.unchanged(result))
@@ -194,7 +194,7 @@ extension RequestTransfer {
     /// Updates the cache. Runs on a worker.
     func apply(_ outcome: CacheOutcome, _ bytes: Int, isDelivered: Bool) -> RequestAction? {
         let used = work.withLock { work in
-            defer { if case .askAgain = outcome.answer {} else { work.http = nil } }
+            defer { if case .resend = outcome.delivery {} else { work.http = nil } }
             return work.http
         }
         guard let http = used else {
@@ -202,13 +202,13 @@ extension RequestTransfer {
         }
         if !http.apply(outcome) {
             noteUnstored()
-        } else if outcome.storesAnswer {
+        } else if outcome.storesResponse {
             noteStored(bytes, identifier: "", seconds: nil)
         }
         var challenge: Authentication.Step?
-        if case .cached(let answer) = outcome.answer, !isDelivered, !isCancelled {
-            noteHit(answer, answer.isRevalidated ? ", revalidated" : ", stale")
-            challenge = self.challenge(byCached: answer.head)
+        if case .cached(let response) = outcome.delivery, !isDelivered, !isCancelled {
+            noteHit(response, response.isRevalidated ? ", revalidated" : ", stale")
+            challenge = self.challenge(byCached: response.head)
         }
         return handle(.applied(http.request.target, challenge))
     }

@@ -73,7 +73,7 @@ extension RequestTransfer {
         let (isOther, copy) = work.withLock { work in
             let hop = work.machine.hop
             return (
-                hop.isEditedLate || (hop.follower.authentication?.questions ?? 0) > 0, work.copy
+                hop.isEditedLate || (hop.follower.authentication?.hookCalls ?? 0) > 0, work.copy
             )
         }
         let timed =

@@ -27,10 +27,10 @@ extension ResponseCache {
         let http = try caching(
             request, isAnyAge ? .anyAgeOnly : .byProtocol, store, settings)
         switch http.decide() {
-        case .answer(let answer), .answerAndRevalidate(let answer, _):
+        case .serve(let response), .serveAndRevalidate(let response, _):
             return Response(
-                head: answer.head, body: answer.body, url: http.request.target.text,
-                marks: answer.marks)
+                head: response.head, body: response.body, url: http.request.target.text,
+                marks: response.marks)
         case .network, .gatewayTimeout, .miss:
             throw http.shown() == nil ? TimedRefusal.missing.error : TimedRefusal.expired.error
         }
@@ -66,8 +66,8 @@ extension ResponseCache {
             throw TimedRefusal.missing.error
         }
         let now = client.transport.clock.wallMilliseconds
-        let answer = CachedAnswer(stored, form: .whole, now: now)
-        return Response(head: answer.head, body: answer.body, url: url, marks: answer.marks)
+        let response = CachedResponse(stored, form: .whole, now: now)
+        return Response(head: response.head, body: response.body, url: url, marks: response.marks)
     }
 
     func httpEntries(

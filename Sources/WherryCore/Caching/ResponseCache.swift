@@ -22,9 +22,9 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
     /// The partial files of unfinished downloads in the client's download directories.
     public static let partials = CacheStores(rawValue: 4)
     /// Both caches.
-    public static let answers: CacheStores = [.timed, .http]
+    public static let responses: CacheStores = [.timed, .http]
     /// All stores.
-    public static let all: CacheStores = [.answers, .partials]
+    public static let all: CacheStores = [.responses, .partials]
 }
 
 /// Lists, reads, and clears the stored responses of a client: `client.cache`.
@@ -148,7 +148,7 @@ public struct ResponseCache: Sendable {
     ///   - stores: The caches to list. Default: both.
     public func entries(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
-        stores: CacheStores = .answers
+        stores: CacheStores = .responses
     ) throws(WherryError) -> [Entry] {
         var entries: [Entry] = []
         let now = client.transport.clock.wallMilliseconds
@@ -244,7 +244,7 @@ public struct ResponseCache: Sendable {
     @discardableResult
     public func clear(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
-        stores: CacheStores = .answers
+        stores: CacheStores = .responses
     ) throws(WherryError) -> Int {
         if url == nil, method == nil { return try clearAll(stores) }
         var count = 0

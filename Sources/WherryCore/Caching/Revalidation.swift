@@ -44,7 +44,7 @@ final class Revalidation: ExchangeReceiver {
             return false
         }
         // Another revalidation may have completed just now.
-        guard case .answerAndRevalidate(_, let plan) = http.decide() else {
+        guard case .serveAndRevalidate(_, let plan) = http.decide() else {
             mark?.remove()
             client.caches.endRevalidation(of: http.key)
             return true

@@ -37,7 +37,7 @@ package final class TransferCaching: Sendable {
     /// Returns the HTTP cache state of a hop; `nil` if the hop does not use the cache.
     ///
     /// - Parameters:
-    ///   - request: The request after the edits of callbacks.
+    ///   - request: The request after the edits of hooks.
     ///   - asked: The complete request of the hop.
     ///   - identity: A cache key for the credentials if their header changes with each request;
     ///     `nil` uses the header.
@@ -49,7 +49,7 @@ package final class TransferCaching: Sendable {
         let policy = RequestCaching.httpPolicy(request.cachePolicy, isOn: isOn)
         // An unsafe request may invalidate stored responses, even if it does not use the cache.
         guard let http, policy != nil || !CacheRequest.isSafe(asked.method) else { return nil }
-        // A callback may have set a `Host` header after the lookup.
+        // A hook may have set a `Host` header after the lookup.
         guard request.ownHost(settings) == nil else { return nil }
         let url = asked.url
         let usesCookies = settings.options.overridden(by: request.overrides).cookieHandling
@@ -145,12 +145,12 @@ extension Client {
 
 extension Request {
     /// Returns whether the response may be cached: as a whole, or as a copy of a streamed one if
-    /// the request asks for that. A streamed response is not cached if a callback decides on the
+    /// the request asks for that. A streamed response is not cached if a hook decides on the
     /// headers or on storing.
     func isGathered(_ settings: ClientSettings) -> Bool {
         !isStreamed
             || cachesStream
-                && (decisions ?? settings.values.decisions).isDisjoint(with: [.head, .store])
+                && (hooks ?? settings.values.hooks).isDisjoint(with: [.headers, .store])
     }
 }
 

@@ -390,7 +390,7 @@ public final class Client: Sendable {
 
     /// Sends a request and blocks the calling thread until the response is complete.
     ///
-    /// - Throws: `state` for streamed bodies and for decisions, which need a reader of events.
+    /// - Throws: `state` for streamed bodies and for hooks, which need a reader of events.
     ///   Otherwise the error of the transfer; `error.response` contains the server's response, if
     ///   any.
     public func perform(_ request: Request) throws(WherryError) -> Response {
@@ -411,10 +411,10 @@ public final class Client: Sendable {
     package func startPerform(
         _ request: Request, userData: UInt = 0
     ) throws(WherryError) -> (Transfer, PerformWaiter) {
-        if request.isStreamed || !(request.decisions ?? settings.values.decisions).isEmpty {
+        if request.isStreamed || !(request.hooks ?? settings.values.hooks).isEmpty {
             throw WherryError(
                 .needsQueue,
-                "A blocking call cannot stream a body or wait for decisions. Send the request with an event queue instead."
+                "A blocking call cannot stream a body or wait for hooks. Send the request with an event queue instead."
             )
         }
         if request.isWritten {

@@ -29,7 +29,7 @@ extension DownloadTransfer {
                 files.part?.isQuick == true
             }
         case .progress(let progress): emit(.progress(progress))
-        case .head(let response): emit(.head(response))
+        case .head(let response): emit(.headers(response))
         case .begin: disk.submit { [self] in open() }
         case .show(let state): show(state)
         }

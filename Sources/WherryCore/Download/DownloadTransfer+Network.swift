@@ -9,7 +9,7 @@ import WherryTransport
 
 extension DownloadTransfer {
     /// How to handle a response.
-    enum Answer: Sendable {
+    enum BodyUse: Sendable {
         case none
         /// Discards the body, then follows the redirect.
         case redirect(RedirectRules.Hop)
@@ -33,7 +33,7 @@ extension DownloadTransfer {
         let exchange: Exchange
         let sentAt: Instant
         var head: ResponseHead?
-        var answer = Answer.none
+        var use = BodyUse.none
         /// The number of body bytes that were passed to the machine.
         var delivered: Int64 = 0
         var words: [UInt8] = []
@@ -188,7 +188,7 @@ extension DownloadTransfer {
             let isFirst = hop.attempt == core.machine.attempt
             switch hop.start.follower.step(after: head, body: nil, options: options) {
             case .follow(let next):
-                core.hops[index].answer = .redirect(next)
+                core.hops[index].use = .redirect(next)
                 return .discard
             case .fail(let error):
                 if isFirst { core.response = response(head, hop) }
@@ -196,23 +196,23 @@ extension DownloadTransfer {
                 error.status = head.status
                 Self.add(core.machine.failed(error, attempt: hop.attempt), to: &core)
                 return .abort(TransportError(.refused, error.message))
-            case .answer: break
+            case .deliver: break
             }
             if let again = again(after: head, hop.start) {
-                core.hops[index].answer = .unauthorized(again)
+                core.hops[index].use = .unauthorized(again)
                 return .discard
             }
             if isFirst {
                 core.response = response(head, hop)
-                if options[.wantHead] == 1, let response = core.response {
+                if options[.wantHeaders] == 1, let response = core.response {
                     core.steps.append(.head(response))
                 }
             }
             guard head.status == 200 || head.status == 206 else {
-                core.hops[index].answer = .refusal(head)
+                core.hops[index].use = .refusal(head)
                 return .deliver(offset: 0, eager: true)
             }
-            core.hops[index].answer = .file
+            core.hops[index].use = .file
             judge(head, hop, &core, now: now)
             guard let offset = core.machine.body(of: hop.attempt)?.position else {
                 return .discard
@@ -254,7 +254,7 @@ extension DownloadTransfer {
         let rest = core.withLock { core -> Rest in
             guard let index = core.index(of: exchange) else { return .unwanted }
             let hop = core.hops[index]
-            switch hop.answer {
+            switch hop.use {
             case .file:
                 core.hops[index].delivered &+= Int64(piece.count)
                 let placement = core.machine.received(
@@ -289,7 +289,7 @@ extension DownloadTransfer {
 
     package func exchangeDidProgress(_ exchange: Exchange) {
         let isOfFile = core.withLock { core in
-            guard let index = core.index(of: exchange), case .file = core.hops[index].answer else {
+            guard let index = core.index(of: exchange), case .file = core.hops[index].use else {
                 return false
             }
             return true
@@ -298,8 +298,8 @@ extension DownloadTransfer {
         carry()
     }
 
-    package func exchange(_ exchange: Exchange, asks question: StubQuestion) {
-        emit(.decision(.respond(to: question)))
+    package func exchange(_ exchange: Exchange, calls call: StubCall) {
+        emit(.hook(.respond(to: call)))
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
@@ -311,14 +311,14 @@ extension DownloadTransfer {
             guard let index = core.index(of: exchange) else { return }
             core.wireBefore &+= exchange.receivedOnWire
             let hop = core.hops.remove(at: index)
-            if case .redirect(let next) = hop.answer, let head = hop.head, result.error == nil,
+            if case .redirect(let next) = hop.use, let head = hop.head, result.error == nil,
                 !core.isStopping
             {
                 var start = hop.start
                 start.follower.follow(next, from: head, options: options)
                 return core.steps.append(.follow(start))
             }
-            if case .unauthorized(let again) = hop.answer, result.error == nil, !core.isStopping {
+            if case .unauthorized(let again) = hop.use, result.error == nil, !core.isStopping {
                 return core.steps.append(.follow(again))
             }
             finish(hop, result, &core, now: now)
@@ -352,7 +352,7 @@ extension DownloadTransfer {
         }
         // The caller cancelled before this event.
         if core.isStopping, core.deferred.contains(where: \.isCancel) { return }
-        if case .refusal(let head) = hop.answer, result.error?.kind != .totalTimeout {
+        if case .refusal(let head) = hop.use, result.error?.kind != .totalTimeout {
             // Only the status counts, even if the body is truncated.
             return judge(head, hop, &core, now: now)
         }

@@ -6,7 +6,7 @@ import WherryRequests
 import WherrySystem
 import WherryTransport
 
-/// A running chain. Runs one step at a time, and asks a callback for the next steps after each one
+/// A running chain. Runs one step at a time, and asks a hook for the next steps after each one
 /// (R35).
 package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // guarded by `work`
     private struct Work {
@@ -22,29 +22,29 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         /// The number of steps that began, and that ended.
         var begun = 0
         var ended = 0
-        var members: [GroupAnswer.Member] = []
+        var members: [GroupResult.Member] = []
         /// The combined progress of the completed steps.
         var sum: Progress?
         var isFromCache = true
         var firstFailed: Int?
         var isOver = false
-        var decision: WeakDecision?
+        var hookCall: WeakHookCall?
         var wasCancelled = false
     }
 
-    private struct WeakDecision {
-        weak var decision: Decision?
+    private struct WeakHookCall {
+        weak var call: HookCall?
     }
 
     private let work: Lock<Work>
 
     override init(
         _ group: RequestGroup, level: Int, client: Client, settings: ClientSettings,
-        keepsAnswers: Bool, observer: any TransferObserver, userData: UInt
+        keepsResults: Bool, observer: any TransferObserver, userData: UInt
     ) {
         work = Lock(Work(waiting: group.members.reversed()))
         super.init(
-            group, level: level, client: client, settings: settings, keepsAnswers: keepsAnswers,
+            group, level: level, client: client, settings: settings, keepsResults: keepsResults,
             observer: observer, userData: userData)
     }
 
@@ -60,8 +60,8 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
         return progress
     }
 
-    package override var answer: GroupAnswer {
-        work.withLock { GroupAnswer(members: $0.members, isFromCache: Self.isFromCache($0)) }
+    package override var result: GroupResult {
+        work.withLock { GroupResult(members: $0.members, isFromCache: Self.isFromCache($0)) }
     }
     package override var isFromCache: Bool { work.withLock { Self.isFromCache($0) } }
     private static func isFromCache(_ work: Work) -> Bool {
@@ -174,7 +174,7 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
             work.ended += 1
             work.sum = Progress(sumOf: [work.sum, last].compactMap { $0 })
             work.isFromCache = work.isFromCache && isHit
-            if keepsAnswers { work.members.append(member) }
+            if keepsResults { work.members.append(member) }
             if outcome.error != nil { work.firstFailed = index }
             return work.wasCancelled
         }
@@ -187,31 +187,31 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     // MARK: Next steps
 
-    /// Asks the callback for the steps after `previous`; `nil` at the beginning.
-    private func ask(_ previous: GroupAnswer.Member?) {
+    /// Asks the hook for the steps after `previous`; `nil` at the beginning.
+    private func ask(_ previous: GroupResult.Member?) {
         become(.waiting, quiet: true)
-        let decision = Decision(.next(previous)) { [self] answer in
-            work.withLock { $0.decision = nil }
-            take(answer)
+        let call = HookCall(.next(previous)) { [self] resolution in
+            work.withLock { $0.hookCall = nil }
+            take(resolution)
         }
         let wasCancelled = work.withLock { work in
-            work.decision = WeakDecision(decision: decision)
+            work.hookCall = WeakHookCall(call: call)
             return work.wasCancelled
         }
-        // The cancel came before the decision was registered.
-        if wasCancelled { return decision.expire() }
+        // The cancel came before the call was registered.
+        if wasCancelled { return call.expire() }
         let clock = client.transport.clock
-        let time = clock.now().advanced(by: .milliseconds(options[.decisionTimeout]))
-        client.transport.schedule(at: time) { [weak decision] in decision?.expire() }
-        emit(.decision(decision))
+        let time = clock.now().advanced(by: .milliseconds(options[.hookTimeout]))
+        client.transport.schedule(at: time) { [weak call] in call?.expire() }
+        emit(.hook(call))
     }
 
-    private func take(_ answer: Decision.Answer) {
+    private func take(_ resolution: HookCall.Resolution) {
         guard !work.withLock({ $0.wasCancelled }) else {
             return end(TransferOutcome(error: Self.cancelledError))
         }
         become(.running, quiet: true)
-        switch answer {
+        switch resolution {
         case .next(let member): goOn(member)
         case .stop: end(TransferOutcome())
         case .fail(let error): end(TransferOutcome(error: error))
@@ -231,11 +231,11 @@ package final class ChainTransfer: CompoundTransfer, @unchecked Sendable {  // g
     }
 
     package override func performCancel(discarding: Bool) {
-        let (current, decision) = work.withLock { work in
+        let (current, call) = work.withLock { work in
             work.wasCancelled = true
-            return (work.isStarted ? work.current : nil, work.decision?.decision)
+            return (work.isStarted ? work.current : nil, work.hookCall?.call)
         }
-        decision?.expire()
+        call?.expire()
         current?.cancel()
     }
 

@@ -9,15 +9,15 @@ extension Client {
     /// is started then.
     ///
     /// - Parameters:
-    ///   - keepsAnswers: Whether the transfer's `answer` contains the responses of the members.
+    ///   - keepsResults: Whether the transfer's `result` contains the responses of the members.
     ///   - willBegin: Called before the first event, once the start can no longer fail.
     package func send(
-        _ group: RequestGroup, keepsAnswers: Bool, observer: any TransferObserver,
+        _ group: RequestGroup, keepsResults: Bool, observer: any TransferObserver,
         userData: UInt = 0, willBegin: (CompoundTransfer) -> Void = { _ in }
     ) throws(WherryError) -> CompoundTransfer {
         do throws(WherryError) {
             let transfer = try makeGroup(
-                group, level: 1, settings: settings, keepsAnswers: keepsAnswers, observer: observer,
+                group, level: 1, settings: settings, keepsResults: keepsResults, observer: observer,
                 userData: userData)
             do throws(WherryError) {
                 try start(transfer) { _ in willBegin(transfer) }
@@ -36,16 +36,16 @@ extension Client {
     }
 
     private func makeGroup(
-        _ group: RequestGroup, level: Int, settings: ClientSettings, keepsAnswers: Bool,
+        _ group: RequestGroup, level: Int, settings: ClientSettings, keepsResults: Bool,
         observer: any TransferObserver, userData: UInt
     ) throws(WherryError) -> CompoundTransfer {
         let transfer: CompoundTransfer =
             group.policy == .chain
             ? ChainTransfer(
-                group, level: level, client: self, settings: settings, keepsAnswers: keepsAnswers,
+                group, level: level, client: self, settings: settings, keepsResults: keepsResults,
                 observer: observer, userData: userData)
             : GroupTransfer(
-                group, level: level, client: self, settings: settings, keepsAnswers: keepsAnswers,
+                group, level: level, client: self, settings: settings, keepsResults: keepsResults,
                 observer: observer, userData: userData)
         try transfer.prepare()
         return transfer
@@ -65,7 +65,7 @@ extension Client {
             guard parent.level + group.depth <= RequestGroup.mostDepth else { throw .tooDeepGroups }
             return try makeGroup(
                 group, level: parent.level + 1, settings: settings,
-                keepsAnswers: parent.keepsAnswers, observer: observer, userData: member.userData)
+                keepsResults: parent.keepsResults, observer: observer, userData: member.userData)
         }
     }
 }

@@ -11,17 +11,17 @@ import WherryTransport
 package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses guard what they add
     package let group: RequestGroup
     /// Whether to keep the results of members until the end.
-    let keepsAnswers: Bool
+    let keepsResults: Bool
     /// The nesting depth within other groups.
     let level: Int
 
     init(
         _ group: RequestGroup, level: Int, client: Client, settings: ClientSettings,
-        keepsAnswers: Bool, observer: any TransferObserver, userData: UInt
+        keepsResults: Bool, observer: any TransferObserver, userData: UInt
     ) {
         self.group = group
         self.level = level
-        self.keepsAnswers = keepsAnswers
+        self.keepsResults = keepsResults
         super.init(
             .group, Request(""), client: client, settings: settings, options: settings.options,
             observer: observer, userData: userData)
@@ -32,7 +32,7 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
     package override final var tellsMoves: Bool { true }
 
     /// The results so far; without members if results are not kept.
-    package var answer: GroupAnswer { GroupAnswer(members: [], isFromCache: false) }
+    package var result: GroupResult { GroupResult(members: [], isFromCache: false) }
     /// Whether all results came from a cache.
     package var isFromCache: Bool { false }
     /// The first failed member, in the order of adding; `nil` if none failed.
@@ -77,9 +77,9 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
         return outcome.response.map { $0.isFromCache && !$0.isRevalidated } ?? false
     }
 
-    static func member(_ child: Transfer, _ outcome: TransferOutcome) -> GroupAnswer.Member {
+    static func member(_ child: Transfer, _ outcome: TransferOutcome) -> GroupResult.Member {
         if let error = outcome.error { return .failed(error) }
-        if let inner = child as? CompoundTransfer { return .group(inner.answer) }
+        if let inner = child as? CompoundTransfer { return .group(inner.result) }
         if let response = outcome.response { return .response(response) }
         return .failed(WherryError(.internal, "A member of a group ended without a response"))
     }

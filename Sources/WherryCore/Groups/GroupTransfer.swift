@@ -12,7 +12,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         var machine: GroupMachine
         /// The members that have not ended; their observers retain this object.
         var running: [Int: Child] = [:]
-        var members: [GroupAnswer.Member?]
+        var members: [GroupResult.Member?]
         /// The progress of the completed members, plus the last reported progress of the others.
         var sum = ProgressSum()
         /// The members with new progress, and those whose progress keeps changing: at most as many
@@ -41,14 +41,14 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
 
     override init(
         _ group: RequestGroup, level: Int, client: Client, settings: ClientSettings,
-        keepsAnswers: Bool, observer: any TransferObserver, userData: UInt
+        keepsResults: Bool, observer: any TransferObserver, userData: UInt
     ) {
         work = Lock(
             Work(
                 machine: GroupMachine(group.policy, count: group.count),
-                members: Array(repeating: nil, count: keepsAnswers ? group.count : 0)))
+                members: Array(repeating: nil, count: keepsResults ? group.count : 0)))
         super.init(
-            group, level: level, client: client, settings: settings, keepsAnswers: keepsAnswers,
+            group, level: level, client: client, settings: settings, keepsResults: keepsResults,
             observer: observer, userData: userData)
     }
 
@@ -78,9 +78,9 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
         }
     }
 
-    package override var answer: GroupAnswer {
+    package override var result: GroupResult {
         work.withLock { work in
-            GroupAnswer(
+            GroupResult(
                 members: work.members.map { $0 ?? .failed(Self.cancelledError) },
                 isFromCache: Self.isFromCache(work))
         }
@@ -161,7 +161,7 @@ package final class GroupTransfer: CompoundTransfer, @unchecked Sendable {  // g
     override func memberEnded(_ index: Int, _ child: Transfer, _ outcome: TransferOutcome) {
         let last = Self.last(of: child)
         let hit = Self.isHit(child, outcome)
-        let member = keepsAnswers ? Self.member(child, outcome) : nil
+        let member = keepsResults ? Self.member(child, outcome) : nil
         let (action, others, isMoving) = work.withLock {
             work -> (GroupMachine.Action, [Transfer], Bool) in
             if let before = work.running.removeValue(forKey: index)?.told {

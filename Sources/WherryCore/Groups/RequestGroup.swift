@@ -22,7 +22,7 @@ public struct RequestGroup: Sendable {
         /// when all have ended, even if some failed.
         case allSettled = 1
         /// Starts each member after the previous one succeeded; the first failure ends the chain. A
-        /// callback may add members after each step.
+        /// hook may add members after each step.
         case chain = 2
     }
 
@@ -53,7 +53,7 @@ public struct RequestGroup: Sendable {
     package private(set) var members: [Member] = []
     /// The nesting depth; 1 without a group among the members.
     package private(set) var depth = 1
-    /// The callback that adds steps to a chain; its type belongs to the language binding.
+    /// The hook that adds steps to a chain; its type belongs to the language binding.
     package var next: (any Sendable)?
 
     /// Creates an empty group.
@@ -93,13 +93,13 @@ public struct RequestGroup: Sendable {
 
 /// The results of a group, in the order in which its members were added. The results of a chain are
 /// in step order.
-public struct GroupAnswer: Sendable {
+public struct GroupResult: Sendable {
     /// The result of a member.
     public enum Member: Sendable {
         /// A request that succeeded.
         case response(Response)
         /// A nested group that succeeded; with the all-settled policy some members may have failed.
-        case group(GroupAnswer)
+        case group(GroupResult)
         /// A member that failed or was cancelled; the error's `response` holds the server's
         /// response.
         case failed(WherryError)

@@ -164,7 +164,7 @@ extension Transfer {
                 LogRecord.Line.everybody("\(field.name): \(secrets.field(field.name, field.value))")
             }
             note(
-                .debug, .answered, [.everybody("Did received response:\(head.status)")] + fields
+                .debug, .headers, [.everybody("Did received response:\(head.status)")] + fields
             ) { $0.status = head.status }
         }
     }
@@ -196,8 +196,8 @@ extension Transfer {
             }
         case .image(let image): note(image)
         case .cached(let response): noteHit(response)
-        case .decision(let decision):
-            note(.debug, .asked, [.everybody("Asked the program:\(Self.question(decision))")])
+        case .hook(let call):
+            note(.debug, .hook, [.everybody("Calling the hook:\(Self.name(of: call))")])
         default: break
         }
     }
@@ -209,17 +209,17 @@ extension Transfer {
         return "\(word) progress:\(progress.completed)\(total) bytes"
     }
 
-    private static func question(_ decision: Decision) -> String {
-        if case .adapt = decision.kind { return "adapt" }
-        if case .redirect = decision.kind { return "redirect" }
-        if case .store = decision.kind { return "store" }
-        if case .head = decision.kind { return "head" }
-        if case .retry = decision.kind { return "retry" }
-        if case .token = decision.kind { return "token" }
-        if case .credentials = decision.kind { return "credentials" }
-        if case .next = decision.kind { return "next" }
-        if case .respond = decision.kind { return "respond" }
-        return "question \(decision.kind.set.rawValue)"
+    private static func name(of call: HookCall) -> String {
+        if case .adapt = call.kind { return "adapt" }
+        if case .redirect = call.kind { return "redirect" }
+        if case .store = call.kind { return "store" }
+        if case .headers = call.kind { return "headers" }
+        if case .retry = call.kind { return "retry" }
+        if case .token = call.kind { return "token" }
+        if case .credentials = call.kind { return "credentials" }
+        if case .next = call.kind { return "next" }
+        if case .respond = call.kind { return "respond" }
+        return "hook \(call.kind.set.rawValue)"
     }
 
     private func note(_ state: TransferState, _ reason: ErrorReason?) {
@@ -228,7 +228,7 @@ extension Transfer {
             wasToldSuspended.store(true, ordering: .relaxed)
             note(.info, .suspended, [.everybody("Suspended request:\(shortDescription)")])
         case .waiting where kind != .download && reason != nil:
-            break  // Logged with its decision.
+            break  // Logged with its hook.
         case .waiting where reason != nil:
             note(
                 .warning, .retried,

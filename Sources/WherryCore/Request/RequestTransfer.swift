@@ -27,7 +27,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// The HTTP cache state of an earlier base URL. Its stored response may be used if all base
         /// URLs fail.
         var fallback: HTTPCaching?
-        var decision: WeakDecision?
+        var hookCall: WeakHookCall?
         /// The wait for a network that reaches the host.
         var networkWait: NetworkWait?
         var meter: RequestMeter
@@ -40,8 +40,8 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         var stored: [([LogRecord.Line], Int64)] = []
     }
 
-    struct WeakDecision {
-        weak var decision: Decision?
+    struct WeakHookCall {
+        weak var call: HookCall?
     }
 
     let work: Lock<Work>
@@ -99,7 +99,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         }
     }
 
-    package var decisions: DecisionSet { request.decisions ?? settings.values.decisions }
+    package var hooks: HookSet { request.hooks ?? settings.values.hooks }
 
     var wantsProgress: Bool {
         let wanted = options[.wantProgress]
@@ -126,7 +126,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
 
     package override func performCancel(discarding: Bool) {
         feed(.cancel)
-        if decisions.contains(.token) { client.tokens.leave(id) }
+        if hooks.contains(.token) { client.tokens.leave(id) }
     }
 
     package override func applyPriority(_ priority: Int8) {
@@ -171,7 +171,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             finish(outcome, reportsHeaders: reportsHeaders)
         case .lookUp: lookUp(wake: wake)
         case .encode: encodeImages()
-        case .decide(let decision): decide(decision)
+        case .callHook(let hook): callHook(hook)
         case .prepare(.coding): return codeBody()
         case .prepare(.digests): computeDigests()
         case .prepare(.integrity(let algorithm)): return computeIntegrity(algorithm)
@@ -309,26 +309,26 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         if let progress { emit(.progress(progress)) }
     }
 
-    package func exchange(_ exchange: Exchange, asks question: StubQuestion) {
-        emit(.decision(.respond(to: question)))
+    package func exchange(_ exchange: Exchange, calls call: StubCall) {
+        emit(.hook(.respond(to: call)))
     }
 
     package func exchange(_ exchange: Exchange, didFinish result: ExchangeResult) {
         client.counters.count(exchange, result)
         let isCancelled = isCancelled
-        let (action, decision) = work.withLock { work in
+        let (action, call) = work.withLock { work in
             if isCancelled { work.machine.isCancelled = true }
             // The next base URL is tried before a stale response of this one is used.
             if result.error != nil, result.head == nil, work.fallback == nil,
-                work.http?.mayAnswer == true
+                work.http?.canServe == true
             {
                 work.fallback = work.http
             }
-            // The exchange ended before the program decided.
-            let decision = work.machine.awaitsHeaders ? work.decision?.decision : nil
-            return (work.machine.handle(.ended(result)), decision)
+            // The exchange ended before the hook returned.
+            let call = work.machine.awaitsHeaders ? work.hookCall?.call : nil
+            return (work.machine.handle(.ended(result)), call)
         }
-        decision?.expire()
+        call?.expire()
         run(action, wake: .now)
     }
 
@@ -353,14 +353,14 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         case .discard: return .discard
         case .skim: return .skim
         case .wait:
-            decide(about: head)
+            callHeadersHook(for: head)
             return .wait
         }
     }
 
     /// Reports the response headers.
     private func tell(_ head: ResponseHead) {
-        emit(.head(work.withLock { $0.machine.response(head, Bytes(), ExchangeResult()) }))
+        emit(.headers(work.withLock { $0.machine.response(head, Bytes(), ExchangeResult()) }))
     }
 
     /// Continues an exchange whose body has waited for the program.
@@ -439,7 +439,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
             response.status, request: request, options: options)
         if request.collectsRefusals, isRefused { return }
         let bodiless = response.bodiless
-        if options[.wantHead] == 1 { emit(.head(bodiless)) }
+        if options[.wantHeaders] == 1 { emit(.headers(bodiless)) }
         guard request.isStreamed else { return }
         if !response.body.isEmpty { emit(.body(BodyPiece(response.body, offset: 0, of: nil))) }
         outcome.response = bodiless

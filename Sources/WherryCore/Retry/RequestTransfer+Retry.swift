@@ -14,12 +14,12 @@ extension RequestTransfer {
     }
 
     func stop() {
-        let (exchange, decision, wait) = work.withLock { work in
-            (work.exchange, work.decision?.decision, work.networkWait)
+        let (exchange, call, wait) = work.withLock { work in
+            (work.exchange, work.hookCall?.call, work.networkWait)
         }
-        decision?.expire()
+        call?.expire()
         wait?.cancel()
-        // Also cancel during a callback: its result may have started the next hop just now.
+        // Also cancel during a hook: its result may have started the next hop just now.
         if let exchange { client.transport.cancel(exchange) }
         // Images being encoded check for the cancel themselves.
     }

@@ -23,10 +23,10 @@ final class SharedRequest: TransferObserver {
             for member in table.members(of: self) { member.become(state, reason: reason) }
         case .progress:
             for member in table.members(of: self) { member.emit(event) }
-        case .decision:
+        case .hook:
             // One response serves all callers.
             table.members(of: self).first?.emit(event)
-        case .head, .cached, .body, .wantBody, .image: break
+        case .headers, .cached, .body, .wantBody, .image: break
         }
     }
 

@@ -28,13 +28,13 @@ struct SharedRequestKey: Hashable, Sendable {
 
     /// Returns the key of a request that has not begun.
     ///
-    /// - Returns: `nil` for a request that cannot be shared: its response is streamed, a callback
+    /// - Returns: `nil` for a request that cannot be shared: its response is streamed, a hook
     ///   is enabled, its events would be incomplete for a later caller, or its body is not in
     ///   memory.
     static func of(_ transfer: RequestTransfer) throws(WherryError) -> SharedRequestKey? {
         let request = transfer.request
-        guard transfer.kind == .request, !request.isStreamed, transfer.decisions.isEmpty,
-            transfer.options[.wantHead] == 0, request.cachePolicy != .thenNetwork
+        guard transfer.kind == .request, !request.isStreamed, transfer.hooks.isEmpty,
+            transfer.options[.wantHeaders] == 0, request.cachePolicy != .thenNetwork
         else { return nil }
         return try transfer.work.withLock { work throws(WherryError) in
             try SharedRequestKey(transfer, work.machine.hop)

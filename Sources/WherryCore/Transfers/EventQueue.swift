@@ -346,7 +346,7 @@ package final class EventQueue: TransferObserver {
             return rest
         }
         transport?.lookAgain()
-        // Cancel first, so that the default of a dropped decision does not continue its transfer.
+        // Cancel first, so that the default of a dropped hook does not continue its transfer.
         for transfer in transfers { transfer.cancel() }
         for closer in closers { closer() }
         withExtendedLifetime(waiting) {}

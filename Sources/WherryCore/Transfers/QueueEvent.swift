@@ -6,7 +6,7 @@ import WherryReachability
 import WherrySystem
 
 /// An event of a transfer, in the queue or held by a reader. Releasing the event lets a stream
-/// continue and applies the default of an unanswered decision.
+/// continue and applies the default of an unresolved hook.
 package final class QueueEvent: @unchecked Sendable {  // `attachment` is guarded by its user
     /// The transfer; `nil` for other events.
     package let transfer: Transfer?

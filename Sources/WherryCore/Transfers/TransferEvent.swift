@@ -25,7 +25,7 @@ package final class BodyPiece: Sendable {
 /// An event for the observer of a transfer.
 package enum TransferEvent: Sendable {
     case progress(Progress)
-    case head(Response)
+    case headers(Response)
     /// A cached response, reported before the network request.
     case cached(Response)
     case body(BodyPiece)
@@ -33,7 +33,7 @@ package enum TransferEvent: Sendable {
     case wantBody(offset: Int64, room: Int)
     case state(TransferState, reason: ErrorReason?)
     case image(ImageOutcome)
-    case decision(Decision)
+    case hook(HookCall)
     /// The last event, sent exactly once.
     case done(TransferOutcome)
 }

@@ -130,12 +130,12 @@ extension RequestTransfer {
 
     /// Whether the request has credentials, or can get them from the program.
     private var hasCredentials: Bool {
-        request.credentials != nil || settings.hasCredentials || decisions.contains(.credentials)
+        request.credentials != nil || settings.hasCredentials || hooks.contains(.credentials)
     }
 
-    /// Whether a callback may add credentials before an attempt or at a redirect.
+    /// Whether a hook may add credentials before an attempt or at a redirect.
     private var mayGetCredentials: Bool {
-        decisions.contains(.adapt) || decisions.contains(.redirect)
+        hooks.contains(.adapt) || hooks.contains(.redirect)
     }
 
     /// Returns what a 401 response demands; `nil` for other responses, and without credentials.
@@ -150,7 +150,7 @@ extension RequestTransfer {
             return nil
         }
         return hop.follower.challenge(
-            head, asks: decisions.contains(.credentials), memory: client.auth)
+            head, asks: hooks.contains(.credentials), memory: client.auth)
     }
 
     /// Returns what a cached 401 response demands. Its other headers would be outdated.

@@ -299,9 +299,9 @@ private final class ChildObserver: TransferObserver {
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
         case .progress(let progress): upload.childMoved(index, progress)
-        case .decision: upload.emit(event)
+        case .hook: upload.emit(event)
         case .done(let outcome): upload.childEnded(index, outcome)
-        case .head, .cached, .body, .wantBody, .state, .image: break
+        case .headers, .cached, .body, .wantBody, .state, .image: break
         }
     }
 }

@@ -70,7 +70,7 @@ package final class PartFile {
     /// Whether this download has resumed the partial file or begun a new generation. Until then
     /// nothing is recorded, because the partial file may belong to another URL.
     private var isAdopted = false
-    private let isNamedByAnswer: Bool
+    private let isNamedByResponse: Bool
     /// The number of written bytes for which write-back has not started.
     var sinceWriteBack: Int64 = 0
     var pace: WritePace
@@ -96,7 +96,7 @@ package final class PartFile {
         self.identity = identity
         self.fileSystem = fileSystem
         pace = WritePace(on: fileSystem)
-        isNamedByAnswer = target.name == nil
+        isNamedByResponse = target.name == nil
         Self.openParts.add(1, ordering: .relaxed)
     }
 
@@ -113,7 +113,7 @@ package final class PartFile {
     /// - Throws: `no_space` if the whole file does not fit, `exists` if the response names an
     ///   existing file.
     package func begin(_ facts: DownloadFacts, isJournaled: Bool) throws(DownloadError) {
-        if isNamedByAnswer, let name = facts.name { try target.setName(name) }
+        if isNamedByResponse, let name = facts.name { try target.setName(name) }
         // The server has a different file for this query, so the borrowed partial file stays
         // unchanged.
         lender = nil
@@ -178,7 +178,7 @@ package final class PartFile {
         self.facts = facts
         self.facts.name = name
         guard lender == nil else { return }
-        if isNamedByAnswer, let name, name != target.name { try target.setName(name) }
+        if isNamedByResponse, let name, name != target.name { try target.setName(name) }
         try reserveOrCheckSpace()
     }
 

@@ -23,14 +23,14 @@ package struct Authentication: Sendable {
     /// Whether the last request used a challenge that this transfer received, and not an older one.
     private var isFresh = false
     private var tries = 0
-    /// The number of times the caller was asked.
-    package private(set) var questions = 0
+    /// The number of calls of the credentials hook.
+    package private(set) var hookCalls = 0
 
     /// The maximum number of attempts with new challenges. More than one is needed because a nonce
     /// may become stale in transit.
     private static let maxTries = 4
-    /// The maximum number of times to ask the caller during a transfer.
-    private static let maxQuestions = 8
+    /// The maximum number of calls of the credentials hook for a transfer.
+    private static let maxHookCalls = 8
 
     /// - Parameter credentials: The credentials that the caller set for this origin.
     package init(_ credentials: Credentials?, at origin: Origin) {
@@ -72,7 +72,7 @@ package struct Authentication: Sendable {
 
     /// Handles a 401 response.
     ///
-    /// - Parameter asks: Whether the caller may be asked.
+    /// - Parameter asks: Whether there is a credentials hook.
     package mutating func step(
         after head: ResponseHead, asks: Bool, memory: AuthMemory
     ) -> Step {
@@ -82,11 +82,11 @@ package struct Authentication: Sendable {
             return .again
         }
         if let credentials { memory.forget(key(credentials)) }
-        guard asks, questions < Self.maxQuestions,
+        guard asks, hookCalls < Self.maxHookCalls,
             let challenge = challenges.first(where: { Self.session($0) != nil })
                 ?? challenges.first(where: { $0.scheme == "basic" })
         else { return .stand }
-        questions += 1
+        hookCalls += 1
         return .ask(challenge)
     }
 
@@ -100,10 +100,10 @@ package struct Authentication: Sendable {
         return answer(AuthChallenge.all(head), credentials, memory)
     }
 
-    /// Returns a copy with other credentials and the same attempt and question counts.
+    /// Returns a copy with other credentials and the same attempt and hook counts.
     package func with(_ credentials: Credentials?) -> Authentication {
         var other = Authentication(credentials, at: origin)
-        (other.tries, other.questions) = (tries, questions)
+        (other.tries, other.hookCalls) = (tries, hookCalls)
         return other
     }
 

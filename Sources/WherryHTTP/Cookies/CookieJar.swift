@@ -50,7 +50,7 @@ public final class CookieJar: Sendable {
     static let maxPerDomain = 50
     static let maxCount = 3000
     /// The maximum number of Set-Cookie headers per response, and of bytes in a Cookie header.
-    private static let maxPerAnswer = 50
+    private static let maxPerResponse = 50
     private static let maxFieldBytes = 8190
 
     package init(clock: any Clock) { self.clock = clock }
@@ -127,7 +127,7 @@ public final class CookieJar: Sendable {
         let fields = head.values("set-cookie")
         guard !fields.isEmpty else { return }
         let (url, now) = (origin(), now)
-        for text in fields.prefix(Self.maxPerAnswer) {
+        for text in fields.prefix(Self.maxPerResponse) {
             guard let cookie = Cookie(setCookie: text, from: url, now: now) else { continue }
             keep(cookie, isFromSecure: url.origin.isSecure, now: now)
         }

@@ -25,9 +25,9 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     // state
     case closed
     case needsQueue = "needs_queue"
-    case answered
+    case resolved
     case wrongState = "wrong_state"
-    case decisionExpired = "decision_expired"
+    case hookExpired = "hook_expired"
     case lastPage = "last_page"
     case alreadyStarted = "already_started"
     // timeout
@@ -128,7 +128,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .badParameters, .badJSON, .badText, .badDigest, .badPath, .noImages, .notFound, .badPin,
             .badCertificate, .httpsOnly:
             .argument
-        case .closed, .needsQueue, .answered, .wrongState, .decisionExpired, .lastPage,
+        case .closed, .needsQueue, .resolved, .wrongState, .hookExpired, .lastPage,
             .alreadyStarted:
             .state
         case .timeout, .connectTimeout, .firstByteTimeout, .idleTimeout, .totalTimeout, .stalled:

@@ -15,7 +15,7 @@ public struct WherryError: Error, Sendable {
 
         /// An invalid value: a URL, a header, an option.
         public static let argument = Code(-1)
-        /// The call is not valid in the current state: already sent, answered, or closed.
+        /// The call is not valid in the current state: already sent, resolved, or closed.
         public static let state = Code(-2)
         /// A wait or a transfer timed out.
         public static let timeout = Code(-3)

@@ -56,7 +56,7 @@ package enum RequestEvent: Sendable {
     case ended(ExchangeResult)
     /// The HTTP cache leaves the result as it is.
     indirect case unchanged(ExchangeResult)
-    /// The HTTP cache has decided about a result. `deliveredBytes` is the size of a body that was delivered
+    /// The HTTP cache has examined a result. `deliveredBytes` is the size of a body that was delivered
     /// in pieces.
     indirect case outcome(CacheOutcome, ExchangeResult, deliveredBytes: Int?)
     /// The HTTP cache is updated. The response belongs to this URL.
@@ -73,15 +73,15 @@ package enum RequestEvent: Sendable {
     case delay(Int64?)
     /// A retry delay has passed.
     case timer(UInt64)
-    /// What the refresh of the client's token decided for a request that waits for it.
+    /// The result of the refresh of the client's token, for a request that waits for it.
     case token(UInt64, TokenVerdict)
     /// The timed cache asks whether to store this response.
     case storable(Response)
     /// The timed cache is done with this response.
     case kept(Response)
 
-    // Decisions of the program
-    /// The program made no decision: the default applies.
+    // Hooks of the program
+    /// The default applies.
     case standard
     /// The program ends the transfer with this message.
     case refused(String)
@@ -91,7 +91,7 @@ package enum RequestEvent: Sendable {
     indirect case rewritten(RequestHop.Rewrite)
     /// Whether the credentials of the program fit the challenge.
     case authenticated(Bool)
-    indirect case headersDecided(HeadersDecision, ResponseHead)
+    indirect case headersResolved(HeadersResolution, ResponseHead)
     /// Whether to store the response, and the headers to leave out.
     case stores(Bool, without: [String])
     /// The program's new token, which is the client's now.
@@ -108,8 +108,8 @@ package enum RequestPreparation: Hashable, Sendable {
     case integrity(DigestAlgorithm)
 }
 
-/// The decision of the program about response headers.
-package enum HeadersDecision: Sendable {
+/// The result of the hook for the response headers.
+package enum HeadersResolution: Sendable {
     case proceed
     /// End the transfer with this outcome, whatever happens to the exchange.
     case end(TransferOutcome)
@@ -126,8 +126,8 @@ package enum TokenVerdict: Sendable, Equatable {
     case giveUp
 }
 
-/// A decision that the program makes.
-package enum RequestDecision: Sendable {
+/// A hook of the program to call.
+package enum RequestHook: Sendable {
     /// The request of the next attempt.
     case edit
     /// The redirect response, the request that would follow it, and its hop.
@@ -156,7 +156,7 @@ package enum RequestBodyUse: Hashable, Sendable {
     case discard
     /// Discard it, but keep the bytes that were read for the HTTP cache.
     case skim
-    /// Read nothing until the program has decided.
+    /// Read nothing until the hook has returned.
     case wait
 }
 
@@ -181,8 +181,8 @@ package enum RequestAction: Sendable {
     case lookUp
     /// Encode the images. Event: ``RequestEvent/encoded(_:)``.
     case encode
-    /// Ask the program. Event: one of those of decisions.
-    indirect case decide(RequestDecision)
+    /// Call a hook of the program. Event: one of the results of hooks.
+    indirect case callHook(RequestHook)
     /// Prepare the body. Event: ``RequestEvent/prepared(_:_:)``.
     case prepare(RequestPreparation)
     /// Build the exchange. Event: ``RequestEvent/built`` or ``RequestEvent/lacksIntegrity(_:)``.
@@ -207,7 +207,7 @@ package enum RequestAction: Sendable {
     case setPriority(Int8)
     /// Cancel the exchange.
     case cancelExchange
-    /// Stop what is in progress: the exchange, the wait for the network, the decision.
+    /// Stop what is in progress: the exchange, the wait for the network, the hook.
     case stop
     /// Remove the file of the body. Event: ``RequestEvent/abandoned(_:)``.
     case abandon

@@ -5,12 +5,12 @@ import WherryHTTP
 import WherrySystem
 import WherryTransport
 
-/// The request of the current hop: its target, its body, and the edits of callbacks. A value.
+/// The request of the current hop: its target, its body, and the edits of hooks. A value.
 ///
 /// A hop begins with the first URL, the next base URL, or a redirect. A hop may need several
 /// exchanges: for credentials, a new token, or retries.
 package struct RequestHop: Sendable {
-    /// A hop before a callback edited it. Every attempt starts from this request, so that an edit,
+    /// A hop before a hook edited it. Every attempt starts from this request, so that an edit,
     /// such as a signature in the URL, is not applied twice.
     struct Unedited: Sendable {
         let request: Request
@@ -21,7 +21,7 @@ package struct RequestHop: Sendable {
         var isBodyReplaced = false
     }
 
-    /// A request from the callback before an attempt, with its target and its body.
+    /// A request from the hook before an attempt, with its target and its body.
     package struct Edit: Sendable {
         let request: Request
         /// The request before the edits of this and earlier attempts.
@@ -36,7 +36,7 @@ package struct RequestHop: Sendable {
         package let options: OptionTable
     }
 
-    /// The request of a redirect, rewritten by a callback.
+    /// The request of a redirect, rewritten by a hook.
     package struct Rewrite: Sendable {
         package let request: Request
         /// The request before the rewrite.
@@ -53,7 +53,7 @@ package struct RequestHop: Sendable {
     let first: Request
     let settings: ClientSettings
     let options: OptionTable
-    /// The request after the edits of callbacks.
+    /// The request after the edits of hooks.
     private var edited: Request?
     private var unedited: Unedited?
     /// The target, and how the request got there.
@@ -63,14 +63,14 @@ package struct RequestHop: Sendable {
     var isDigested = false
     /// Whether a redirect removed the body.
     private var isBodyLost = false
-    /// The origin that a body from a callback belongs to; `nil` without such a body.
+    /// The origin that a body from a hook belongs to; `nil` without such a body.
     private var bodyOrigin: Origin?
-    /// The headers that a callback added to a redirect's request, with the origin of its target.
+    /// The headers that a hook added to a redirect's request, with the origin of its target.
     private var addedFields: RequestPlanner.AddedFields?
     /// Set if a redirect's request was rewritten for another origin than the first: that origin,
     /// and the previous request. A redirect to a further origin continues with the previous request.
     private var beforeRewrite: (origin: Origin, request: Request)?
-    /// Whether a callback may have edited the request after the cache lookup: the response does not
+    /// Whether a hook may have edited the request after the cache lookup: the response does not
     /// belong to the cache key that was looked up.
     package private(set) var isEditedLate = false
     /// Whether this hop had an exchange before.
@@ -89,10 +89,10 @@ package struct RequestHop: Sendable {
         follower = AttemptFollower(url, method: method)
     }
 
-    /// The request with the edits of callbacks.
+    /// The request with the edits of hooks.
     package var request: Request { edited ?? first }
 
-    /// Whether a callback has edited an attempt of this hop.
+    /// Whether a hook has edited an attempt of this hop.
     package var isEdited: Bool { unedited != nil }
 
     /// Whether the client's cookie jar applies.
@@ -116,7 +116,7 @@ package struct RequestHop: Sendable {
             lostBody: isBodyLost, closes: options[.keepAlive] == 0)
     }
 
-    /// The headers that a callback added for the origin of this hop.
+    /// The headers that a hook added for the origin of this hop.
     private var redirectFields: RequestPlanner.AddedFields? {
         addedFields?.origin == follower.url.origin ? addedFields : nil
     }
@@ -196,7 +196,7 @@ package struct RequestHop: Sendable {
         return options
     }
 
-    /// Returns the edit that a request from the callback makes.
+    /// Returns the edit that a request from the hook makes.
     ///
     /// - Parameters:
     ///   - own: The request before the edits of this and earlier attempts.
@@ -242,7 +242,7 @@ package struct RequestHop: Sendable {
 
     /// Returns how to handle a response by the redirect rules.
     package func step(after head: ResponseHead) -> RedirectRules.Step {
-        guard RedirectRules.redirects(head.status) else { return .answer }
+        guard RedirectRules.redirects(head.status) else { return .deliver }
         var body: AttemptFollower.Body?
         if case .none = self.body.body {
         } else {
@@ -265,7 +265,7 @@ package struct RequestHop: Sendable {
         return before
     }
 
-    /// Returns the rewrite that a request from the callback makes. The usual redirect rules apply.
+    /// Returns the rewrite that a request from the hook makes. The usual redirect rules apply.
     package func rewrite(
         _ request: Request, inPlaceOf offered: Request, _ hop: RedirectRules.Hop
     ) throws(WherryError) -> Rewrite {
@@ -300,7 +300,7 @@ package struct RequestHop: Sendable {
 
     /// Continues at the target of a redirect.
     ///
-    /// - Parameter rewrite: The request from the callback; `nil` for the default.
+    /// - Parameter rewrite: The request from the hook; `nil` for the default.
     /// - Returns: Whether the body is one that was sent before.
     mutating func follow(
         _ hop: RedirectRules.Hop, as rewrite: Rewrite?, from head: ResponseHead, isAsked: Bool

@@ -30,10 +30,10 @@ extension RequestMachine {
         case (.applying(let outcome, let result, let purpose), .applied(let url, let challenge)):
             return didApply(outcome, result, purpose, url, challenge)
         case (.keeping(nil), .storable(let response)):
-            guard decisions.contains(.store), !isCancelled else {
+            guard hooks.contains(.store), !isCancelled else {
                 return write(response, without: [])
             }
-            return decide(.storeTimed(response), .store(response))
+            return callHook(.store(response), .storeTimed(response))
         case (.keeping(let outcome), .kept(let response)):
             guard let outcome else { return end(TransferOutcome(response: response)) }
             return outcome.error == nil && isCancelled ? endCancelled() : end(outcome)
@@ -92,7 +92,7 @@ extension RequestMachine {
 
     /// Defers the headers of a cached response, unless it redirects.
     private mutating func deferCached(_ result: ExchangeResult) {
-        if let head = result.head, case .answer = hop.step(after: head) { _ = deferred() }
+        if let head = result.head, case .deliver = hop.step(after: head) { _ = deferred() }
     }
 
     /// Makes the response for a request that allows only the cache (RFC 9111, 5.2.1.7).
@@ -105,24 +105,24 @@ extension RequestMachine {
         return arrive(result)
     }
 
-    /// Applies the decision of the cache, and asks the program if it wants to decide on storing.
+    /// Applies the outcome of the cache. First calls the hook for storing, if there is one.
     private mutating func settle(
         _ outcome: CacheOutcome, _ result: ExchangeResult, _ deliveredBytes: Int?
     ) -> RequestAction {
         if let deliveredBytes {
             return apply(outcome, result, .delivered, bytes: deliveredBytes)
         }
-        guard decisions.contains(.store), outcome.storesAnswer, let head = result.head else {
+        guard hooks.contains(.store), outcome.storesResponse, let head = result.head else {
             return apply(outcome, result, .response)
         }
         // After a cancel the program is not asked, so nothing is stored.
         guard !isCancelled else {
             return apply(outcome.storing(false, without: []), result, .response)
         }
-        return decide(.storeHTTP(outcome, result), .store(response(head, result.body, result)))
+        return callHook(.store(response(head, result.body, result)), .storeHTTP(outcome, result))
     }
 
-    /// Handles the program's decision on storing.
+    /// Handles the result of the hook for storing.
     mutating func store(
         _ event: RequestEvent, _ outcome: CacheOutcome, _ result: ExchangeResult
     ) -> RequestAction {
@@ -152,15 +152,15 @@ extension RequestMachine {
         case .delivered: return arrive(result)
         case .response: break
         }
-        switch outcome.answer {
+        switch outcome.delivery {
         case .network: return arrive(result)
-        case .cached(let answer):
+        case .cached(let response):
             guard !isCancelled else { return arrive(result) }
             // The response may belong to an earlier base URL than the last one tried.
             hop.follower.url = url
             return arrive(
-                cached: HTTPCaching.replaced(result, by: answer), answer.marks, challenge)
-        case .askAgain(let plan):
+                cached: HTTPCaching.replaced(result, by: response), response.marks, challenge)
+        case .resend(let plan):
             guard !isCancelled else { return endCancelled() }
             count(result.metrics)
             if headers == .deferred { headers = .pending }
@@ -177,7 +177,7 @@ extension RequestMachine {
         return .write(response, without: names)
     }
 
-    /// Handles the program's decision on storing (K13).
+    /// Handles the result of the hook for storing (K13).
     mutating func store(_ event: RequestEvent, _ response: Response) -> RequestAction {
         switch event {
         case .stores(false, _):

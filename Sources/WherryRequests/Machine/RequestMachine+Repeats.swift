@@ -20,7 +20,7 @@ extension RequestMachine {
                     outcome: TransferOutcome(response: response, error: error), wire: response.wire)
             )
         case (.choosing(let failure), .delay(let delay)),
-            (.deciding(.retry(let failure)), .delay(let delay)):
+            (.callingHook(.retry(let failure)), .delay(let delay)):
             return retry(failure, after: delay)
         case (.delaying(let failure), .timer(let number)):
             guard wait.end(number) else { return .none }
@@ -99,17 +99,17 @@ extension RequestMachine {
 
     mutating func redirect(_ step: RedirectRules.Step, _ arrival: Arrival) -> RequestAction {
         switch step {
-        case .answer: return evaluate(response(arrival))
+        case .deliver: return evaluate(response(arrival))
         case .fail(let error):
             // The redirect's body was read only as far as needed to reuse the connection.
             return end(
                 Self.rejected(
                     response(arrival.head, Bytes(), arrival.result, arrival.marks), error))
         case .follow(let target):
-            guard decisions.contains(.redirect) else { return follow(target, nil, arrival) }
-            return decide(
-                .redirect(target, arrival),
-                .redirect(response(arrival), hop.offered(for: target), target))
+            guard hooks.contains(.redirect) else { return follow(target, nil, arrival) }
+            return callHook(
+                .redirect(response(arrival), hop.offered(for: target), target),
+                .redirect(target, arrival))
         }
     }
 
@@ -119,7 +119,7 @@ extension RequestMachine {
         count(arrival.result.metrics)
         let from = hop.follower.url
         let isSent = hop.follow(
-            target, as: rewrite, from: arrival.head, isAsked: decisions.contains(.adapt))
+            target, as: rewrite, from: arrival.head, isAsked: hooks.contains(.adapt))
         return resend(.redirect(arrival.head, from: from), rewinds: isSent)
     }
 
@@ -142,9 +142,9 @@ extension RequestMachine {
         case .stand: return nil
         case .again: return answerChallenge(arrival)
         case .ask(let challenge):
-            let before = (hop.follower.authentication?.questions ?? 1) - 1
-            return decide(
-                .credentials(arrival), .credentials(response(arrival), challenge, before: before))
+            let before = (hop.follower.authentication?.hookCalls ?? 1) - 1
+            return callHook(
+                .credentials(response(arrival), challenge, before: before), .credentials(arrival))
         }
     }
 
@@ -187,9 +187,9 @@ extension RequestMachine {
     /// are deferred and its body is collected.
     func mayRetry(after head: ResponseHead) -> Bool {
         guard !isLast else { return false }
-        if head.status == 401, decisions.contains(.token) { return hop.isOfClientToken }
+        if head.status == 401, hooks.contains(.token) { return hop.isOfClientToken }
         guard !accepts(head.status) else { return false }
-        if decisions.contains(.retry) { return true }
+        if hooks.contains(.retry) { return true }
         return options[.maxRetries] > 0 && RetryRules.mayPass(head.status)
             && (options[.retryUnsafeMethods] == 1
                 || ExchangeRequest.isIdempotent(hop.follower.method))
@@ -206,8 +206,8 @@ extension RequestMachine {
         guard let error = outcome.error, !isCancelled, error.code != .cancelled,
             outcome.response?.isFromCache != true, canSendAgain
         else { return giveUp(failure) }
-        guard decisions.contains(.retry) else { return choose(failure) }
-        return decide(.retry(failure), .retry(error, retries: retries))
+        guard hooks.contains(.retry) else { return choose(failure) }
+        return callHook(.retry(error, retries: retries), .retry(failure))
     }
 
     /// Retries if the rules allow it.
@@ -237,7 +237,7 @@ extension RequestMachine {
     /// Treats a 401 response as an expired token, and retries with a new one (R32). Returns `nil`
     /// if the response is final.
     mutating func refreshToken(after response: Response) -> RequestAction? {
-        guard decisions.contains(.token), !response.isFromCache, hop.isOfClientToken, canSendAgain,
+        guard hooks.contains(.token), !response.isFromCache, hop.isOfClientToken, canSendAgain,
             tokens < Self.maxTokens, !isCancelled
         else { return nil }
         phase = .refreshing(response)
@@ -249,7 +249,7 @@ extension RequestMachine {
     ) -> RequestAction {
         switch verdict {
         case .replay(let token): return replay(token, response)
-        case .refresh: return decide(.token(response), .token(response))
+        case .refresh: return callHook(.token(response), .token(response))
         case .giveUp: return isCancelled ? endCancelled() : validate(response)
         }
     }

@@ -13,7 +13,7 @@ import WherryTransport
 /// Calls must not overlap. Every run ends with one `finish`, after which all events return `none`.
 /// This file contains the path of a plain request, and the extensions the detours.
 package struct RequestMachine: Sendable {
-    package let decisions: DecisionSet
+    package let hooks: HookSet
     package internal(set) var phase = Phase.idle
     package var hop: RequestHop
     package var caches: Caches
@@ -25,7 +25,7 @@ package struct RequestMachine: Sendable {
     package internal(set) var hasLookedUp = false
     var needsImages: Bool
     var headers = HeaderReport.pending
-    var headerDecision = HeaderDecision.none
+    var headersHook = HeadersHook.none
     /// What the 401 response that is being received demands.
     var challenge: Authentication.Step?
     /// The bytes of the body that were delivered in pieces.
@@ -51,7 +51,7 @@ package struct RequestMachine: Sendable {
         settings: ClientSettings, options: OptionTable, caches: Caches
     ) {
         self.caches = caches
-        decisions = request.decisions ?? settings.values.decisions
+        hooks = request.hooks ?? settings.values.hooks
         needsImages = request.hasImages
         hop = RequestHop(
             request, method: method, url: url, body: body, settings: settings, options: options)
@@ -87,16 +87,16 @@ package struct RequestMachine: Sendable {
             priority = value
             return isExchanging ? .setPriority(value) : .none
         case .failed(let error): return end(TransferOutcome(error: error))
-        case .standard, .refused, .edited, .followed, .rewritten, .authenticated, .headersDecided,
+        case .standard, .refused, .edited, .followed, .rewritten, .authenticated, .headersResolved,
             .stores, .tokenSupplied:
-            return handleDecision(event)
+            return handleHook(event)
         default: return handleDetour(event)
         }
     }
 
-    /// The program's answer comes first, since it may change what is looked up.
+    /// The result of the hook comes first, since it may change what is looked up.
     private mutating func start() -> RequestAction {
-        if caches.looksUp, !decisions.contains(.adapt) { return lookUp() }
+        if caches.looksUp, !hooks.contains(.adapt) { return lookUp() }
         return needsImages ? encode() : attempt()
     }
 
@@ -108,8 +108,8 @@ package struct RequestMachine: Sendable {
 
     /// Begins an attempt. Asks the program first if it wants to edit requests.
     mutating func attempt() -> RequestAction {
-        guard decisions.contains(.adapt) else { return send() }
-        return decide(.edit, .edit)
+        guard hooks.contains(.adapt) else { return send() }
+        return callHook(.edit, .edit)
     }
 
     /// Prepares the body, then builds the exchange.
@@ -161,16 +161,16 @@ package struct RequestMachine: Sendable {
             }
         }
         switch hop.step(after: head) {
-        case .answer: break
+        case .deliver: break
         // The redirect may become the final response.
-        case .follow where decisions.contains(.redirect): return .collect(reportsHeaders: false)
+        case .follow where hooks.contains(.redirect): return .collect(reportsHeaders: false)
         case .follow, .fail: return discarded
         }
         if head.status >= 400, mayRetry(after: head) { return deferred() }
-        if decisions.contains(.head) {
+        if hooks.contains(.headers) {
             if mayBeReplaced { return deferred() }
-            if case .none = headerDecision {
-                headerDecision = .awaited
+            if case .none = headersHook {
+                headersHook = .awaited
                 // The program now knows the headers, which rules out a retry.
                 headers = .reported
                 return .wait
@@ -183,7 +183,7 @@ package struct RequestMachine: Sendable {
     mutating func take(_ status: Int, mayBeReplaced: Bool = false) -> RequestBodyUse {
         if request.collectsRefusals, !accepts(status) { return .collect(reportsHeaders: false) }
         if mayBeReplaced { return deferred() }
-        let reportsHeaders = options[.wantHead] == 1
+        let reportsHeaders = options[.wantHeaders] == 1
         if reportsHeaders { headers = .reported }
         return request.isStreamed
             ? .deliver(reportsHeaders: reportsHeaders) : .collect(reportsHeaders: reportsHeaders)
@@ -198,10 +198,10 @@ package struct RequestMachine: Sendable {
     private var discarded: RequestBodyUse { caches.usesHTTP ? .skim : .discard }
 
     private mutating func didEnd(_ result: ExchangeResult) -> RequestAction {
-        switch headerDecision {
+        switch headersHook {
         case .none, .proceeds, .saved: break
-        // The exchange ended before the program decided.
-        case .awaited: headerDecision = .proceeds
+        // The exchange ended before the hook returned.
+        case .awaited: headersHook = .proceeds
         case .ends(let outcome): return end(isCancelled ? Self.cancelled : outcome)
         case .saves: return closeFile(result)
         }
@@ -233,7 +233,7 @@ package struct RequestMachine: Sendable {
         // A cancel does not undo a saved body.
         guard !isCancelled || savedPath != nil else { return endCancelled() }
         let step = hop.step(after: head)
-        guard case .answer = step else {
+        guard case .deliver = step else {
             return redirect(step, Arrival(head: head, result: result, marks: marks))
         }
         if head.status == 401, let step = challenge ?? cached {
@@ -270,9 +270,9 @@ package struct RequestMachine: Sendable {
 
     // MARK: The end
 
-    /// Ends the transfer. If the program still has to decide on the response headers, asks first.
+    /// Ends the transfer. First calls the hook for the response headers, if it is still due.
     mutating func end(_ outcome: TransferOutcome) -> RequestAction {
-        if let next = decideAboutHeaders(outcome) { return next }
+        if let next = callHeadersHook(outcome) { return next }
         var outcome = outcome
         if outcome.error == nil { outcome.path = savedPath }
         phase = .ended
@@ -299,7 +299,7 @@ package struct RequestMachine: Sendable {
 
     /// The path of the file that contains the body; `nil` if the body is not saved.
     var savedPath: String? {
-        if case .saved(let path) = headerDecision { path } else { nil }
+        if case .saved(let path) = headersHook { path } else { nil }
     }
 
     package func response(

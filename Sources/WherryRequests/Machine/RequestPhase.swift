@@ -6,16 +6,16 @@ import WherryHTTP
 import WherryTransport
 
 extension RequestMachine {
-    /// The tests contain these exits as a table. Deciding names the decision.
+    /// The tests contain these exits as a table. callingHook names the hook.
     package enum Phase: Sendable {
-        /// Waits for the start. Exits: looking, encoding, deciding (edit), preparing, building, ended.
+        /// Waits for the start. Exits: looking, encoding, callingHook (edit), preparing, building, ended.
         case idle
-        /// Looks up the timed cache. Exits: encoding, deciding (headers), preparing, building, ended.
+        /// Looks up the timed cache. Exits: encoding, callingHook (headers), preparing, building, ended.
         case looking
-        /// Encodes images. Exits: deciding (edit), preparing, building, ended.
+        /// Encodes images. Exits: callingHook (edit), preparing, building, ended.
         case encoding
-        /// Waits for the program. Exits depend on the decision.
-        indirect case deciding(PendingDecision)
+        /// Waits for the program. Exits depend on the hook.
+        indirect case callingHook(PendingHook)
         /// Prepares the body. Exits: preparing (the next step), building, ended.
         case preparing
         /// Builds the exchange. Exits: preparing (a digest), consulting, offline, exchanging,
@@ -25,36 +25,36 @@ extension RequestMachine {
         case consulting
         /// Waits for the network. Exits: exchanging, ended.
         case offline
-        /// The exchange is in progress. Exits: saving, settling, deciding (edit) or building for the
+        /// The exchange is in progress. Exits: saving, settling, callingHook (edit) or building for the
         /// next base URL, or those of an arrival.
         case exchanging
         /// The file of the body is being completed or removed. Exits: settling, checking, ended.
         indirect case saving(Saving)
-        /// The HTTP cache examines the result. Exits: deciding (storeHTTP), applying, or those of an
+        /// The HTTP cache examines the result. Exits: callingHook (storeHTTP), applying, or those of an
         /// arrival.
         case settling
         /// The HTTP cache is updated. Exits: consulting (again), or those of an arrival.
         indirect case applying(CacheOutcome, ExchangeResult, Applying)
-        /// The request is about to be sent again. Exits: deciding (edit), preparing, building, ended.
+        /// The request is about to be sent again. Exits: callingHook (edit), preparing, building, ended.
         indirect case resending(RequestResend)
-        /// A complete response is checked. Exits: deciding (retry, headers), choosing, keeping,
+        /// A complete response is checked. Exits: callingHook (retry, headers), choosing, keeping,
         /// ended.
         case checking(Response)
-        /// The delay of a retry is chosen. Exits: delaying, deciding (headers), ended.
+        /// The delay of a retry is chosen. Exits: delaying, callingHook (headers), ended.
         indirect case choosing(Failure)
         /// Waits before a retry. Exits: resending, ended.
         indirect case delaying(Failure)
-        /// Waits for the token that another request has asked for. Exits: deciding (token, headers),
+        /// Waits for the token that another request has asked for. Exits: callingHook (token, headers),
         /// resending, checking, keeping, ended.
         case refreshing(Response)
-        /// The timed cache stores the response, or removes its entry. Exits: deciding (storeTimed,
+        /// The timed cache stores the response, or removes its entry. Exits: callingHook (storeTimed,
         /// headers), ended.
         indirect case keeping(TransferOutcome?)
         /// Final.
         case ended
     }
 
-    /// A response, from the network or a cache. It leads to resending, refreshing, deciding (redirect,
+    /// A response, from the network or a cache. It leads to resending, refreshing, callingHook (redirect,
     /// credentials, retry, headers), checking, choosing, keeping, or ended.
     package struct Arrival: Sendable {
         let head: ResponseHead
@@ -68,23 +68,23 @@ extension RequestMachine {
         let wire: (sent: Int64, received: Int64)
     }
 
-    /// A decision that the program makes, with what its answer needs.
-    package enum PendingDecision: Sendable {
+    /// A hook that was called, with what its result needs.
+    package enum PendingHook: Sendable {
         /// Exits: preparing, building, looking, ended.
         case edit
         /// Exits: those of an arrival.
         case redirect(RedirectRules.Hop, Arrival)
-        /// Exits: resending, refreshing, checking, keeping, deciding (headers), ended.
+        /// Exits: resending, refreshing, checking, keeping, callingHook (headers), ended.
         case credentials(Arrival)
         /// Exits: saving, ended.
         case headers(TransferOutcome)
-        /// Exits: choosing, delaying, deciding (headers), ended.
+        /// Exits: choosing, delaying, callingHook (headers), ended.
         case retry(Failure)
         /// Exit: applying.
         case storeHTTP(CacheOutcome, ExchangeResult)
         /// Exits: keeping, ended.
         case storeTimed(Response)
-        /// Exits: resending, checking, keeping, deciding (headers), ended.
+        /// Exits: resending, checking, keeping, callingHook (headers), ended.
         case token(Response)
     }
 
@@ -115,13 +115,13 @@ extension RequestMachine {
         case reported
     }
 
-    /// The decision of the program about the response headers.
-    enum HeaderDecision: Sendable {
-        /// The program was not asked. Exit: awaited.
+    /// The state of the hook for the response headers.
+    enum HeadersHook: Sendable {
+        /// The hook was not called. Exit: awaited.
         case none
-        /// The body waits for the decision. Exits: all that follow.
+        /// The body waits for the hook. Exits: all that follow.
         case awaited
-        /// Continue as if the program was not asked.
+        /// Continue as if there were no hook.
         case proceeds
         /// End with this outcome, whatever happens to the exchange.
         case ends(TransferOutcome)

@@ -13,8 +13,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case firstByteTimeout = 3
     /// The maximum time of a transfer, including redirects and retries. In milliseconds.
     case totalTimeout = 4
-    /// The timeout of a callback. In milliseconds.
-    case decisionTimeout = 5
+    /// The timeout of a hook. In milliseconds.
+    case hookTimeout = 5
     /// The maximum number of redirects. 0 returns the redirect response.
     case maxRedirects = 10
     /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
@@ -63,7 +63,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     /// 401 response may require.
     case rewindableBody = 31
     /// Whether the event queue reports the response headers before the body.
-    case wantHead = 32
+    case wantHeaders = 32
     /// Whether the event queue reports progress: 0 no, 1 yes.
     case wantProgress = 33
     /// What an upload does with an image that it cannot read.
@@ -192,8 +192,8 @@ extension Option {
             Declaration("first_byte_timeout_ms", [.build, .live, .request], 30_000, 0...Int64.max)
         case .totalTimeout:
             Declaration("total_timeout_ms", [.build, .live, .request], 0, 0...Int64.max)
-        case .decisionTimeout:
-            Declaration("decision_timeout_ms", [.build, .live, .request], 30_000, 0...Int64.max)
+        case .hookTimeout:
+            Declaration("hook_timeout_ms", [.build, .live, .request], 30_000, 0...Int64.max)
         case .maxRedirects:
             Declaration("max_redirects", [.build, .live, .request], 10, 0...100)
         case .keepAuthAcrossHosts:
@@ -241,8 +241,8 @@ extension Option {
             Declaration("priority", [.request], 0, -100...100)
         case .rewindableBody:
             Declaration("rewindable_body", [.request], 0, 0...1, acceptsBool: true)
-        case .wantHead:
-            Declaration("want_head", [.request], 0, 0...1, acceptsBool: true)
+        case .wantHeaders:
+            Declaration("want_headers", [.request], 0, 0...1, acceptsBool: true)
         case .wantProgress:
             Declaration("want_progress", [.build, .live, .request], -1, -1...1, acceptsBool: true)
         case .unreadableImages:

@@ -26,7 +26,7 @@ extension Request {
     /// ``parameters`` and fields. `nil` without a body, for files, streams, and parts, and for
     /// parameters that cannot be encoded.
     ///
-    /// In a callback before an attempt, the request includes the client's default parameters, so
+    /// In a hook before an attempt, the request includes the client's default parameters, so
     /// these are the bytes to sign. Any other request has only its own parameters.
     public var bodyBytes: Bytes? {
         let takesQuery = RequestPlanner.takesQuery(effectiveMethod)

@@ -22,10 +22,10 @@ extension Request {
         set { if newValue != cachePolicy { setCaching { $0.policy = newValue } } }
     }
     /// Whether the caches apply to this request although its response is streamed
-    /// (`Client.stream(_:decisions:)`). Default: false.
+    /// (`Client.stream(_:hooks:)`). Default: false.
     ///
     /// Chunks are delivered as they arrive; a copy is stored at the end. A body larger than an
-    /// eighth of the cache size is not cached. A request with callbacks for response headers or
+    /// eighth of the cache size is not cached. A request with hooks for response headers or
     /// storing is never cached this way.
     public var cachesStream: Bool {
         get { overrides.contains { $0.option == .cacheStream && $0.value == 1 } }
@@ -48,7 +48,7 @@ extension Request {
     /// are not part of the key either: if responses differ by those, give each a
     /// ``cachePartition``.
     ///
-    /// With callbacks, the key is that of the edited request. A response is not stored if the
+    /// With hooks, the key is that of the edited request. A response is not stored if the
     /// request was edited again after a redirect.
     ///
     /// Uploads of parts and files, streamed bodies, requests with `Range`, and downloads are never

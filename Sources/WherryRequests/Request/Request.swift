@@ -53,7 +53,7 @@ public struct Request: Sendable {
         var computedDigest: DigestAlgorithm?
         var creationMask: UInt32?
         var overrides: [OptionValue] = []
-        var decisions: DecisionSet?
+        var hooks: HookSet?
         var userInfo: (any Sendable)?
         /// Most requests have no cache settings.
         var caching: CopyOnWrite<RequestCaching>?
@@ -119,7 +119,7 @@ public struct Request: Sendable {
         _modify { yield &content.value.tag }
     }
     /// A value that the program attaches to the request. It is available in the transfer, in lists,
-    /// and in callbacks. Wherry does not use it. Default: `nil`.
+    /// and in hooks. Wherry does not use it. Default: `nil`.
     public var userInfo: (any Sendable)? {
         get { content.value.userInfo }
         _modify { yield &content.value.userInfo }
@@ -216,15 +216,15 @@ public struct Request: Sendable {
         change(&caching.value)
         content.value.caching = caching
     }
-    /// The original of a request that a transfer passed to a callback. `nil` for every other
+    /// The original of a request that a transfer passed to a hook. `nil` for every other
     /// request.
     package var preview: RequestPreview? {
         get { content.value.preview }
         _modify { yield &content.value.preview }
     }
-    package var decisions: DecisionSet? {
-        get { content.value.decisions }
-        _modify { yield &content.value.decisions }
+    package var hooks: HookSet? {
+        get { content.value.hooks }
+        _modify { yield &content.value.hooks }
     }
 
     /// The body of a request.

@@ -8,7 +8,7 @@ import WherryTransport
 package enum RedirectRules {
     package enum Step: Sendable {
         /// Return the response: it does not redirect, or redirects are not followed.
-        case answer
+        case deliver
         case follow(Hop)
         case fail(WherryError)
     }
@@ -34,7 +34,7 @@ package enum RedirectRules {
     ) -> Step {
         guard limit > 0, redirects(head.status),
             let location = head.reference("location"), !location.isEmpty
-        else { return .answer }
+        else { return .deliver }
         guard hops < Int(limit) else {
             return .fail(
                 WherryError(

@@ -217,7 +217,7 @@ package enum RequestPlanner {
 
     // MARK: Fields
 
-    /// The headers that a decision added for one origin, with lower-case names. Headers that the
+    /// The headers that a hook added for one origin, with lower-case names. Headers that the
     /// request already had are not included.
     package struct AddedFields: Sendable {
         package let origin: Origin

@@ -47,7 +47,7 @@ package struct RetryRules: Sendable {
         return delay(after: error, retries: retries, now: now, &random)
     }
 
-    /// Returns the default delay of a retry that the caller has already decided on; `nil` if it
+    /// Returns the default delay of a retry that the program has already decided on; `nil` if it
     /// would be too long.
     package func delay(
         after error: WherryError, retries: Int, now: Instant, _ random: inout SplitMix

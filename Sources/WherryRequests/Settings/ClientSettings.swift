@@ -21,7 +21,7 @@ package final class ClientSettings: Sendable {
         package var credentials: [String: Credentials] = [:]
         /// The entries of the .netrc file, read when the client was created.
         package var netrc: Netrc?
-        package var decisions: DecisionSet = []
+        package var hooks: HookSet = []
         /// The lists of the trust policy. The rest of the policy is in `options` and `texts`.
         package var trustLists = TrustPolicy()
         /// The names that logs treat as secret, in addition to the built-in ones.

@@ -29,7 +29,7 @@ struct StoreOptions: ParsableArguments, Sendable {
             valueName: "store"))
     var store: StoreArgument?
 
-    var stores: CacheStores { store?.stores ?? .answers }
+    var stores: CacheStores { store?.stores ?? .responses }
 }
 
 /// A selection of stored responses.

@@ -189,14 +189,14 @@ struct EventQueueTests {
         #expect(!transfer.isCancelled)
     }
 
-    @Test("a waiting decision gets its default only after its transfer was cancelled")
+    @Test("a pending hook gets its default only after its transfer was cancelled")
     func droppedQuestion() throws {
         let transfer = transfer()
         try queue.willStart(transfer)
         let wasCancelled = Lock<Bool?>(nil)
         transfer.emit(
-            .decision(
-                Decision(.adapt(Request("http://127.0.0.1/"))) { [unowned transfer] _ in
+            .hook(
+                HookCall(.adapt(Request("http://127.0.0.1/"))) { [unowned transfer] _ in
                     let state = transfer.isCancelled
                     wasCancelled.withLock { $0 = state }
                 }))

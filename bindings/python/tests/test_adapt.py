@@ -353,7 +353,7 @@ def test_R31_an_edit_that_arrives_too_late_is_not_sent(mock: wherry.MockTranspor
 
     with wherry.Client(transport=mock, adapt=slow) as client:
         assert client.get("http://h/").status_code == 200
-        assert client.get("http://h/", decision_timeout=32).status_code == 200
+        assert client.get("http://h/", hook_timeout=32).status_code == 200
     assert ["X-Late" in one.headers for one in mock.requests] == [False, True]
 
 

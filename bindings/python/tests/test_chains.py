@@ -233,8 +233,8 @@ def test_R35_a_function_that_takes_too_long_is_an_error(way: Way, server: Server
         urllib.request.urlopen(server.url("/delay/2000"), timeout=PATIENCE).close()
         chain.get(server.url("/json"))
 
-    way.client.configure(decision_timeout=0.05)
+    way.client.configure(hook_timeout=0.05)
     with pytest.raises(wherry.WherryError) as caught:
         way.done(chain_of(way, slow).run())
-    assert caught.value.reason == "decision_expired"
+    assert caught.value.reason == "hook_expired"
     assert not any("json" in path for path in asked(server))

@@ -34,7 +34,7 @@ def test_L3_informational_responses_are_in_the_log(server: Server, client: wherr
     with client.log("debug") as log:
         client.get(hints(server))
         log.end()
-        lines = [record.text.partition("\n")[0] for record in log if record.event == "answered"]
+        lines = [record.text.partition("\n")[0] for record in log if record.event == "headers"]
     told = [line.rpartition(":")[2] for line in lines]
     assert told == ["102", "103", "200"]
 

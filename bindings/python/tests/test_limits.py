@@ -68,7 +68,7 @@ def test_SEC_R4_a_body_that_ends_early_is_an_error(server: Server, client: wherr
                 secure.download(url, tmp_path / "file")
             # A body saved by a headers function got its final name.
             for strict in (False, True):
-                saving: Any = {"on_head": lambda head: tmp_path / "file"}
+                saving: Any = {"on_headers": lambda head: tmp_path / "file"}
                 with pytest.raises(wherry.NetworkError) as unsaved:
                     secure.get(url, require_verified_length=strict, **saving)
                 assert unsaved.value.reason == "length_unverified"

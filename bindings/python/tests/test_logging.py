@@ -153,23 +153,23 @@ def test_L6_L10_a_redirect_and_a_retry_are_logged_in_order(
         records = read_all(log)
 
     turns: List[str] = []
-    wanted = ("started", "sent", "answered", "redirected", "retried", "moved", "succeeded")
+    wanted = ("started", "sent", "headers", "redirected", "retried", "moved", "succeeded")
     for event in events(records):
         if event in wanted and turns[-1:] != [event]:
             turns.append(event)
     assert turns == [
         "started",
         "sent",
-        "answered",
+        "headers",
         "redirected",
         "sent",
-        "answered",
+        "headers",
         "retried",
         "sent",
-        "answered",
+        "headers",
         "redirected",
         "sent",
-        "answered",
+        "headers",
         "moved",
         "succeeded",
     ]

@@ -89,7 +89,7 @@ def test_O18_link_headers_match_the_table(case: Dict[str, Any]) -> None:
     mock = wherry.MockTransport()
     head = "".join(f"Link: {value}\n" for value in case["fields"]).encode()
     first = b"http://h/list?page=1"
-    check(lib.wherry_stub_add_answer(mock._handle, None, first, -1, 200, head, b"[1]", 3))
+    check(lib.wherry_stub_add_response(mock._handle, None, first, -1, 200, head, b"[1]", 3))
     mock.add(None, "http://h/list?page=2", content=b"[2]")
     with wherry.Client(transport=mock) as client:
         with client.pages("http://h/list?page=1", end="link") as pages:

@@ -285,9 +285,9 @@ def test_R31_a_late_decision_is_ignored(make: Make, mock: wherry.MockTransport) 
 
     assert way.get("http://h/", on_retry=slow).status_code == 500
     assert len(mock.requests) == 1
-    assert way.get("http://h/", on_retry=slow, decision_timeout=32).status_code == 500
+    assert way.get("http://h/", on_retry=slow, hook_timeout=32).status_code == 500
     assert len(mock.requests) == 3
-    way.client.configure(decision_timeout=32)
+    way.client.configure(hook_timeout=32)
     assert way.get("http://h/", on_retry=slow).status_code == 500
     assert len(mock.requests) == 5
 

@@ -35,11 +35,11 @@ struct Library {
             $0.maxRetries = 2
         }
         // Called once for all requests that got a 401.
-        let decisions = Decisions.refreshingToken { [weak client] _ in
+        let hooks = Hooks.refreshingToken { [weak client] _ in
             guard let client else { return nil }
             return try await Library.signIn(client, credentials, tokenFile)
         }
-        try client.setDecisions(decisions)
+        try client.setHooks(hooks)
         // guide: end client
     }
 

@@ -42,16 +42,16 @@ do {
     // guide: end requests
 
     // guide: begin interceptor
-    var decisions = Decisions()
-    decisions.adapt = { request in  // RequestAdapter
+    var hooks = Hooks()
+    hooks.adapt = { request in  // RequestAdapter
         var request = request
         request.headers["X-Trace"] = "7"
         return request
     }
-    decisions.retry = { error, retries in  // RequestRetrier
+    hooks.retry = { error, retries in  // RequestRetrier
         error.httpStatus == 423 && retries < 2 ? .after(.zero) : .standard
     }
-    try client.setDecisions(decisions)
+    try client.setHooks(hooks)
     print(try await client.get("locked").status)
     // guide: end interceptor
 
@@ -80,7 +80,7 @@ do {
 
     // guide: begin stub
     let stub = StubServer()  // a URLProtocol subclass
-    try stub.answer("https://api.test/notes/*", json: ["id": 7, "text": "stub"])
+    try stub.respond("https://api.test/notes/*", json: ["id": 7, "text": "stub"])
     let tested = try Client { $0.stubServer = stub }
     print(try await tested.get("https://api.test/notes/7").text)
     // guide: end stub

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._core.calls import check, check_freed, create, rows
 from .._core.credentials import DigestAuth, credentials
-from .._core.exchange.decisions import refuse_functions
+from .._core.exchange.hooks import refuse_functions
 from .._core.exchange.draft import Draft
 from .._core.forms import pairs
 from .._core.network import apply_network

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._core.exchange.draft import Draft
-    from .._core.exchange.hooks import Send
+    from .._core.exchange.event_hooks import Send
     from .._core.keywords import DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions
     from .._core.progress import Progress
     from .._models.async_pages import AsyncPages

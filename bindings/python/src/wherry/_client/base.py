@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from .._core.cookies import OwnCookies
     from .._core.credentials import AuthLike
-    from .._core.exchange.hooks import Hooks
+    from .._core.exchange.event_hooks import Hooks
     from .._core.keywords import Cert, Pairs, Pins, Settings, Verify
     from .._core.options import TimeoutLike
     from .._monitoring.reachability import Reachability
@@ -181,7 +181,7 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
                 with Keyword("cookies"):
                     self.cookies.update(cookies)
             if event_hooks is not None or hooks is not None:
-                from .._core.exchange.hooks import hooks_by_name
+                from .._core.exchange.event_hooks import hooks_by_name
 
                 own, by_event = hooks_by_name(hooks), hooks_by_name(event_hooks)
                 self.event_hooks = {name: [*by_event[name], *own[name]] for name in by_event}

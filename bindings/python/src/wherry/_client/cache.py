@@ -174,7 +174,7 @@ class Cache(BaseCache):
         self,
         method: Optional[str],
         url: str,
-        answer: bytes,
+        body: bytes,
         seconds: float,
         content_type: Optional[str] = None,
         **options: Unpack[RequestOptions],
@@ -183,7 +183,7 @@ class Cache(BaseCache):
 
         The entry expires after ``seconds``.
         """
-        self._with_draft(method, url, options, lambda d: self._write(d, answer, content_type, seconds))
+        self._with_draft(method, url, options, lambda d: self._write(d, body, content_type, seconds))
 
     def remove(self, method: Optional[str], url: str, **options: Unpack[RequestOptions]) -> bool:
         """Deletes the cache entry for a request.
@@ -256,7 +256,7 @@ class AsyncCache(BaseCache):
         self,
         method: Optional[str],
         url: str,
-        answer: bytes,
+        body: bytes,
         seconds: float,
         content_type: Optional[str] = None,
         **options: Unpack[RequestOptions],
@@ -264,7 +264,7 @@ class AsyncCache(BaseCache):
         """See `Cache.write`."""
 
         def store(draft: Draft) -> None:
-            self._write(draft, answer, content_type, seconds)
+            self._write(draft, body, content_type, seconds)
 
         await in_thread(lambda: self._with_draft(method, url, options, store))
 

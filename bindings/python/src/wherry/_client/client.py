@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._core.exchange.draft import Draft
-    from .._core.exchange.hooks import Send
+    from .._core.exchange.event_hooks import Send
     from .._core.keywords import (
         DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
     )  # fmt: skip
@@ -275,7 +275,7 @@ class Client(BaseClient["Response"]):
         return response
 
     def _send_with_events(self, draft: Draft) -> Response:
-        """Sends a request that needs callbacks or a streamed body, with a separate queue."""
+        """Sends a request that needs hooks or a streamed body, with a separate queue."""
         exchange = Exchange(draft)
         channel = Channel()
         try:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .._core.cookies import Cookies, OwnCookies
     from .._core.credentials import AuthLike
-    from .._core.exchange.hooks import Hooks
+    from .._core.exchange.event_hooks import Hooks
     from .._core.keywords import Changes, Pairs
     from .._core.options import TimeoutLike
     from .._core.request.arguments import RequestArguments
@@ -143,7 +143,7 @@ class LiveSettings:
         self._defaults = rest
 
     def _has_token(self, token: str) -> None:
-        """Stores the token that a ``refresh_token=`` callback returned."""
+        """Stores the token that a ``refresh_token=`` hook returned."""
         self._settings["auth"] = Bearer(token)
 
     def _set_digest(self, auth: Optional[DigestAuth]) -> None:
@@ -253,7 +253,7 @@ class LiveSettings:
 
         The lists can be edited. Assignment replaces all hooks.
         """
-        from .._core.exchange.hooks import hooks_by_name
+        from .._core.exchange.event_hooks import hooks_by_name
 
         if self._hooks is None:
             self._hooks = hooks_by_name(None)
@@ -262,7 +262,7 @@ class LiveSettings:
 
     @event_hooks.setter
     def event_hooks(self, hooks: Optional[Mapping[str, Any]]) -> None:
-        from .._core.exchange.hooks import hooks_by_name
+        from .._core.exchange.event_hooks import hooks_by_name
 
         self._hooks = hooks_by_name(hooks)
         self._extras = True
@@ -277,11 +277,11 @@ class LiveSettings:
         self.event_hooks = hooks
 
     def _with_hooks(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns the keywords with the request hooks added to the ``adapt=`` callback."""
+        """Returns the keywords with the request hooks added to the ``adapt=`` hook."""
         rest = {name: value for name, value in options.items() if name != "hooks"}
         before = [] if self._hooks is None or options.get("hooks") is False else self._hooks["request"]
         if before:
-            from .._core.exchange.hooks import adapt_with_hooks
+            from .._core.exchange.event_hooks import adapt_with_hooks
 
             rest["adapt"] = adapt_with_hooks(before, rest.get("adapt"), self._is_async)
         return rest

@@ -9,7 +9,7 @@ import re
 from .._core import Generic
 from .._core.calls import copy_text, create
 from .._core.credentials import is_flow
-from .._core.exchange.decisions import refreshing
+from .._core.exchange.hooks import refreshing
 from .._core.exchange.draft import METHODS, Draft
 from .._core.forms import as_text, pairs, query_pairs
 from .._core.request.arguments import RequestArguments
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from .._core.exchange.hooks import Send, Steps
+    from .._core.exchange.event_hooks import Send, Steps
     from .._core.keywords import RequestOptions
     from .._core.request.sent import SentRequest
     from .._core.response.response import Response
@@ -152,7 +152,7 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         discard: Optional[Callable[[Any], Any]] = None,
     ) -> Steps:  # fmt: skip
         """Sends a request with its auth flow and hooks, if any. See `Middleware.steps`."""
-        from .._core.exchange.hooks import middleware_of
+        from .._core.exchange.event_hooks import middleware_of
 
         found = middleware_of(self, options)
         if found is None:
@@ -281,10 +281,10 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         if options:
             draft.uses_jar = self._settings.get("cookies") in (None, True)
             draft.apply(options)
-            if codes.DECISION_TOKEN in draft.functions:
+            if codes.HOOK_TOKEN in draft.functions:
                 draft.client = self
         if self._router is not None:
-            draft.functions[codes.DECISION_RESPOND] = self._router.respond
+            draft.functions[codes.HOOK_RESPOND] = self._router.respond
         return draft
 
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:

@@ -147,8 +147,8 @@ def credentials(auth: AuthLike) -> Union[None, Basic, Bearer, DigestAuth]:
     raise TypeError(f"auth= takes (user, password), Basic, Bearer, DigestAuth, Auth, or a function, not {kind}")
 
 
-def callback_credentials(auth: Any) -> Union[None, Basic, DigestAuth]:
-    """Converts the result of an ``on_credentials=`` callback to credentials."""
+def hook_credentials(auth: Any) -> Union[None, Basic, DigestAuth]:
+    """Converts the result of an ``on_credentials=`` hook to credentials."""
     found = credentials(auth)
     if isinstance(found, Bearer):
         raise TypeError("on_credentials= must return (user, password) or None, not Bearer")

@@ -21,12 +21,12 @@ base | the one without a name | The name of a base URL of the client, or several
 accept_status | none | Additional statuses that `raise_for_status` accepts
 """
 
-DECISIONS = """\
+HOOKS = """\
 adapt | none | Called with the final Request before each attempt, to edit or sign it. An exception cancels the request
 on_credentials | none | Called with a 401 response and its realm. Returns (user, password), or None
 on_retry | none | Called with the error and the number of earlier failed attempts. Returns None (max_retries decides), False, True, or seconds to wait
 refresh_token | none | Called with the 401 response to auth=Bearer(...), once for all requests that got one. Returns the new token, or None
-on_head | none | Called with the response headers. None continues, False ends the transfer, a path saves the body to a file
+on_headers | none | Called with the response headers. None continues, False ends the transfer, a path saves the body to a file
 on_redirect | none | Called with a redirect and the Request that would follow, to edit. None sends it, False returns the redirect response
 accept_status_range | below 400 | (lowest, highest) or a range: the statuses that `raise_for_status` accepts
 hooks | the client's | Functions for "response", called with the response, in place of the client's. False calls none
@@ -86,7 +86,7 @@ LIVE = """\
 adapt | none | Called with the final Request before each attempt, to edit or sign it. An exception cancels the request
 on_retry | none | Called with the error and the number of earlier failed attempts. Returns None (max_retries decides), False, True, or seconds to wait
 refresh_token | none | Called with the 401 response to auth=Bearer(...), once for all requests that got one. Returns the new token, or None
-on_head | none | Called with the response headers. None continues, False ends the transfer, a path saves the body to a file
+on_headers | none | Called with the response headers. None continues, False ends the transfer, a path saves the body to a file
 on_redirect | none | Called with a redirect and the Request that would follow, to edit. None sends it, False returns the redirect response
 accept_status_range | below 400 | (lowest, highest) or a range: the statuses that `raise_for_status` accepts
 secret_names | none | Additional names of headers and parameters whose values are omitted from logs

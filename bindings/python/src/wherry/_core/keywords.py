@@ -15,7 +15,7 @@ from typing import (
 
 from . import keyword_docs as tables
 from .option_keywords import (
-    BodyKeywords, ChangeKeywords, CollectedKeywords, CommonKeywords, DecisionKeywords,
+    BodyKeywords, ChangeKeywords, CollectedKeywords, CommonKeywords, HookKeywords,
     DownloadKeywords, FixedKeywords, LiveKeywords, SessionKeywords, UploadKeywords, rows,
 )  # fmt: skip
 
@@ -90,16 +90,16 @@ class CacheKey(TypedDict, total=False):
     cache_version: int
 
 
-class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
-    """The callbacks of requests and uploads, and related keywords.
+class HookOptions(CommonOptions, HookKeywords, total=False):
+    """The hooks of requests and uploads, and related keywords.
 
-    With an AsyncClient, each callback may be a coroutine function. An exception raised by a
-    callback ends the request.
+    With an AsyncClient, each hook may be a coroutine function. An exception raised by a
+    hook ends the request.
     """
 
-    #: Called with a `Request` before every attempt and after every redirect. The callback edits the
+    #: Called with a `Request` before every attempt and after every redirect. The hook edits the
     #: URL, params, headers, and body in place, for example to sign the request. If it raises an
-    #: exception, nothing is sent. None disables the client's callback.
+    #: exception, nothing is sent. None disables the client's hook.
     adapt: Optional[Callable[[Request], Any]]
     #: Called with a 401 response and its realm if no credentials are known or they were rejected.
     #: Return (user, password), or None to receive the 401 response.
@@ -108,13 +108,13 @@ class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     #: Return None to follow ``max_retries=``, False to give up, True to retry after the usual
     #: delay, or the delay in seconds; the last two apply to every method. `WherryError.response` is
     #: the response, if one was received. Not called if the body cannot be resent or a stream
-    #: has begun. None disables the client's callback.
+    #: has begun. None disables the client's hook.
     on_retry: Optional[Callable[[WherryError, int], Any]]
     #: Called with the 401 response to the client's ``auth=Bearer(...)``, or to a request without
     #: credentials. Return the token that the client uses from now on, or None to receive the 401
     #: response. All requests that received a 401 wait for one call and are then resent. At most
     #: two tokens are used for one request, and five calls are made in 30 seconds. Not called for
-    #: requests with their own Authorization header, nor for requests that the callback sends.
+    #: requests with their own Authorization header, nor for requests that the hook sends.
     refresh_token: Optional[Callable[[Response], Any]]
     #: Called once when the response headers arrive, with a response that has no body. Return None
     #: or True to continue, False to end the request with CancelledError `refused`, or a path. A
@@ -124,18 +124,18 @@ class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     #: could cause either, or comes from a cache, the call is made at its end. The request is not
     #: retried after the call. A response whose status ``accept_status_range=`` rejects is not saved
     #: to a file.
-    on_head: Optional[Callable[[Response], Any]]
+    on_headers: Optional[Callable[[Response], Any]]
     #: Called before a redirect is followed, with the redirect response and the `Request` that would
     #: be sent. The URL of the request is the absolute target; edit the request in place. Return
     #: None or True to follow the redirect, or False to receive the redirect response itself. The
     #: usual rules apply: the redirect counts, credentials stay with their origin, and https never
-    #: leads to http. Values that the callback sets are sent to this target, whatever its origin.
+    #: leads to http. Values that the hook sets are sent to this target, whatever its origin.
     on_redirect: Optional[Callable[[Response, Request], Any]]
-    #: Callbacks under the name "response", as in requests. Each is called with the response, may
+    #: Hooks under the name "response", as in requests. Each is called with the response, may
     #: raise an exception, and may return another response. They replace the client's hooks. False
     #: disables all hooks.
     hooks: Union[Mapping[str, Any], bool, None]
-    #: For the file that ``on_head=`` names: replace an existing file, choose a numbered name, or
+    #: For the file that ``on_headers=`` names: replace an existing file, choose a numbered name, or
     #: create the folders. Default: False. ``overwrite`` and ``rename`` exclude each other.
     overwrite: bool
     rename: bool
@@ -144,7 +144,7 @@ class DecisionOptions(CommonOptions, DecisionKeywords, total=False):
     accept_status_range: Union[range, Tuple[int, int], None]
 
 
-class StreamOptions(DecisionOptions, BodyKeywords, total=False):
+class StreamOptions(HookOptions, BodyKeywords, total=False):
     """The keywords of requests with a body."""
 
     #: Parameters in the usual place for the method: the query for GET, HEAD, and DELETE, otherwise
@@ -229,7 +229,7 @@ class PageOptions(RequestOptions, total=False):
     on_event: Optional[Callable[[str, Optional[int], Any], object]]
 
 
-class UploadOptions(DecisionOptions, UploadKeywords, total=False):
+class UploadOptions(HookOptions, UploadKeywords, total=False):
     """The keywords of an image upload."""
 
     #: Prefix of the part names name0, name1, ... (default: "image").
@@ -271,11 +271,11 @@ class DownloadOptions(CommonOptions, DownloadKeywords, total=False):
 class LiveSettings(LiveKeywords, total=False):
     """The settings that can be changed at any time."""
 
-    #: Default callbacks for requests that set none; see `RequestOptions`.
+    #: Default hooks for requests that set none; see `RequestOptions`.
     adapt: Optional[Callable[[Request], Any]]
     on_retry: Optional[Callable[[WherryError, int], Any]]
     refresh_token: Optional[Callable[[Response], Any]]
-    on_head: Optional[Callable[[Response], Any]]
+    on_headers: Optional[Callable[[Response], Any]]
     on_redirect: Optional[Callable[[Response, Request], Any]]
     accept_status_range: Union[range, Tuple[int, int], None]
     #: Names of additional values to omit from logs. Names can only be added.
@@ -309,7 +309,7 @@ class Changes(LiveSettings, ChangeKeywords, total=False):
 
 
 _COMMON = (tables.COMMON, rows(CommonKeywords))
-_EVERY_REQUEST = (tables.DECISIONS, rows(DecisionKeywords), *_COMMON)
+_EVERY_REQUEST = (tables.HOOKS, rows(HookKeywords), *_COMMON)
 _BODY = (tables.BODY, rows(BodyKeywords), *_EVERY_REQUEST)
 _COLLECTED = (tables.COLLECTED, rows(CollectedKeywords), tables.KEY, *_BODY)
 _LIVE = (tables.LIVE, rows(LiveKeywords))

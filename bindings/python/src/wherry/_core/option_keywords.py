@@ -75,12 +75,12 @@ class CommonKeywords(TypedDict, total=False):
     tag: Optional[str]
 
 
-class DecisionKeywords(TypedDict, total=False):
-    """Options of the group "decisions"."""
+class HookKeywords(TypedDict, total=False):
+    """Options of the group "hooks"."""
 
-    #: The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at
-    #: once. In seconds.
-    decision_timeout: float
+    #: The timeout of a hook. After the timeout, the default behavior applies. 0 applies the default at once.
+    #: In seconds.
+    hook_timeout: float
     #: Whether to create the missing directories of a file.
     make_directories: bool
 
@@ -171,9 +171,9 @@ class DownloadKeywords(TypedDict, total=False):
 class LiveKeywords(TypedDict, total=False):
     """Options of the group "live"."""
 
-    #: The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at
-    #: once. In seconds.
-    decision_timeout: float
+    #: The timeout of a hook. After the timeout, the default behavior applies. 0 applies the default at once.
+    #: In seconds.
+    hook_timeout: float
     #: The maximum number of redirects. 0 returns the redirect response. From 0 to 100.
     max_redirects: int
     #: Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or
@@ -391,7 +391,7 @@ class ChangeKeywords(TypedDict, total=False):
 
 #: A line for each keyword: keyword | default | description
 ROWS = """\
-decision_timeout | 30 | The timeout of a callback. After the timeout, the default behavior applies. 0 applies the default at once. In seconds
+hook_timeout | 30 | The timeout of a hook. After the timeout, the default behavior applies. 0 applies the default at once. In seconds
 max_redirects | 10 | The maximum number of redirects. 0 returns the redirect response. From 0 to 100
 keep_auth_across_hosts | False | Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or port. Enable it only for servers that trust each other
 max_retries | 5 for downloads, 0 for requests | The maximum number of automatic retries of transient failures. From 0 to 1,000

@@ -27,7 +27,7 @@ WORDS: Dict[str, Dict[str, int]] = {
 }
 #: Keywords of requests.
 REQUEST: Dict[str, Tuple[int, str]] = {
-    "decision_timeout": (codes.OPTION_DECISION_TIMEOUT_MS, "milliseconds"),
+    "hook_timeout": (codes.OPTION_HOOK_TIMEOUT_MS, "milliseconds"),
     "max_redirects": (codes.OPTION_MAX_REDIRECTS, "whole"),
     "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, "whole"),
     "max_retries": (codes.OPTION_MAX_RETRIES, "whole"),
@@ -72,7 +72,7 @@ DOWNLOAD: Dict[str, Tuple[int, str]] = {
 }
 #: Settings of a client that are numbers.
 CLIENT: Dict[str, Tuple[int, str]] = {
-    "decision_timeout": (codes.OPTION_DECISION_TIMEOUT_MS, "milliseconds"),
+    "hook_timeout": (codes.OPTION_HOOK_TIMEOUT_MS, "milliseconds"),
     "max_redirects": (codes.OPTION_MAX_REDIRECTS, "whole"),
     "keep_auth_across_hosts": (codes.OPTION_KEEP_AUTH_ACROSS_HOSTS, "whole"),
     "max_retries": (codes.OPTION_MAX_RETRIES, "whole"),

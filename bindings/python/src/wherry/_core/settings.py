@@ -53,4 +53,4 @@ TEXTS = option_table.CLIENT_TEXTS
 FIXED = option_table.NEW_CLIENT_TEXTS
 FIXED_NUMBERS = conversions(option_table.NEW_CLIENT)
 #: Settings that are the defaults of request keywords.
-DEFAULTS = frozenset(("adapt", "on_retry", "refresh_token", "on_head", "on_redirect", "accept_status_range"))
+DEFAULTS = frozenset(("adapt", "on_retry", "refresh_token", "on_headers", "on_redirect", "accept_status_range"))

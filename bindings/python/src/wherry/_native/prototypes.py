@@ -73,7 +73,7 @@ wherry_status wherry_client_clear_cookies(wherry_client *client, const char *url
 wherry_status wherry_client_list_cookies(const wherry_client *client, wherry_list **out_list);
 wherry_status wherry_client_save_cookies(wherry_client *client, const char *path, bool sessions);
 wherry_status wherry_client_load_cookies(wherry_client *client, const char *path);
-wherry_status wherry_client_set_decisions(wherry_client *client, uint32_t decisions);
+wherry_status wherry_client_set_hooks(wherry_client *client, uint32_t hooks);
 // 6. Request
 wherry_status wherry_request_new(const char *method, const char *url, wherry_request **out_request);
 wherry_status wherry_request_copy(const wherry_request *request, wherry_request **out_copy);
@@ -121,7 +121,7 @@ wherry_status wherry_request_add_image(wherry_request *request, const char *name
 wherry_status wherry_request_set_streamed(wherry_request *request, bool streamed);
 wherry_status wherry_request_accept_status(wherry_request *request, int32_t http_code);
 wherry_status wherry_request_set_json_shape(wherry_request *request, const char *shape);
-wherry_status wherry_request_set_decisions(wherry_request *request, uint32_t decisions);
+wherry_status wherry_request_set_hooks(wherry_request *request, uint32_t hooks);
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest, const char
     *value);
 wherry_status wherry_request_add_mirror(wherry_request *request, const char *url);
@@ -201,27 +201,27 @@ const char *wherry_event_text(const wherry_event *event);
 const char *wherry_event_job_id(const wherry_event *event);
 const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
-// 9. Decisions
+// 9. Hooks
 wherry_request *wherry_event_request(const wherry_event *event);
-wherry_status wherry_event_answer_adapt(wherry_event *event, bool proceed);
-wherry_status wherry_event_answer_redirect(wherry_event *event, bool follow);
-wherry_status wherry_event_answer_head(wherry_event *event, bool proceed);
-wherry_status wherry_event_answer_save(wherry_event *event, const char *path);
-wherry_status wherry_event_answer_retry(wherry_event *event, bool again, int64_t delay_ms);
-wherry_status wherry_event_answer_token(wherry_event *event, const char *token);
-wherry_status wherry_event_answer_credentials(wherry_event *event, const char *user, const char
+wherry_status wherry_event_resolve_adapt(wherry_event *event, bool proceed);
+wherry_status wherry_event_resolve_redirect(wherry_event *event, bool follow);
+wherry_status wherry_event_resolve_headers(wherry_event *event, bool proceed);
+wherry_status wherry_event_resolve_save(wherry_event *event, const char *path);
+wherry_status wherry_event_resolve_retry(wherry_event *event, bool again, int64_t delay_ms);
+wherry_status wherry_event_resolve_token(wherry_event *event, const char *token);
+wherry_status wherry_event_resolve_credentials(wherry_event *event, const char *user, const char
     *password);
-wherry_status wherry_event_answer_store(wherry_event *event, bool store, const char *without_headers);
-wherry_status wherry_event_answer_next(wherry_event *event, const wherry_request *request,
+wherry_status wherry_event_resolve_store(wherry_event *event, bool store, const char *without_headers);
+wherry_status wherry_event_resolve_next(wherry_event *event, const wherry_request *request,
     void *user_data);
-wherry_status wherry_event_answer_next_group(wherry_event *event, const wherry_group *group,
+wherry_status wherry_event_resolve_next_group(wherry_event *event, const wherry_group *group,
     void *user_data);
-wherry_status wherry_event_answer_stop(wherry_event *event);
-wherry_status wherry_event_answer_response(wherry_event *event, int32_t http_code, const char *head,
+wherry_status wherry_event_resolve_stop(wherry_event *event);
+wherry_status wherry_event_resolve_response(wherry_event *event, int32_t http_code, const char *head,
     const void *body, size_t count);
-wherry_status wherry_event_answer_failure(wherry_event *event, const char *reason,
+wherry_status wherry_event_resolve_failure(wherry_event *event, const char *reason,
     const char *message);
-wherry_status wherry_event_answer_refuse(wherry_event *event, const char *message);
+wherry_status wherry_event_resolve_refuse(wherry_event *event, const char *message);
 // 10. Management
 wherry_status wherry_client_pause(wherry_client *client, wherry_match match, const char *key, size_t
     *out_count);
@@ -329,11 +329,11 @@ const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_
 // 16. Stub transport
 wherry_status wherry_stub_new(wherry_stub **out_stub);
 wherry_status wherry_stub_free(wherry_stub *stub);
-wherry_status wherry_stub_add_answer(wherry_stub *stub, const char *method, const char *url, int32_t
+wherry_status wherry_stub_add_response(wherry_stub *stub, const char *method, const char *url, int32_t
     times, int32_t http_code, const char *head, const void *body, size_t count);
 wherry_status wherry_stub_add_failure(wherry_stub *stub, const char *method, const char *url,
     int32_t times, const char *reason, int64_t after_bytes);
-wherry_status wherry_stub_add_decision(wherry_stub *stub, const char *method, const char *url,
+wherry_status wherry_stub_add_hook(wherry_stub *stub, const char *method, const char *url,
     int32_t times);
 wherry_status wherry_stub_add_network(wherry_stub *stub, const char *method, const char *url,
     int32_t times);

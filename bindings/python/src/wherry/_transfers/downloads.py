@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .._core import option_table
 from .._core.calls import check, copy_text, create, partial_rows, read_progress
-from .._core.exchange.decisions import refuse_functions
+from .._core.exchange.hooks import refuse_functions
 from .._core.exchange.events import Exchange
 from .._core.forms import refuse_pairs
 from .._core.progress import Partial, Progress

@@ -67,8 +67,8 @@ class Run:
         self.on_member_added(key)
         return key
 
-    def decide(self, record: Record) -> bool:
-        """Decides the next step of a chain. Returns True to keep the event and decide later."""
+    def run_hook(self, record: Record) -> bool:
+        """Runs the function of a chain. Returns True to keep the event and resolve it later."""
         key, event = record[KEY], record[EVENT]
         found = self._chains.get(key)
         if found is None or self.error is not None:
@@ -80,7 +80,7 @@ class Run:
             self._send_next(event, chain, path)
 
         def failed(error: BaseException) -> None:
-            lib.wherry_event_answer_refuse(event, b"the function of a chain failed")
+            lib.wherry_event_resolve_refuse(event, b"the function of a chain failed")
             # The error ends this chain, which is either nested or the whole run.
             if key == self.key:
                 self.fail(error)
@@ -103,20 +103,20 @@ class Run:
         """Sends the next step of the chain, or ends the chain if there is none."""
         index = chain._steps
         if index >= len(chain._members):
-            status = lib.wherry_event_answer_stop(event)
+            status = lib.wherry_event_resolve_stop(event)
         else:
             chain._steps = index + 1
             member = chain._members[index]
             number = self.add_member(member, path + (index,))
             if isinstance(member, Draft):
-                status = lib.wherry_event_answer_next(event, member.handle, number)
+                status = lib.wherry_event_resolve_next(event, member.handle, number)
             else:
                 inner = member._native(self, path + (index,))
-                status = lib.wherry_event_answer_next_group(event, inner, number)
+                status = lib.wherry_event_resolve_next_group(event, inner, number)
                 lib.wherry_group_free(inner)
         if status:
             error = last_error(status)
-            if error.reason != "decision_expired":
+            if error.reason != "hook_expired":
                 raise error
             # The function took too long, or the run has ended in the meantime.
             if index < len(chain._members) and not self._is_cancelled:
@@ -146,8 +146,8 @@ class Run:
                     if self._callback_error(self.group, ()):
                         self.cancel()
             return
-        if kind == codes.EVENT_DECISION:
-            self.decide(record)
+        if kind == codes.EVENT_HOOK:
+            self.run_hook(record)
         elif kind == codes.EVENT_PROGRESS and key == self.key:
             self._report_progress(record)
         elif kind == codes.EVENT_DONE:

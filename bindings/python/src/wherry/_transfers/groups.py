@@ -204,8 +204,8 @@ class AsyncGroup(BaseGroup):
         completion = Completion(run, loop)
 
         def read(record: Record) -> bool:
-            if record[KIND] == codes.EVENT_DECISION and record[KEY] not in run.exchanges:
-                return run.decide(record)
+            if record[KIND] == codes.EVENT_HOOK and record[KEY] not in run.exchanges:
+                return run.run_hook(record)
             return completion.read(record)
 
         def read_or_end(record: Record) -> bool:
@@ -238,7 +238,7 @@ class AsyncGroup(BaseGroup):
                 try:
                     on_success(task.result())
                 except asyncio.CancelledError:
-                    lib.wherry_event_answer_refuse(event, b"the function of a chain was cancelled")
+                    lib.wherry_event_resolve_refuse(event, b"the function of a chain was cancelled")
                 except BaseException as error:
                     failed(error)
                 finally:

@@ -261,7 +261,7 @@ def open_hint(name: str, way: str) -> Optional[str]:
 def streamed_exchange(draft: Draft) -> Exchange:
     """Makes the request a streamed one, and returns its exchange."""
     check(lib.wherry_request_set_streamed(draft.handle, True))
-    draft.option(codes.OPTION_WANT_HEAD, 1)
+    draft.option(codes.OPTION_WANT_HEADERS, 1)
     return Exchange(draft)
 
 

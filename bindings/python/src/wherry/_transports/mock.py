@@ -62,7 +62,7 @@ class MockTransport(Forkable):
         #: The requests that Python matched; the library records the others.
         self._matched: List[MockRequest] = []
         if handler is not None:
-            self._rule(lib.wherry_stub_add_decision, None, b"*", -1)
+            self._rule(lib.wherry_stub_add_hook, None, b"*", -1)
         self._survive_forks()
 
     def _rebuild(self, saved: Any) -> None:
@@ -103,7 +103,7 @@ class MockTransport(Forkable):
         ]  # fmt: skip
         head = "".join(f"{name}: {value}\n" for name, value in fields)
         self._add(
-            rule, lib.wherry_stub_add_answer, _encoded(method, "method"), _encoded(url), times,
+            rule, lib.wherry_stub_add_response, _encoded(method, "method"), _encoded(url), times,
             response.status_code, _encoded(head) if head else None, response.content,
             len(response.content),
         )  # fmt: skip

@@ -110,10 +110,10 @@ class Router:
         stub = create(lib.wherry_stub_new)
         try:
             for pattern, transport in self._mounts:
-                add = lib.wherry_stub_add_network if transport is None else lib.wherry_stub_add_decision
+                add = lib.wherry_stub_add_network if transport is None else lib.wherry_stub_add_hook
                 for glob in pattern.globs():
                     check(add(stub, None, text(glob), -1))
-            add = lib.wherry_stub_add_network if self._default is None else lib.wherry_stub_add_decision
+            add = lib.wherry_stub_add_network if self._default is None else lib.wherry_stub_add_hook
             check(add(stub, None, b"*", -1))
             check(lib.wherry_config_set_stub(config, stub))
         finally:

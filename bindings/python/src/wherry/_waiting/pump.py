@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Set, Tuple
 
     from .._client.async_client import AsyncClient
-    from .._core.exchange.decisions import Decision
+    from .._core.exchange.hooks import HookCall
     from .._core.exchange.draft import Draft
     from .._native.memory import Record
 
@@ -178,7 +178,7 @@ class Pump:
     def wrap_sink(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
         """Wraps a sink to await the request's asynchronous callbacks and body."""
         if draft.functions:
-            sink = with_async_callbacks(exchange, sink, self._tasks)
+            sink = with_async_hooks(exchange, sink, self._tasks)
         source = draft.source
         if source is None or not source.asynchronous:
             return sink
@@ -270,8 +270,8 @@ pumps: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pump] = weakref.Weak
 clear_after_fork(pumps.clear)
 
 
-def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
-    """Returns a sink that makes decisions, and passes other events to `sink`.
+def with_async_hooks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
+    """Returns a sink that runs hooks, and passes other events to `sink`.
 
     The sink awaits the results of coroutine functions. `tasks` keeps their tasks alive.
     """
@@ -279,16 +279,16 @@ def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sin
     # The event loop calls readers in another context. Callbacks run in the context of the request.
     context = copy_context()
 
-    def finish(task: asyncio.Future[Any], decision: Decision, event: int) -> None:
+    def finish(task: asyncio.Future[Any], call: HookCall, event: int) -> None:
         running.discard(task)
         tasks.discard(task)
         try:
-            decision.answer(task.result())
+            call.resolve(task.result())
         except asyncio.CancelledError:
-            decision.refuse()  # No effect after the end of the transfer, which cancels the task.
+            call.refuse()  # No effect after the end of the transfer, which cancels the task.
         except BaseException as error:
-            if not decision.report(error):
-                decision.refuse()
+            if not call.report(error):
+                call.refuse()
                 exchange.fail(error)
         finally:
             lib.wherry_event_free(event)
@@ -297,20 +297,20 @@ def with_async_callbacks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sin
         if record[KIND] == codes.EVENT_DONE:
             for task in running:
                 task.cancel()
-        decision = exchange.decision(record) if record[KIND] == codes.EVENT_DECISION else None
-        if decision is None:
+        call = exchange.hook_call(record) if record[KIND] == codes.EVENT_HOOK else None
+        if call is None:
             return sink(record)
         try:
-            result = context.run(decision.call, asyncio.ensure_future)
+            result = context.run(call.run, asyncio.ensure_future)
             if not isinstance(result, asyncio.Future):
-                decision.answer(result)
+                call.resolve(result)
                 return False
         except Exception as error:
-            if not decision.report(error):
-                decision.refuse()
+            if not call.report(error):
+                call.refuse()
                 exchange.fail(error)
             return False
-        awaited, event = decision, record[EVENT]
+        awaited, event = call, record[EVENT]
         running.add(result)
         tasks.add(result)
         result.add_done_callback(lambda task: finish(task, awaited, event))

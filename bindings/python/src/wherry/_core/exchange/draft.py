@@ -23,7 +23,7 @@ from ..values import (
     CACHE_POLICIES, NotWhole, as_names, cut_milliseconds, file_name_text, path_text, status_range, text,
     whole,
 )  # fmt: skip
-from .decisions import set_function
+from .hooks import set_function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ class Draft:
         self.has_files = False
         self.wants_metrics = False
         self.on_cached: Optional[Callable[[Response], object]] = None
-        #: The callbacks, by wherry_decision.
+        #: The hooks, by wherry_hook.
         self.functions: Dict[int, Callable[..., Any]] = {}
         #: Whether the client sends the cookies of its jar.
         self.uses_jar = True
-        #: The client that uses the token from a ``refresh_token=`` callback.
+        #: The client that uses the token from a ``refresh_token=`` hook.
         self.client: Any = None
         #: The error of the last attempt, if a transport raised it.
         self.transport_error: Optional[BaseException] = None
@@ -406,7 +406,7 @@ class Draft:
         self.wants_metrics = bool(value)
 
 
-def _callback(kind: int) -> Callable[[Draft, Any], None]:
+def _hook(kind: int) -> Callable[[Draft, Any], None]:
     return lambda draft, function: set_function(draft, kind, function)
 
 
@@ -442,15 +442,15 @@ KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "cache": Draft.cache,
     "cache_policy": Draft.cache_policy,
     "on_cached": Draft.set_on_cached,
-    "store": _callback(codes.DECISION_STORE),
-    "adapt": _callback(codes.DECISION_ADAPT),
-    "on_head": _callback(codes.DECISION_HEAD),
-    "on_redirect": _callback(codes.DECISION_REDIRECT),
+    "store": _hook(codes.HOOK_STORE),
+    "adapt": _hook(codes.HOOK_ADAPT),
+    "on_headers": _hook(codes.HOOK_HEADERS),
+    "on_redirect": _hook(codes.HOOK_REDIRECT),
     "overwrite": lambda draft, value: draft.target_exists(1, value),
     "rename": lambda draft, value: draft.target_exists(2, value),
-    "on_credentials": _callback(codes.DECISION_CREDENTIALS),
-    "on_retry": _callback(codes.DECISION_RETRY),
-    "refresh_token": _callback(codes.DECISION_TOKEN),
+    "on_credentials": _hook(codes.HOOK_CREDENTIALS),
+    "on_retry": _hook(codes.HOOK_RETRY),
+    "refresh_token": _hook(codes.HOOK_TOKEN),
     "stale_if_error": Draft.stale_if_error,
     "cache_ignore": Draft.cache_ignore,
     "cache_headers": Draft.cache_headers,

@@ -20,7 +20,7 @@ from ..calls import (
 from ..progress import Metrics, Progress
 from ..response.native import informational, redirects, response_from_native
 from ..response.response import Response
-from .decisions import Decision, decide
+from .hooks import HookCall, run_hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def finish_response(response: Response, record: Record, draft: Optional[Draft]) 
         if draft is not None:
             if draft.images:
                 response.images = images_of(record[EVENT])
-            if codes.DECISION_HEAD in draft.functions:
+            if codes.HOOK_HEADERS in draft.functions:
                 response.saved_path = path_at(lib.wherry_event_text(record[EVENT]))
         return
     raise failure(record, response, draft)
@@ -158,7 +158,7 @@ def digests(event: int) -> Tuple[Tuple[str, str], ...]:
 
 
 class Exchange:
-    """A transfer with events to handle: progress, callbacks, streamed bodies, downloads."""
+    """A transfer with events to handle: progress, hooks, streamed bodies, downloads."""
 
     __slots__ = (
         "response", "transfer", "done", "error", "raised", "path", "digests", "has_headers",
@@ -171,7 +171,7 @@ class Exchange:
         self.done = False
         self.has_headers = False
         self.error: Optional[BaseException] = None
-        #: The error, if a callback or the caller raised it instead of the transfer.
+        #: The error, if a hook or the caller raised it instead of the transfer.
         self.raised: Optional[BaseException] = None
         #: The path of the finished download.
         self.path: Optional[str] = None
@@ -182,13 +182,13 @@ class Exchange:
         self._draft = draft
         self._is_download = is_download
         self._started = perf_counter()
-        #: The number of failures passed to the ``on_retry=`` callback.
+        #: The number of failures passed to the ``on_retry=`` hook.
         self._retries = 0
 
     def read(self, record: Record) -> bool:
         """Handles one event. Returns whether it was the last one. The caller still owns the event.
 
-        An exception from a callback or from the body's iterator cancels the transfer and becomes the
+        An exception from a hook or from the body's iterator cancels the transfer and becomes the
         error of the transfer.
         """
         kind = record[KIND]
@@ -199,9 +199,9 @@ class Exchange:
                 self.want_body()
             elif kind == codes.EVENT_CACHED:
                 self._pass_cached(record)
-            elif kind == codes.EVENT_DECISION:
-                decide(self, record)
-            elif kind == codes.EVENT_HEAD:
+            elif kind == codes.EVENT_HOOK:
+                run_hook(self, record)
+            elif kind == codes.EVENT_HEADERS:
                 fill_headers(self.response, record)
                 self.has_headers = True
             elif kind == codes.EVENT_DONE:
@@ -221,13 +221,13 @@ class Exchange:
             fill_response(response, record, None)
             self._draft.on_cached(response)
 
-    def decision(self, record: Record) -> Optional[Decision]:
-        """Returns the decision of a DECISION event, or None without a callback for it."""
+    def hook_call(self, record: Record) -> Optional[HookCall]:
+        """Returns the call of a HOOK event, or None if the request has no such hook."""
         if self.error is not None or record[DETAIL] not in self._draft.functions:
             return None
-        decision = Decision(self._draft, record, self._retries)
-        self._retries += record[DETAIL] == codes.DECISION_RETRY
-        return None if decision.is_success else decision
+        call = HookCall(self._draft, record, self._retries)
+        self._retries += record[DETAIL] == codes.HOOK_RETRY
+        return None if call.is_success else call
 
     def _progress(self, record: Record) -> None:
         if self.on_progress is not None and self.error is None:

@@ -1,166 +1,277 @@
-# Wherry: event hooks and auth flows around a request
+# Wherry: the hooks of a request
 # SPDX-License-Identifier: Apache-2.0
-"""Event hooks, and auth flows, which may send several requests."""
+"""The hooks of a transfer (see wherry.h), and the hooks that make them.
+
+An AsyncClient also accepts coroutine functions, and runs other requests while it awaits them.
+"""
 
 from __future__ import annotations
 
-from ..._errors import brief
-from ..request.auth_flow import FLOW_END, AsyncFlowRun, FlowRequest, FlowRun, flow_of
-from ..response.response import Response
+from ..._native.memory import DETAIL, EVENT
+from contextvars import ContextVar
+
+from ..._errors import brief, without_query
+from ..._native import codes
+from ..._native.library import lib
+from ..calls import check, error_at, last_error
+from ..credentials import Bearer, hook_credentials
+from ..request.editable import Request, resolve_adapt, resolve_redirect
+from ..values import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Generator, List, Mapping, Optional
+    from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Tuple
 
-    from ..._client.requests import ClientRequests
-    from ..request.editable import Request
+    from ..._native.memory import Record
+    from .draft import Draft
+    from .events import Exchange
 
-    Hooks = Dict[str, List[Callable[..., Any]]]
-    #: Sends a request: (method, url, keywords). Returns the response, or an awaitable of it.
-    Send = Callable[[Optional[str], str, Mapping[str, Any]], Any]
-    Steps = Generator[Any, Any, Response]
+#: The keyword of each hook.
+KEYWORDS: Dict[int, str] = {
+    codes.HOOK_ADAPT: "adapt",
+    codes.HOOK_REDIRECT: "on_redirect",
+    codes.HOOK_CREDENTIALS: "on_credentials",
+    codes.HOOK_RETRY: "on_retry",
+    codes.HOOK_HEADERS: "on_headers",
+    codes.HOOK_STORE: "store",
+    codes.HOOK_TOKEN: "refresh_token",
+    codes.HOOK_RESPOND: "transport",
+}
 
-
-def hooks_by_name(hooks: Any, names: Any = ("request", "response")) -> Hooks:
-    """Returns the hooks by name, each as a list of functions."""
-    if hooks is None:
-        hooks = {}
-    if not hasattr(hooks, "items"):
-        raise TypeError(f"hooks= takes a dictionary of functions, not {type(hooks).__name__}")
-    found: Hooks = {name: [] for name in names}
-    for name, functions in hooks.items():
-        if name not in found:
-            raise TypeError(f"unknown hook {brief(name)}: use {' or '.join(names)}")
-        is_one = callable(functions) or not hasattr(functions, "__iter__")
-        listed = [functions] if is_one else list(functions)
-        if functions is None:
-            listed = []
-        for function in listed:
-            if not callable(function):
-                raise TypeError(f"hooks= takes functions for {brief(name)}, not {type(function).__name__}")
-        found[name] = listed
-    return found
+#: The clients that refresh a token in this thread or task. The requests they send for this purpose
+#: must not wait for that token.
+refreshing: ContextVar[Tuple[object, ...]] = ContextVar("wherry_refreshing", default=())
 
 
-def hook_functions(hooks: Any) -> List[Callable[..., Any]]:
-    """Returns hooks as a list: a program may have assigned one function to ``client.hooks[name]``."""
-    functions = [hooks] if callable(hooks) else list(hooks or ())
-    for function in functions:
-        if not callable(function):
-            raise TypeError(f"hooks= takes functions, not {type(function).__name__}")
-    return functions
+class HookCall:
+    """One call of a hook. The caller owns the event."""
 
+    __slots__ = ("_draft", "_kind", "_event", "_retries", "_request", "_url")
 
-def adapt_with_hooks(
-    hooks: List[Callable[..., Any]], adapt: Optional[Callable[..., Any]], is_async: bool
-) -> Callable[..., Any]:
-    """Returns an ``adapt=`` function that calls the given one, and then the request hooks."""
-    functions = hook_functions(hooks)
+    def __init__(self, draft: Draft, record: Record, retries: int) -> None:
+        self._draft = draft
+        self._kind = record[DETAIL]
+        self._event = record[EVENT]
+        #: The number of earlier failed attempts.
+        self._retries = retries
+        #: The request passed to an ``adapt=`` or ``on_redirect=`` hook.
+        self._request: Optional[Request] = None
+        #: The URL of that request before the hook edits it.
+        self._url = ""
 
-    def run(request: Request) -> Any:
-        if adapt is not None:
-            found = adapt(request)
-            if hasattr(found, "__await__"):
-                return finish(found, functions, request, True) if is_async else found
-            if found is not None and found is not request:
-                return found  # The caller rejects this result.
-        for place, function in enumerate(functions):
-            found = function(request)
-            if hasattr(found, "__await__"):
-                if not is_async:
-                    raise coroutine_error(found)
-                return finish(found, functions[place + 1 :], request, False)
-        return None
+    @property
+    def keyword(self) -> str:
+        """The keyword of the hook."""
+        return KEYWORDS[self._kind]
 
-    async def finish(waits: Any, rest: List[Callable[..., Any]], request: Request, is_adapt: bool) -> Any:
-        found = await waits
-        if is_adapt and found is not None and found is not request:
-            return found
-        for function in rest:
-            found = function(request)
-            if hasattr(found, "__await__"):
-                await found
-        return None
+    @property
+    def is_success(self) -> bool:
+        """Whether the hook is for a response that is not a failure.
 
-    return run
-
-
-def coroutine_error(found: Any) -> TypeError:
-    """Returns the error for a coroutine function used as a hook of a blocking client."""
-    if hasattr(found, "close"):
-        found.close()
-    return TypeError("a hook is a coroutine function, which needs an AsyncClient")
-
-
-def middleware_of(client: ClientRequests[Any], options: Mapping[str, Any]) -> Optional[Middleware]:
-    """Returns the auth flow and the response hooks of a request; None if it needs neither."""
-    flow = flow_of(client, options)
-    own = options.get("hooks")
-    functions: List[Callable[..., Any]] = []
-    if own is not False:
-        functions = hooks_by_name(own, ("response",))["response"] if own else []
-        if not functions and client._hooks is not None:
-            functions = hook_functions(client._hooks["response"])
-    if flow is None and not functions and client._default_encoding is None:
-        return None
-    return Middleware(client, flow, functions)
-
-
-class Middleware:
-    """The auth flow and the response hooks of one request."""
-
-    __slots__ = ("_client", "_flow", "_hooks")
-
-    def __init__(self, client: ClientRequests[Any], flow: Any, hooks: List[Callable[..., Any]]) -> None:
-        self._client = client
-        self._flow = flow
-        self._hooks = hooks
-
-    def steps(
-        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
-        discard: Optional[Callable[[Response], Any]] = None,
-    ) -> Steps:  # fmt: skip
-        """Runs the auth flow and the response hooks, and returns the last response.
-
-        A generator, as described in `wherry._waiting.running`. `send` sends one request. `discard`
-        ends every stream except the last one.
+        Such a response has a status below 400, and the request sets no range of accepted statuses.
         """
-        response: Response = yield from self._authenticated(send, method, url, options, discard)
-        if self._client._default_encoding is not None:
-            response._default_encoding = self._client._default_encoding
-        for hook in self._hooks:
-            found = yield hook(response)
-            if hasattr(found, "__await__"):
-                raise coroutine_error(found)
-            response = found if isinstance(found, Response) else response
-        return response
+        if self._kind != codes.HOOK_RETRY or self._draft.accepted_range is not None:
+            return False
+        reason = lib.wherry_error_reason(lib.wherry_event_error(self._event))
+        code = lib.wherry_response_http_code(lib.wherry_event_response(self._event))
+        return bool(reason == b"http_status" and code < 400)
 
-    def _authenticated(
-        self, send: Send, method: Optional[str], url: str, options: Mapping[str, Any],
-        discard: Optional[Callable[[Response], Any]],
-    ) -> Steps:  # fmt: skip
-        if self._flow is None:
-            response: Response = yield send(method, url, options)
-            return response
-        needs_body = bool(getattr(self._flow, "requires_request_body", False))
-        reads = bool(getattr(self._flow, "requires_response_body", False))
-        is_async = self._client._is_async
-        built = FlowRequest(self._client, method, url, options, needs_body)
-        flow = (AsyncFlowRun if is_async else FlowRun)(self._flow, built.request)
-        before: List[Response] = []
+    def run(self, start: Optional[Callable[[Awaitable[Any]], Any]] = None) -> Any:
+        """Calls the hook and returns its result. An awaitable result is passed to `start`."""
+        from ..response.native import fill_from_native, request_from_native
+
+        draft, function = self._draft, self._draft.functions[self._kind]
+        borrowed = lib.wherry_event_response(self._event)
+        if self._kind == codes.HOOK_RESPOND:
+            found = function(request_from_native(borrowed))
+            return start(found) if start is not None and hasattr(found, "__await__") else found
+        response = fill_from_native(draft.new_response(), borrowed) if borrowed else None
+        arguments: Tuple[Any, ...] = (response,)
+        if self._kind == codes.HOOK_CREDENTIALS:
+            realm = lib.wherry_event_text(self._event) or b""
+            arguments = response, realm.decode("utf-8", "replace")
+        elif self._kind == codes.HOOK_RETRY:
+            error = error_at(lib.wherry_event_error(self._event))
+            error.context = draft.context
+            if response is not None:
+                error.response = response
+                error.http_status = error.http_status or response.status_code
+            arguments = error, self._retries
+        elif self._kind in (codes.HOOK_ADAPT, codes.HOOK_REDIRECT):
+            self._request = Request._borrowed(lib.wherry_event_request(self._event), draft.context)
+            self._url = self._request.url
+            follows = self._kind == codes.HOOK_REDIRECT
+            arguments = (response, self._request) if follows else (self._request,)
+        token_clients = (draft.client,) if self._kind == codes.HOOK_TOKEN else ()
+        before = refreshing.set((*refreshing.get(), *token_clients))
         try:
-            request = yield flow.next(None)
-            while True:
-                keywords = built.keywords(request)
-                response = yield send(request.method, request.url, keywords)
-                response._before = tuple(before)
-                if reads:
-                    yield response.aread() if is_async else response.read()
-                request = yield flow.next(response)
-                if request is FLOW_END:
-                    return response
-                if discard is not None:
-                    yield discard(response)
-                before = [*before, *response._hops, response]
+            found = function(*arguments)
+            return start(found) if start is not None and hasattr(found, "__await__") else found
         finally:
-            yield flow.close()
+            refreshing.reset(before)
+
+    def resolve(self, result: Any) -> None:
+        """Passes the result of the hook to the library.
+
+        Raises an error for an invalid result. A result after the timeout is ignored.
+        """
+        if hasattr(result, "__await__"):
+            if hasattr(result, "close"):
+                result.close()
+            url = without_query(self._draft.url)
+            raise TypeError(f"{self.keyword}= is a coroutine function, so {url} needs an AsyncClient")
+        if self._request is not None:
+            is_adapt = self._kind == codes.HOOK_ADAPT
+            resolver = resolve_adapt if is_adapt else resolve_redirect
+            if self._draft.arguments is not None and result is not False:
+                self._draft.arguments.record_edits(self._url, self._request)
+            status = resolver(self._event, result, self._request)
+            self._request._end()
+        else:
+            status = RESOLVERS[self._kind](self._event, result)
+        if status:
+            error = last_error(status)
+            if error.reason != "hook_expired":
+                raise error
+        elif self._kind == codes.HOOK_TOKEN and result is not None:
+            self._draft.client._has_token(_token(result))
+
+    def report(self, error: BaseException) -> bool:
+        """Reports a failed attempt, which may be retried, if a transport raised the error."""
+        if self._kind != codes.HOOK_RESPOND:
+            return False
+        from .replies import Failure
+        from .replies import report_failure
+
+        if not report_failure(self._event, error):
+            return False
+        self._draft.transport_error = None if isinstance(error, Failure) else error
+        return True
+
+    def refuse(self) -> None:
+        """Ends the transfer, because the hook raised an exception or returned an invalid result."""
+        if self._request is not None:
+            self._request._end()
+        lib.wherry_event_resolve_refuse(self._event, f"{self.keyword}= failed".encode())
+
+
+def run_hook(exchange: Exchange, record: Record) -> None:
+    """Runs a hook of a blocking client."""
+    call = exchange.hook_call(record)
+    if call is None:
+        return
+    try:
+        call.resolve(call.run())
+    except BaseException as error:
+        if not call.report(error):
+            call.refuse()
+            raise
+
+
+def _resolve_headers(event: int, result: Any) -> int:
+    """Passes the result of ``on_headers=``: None and True continue, False ends the request.
+
+    A path saves the body to that file.
+    """
+    from ..values import path_text  # Avoids an import cycle.
+
+    status: int
+    if result is None or isinstance(result, bool):
+        status = lib.wherry_event_resolve_headers(event, result is not False)
+        return status
+    if not isinstance(result, (str, bytes)) and not hasattr(result, "__fspath__"):
+        kind = type(result).__name__
+        raise TypeError(f"on_headers= must return None, True, False or a path, not {kind}")
+    status = lib.wherry_event_resolve_save(event, path_text(result))
+    return status
+
+
+def _resolve_credentials(event: int, result: Any) -> int:
+    found = hook_credentials(result)
+    user = None if found is None else text(found.username)
+    password = None if found is None else text(found.password)
+    status: int = lib.wherry_event_resolve_credentials(event, user, password)
+    return status
+
+
+def _resolve_store(event: int, result: Any) -> int:
+    """Passes the result of ``store=``: whether to store the response, or the headers to omit.
+
+    The HTTP cache does not store a response without a header that reuse requires: Age,
+    Cache-Control, Content-Encoding, Content-Type and similar headers, Date, ETag, Expires,
+    Last-Modified, Location, and Vary.
+    """
+    names = None
+    if not isinstance(result, bool):
+        if not isinstance(result, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in result):
+            kind = type(result).__name__
+            raise TypeError(f"store= must return True, False or a list of header names, not {kind}")
+        names = text(", ".join(result), "bad_header")
+    status: int = lib.wherry_event_resolve_store(event, result is not False, names)
+    return status
+
+
+def _resolve_retry(event: int, result: Any) -> int:
+    """Passes the result of ``on_retry=``: None follows the rules, and False gives up.
+
+    True and a number of seconds retry.
+    """
+    if result is None:
+        return codes.OK  # Freeing the event without a result has the same effect.
+    delay = -1
+    if not isinstance(result, bool):
+        if not isinstance(result, (int, float)):
+            kind = type(result).__name__
+            raise TypeError(f"on_retry= must return None, True, False or seconds, not {kind}")
+        if not 0 <= result < 1e12:
+            raise ValueError(f"on_retry= must return 0 or more and below 1e12 seconds, not {brief(result)}")
+        delay = round(result * 1000)
+    status: int = lib.wherry_event_resolve_retry(event, result is not False, delay)
+    return status
+
+
+def _resolve_token(event: int, result: Any) -> int:
+    token = None if result is None else text(_token(result), "bad_header")
+    status: int = lib.wherry_event_resolve_token(event, token)
+    return status
+
+
+def _resolve_response(event: int, result: Any) -> int:
+    from .replies import send_response
+
+    return send_response(event, result)
+
+
+def _token(result: Any) -> str:
+    token = result.token if isinstance(result, Bearer) else result
+    if not isinstance(token, str):
+        kind = type(result).__name__
+        raise TypeError(f"refresh_token= must return a token or None, not {kind}")
+    return token
+
+
+RESOLVERS: Dict[int, Callable[[int, Any], int]] = {
+    codes.HOOK_CREDENTIALS: _resolve_credentials,
+    codes.HOOK_RETRY: _resolve_retry,
+    codes.HOOK_HEADERS: _resolve_headers,
+    codes.HOOK_STORE: _resolve_store,
+    codes.HOOK_TOKEN: _resolve_token,
+    codes.HOOK_RESPOND: _resolve_response,
+}
+
+
+def refuse_functions(options: Mapping[str, Any], what: str) -> None:
+    """Raises TypeError for hooks that an operation does not support."""
+    for name in (*KEYWORDS.values(), "hooks"):
+        if options.get(name) is not None:
+            raise TypeError(f"{what} does not support hooks such as {brief(name)}")
+
+
+def set_function(draft: Draft, kind: int, function: Any) -> None:
+    """Sets a hook of a request."""
+    if not callable(function):
+        found = type(function).__name__
+        raise TypeError(f"{KEYWORDS[kind]}= takes a function, not {found}")
+    draft.functions[kind] = function
+    kinds = sum(each for each in draft.functions if each != codes.HOOK_RESPOND)
+    check(lib.wherry_request_set_hooks(draft.handle, kinds))

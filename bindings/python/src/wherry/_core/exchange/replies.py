@@ -29,7 +29,7 @@ def send_response(event: int, response: Any) -> int:
         and not (body and name.lower() == "content-length")
     )  # fmt: skip
     sent = text(headers, "bad_header")
-    status: int = lib.wherry_event_answer_response(event, response.status_code, sent, body, len(body))
+    status: int = lib.wherry_event_resolve_response(event, response.status_code, sent, body, len(body))
     return status
 
 
@@ -61,7 +61,7 @@ def report_failure(event: int, error: BaseException) -> bool:
     if not isinstance(error, FAILURES) or not error.reason:
         return False
     reason, message = error.reason.encode(), error.message.encode("utf-8", "replace").replace(b"\0", b"")
-    return bool(lib.wherry_event_answer_failure(event, reason, message) == codes.OK)
+    return bool(lib.wherry_event_resolve_failure(event, reason, message) == codes.OK)
 
 
 class Failure(NetworkError):

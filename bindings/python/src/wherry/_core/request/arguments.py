@@ -115,7 +115,7 @@ class RequestArguments:
         return edited
 
     def record_edits(self, url: str, request: Request) -> None:
-        """Records a request after an ``adapt=`` callback edited it.
+        """Records a request after an ``adapt=`` hook edited it.
 
         `url` is the URL before the edits.
         """

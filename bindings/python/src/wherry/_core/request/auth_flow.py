@@ -293,7 +293,7 @@ def first_step(
 def refuse_hooks(options: Mapping[str, Any], what: str) -> None:
     """Raises an error if the request has hooks, which would be ignored."""
     if options.get("hooks"):
-        raise TypeError(f"{what} takes no hooks=. Use on_head=, or inspect its responses.")
+        raise TypeError(f"{what} takes no hooks=. Use on_headers=, or inspect its responses.")
 
 
 def refuse_flow(client: ClientRequests[Any], options: Mapping[str, Any], what: str) -> None:

@@ -202,21 +202,21 @@ class Request:
         return f"<Request {self.method} {without_query(self.url)}>"
 
 
-def answer_adapt(event: int, found: Any, request: Request) -> int:
+def resolve_adapt(event: int, found: Any, request: Request) -> int:
     """Sends the request with the edits of the function."""
     if found is not None and found is not request:
         kind = type(found).__name__
         raise TypeError(f"adapt= must return None or the request that it received, not {kind}")
-    status: int = lib.wherry_event_answer_adapt(event, True)
+    status: int = lib.wherry_event_resolve_adapt(event, True)
     return status
 
 
-def answer_redirect(event: int, found: Any, request: Request) -> int:
+def resolve_redirect(event: int, found: Any, request: Request) -> int:
     """Follows the redirect with the edited request. False returns the redirect response instead."""
     if found is not None and found is not request and not isinstance(found, bool):
         kind = type(found).__name__
         raise TypeError(f"on_redirect= must return None, True, False or the request that it received, not {kind}")
-    status: int = lib.wherry_event_answer_redirect(event, found is not False)
+    status: int = lib.wherry_event_resolve_redirect(event, found is not False)
     return status
 
 

@@ -42,7 +42,7 @@ class Response(ResponseBody, ResponseCompatibility):
     ``history``       the redirects that led to this response, oldest first
     ``failed_images`` the images of an upload that failed
     ``images``        all images of the upload, including skipped ones, in order
-    ``saved_path``    the file that ``on_head=`` saved the body to
+    ``saved_path``    the file that ``on_headers=`` saved the body to
     ``context``       the object that the caller passed as ``context=``
     ``metrics``       times and byte counts, if the request had ``metrics=True``
     """
@@ -71,7 +71,7 @@ class Response(ResponseBody, ResponseCompatibility):
     failed_images: Tuple[ImageResult, ...] = ()
     #: All images of the upload, including skipped ones, in order.
     images: Tuple[ImageResult, ...] = ()
-    #: The absolute path of the file that ``on_head=`` saved the body to. The response then has no
+    #: The absolute path of the file that ``on_headers=`` saved the body to. The response then has no
     #: body.
     saved_path: Optional[str] = None
     #: The object that the caller passed as ``context=``.

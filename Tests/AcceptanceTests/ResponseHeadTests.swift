@@ -7,7 +7,7 @@ import WherrySystem
 
 @testable import Wherry
 
-@Suite struct HeadTests {
+@Suite struct ResponseHeadTests {
     private let stub = StubServer()
     private let url = "http://h.invalid/a"
 
@@ -21,12 +21,12 @@ import WherrySystem
     }
 
     private func request(
-        _ url: String, _ decisions: DecisionSet = [], isStreamed: Bool = false
+        _ url: String, _ hooks: HookSet = [], isStreamed: Bool = false
     ) -> Request {
         var request = Request(url)
-        request.set(.wantHead, 1)
+        request.set(.wantHeaders, 1)
         request.isStreamed = isStreamed
-        request.decisions = decisions
+        request.hooks = hooks
         return request
     }
 
@@ -42,8 +42,8 @@ import WherrySystem
 
     @Test("R29 only the headers of the final attempt are reported", arguments: [false, true])
     func attempts(isStreamed: Bool) async throws {
-        stub.answer(url, times: 2, status: 503, body: Bytes("no"))
-        stub.answer(url, body: Bytes("at last"))
+        stub.respond(url, times: 2, status: 503, body: Bytes("no"))
+        stub.respond(url, body: Bytes("at last"))
         let client = try client()
         let asked = request(url, .retry, isStreamed: isStreamed)
         let first = HeadListener { _ in .again(false, after: nil) }
@@ -61,17 +61,17 @@ import WherrySystem
         let scope = try TestServer.shared.scope()
         let client = try makeClient(scope)
         var asked = request("bytes/8?cut=0&times=1", .retry, isStreamed: isStreamed)
-        let questions = Guarded(0)
+        let calls = Guarded(0)
         let listener = HeadListener { _ in
-            questions.withLock { $0 += 1 }
+            calls.withLock { $0 += 1 }
             return .again(true, after: 0)
         }
         _ = try client.send(asked, observer: listener)
         #expect(await listener.told == ["head 200", "done 200  truncated"])
-        #expect(questions.withLock { $0 } == 0)
+        #expect(calls.withLock { $0 } == 0)
         // An attempt without observers has reported nothing.
         try scope.reset()
-        asked.set(.wantHead, 0)
+        asked.set(.wantHeaders, 0)
         let quiet = HeadListener { _ in .again(true, after: 0) }
         _ = try client.send(asked, observer: quiet)
         #expect(await quiet.told.last?.hasSuffix("ok") == true)
@@ -81,8 +81,8 @@ import WherrySystem
     @Test(
         "R19 a redirect that is not followed is reported as the response", arguments: [false, true])
     func redirect(isStreamed: Bool) async throws {
-        stub.answer(url, status: 302, headers: ["Location": "/b"], body: Bytes("there"))
-        stub.answer("http://h.invalid/b", body: Bytes("here"))
+        stub.respond(url, status: 302, headers: ["Location": "/b"], body: Bytes("there"))
+        stub.respond("http://h.invalid/b", body: Bytes("here"))
         let client = try client()
         for (follows, expected) in [
             (false, told(302, "there", "http_status", isStreamed: isStreamed)),
@@ -98,10 +98,10 @@ import WherrySystem
     /// It was not reported if the callback declined it.
     @Test("R20 a final 401 after a callback is reported", arguments: [false, true])
     func credentials(isStreamed: Bool) async throws {
-        stub.answer(
+        stub.respond(
             url, times: 2, status: 401, headers: ["WWW-Authenticate": "Basic realm=r"],
             body: Bytes("who?"))
-        stub.answer(url, body: Bytes("you"))
+        stub.respond(url, body: Bytes("you"))
         let client = try client()
         let asked = request(url, .credentials, isStreamed: isStreamed)
         let declining = HeadListener { _ in .standard }
@@ -115,7 +115,7 @@ import WherrySystem
     /// It was not reported if 401 counts as success.
     @Test("R32 a final 401 without a new token is reported", arguments: [false, true])
     func token(isStreamed: Bool) async throws {
-        stub.answer(url, status: 401, body: Bytes("stale"))
+        stub.respond(url, status: 401, body: Bytes("stale"))
         let client = try client()
         for accepts in [false, true] {
             var asked = request(url, .token, isStreamed: isStreamed)
@@ -136,19 +136,19 @@ import WherrySystem
             $0.usesHTTPCache = true
         }
         let fields: Headers = ["Cache-Control": "max-age=0", "ETag": "\"1\""]
-        stub.answer(url, times: 1, headers: fields, body: Bytes("stored"))
-        stub.answer(
+        stub.respond(url, times: 1, headers: fields, body: Bytes("stored"))
+        stub.respond(
             url, times: 2, status: 401, headers: ["WWW-Authenticate": "Basic realm=r"],
             body: Bytes("who?"))
-        stub.answer(url, times: 1, headers: fields, body: Bytes("new"))
-        stub.answer(url, status: 304, headers: fields)
-        let answers: [(Decision.Answer, [String])] = [
+        stub.respond(url, times: 1, headers: fields, body: Bytes("new"))
+        stub.respond(url, status: 304, headers: fields)
+        let answers: [(HookCall.Resolution, [String])] = [
             (.standard, told(200, "stored", isStreamed: false)),
             (.standard, told(401, "who?", "http_status", isStreamed: false)),
             (.credentials(.basic("a", "b")), told(200, "new", isStreamed: false)),
         ]
-        for (answer, expected) in answers {
-            let listener = HeadListener { _ in answer }
+        for (resolution, expected) in answers {
+            let listener = HeadListener { _ in resolution }
             _ = try client.send(request(url, .credentials), observer: listener)
             #expect(await listener.told == expected)
         }
@@ -172,29 +172,29 @@ import WherrySystem
 
     @Test("R19 a redirect without a target is not a response, and is not reported")
     func refused() async throws {
-        stub.answer(url, status: 302, headers: ["Location": "ftp://h.invalid/"])
+        stub.respond(url, status: 302, headers: ["Location": "ftp://h.invalid/"])
         let listener = HeadListener()
         _ = try client().send(request(url), observer: listener)
         #expect(await listener.told == ["done 302  redirect_refused"])
     }
 }
 
-/// Records the reports for a response, and makes the decisions.
+/// Records the reports for a response, and makes the hooks.
 private final class HeadListener: TransferObserver {
     private let notes = AsyncMonitor<[String]>([])
-    private let answer: @Sendable (Decision.Kind) -> Decision.Answer
+    private let resolution: @Sendable (HookCall.Kind) -> HookCall.Resolution
 
-    init(_ answer: @escaping @Sendable (Decision.Kind) -> Decision.Answer = { _ in .standard }) {
-        self.answer = answer
+    init(_ resolution: @escaping @Sendable (HookCall.Kind) -> HookCall.Resolution = { _ in .standard }) {
+        self.resolution = resolution
     }
 
     func transfer(_ transfer: Transfer, did event: TransferEvent) {
         switch event {
-        case .head(let response): note("head \(response.status)\(response.text)")
+        case .headers(let response): note("head \(response.status)\(response.text)")
         case .body(let piece): note("body \(piece.bytes.text)")
-        case .decision(let decision):
+        case .hook(let call):
             do {
-                try decision.answer(answer(decision.kind))
+                try call.resolve(resolution(call.kind))
             } catch {
                 note("\(error)")
             }

@@ -27,7 +27,7 @@ def test_R21_a_headers_function_turns_a_request_into_a_file(client: Any, server:
         asked.append((head.status_code, head.headers["Content-Length"], head.content))
         return tmp_path / "file.bin"
 
-    answer = client.get(server.url("/bytes/1000003?seed=7"), on_head=save)
+    answer = client.get(server.url("/bytes/1000003?seed=7"), on_headers=save)
     assert answer.status_code == 200 and answer.content == b""
     assert answer.saved_path == str(tmp_path / "file.bin")
     assert asked == [(200, "1000003", b"")]
@@ -42,7 +42,7 @@ def test_R25_the_functions_of_a_request_are_called_in_the_order_of_its_steps(cli
         server.url("/redirect/1"),
         adapt=lambda request: steps.append("adapt"),
         on_redirect=lambda redirect, request: steps.append("redirect"),
-        on_head=lambda head: steps.append("head"),
+        on_headers=lambda head: steps.append("head"),
     )
     assert answer.status_code == 200
     assert steps == ["adapt", "redirect", "adapt", "head"]
@@ -52,14 +52,14 @@ def test_R21_the_client_function_continues_or_ends_the_response(server: Server) 
     def judge(head: wherry.Response) -> Optional[bool]:
         return None if head.headers["Content-Type"].startswith("application/json") else False
 
-    with wherry.Client(trust_env=False, **PATIENT, on_head=judge) as client:
+    with wherry.Client(trust_env=False, **PATIENT, on_headers=judge) as client:
         assert client.get(server.url("/json?value=1")).json() == 1
         with pytest.raises(wherry.CancelledError) as ended:
             client.get(server.url("/bytes/1000"))
         assert ended.value.reason == "refused"
         assert server.url("/bytes/1000").split("?")[0] in str(ended.value)
         assert ended.value.response is not None and ended.value.response.status_code == 200
-        assert len(client.get(server.url("/bytes/1000"), on_head=None).content) == 1000
+        assert len(client.get(server.url("/bytes/1000"), on_headers=None).content) == 1000
 
 
 def test_R21_an_existing_file_is_kept_replaced_or_joined_by_a_second_one(
@@ -69,22 +69,22 @@ def test_R21_an_existing_file_is_kept_replaced_or_joined_by_a_second_one(
     target.write_bytes(b"old")
     url = server.url("/bytes/10")
     with pytest.raises(wherry.FileError) as there:
-        client.get(url, on_head=lambda head: target)
+        client.get(url, on_headers=lambda head: target)
     assert there.value.reason == "exists" and target.read_bytes() == b"old"
-    beside = client.get(url, on_head=lambda head: str(target), rename=True)
+    beside = client.get(url, on_headers=lambda head: str(target), rename=True)
     assert beside.saved_path == str(tmp_path / "a (1).bin") and target.read_bytes() == b"old"
-    client.get(url, on_head=lambda head: target, overwrite=True)
+    client.get(url, on_headers=lambda head: target, overwrite=True)
     with pytest.raises(wherry.ArgumentError, match="overwrite= and rename= cannot be combined"):
-        client.get(url, on_head=lambda head: target, overwrite=True, rename=True)
+        client.get(url, on_headers=lambda head: target, overwrite=True, rename=True)
     assert len(target.read_bytes()) == 10
     deep = tmp_path / "not" / "yet" / "there"
-    client.get(url, on_head=lambda head: deep, make_directories=True)
+    client.get(url, on_headers=lambda head: deep, make_directories=True)
     assert len(deep.read_bytes()) == 10
 
 
 def test_R21_a_path_may_be_any_bytes(client: Any, server: Server, tmp_path: Path) -> None:
     target = os.fsencode(tmp_path) + b"/\xff"
-    answer = client.get(server.url("/bytes/10"), on_head=lambda head: target)
+    answer = client.get(server.url("/bytes/10"), on_headers=lambda head: target)
     assert os.fsencode(answer.saved_path) == target and os.listdir(os.fsencode(tmp_path)) == [b"\xff"]
 
 
@@ -94,19 +94,19 @@ def test_R21_a_streamed_response_becomes_a_file(
     tmp_path: Path,
 ) -> None:
     url = server.url("/bytes/300000")
-    with client.stream("GET", url, on_head=lambda head: tmp_path / "a") as answer:
+    with client.stream("GET", url, on_headers=lambda head: tmp_path / "a") as answer:
         assert answer.status_code == 200
         assert b"".join(answer.iter_bytes()) == b""
         assert answer.saved_path == str(tmp_path / "a")
     assert (tmp_path / "a").stat().st_size == 300000
-    with client.stream("GET", url, on_head=lambda head: True) as answer:
+    with client.stream("GET", url, on_headers=lambda head: True) as answer:
         assert len(b"".join(answer.iter_bytes())) == 300000
 
 
 @pytest.mark.parametrize("answer", [5, b"a\0b", "a\0b"])
 def test_R21_an_invalid_decision_ends_the_request(client: Any, server: Server, answer: Any) -> None:
     with pytest.raises((TypeError, wherry.WherryError)):
-        client.get(server.url("/bytes/10"), on_head=lambda head: answer)
+        client.get(server.url("/bytes/10"), on_headers=lambda head: answer)
 
 
 def test_R21_an_exception_in_the_function_ends_the_request_and_is_raised(client: Any, server: Server) -> None:
@@ -114,7 +114,7 @@ def test_R21_an_exception_in_the_function_ends_the_request_and_is_raised(client:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        client.get(server.url("/bytes/10"), on_head=fail)
+        client.get(server.url("/bytes/10"), on_headers=fail)
 
 
 def test_R21_a_coroutine_function_decides_while_other_requests_continue(server: Server, tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_R21_a_coroutine_function_decides_while_other_requests_continue(server: 
                 name = (await client.get(server.url("/text/name"))).status_code
                 return tmp_path / str(name)
 
-            answer = await client.get(server.url("/bytes/200000"), on_head=save)
+            answer = await client.get(server.url("/bytes/200000"), on_headers=save)
             assert answer.saved_path == str(tmp_path / "200")
             ended = await asyncio.gather(
-                client.get(server.url("/bytes/10"), on_head=lambda head: False),
+                client.get(server.url("/bytes/10"), on_headers=lambda head: False),
                 return_exceptions=True,
             )
             assert isinstance(ended[0], wherry.CancelledError)
@@ -143,7 +143,7 @@ def test_R21_R19_downloads_do_not_call_the_functions(
     server: Server,
     tmp_path: Path,
 ) -> None:
-    for name in ("on_head", "on_redirect"):
+    for name in ("on_headers", "on_redirect"):
         options: Any = {name: lambda *_: None}
         with pytest.raises(TypeError, match=name):
             client.download(server.url("/bytes/10"), tmp_path / "a", **options)

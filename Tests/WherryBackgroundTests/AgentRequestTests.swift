@@ -8,7 +8,7 @@ import WherryHTTP
 @testable import WherryBackground
 @testable import WherrySystem
 
-@Suite(.timeLimit(.minutes(5))) struct AgentQuestionTests {
+@Suite(.timeLimit(.minutes(5))) struct AgentRequestTests {
     private func session(_ bench: AgentBench) throws -> BackgroundSession {
         var configuration = Client.Configuration()
         configuration.values.texts[.stateDirectory] = bench.path

@@ -1,4 +1,4 @@
-// Wherry: the decisions of the program about a request.
+// Wherry: the hooks of the program about a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryDownloads
@@ -8,90 +8,90 @@ import WherrySystem
 import WherryTransport
 
 extension RequestTransfer {
-    /// Asks the program, and passes its answer to the machine. Without an answer in time, or after a
-    /// cancel, the default applies.
-    func decide(_ decision: RequestDecision) {
-        switch decision {
-        case .edit: decideAboutEdits()
+    /// Calls a hook of the program, and passes the result to the machine. On timeout or cancel, the
+    /// default applies.
+    func callHook(_ hook: RequestHook) {
+        switch hook {
+        case .edit: callEditHook()
         case .redirect(let response, let next, let hop):
-            put(.redirect(response, next)) { [self] answer in
-                switch answer {
+            call(.redirect(response, next)) { [self] resolution in
+                switch resolution {
                 case .follow(let follows): feed(.followed(follows))
                 case .adapted(let edited) where !edited.isUnchanged(from: next):
                     rewrite(edited, inPlaceOf: next, hop)
-                default: feedCommon(answer)
+                default: feedCommon(resolution)
                 }
             }
         case .credentials(let response, let challenge, let before):
             let scheme: Credentials.Scheme = challenge.scheme == "digest" ? .digest : .basic
-            let kind = Decision.Kind.credentials(
+            let kind = HookCall.Kind.credentials(
                 response, realm: challenge.realm, scheme, before: before)
-            put(kind) { [self] answer in
-                guard case .credentials(let credentials) = answer else { return feedCommon(answer) }
+            call(kind) { [self] resolution in
+                guard case .credentials(let credentials) = resolution else { return feedCommon(resolution) }
                 use(credentials, for: response.head)
             }
-        case .headers(let response): decide(about: response, hasBody: false)
+        case .headers(let response): callHeadersHook(for: response, hasBody: false)
         case .retry(let error, let retries):
-            put(.retry(error, retries: retries)) { [self] answer in
-                switch answer {
+            call(.retry(error, retries: retries)) { [self] resolution in
+                switch resolution {
                 case .again(false, _): feed(.delay(nil))
                 case .again(true, let wait):
                     feed(.delay(wait ?? requestedDelay(error, retries)))
-                default: feedCommon(answer)
+                default: feedCommon(resolution)
                 }
             }
         case .store(let response):
-            put(.store(response)) { [self] answer in
+            call(.store(response)) { [self] resolution in
                 client.workers.submit { [self] in
-                    guard case .store(let isWanted, let names) = answer else {
-                        return feedCommon(answer)
+                    guard case .store(let isWanted, let names) = resolution else {
+                        return feedCommon(resolution)
                     }
                     feed(.stores(isWanted, without: names))
                 }
             }
         case .token(let response):
-            put(.token(response)) { [self] answer in feed(token(answer)) }
+            call(.token(response)) { [self] resolution in feed(token(resolution)) }
         }
     }
 
-    /// Passes an answer to the machine that fits every decision: a refusal, or the default.
-    private func feedCommon(_ answer: Decision.Answer) {
-        if case .refuse(let message) = answer { return feed(.refused(message)) }
+    /// Passes a resolution to the machine that every hook may have: a refusal, or the default.
+    private func feedCommon(_ resolution: HookCall.Resolution) {
+        if case .refuse(let message) = resolution { return feed(.refused(message)) }
         feed(.standard)
     }
 
-    private func put(
-        _ kind: Decision.Kind, _ handler: @escaping @Sendable (Decision.Answer) -> Void
+    private func call(
+        _ kind: HookCall.Kind, _ handler: @escaping @Sendable (HookCall.Resolution) -> Void
     ) {
         become(.waiting, quiet: true)
-        let decision = Decision(kind) { [self] answer in
-            work.withLock { $0.decision = nil }
-            handler(answer)
+        let call = HookCall(kind) { [self] resolution in
+            work.withLock { $0.hookCall = nil }
+            handler(resolution)
         }
         let isCancelled = work.withLock { work in
-            work.decision = WeakDecision(decision: decision)
+            work.hookCall = WeakHookCall(call: call)
             return work.machine.isCancelled
         }
-        // The cancel came before the decision was registered.
-        if isCancelled { return decision.expire() }
+        // The cancel came before the call was registered.
+        if isCancelled { return call.expire() }
         let time = client.transport.clock.now().advanced(
-            by: .milliseconds(options[.decisionTimeout]))
-        client.transport.schedule(at: time) { [weak decision] in decision?.expire() }
-        emit(.decision(decision))
+            by: .milliseconds(options[.hookTimeout]))
+        client.transport.schedule(at: time) { [weak call] in call?.expire() }
+        emit(.hook(call))
     }
 
     // MARK: Edits
 
     /// Passes the request of the next attempt to the program.
-    private func decideAboutEdits() {
+    private func callEditHook() {
         let (made, isEdited) = work.withLock { ($0.machine.hop.preview(), $0.machine.hop.isEdited) }
         let (own, preview) = made
-        put(.adapt(preview.request)) { [self] answer in
-            switch answer {
+        call(.adapt(preview.request)) { [self] resolution in
+            switch resolution {
             case .adapted(let request):
                 note(.debug, .adapted, [.everybody("Adapted request:\(shortDescription)")])
                 edit(request.ownForm, from: own)
-            case .refuse: feedCommon(answer)
+            case .refuse: feedCommon(resolution)
             // An earlier attempt may have been edited.
             default: if isEdited { edit(own, from: own) } else { feed(.standard) }
             }
@@ -167,8 +167,8 @@ extension RequestTransfer {
     }
 
     /// Takes the program's new token, and resumes the other requests that wait for it.
-    private func token(_ answer: Decision.Answer) -> RequestEvent {
-        switch answer {
+    private func token(_ resolution: HookCall.Resolution) -> RequestEvent {
+        switch resolution {
         case .token(let token?):
             var failure: WherryError?
             client.tokens.settle {
@@ -192,22 +192,22 @@ extension RequestTransfer {
 
     // MARK: Response headers
 
-    /// Asks the program what to do with a response whose headers have arrived. The body waits until
-    /// then.
-    func decide(about head: ResponseHead) {
+    /// Asks the program what to do with a response whose headers have arrived. The body waits for the
+    /// result.
+    func callHeadersHook(for head: ResponseHead) {
         let hasBody = method != "HEAD" && head.status != 204 && head.status != 304
         let response = work.withLock { $0.machine.response(head, Bytes(), ExchangeResult()) }
-        decide(about: response, hasBody: hasBody)
+        callHeadersHook(for: response, hasBody: hasBody)
     }
 
-    private func decide(about response: Response, hasBody: Bool) {
+    private func callHeadersHook(for response: Response, hasBody: Bool) {
         let (url, shown) = work.withLock { ($0.machine.hop.follower.url, $0.machine.hop.request) }
         let place = BodyPlace(
             response, hasBody: hasBody, url: url, request: shown, options: options,
             now: Int64(client.transport.clock.wallSeconds()))
-        put(.head(response, place)) { [self] answer in
-            var event = HeadersDecision.proceed
-            switch answer {
+        call(.headers(response, place)) { [self] resolution in
+            var event = HeadersResolution.proceed
+            switch resolution {
             case .refuse(let message):
                 event = .end(RequestMachine.rejected(response, WherryError(.refused, message)))
             case .fail(let error): event = .end(RequestMachine.rejected(response, error))
@@ -218,7 +218,7 @@ extension RequestTransfer {
                 event = .save
             default: break
             }
-            feed(.headersDecided(event, response.head))
+            feed(.headersResolved(event, response.head))
         }
     }
 

@@ -1,20 +1,20 @@
-// Wherry: tests of decisions made by closures
+// Wherry: tests of hooks made by closures
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
 import Wherry
 import WherrySystem
 
-@Suite struct DecisionsTests {
+@Suite struct HooksTests {
     private let stub = StubServer()
     private let client: Client
 
     init() throws {
         let stub = stub
-        stub.answer("https://example.org/moved", status: 302, headers: ["Location": "/new"])
-        stub.answer("https://example.org/twice", status: 307, headers: ["Location": "/then"])
-        stub.answer("*")
-        // From now on the test moves the clock: no decision is late because the machine is slow.
+        stub.respond("https://example.org/moved", status: 302, headers: ["Location": "/new"])
+        stub.respond("https://example.org/twice", status: 307, headers: ["Location": "/then"])
+        stub.respond("*")
+        // From now on the test moves the clock: no hook is late because the machine is slow.
         stub.advance(by: .zero)
         client = try Client {
             $0.stubServer = stub
@@ -35,7 +35,7 @@ import WherrySystem
 
     @Test("R31 every request reaches the closure before it is sent, and may be edited")
     func shown() async throws {
-        try client.setDecisions(
+        try client.setHooks(
             .adapting { request in
                 var request = request
                 request.headers["X-Signature"] = "\(request.parameters.count)"
@@ -50,7 +50,7 @@ import WherrySystem
                 "https://example.org/new",
             ])
         #expect(stub.requests.map { $0.headers["X-Signature"] } == ["1", "0", "0"])
-        try client.setDecisions(nil)
+        try client.setHooks(nil)
         _ = try await client.get("a")
         #expect(stub.requests.last?.headers["X-Signature"] == nil)
     }
@@ -66,7 +66,7 @@ import WherrySystem
             request.body = .json(Bytes("[1]"))
             _ = try await client.send(
                 request,
-                decisions: .adapting { request in
+                hooks: .adapting { request in
                     guard request.url.hasSuffix("/then"), let edit else { return request }
                     var request = request
                     request.body = edit
@@ -88,7 +88,7 @@ import WherrySystem
     @Test("R31 a closure that throws ends the request, and nothing is sent")
     func throwing() async throws {
         let error = await failure { () throws(WherryError) in
-            try await client.send(Request("a"), decisions: .adapting { _ in throw Refusal() })
+            try await client.send(Request("a"), hooks: .adapting { _ in throw Refusal() })
         }
         #expect(error?.code == .cancelled && error?.reason == "refused")
         #expect(error?.message.contains("Refusal") == true)
@@ -100,7 +100,7 @@ import WherrySystem
         let error = await failure { () throws(WherryError) in
             try await client.send(
                 Request("a"),
-                decisions: .adapting { request in
+                hooks: .adapting { request in
                     var request = request
                     request.headers["X"] = "a\r\nb"
                     return request
@@ -111,14 +111,14 @@ import WherrySystem
     }
 
     @Test func `a request's own closures replace the client's`() async throws {
-        try client.setDecisions(.adapting { _ in throw Refusal() })
-        _ = try await client.send(Request("moved"), decisions: .redirecting { $1 })
-        _ = try await client.send(Request("a"), decisions: Decisions())
+        try client.setHooks(.adapting { _ in throw Refusal() })
+        _ = try await client.send(Request("moved"), hooks: .redirecting { $1 })
+        _ = try await client.send(Request("a"), hooks: Hooks())
         #expect(stub.requests.count == 3)
     }
 
     @Test func `the blocking call cannot wait for closures and says so`() throws {
-        try client.setDecisions(.adapting { $0 })
+        try client.setHooks(.adapting { $0 })
         #expect(throws: WherryError.self) { try client.perform(Request("a")) }
     }
 
@@ -130,7 +130,7 @@ import WherrySystem
             await failure { () throws(WherryError) in
                 try await client.send(
                     Request("a"),
-                    decisions: .adapting { request in
+                    hooks: .adapting { request in
                         entered.continuation.yield()
                         await withTaskCancellationHandler {
                             // Ends only when the task is cancelled.
@@ -152,15 +152,15 @@ import WherrySystem
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `a decision that times out gets its default`() async throws {
+    @Test func `a hook that times out gets its default`() async throws {
         let entered = AsyncStream.makeStream(of: Void.self)
-        var decisions = Decisions()
-        decisions.adapt = { request in
+        var hooks = Hooks()
+        hooks.adapt = { request in
             entered.continuation.yield()
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return request
         }
-        let handle = try client.start(Request("a"), decisions: decisions)
+        let handle = try client.start(Request("a"), hooks: hooks)
         for await _ in entered.stream { break }
         #expect(handle.state == .waiting)
         stub.advance(by: .seconds(30))

@@ -373,7 +373,7 @@ TEST("R17 the blocking call works from any thread, but not with decision events 
     pthread_join(threads[i], &good);
     CHECK_INT((int64_t)good, 20);
   }
-  CHECK_OK(wherry_client_set_decisions(common, WHERRY_DECISION_ADAPT));
+  CHECK_OK(wherry_client_set_hooks(common, WHERRY_HOOK_ADAPT));
   CHECK_STATUS(perform(common, new_request("GET", common_url)).status, WHERRY_E_STATE);
 }
 

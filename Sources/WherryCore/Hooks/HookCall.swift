@@ -1,4 +1,4 @@
-// Wherry: a decision of the caller that a transfer waits for.
+// Wherry: a call of a hook, which a transfer waits for.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryDownloads
@@ -7,18 +7,18 @@ import WherryRequests
 import WherrySystem
 import WherryTransport
 
-/// A decision of the caller. Made once: by the caller, by releasing the object, or on timeout.
-package final class Decision: Sendable {
+/// A call of one of the program's hooks. Resolved once: by the program, on release, or on timeout.
+package final class HookCall: Sendable {
     package enum Kind: Sendable {
         /// The request about to be sent, which may be edited.
         case adapt(Request)
         /// The redirect response, and the request that would follow it, with its absolute URL.
         case redirect(Response, Request)
-        /// The 401 response, its realm, the scheme of the credentials, and how often this transfer
-        /// has asked before.
+        /// The 401 response, its realm, the scheme of the credentials, and how often the hook was
+        /// called before for this transfer.
         case credentials(Response, realm: String, Credentials.Scheme, before: Int)
         /// The response headers, and the information needed to save the body.
-        case head(Response, BodyPlace)
+        case headers(Response, BodyPlace)
         /// The error, with the response if there is one, and the number of earlier attempts.
         case retry(WherryError, retries: Int)
         /// The response to be stored.
@@ -26,16 +26,16 @@ package final class Decision: Sendable {
         /// The 401 response to the client's bearer token.
         case token(Response)
         /// The result of the previous step of a chain; `nil` at the beginning.
-        case next(GroupAnswer.Member?)
+        case next(GroupResult.Member?)
         /// The complete request that the program responds to in place of the network.
-        case respond(StubQuestion)
+        case respond(StubCall)
 
-        package var set: DecisionSet {
+        package var set: HookSet {
             switch self {
             case .adapt: .adapt
             case .redirect: .redirect
             case .credentials: .credentials
-            case .head: .head
+            case .headers: .headers
             case .retry: .retry
             case .store: .store
             case .token: .token
@@ -45,7 +45,7 @@ package final class Decision: Sendable {
         }
     }
 
-    package enum Answer: Sendable {
+    package enum Resolution: Sendable {
         /// Apply the default.
         case standard
         /// Send this request, before an attempt or after a redirect.
@@ -71,34 +71,34 @@ package final class Decision: Sendable {
     }
 
     package let kind: Kind
-    private let handler: Lock<(@Sendable (Answer) -> Void)?>
+    private let handler: Lock<(@Sendable (Resolution) -> Void)?>
     private let expired = Lock(false)
 
-    package init(_ kind: Kind, _ handler: @escaping @Sendable (Answer) -> Void) {
+    package init(_ kind: Kind, _ handler: @escaping @Sendable (Resolution) -> Void) {
         self.kind = kind
         self.handler = Lock(handler)
     }
 
-    deinit { resolve(.standard) }
+    deinit { finish(.standard) }
 
-    /// Makes the decision. Throws if it has already been made, or timed out.
-    package func answer(_ answer: Answer) throws(WherryError) {
-        guard resolve(answer) else {
+    /// Resolves the call. Throws if it is already resolved, or timed out.
+    package func resolve(_ resolution: Resolution) throws(WherryError) {
+        guard finish(resolution) else {
             throw expired.withLock { $0 }
                 ? WherryError(
-                    .decisionExpired, "The decision came too late: its timeout has passed")
-                : WherryError(.answered, "This decision has already been made")
+                    .hookExpired, "The hook was resolved too late: its timeout has passed")
+                : WherryError(.resolved, "This hook is already resolved")
         }
     }
 
-    /// Creates a decision by which the program responds to a request; the program passes the
-    /// response to `question`. The timeouts of the request limit the wait.
-    package static func respond(to question: StubQuestion) -> Decision {
-        Decision(.respond(question)) { answer in
-            if case .refuse(let message) = answer {
-                question.fail(.refused, message)
+    /// Creates a call of the hook by which the program responds to a request. The program passes
+    /// the response to `call`. The timeouts of the request limit the wait.
+    package static func respond(to call: StubCall) -> HookCall {
+        HookCall(.respond(call)) { resolution in
+            if case .refuse(let message) = resolution {
+                call.fail(.refused, message)
             } else {
-                question.failUnanswered()
+                call.failUnanswered()
             }
         }
     }
@@ -106,17 +106,17 @@ package final class Decision: Sendable {
     /// Ends the wait on timeout or cancel. The default applies.
     package func expire() {
         expired.withLock { $0 = true }
-        resolve(.standard)
+        finish(.standard)
     }
 
     @discardableResult
-    private func resolve(_ answer: Answer) -> Bool {
+    private func finish(_ resolution: Resolution) -> Bool {
         let handler = handler.withLock { handler in
             let taken = handler
             handler = nil
             return taken
         }
-        handler?(answer)
+        handler?(resolution)
         return handler != nil
     }
 }

@@ -1,4 +1,4 @@
-// Wherry: a stored response in the form that answers a request.
+// Wherry: a stored response in the form that a request needs.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
@@ -6,7 +6,7 @@ import WherrySystem
 import WherryTransport
 
 /// The response that the cache returns for a request.
-package struct CachedAnswer: Sendable, Equatable {
+package struct CachedResponse: Sendable, Equatable {
     /// The form of the response.
     package enum Form: Hashable, Sendable {
         case whole
@@ -73,8 +73,8 @@ package struct CachedAnswer: Sendable, Equatable {
     }
 }
 
-extension CachedAnswer.Form {
-    /// Determines how a stored response answers a request; `nil` if it cannot.
+extension CachedResponse.Form {
+    /// Determines the form in which a stored response satisfies a request; `nil` if it cannot.
     ///
     /// The application's conditions precede its range (RFC 9110, section 13.2.2), and count only if
     /// the response would be a success (section 13.2.1).

@@ -1,4 +1,4 @@
-// Wherry: the decisions of the program in the life of a request.
+// Wherry: the hooks of the program in a request.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryCache
@@ -8,16 +8,16 @@ import WherrySystem
 import WherryTransport
 
 extension RequestMachine {
-    /// Asks the program, unless the transfer was cancelled.
-    mutating func decide(_ pending: PendingDecision, _ decision: RequestDecision) -> RequestAction {
+    /// Calls a hook, unless the transfer was cancelled.
+    mutating func callHook(_ hook: RequestHook, _ pending: PendingHook) -> RequestAction {
         guard !isCancelled else { return endCancelled() }
-        phase = .deciding(pending)
-        return .decide(decision)
+        phase = .callingHook(pending)
+        return .callHook(hook)
     }
 
-    mutating func handleDecision(_ event: RequestEvent) -> RequestAction {
-        if case .exchanging = phase { return handleHeadersDecision(event) }
-        guard case .deciding(let pending) = phase else { return .none }
+    mutating func handleHook(_ event: RequestEvent) -> RequestAction {
+        if case .exchanging = phase { return handleHeadersHook(event) }
+        guard case .callingHook(let pending) = phase else { return .none }
         if case .refused(let message) = event { return refuse(message, pending) }
         switch pending {
         case .storeHTTP(let outcome, let result):
@@ -44,8 +44,8 @@ extension RequestMachine {
             (.credentials(let arrival), .authenticated(false)):
             return evaluate(response(arrival))
         case (.credentials(let arrival), .authenticated(true)): return answerChallenge(arrival)
-        case (.headers(let outcome), .headersDecided(let answer, _)):
-            return handleHeaders(answer, outcome)
+        case (.headers(let outcome), .headersResolved(let resolution, _)):
+            return handleHeaders(resolution, outcome)
         case (.headers(let outcome), .standard): return handleHeaders(.proceed, outcome)
         case (.retry(let failure), .standard): return choose(failure)
         case (.token(let response), .standard): return validate(response)
@@ -54,7 +54,7 @@ extension RequestMachine {
         }
     }
 
-    private mutating func refuse(_ message: String, _ pending: PendingDecision) -> RequestAction {
+    private mutating func refuse(_ message: String, _ pending: PendingHook) -> RequestAction {
         switch pending {
         case .storeHTTP(let outcome, let result):
             return apply(outcome.storing(false, without: []), result, .refused(message))
@@ -69,7 +69,7 @@ extension RequestMachine {
         TransferOutcome(error: WherryError(.refused, message))
     }
 
-    /// Continues after the callback that edits requests. After the first one, looks up the cache.
+    /// Continues after the hook that edits requests. After the first one, looks up the cache.
     private mutating func continueEdited() -> RequestAction {
         let isFirst = !hasLookedUp
         hasLookedUp = true
@@ -78,30 +78,30 @@ extension RequestMachine {
 
     // MARK: Response headers from the network
 
-    private mutating func handleHeadersDecision(_ event: RequestEvent) -> RequestAction {
+    private mutating func handleHeadersHook(_ event: RequestEvent) -> RequestAction {
         // The exchange may have ended first.
-        guard case .awaited = headerDecision, case .headersDecided(let answer, let head) = event
+        guard case .awaited = headersHook, case .headersResolved(let resolution, let head) = event
         else { return .none }
         guard !isCancelled else {
-            headerDecision = .proceeds
+            headersHook = .proceeds
             return .cancelExchange
         }
-        switch answer {
+        switch resolution {
         case .proceed:
-            headerDecision = .proceeds
+            headersHook = .proceeds
             return .resumeBody(take(head.status), head)
         case .end(let outcome):
-            headerDecision = .ends(outcome)
+            headersHook = .ends(outcome)
             return .cancelExchange
         case .save:
-            headerDecision = .saves
-            return .resumeBody(.save(reportsHeaders: options[.wantHead] == 1), head)
+            headersHook = .saves
+            return .resumeBody(.save(reportsHeaders: options[.wantHeaders] == 1), head)
         }
     }
 
-    /// Whether the program is deciding on the headers of the exchange.
+    /// Whether the hook for the headers of the exchange is running.
     package var awaitsHeaders: Bool {
-        if case .exchanging = phase, case .awaited = headerDecision { true } else { false }
+        if case .exchanging = phase, case .awaited = headersHook { true } else { false }
     }
 
     /// Continues after the exchange of a body that is saved.
@@ -121,7 +121,7 @@ extension RequestMachine {
         if result.error == nil, !isCancelled, let response {
             return end(failure.map { Self.unsaved(response, $0) } ?? Self.unverified(response))
         }
-        headerDecision = .proceeds
+        headersHook = .proceeds
         guard let failure, !isCancelled else { return proceed(result) }
         return end(Self.unsaved(response, failure))
     }
@@ -131,13 +131,13 @@ extension RequestMachine {
         switch (saving, published) {
         case (.abandoning, _): return .none
         case (.publishing(let result), .success(let path)):
-            headerDecision = .saved(path: path)
+            headersHook = .saved(path: path)
             return proceed(result)
         case (.publishing(let result), .failure(let failure)):
             let response = result.head.map { self.response($0, Bytes(), result) }
             return end(Self.unsaved(response, failure))
         case (.publishingWhole(var outcome), .success(let path)):
-            headerDecision = .saved(path: path)
+            headersHook = .saved(path: path)
             outcome.response = outcome.response?.bodiless
             return end(outcome)
         case (.publishingWhole(let outcome), .failure(let failure)):
@@ -147,22 +147,22 @@ extension RequestMachine {
 
     // MARK: Response headers of a body in memory
 
-    /// Asks the program about a deferred response whose body is in memory: it came from a cache, or
-    /// a retry was possible. Returns `nil` if the program is not asked.
-    mutating func decideAboutHeaders(_ outcome: TransferOutcome) -> RequestAction? {
-        guard decisions.contains(.head), headers == .deferred, case .none = headerDecision,
+    /// Calls the hook for a deferred response whose body is in memory: it came from a cache, or a
+    /// retry was possible. Returns `nil` if the hook is not called.
+    mutating func callHeadersHook(_ outcome: TransferOutcome) -> RequestAction? {
+        guard hooks.contains(.headers), headers == .deferred, case .none = headersHook,
             let response = outcome.response, !isCancelled,
             outcome.error == nil || outcome.error?.reasonWord == .httpStatus
         else { return nil }
-        headerDecision = .awaited
-        return decide(.headers(outcome), .headers(response.bodiless))
+        headersHook = .awaited
+        return callHook(.headers(response.bodiless), .headers(outcome))
     }
 
     private mutating func handleHeaders(
-        _ answer: HeadersDecision, _ outcome: TransferOutcome
+        _ resolution: HeadersResolution, _ outcome: TransferOutcome
     ) -> RequestAction {
-        headerDecision = .proceeds
-        switch answer {
+        headersHook = .proceeds
+        switch resolution {
         case .proceed: return end(outcome)
         case .end(let other):
             headers = .reported

@@ -4,8 +4,8 @@
 import WherrySystem
 
 /// A complete request that waits for the program's response. Accepts one response, from any thread.
-/// If the program releases the question without a response, the request fails with `connect`.
-package final class StubQuestion: Sendable {
+/// If the program releases the call without a response, the request fails with `connect`.
+package final class StubCall: Sendable {
     /// The request with its complete body.
     package let request: StubRequest
     private let reply: Lock<(@Sendable (StubOutcome) -> Void)?>
@@ -34,7 +34,7 @@ package final class StubQuestion: Sendable {
         resolve(StubOutcome(failure: TransportError(kind, message)))
     }
 
-    /// Fails the request because the program released the question.
+    /// Fails the request because the program released the call.
     package func failUnanswered() {
         fail(.connect, "The program did not respond to \(request.method) \(request.url)")
     }

@@ -1,14 +1,14 @@
-// Wherry: async callbacks of a transfer.
+// Wherry: the hooks of a transfer.
 // SPDX-License-Identifier: Apache-2.0
 
 import WherrySystem
 
-/// Callbacks that decide about a transfer. Without a closure the default behavior applies.
+/// Functions that a transfer calls, and whose results it uses. Without one, the default applies.
 ///
-/// The transfer waits for the decision without blocking a thread; after 30 seconds the default
-/// behavior applies. A closure runs in a new task, which is cancelled when the transfer ends.
-/// Downloads do not use callbacks: each attempt sends the original request.
-public struct Decisions: Sendable {
+/// The transfer waits for a hook without blocking a thread. After 30 seconds, the default applies. A
+/// hook runs in a new task, which is cancelled when the transfer ends. Downloads call no hooks: each
+/// attempt sends the original request.
+public struct Hooks: Sendable {
     /// Called before every attempt and after every redirect: returns the request to send, edited or
     /// unchanged. Throwing ends the transfer with `refused`, and nothing is sent.
     ///
@@ -38,10 +38,10 @@ public struct Decisions: Sendable {
     /// Called for a 401 response if no credentials are known, or the known ones were rejected.
     /// Returns credentials for this request and origin only. `nil` returns the 401 response as the
     /// result; throwing fails the transfer with `refused`. Called at most eight times per request.
-    public var credentials: (@Sendable (CredentialsQuestion) async throws -> Credentials?)?
+    public var credentials: (@Sendable (Challenge) async throws -> Credentials?)?
 
     /// A server's request for credentials.
-    public struct CredentialsQuestion: Sendable {
+    public struct Challenge: Sendable {
         /// The 401 response.
         public let response: Response
         /// The realm that the server names, to be shown to a person; "" if missing.
@@ -60,7 +60,7 @@ public struct Decisions: Sendable {
     /// answer, and for a failure that is retried. If the response could be one of these, or comes
     /// from a cache, the closure is called at the end, with the body in memory. No retry follows
     /// after the call. `responses`, `bodies` and the headers of streams are delivered after it.
-    public var head: (@Sendable (Response) async throws -> Disposition)?
+    public var headers: (@Sendable (Response) async throws -> Disposition)?
 
     /// Called before each network response is stored in a cache. Decides whether to store it, and
     /// which headers to leave out (K13). Throwing fails the transfer with `refused`. Not called for
@@ -84,7 +84,7 @@ public struct Decisions: Sendable {
 
     /// The handling of a response whose headers have arrived.
     public enum Disposition: Sendable, Hashable {
-        /// Continue as without a callback.
+        /// Continue as without a hook.
         case proceed
         /// Fail with `refused` and close the connection; `error.response` holds the headers.
         case end
@@ -128,80 +128,80 @@ public struct Decisions: Sendable {
         case skip
     }
 
-    /// Creates an empty set of callbacks.
+    /// Creates a value without hooks.
     public init() {}
 
-    /// Returns callbacks that edit or refuse every request before it is sent.
+    /// Returns hooks that edit or refuse every request before it is sent.
     public static func adapting(
         _ adapt: @escaping @Sendable (Request) async throws -> Request
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.adapt = adapt
-        return decisions
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.adapt = adapt
+        return hooks
     }
 
-    /// Returns callbacks that decide about every redirect.
+    /// Returns hooks that follow, rewrite, or reject redirects.
     public static func redirecting(
         _ redirect: @escaping @Sendable (Response, Request) async throws -> Request?
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.redirect = redirect
-        return decisions
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.redirect = redirect
+        return hooks
     }
 
-    /// Returns callbacks that provide credentials.
+    /// Returns hooks that provide credentials.
     public static func authenticating(
-        _ credentials: @escaping @Sendable (CredentialsQuestion) async throws -> Credentials?
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.credentials = credentials
-        return decisions
+        _ credentials: @escaping @Sendable (Challenge) async throws -> Credentials?
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.credentials = credentials
+        return hooks
     }
 
-    /// Returns callbacks that decide about every response when its headers have arrived.
-    public static func judgingHeads(
-        _ head: @escaping @Sendable (Response) async throws -> Disposition
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.head = head
-        return decisions
+    /// Returns hooks that continue, end, or save a response when its headers have arrived.
+    public static func handlingHeaders(
+        _ headers: @escaping @Sendable (Response) async throws -> Disposition
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.headers = headers
+        return hooks
     }
 
-    /// Returns callbacks that decide about everything that could be stored.
+    /// Returns hooks that choose which responses a cache stores.
     public static func storing(
         _ store: @escaping @Sendable (Response) async throws -> Storing
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.store = store
-        return decisions
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.store = store
+        return hooks
     }
 
-    /// Returns callbacks that decide about every failure.
+    /// Returns hooks that choose which failures are retried.
     public static func retrying(
         _ retry: @escaping @Sendable (WherryError, Int) async throws -> Retrying
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.retry = retry
-        return decisions
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.retry = retry
+        return hooks
     }
 
-    /// Returns callbacks that replace a rejected bearer token.
+    /// Returns hooks that replace a rejected bearer token.
     public static func refreshingToken(
         _ token: @escaping @Sendable (Response) async throws -> String?
-    ) -> Decisions {
-        var decisions = Decisions()
-        decisions.token = token
-        return decisions
+    ) -> Hooks {
+        var hooks = Hooks()
+        hooks.token = token
+        return hooks
     }
 
-    /// The set of enabled callbacks.
-    var set: DecisionSet {
-        var set: DecisionSet = []
+    /// The hooks that are set.
+    var set: HookSet {
+        var set: HookSet = []
         if adapt != nil { set.insert(.adapt) }
         if redirect != nil { set.insert(.redirect) }
         if retry != nil { set.insert(.retry) }
         if credentials != nil { set.insert(.credentials) }
-        if head != nil { set.insert(.head) }
+        if headers != nil { set.insert(.headers) }
         if store != nil { set.insert(.store) }
         if token != nil { set.insert(.token) }
         return set
@@ -209,42 +209,42 @@ public struct Decisions: Sendable {
 }
 
 extension Client {
-    /// Sets the callbacks for requests started afterwards; `nil`, the default, sets none.
+    /// Sets the hooks for requests that start afterwards. Default: `nil`, no hooks.
     ///
-    /// A request sent with its own callbacks uses only those. While callbacks are set, `perform`
-    /// throws `state`, because it could not wait for them.
-    public func setDecisions(_ decisions: Decisions?) throws(WherryError) {
-        extras.withLock { $0 = decisions }
-        try update { values throws(WherryError) in values.decisions = decisions?.set ?? [] }
+    /// A request that is sent with its own hooks uses only those. While hooks are set, `perform`
+    /// throws `state`, because it cannot wait for them.
+    public func setHooks(_ hooks: Hooks?) throws(WherryError) {
+        extras.withLock { $0 = hooks }
+        try update { values throws(WherryError) in values.hooks = hooks?.set ?? [] }
     }
 
-    /// Returns the callbacks of a request, or else the client's.
-    func decisions(_ own: Decisions?, for request: inout Request) -> Decisions? {
-        if let own { request.decisions = own.set }
-        return own ?? extras.withLock { $0 as? Decisions }
+    /// Returns the hooks of a request, or else the client's.
+    func hooks(_ own: Hooks?, for request: inout Request) -> Hooks? {
+        if let own { request.hooks = own.set }
+        return own ?? extras.withLock { $0 as? Hooks }
     }
 }
 
-/// Runs the callbacks of a transfer.
-final class DecisionResponder: Sendable {
+/// Runs the hooks of a transfer.
+final class HookRunner: Sendable {
     private struct State {
-        /// The task of the current callback; a transfer has one at a time.
+        /// The task of the running hook; a transfer has one at a time.
         var task: Task<Void, Never>?
         var isStopped = false
     }
-    private let decisions: Decisions
+    private let hooks: Hooks
     private let state = Lock(State())
 
-    init(_ decisions: Decisions) { self.decisions = decisions }
+    init(_ hooks: Hooks) { self.hooks = hooks }
 
-    /// Runs the callback in a task. Releasing the decision applies the default behavior.
-    func answer(_ decision: Decision) {
-        let task = Task { [decisions] in
-            let answer = await Self.answer(decision.kind, decisions)
+    /// Runs the hook in a task. Releasing the call applies the default.
+    func run(_ call: HookCall) {
+        let task = Task { [hooks] in
+            let resolution = await Self.resolution(call.kind, hooks)
             do {
-                try decision.answer(answer)
+                try call.resolve(resolution)
             } catch {
-                // Too late: the decision timed out, or the transfer has ended.
+                // Too late: the hook timed out, or the transfer has ended.
             }
         }
         let isStopped = state.withLock { state in
@@ -254,32 +254,32 @@ final class DecisionResponder: Sendable {
         if isStopped { task.cancel() }
     }
 
-    private static func answer(
-        _ kind: Decision.Kind, _ decisions: Decisions
-    ) async -> Decision.Answer {
+    private static func resolution(
+        _ kind: HookCall.Kind, _ hooks: Hooks
+    ) async -> HookCall.Resolution {
         do {
             switch kind {
             case .adapt(let request):
-                guard let adapt = decisions.adapt else { return .standard }
+                guard let adapt = hooks.adapt else { return .standard }
                 return .adapted(try await adapt(request))
             case .redirect(let response, let next):
-                guard let redirect = decisions.redirect else { return .standard }
+                guard let redirect = hooks.redirect else { return .standard }
                 return try await redirect(response, next).map { .adapted($0) } ?? .follow(false)
             case .credentials(let response, let realm, let scheme, let before):
-                guard let credentials = decisions.credentials else { return .standard }
-                let question = Decisions.CredentialsQuestion(
+                guard let credentials = hooks.credentials else { return .standard }
+                let challenge = Hooks.Challenge(
                     response: response, realm: realm, scheme: scheme, previousFailures: before)
-                return try await credentials(question).map { .credentials($0) } ?? .standard
+                return try await credentials(challenge).map { .credentials($0) } ?? .standard
             case .store(let response):
-                guard let store = decisions.store else { return .standard }
+                guard let store = hooks.store else { return .standard }
                 switch try await store(response) {
                 case .store: return .store(true, without: [])
                 case .without(let names): return .store(true, without: names)
                 case .skip: return .store(false, without: [])
                 }
-            case .head(let response, let place):
-                guard let head = decisions.head else { return .standard }
-                switch try await head(response) {
+            case .headers(let response, let place):
+                guard let headers = hooks.headers else { return .standard }
+                switch try await headers(response) {
                 case .proceed: return .standard
                 case .end:
                     return .refuse("The program refused the response after its headers arrived")
@@ -291,7 +291,7 @@ final class DecisionResponder: Sendable {
                     }
                 }
             case .retry(let error, let retries):
-                guard let retry = decisions.retry else { return .standard }
+                guard let retry = hooks.retry else { return .standard }
                 switch try await retry(error, retries) {
                 case .standard: return .standard
                 case .again: return .again(true, after: nil)
@@ -300,7 +300,7 @@ final class DecisionResponder: Sendable {
                 case .giveUp: return .again(false, after: nil)
                 }
             case .token(let response):
-                guard let token = decisions.token else { return .standard }
+                guard let token = hooks.token else { return .standard }
                 return .token(try await token(response))
             case .next, .respond: return .standard
             }
@@ -311,7 +311,7 @@ final class DecisionResponder: Sendable {
         }
     }
 
-    /// Ends the callback, since the transfer has ended.
+    /// Ends the hook, since the transfer has ended.
     func stop() {
         let task = state.withLock { state in
             state.isStopped = true
