@@ -41,8 +41,8 @@ def main() -> None:
     ) as client:
         print(client.post("notes", json={"text": "hello"}).json())
         # guide: end handler
-        answer = client.get("notes", auth=Token("old"))
-        print([earlier.status_code for earlier in answer.history], answer.request.headers["X-Token"])
+        response = client.get("notes", auth=Token("old"))
+        print([earlier.status_code for earlier in response.history], response.request.headers["X-Token"])
 
 
 # guide: begin asgi

@@ -19,9 +19,9 @@ def main(base: str, folder: pathlib.Path) -> int:
         timeout=(5, 30),
         max_retries=3,
     ) as client:
-        answer = client.get("search", params={"q": "skye", "page": 2})
-        answer.raise_for_status()
-        print(answer.status_code, answer.json(), answer.headers["content-type"])
+        response = client.get("search", params={"q": "skye", "page": 2})
+        response.raise_for_status()
+        print(response.status_code, response.json(), response.headers["content-type"])
         # guide: end session
 
         # guide: begin live
@@ -30,8 +30,8 @@ def main(base: str, folder: pathlib.Path) -> int:
         client.cookies["session"] = "abc"
         client.auth = wherry.Bearer("token")
         client.configure(max_retries=5)
-        answer = client.get("profile")
-        print(answer.request.headers["X-Trace"], answer.url.partition("?")[2])
+        response = client.get("profile")
+        print(response.request.headers["X-Trace"], response.url.partition("?")[2])
         client.get("profile", auth=None)  # without the credentials of the client
         # guide: end live
 
@@ -51,11 +51,11 @@ def main(base: str, folder: pathlib.Path) -> int:
         # guide: end large
 
         # guide: begin responses
-        answer = client.get("old")  # redirected
-        print(answer.request.method, [hop.status_code for hop in answer.history])
-        print(dict(answer.cookies), answer.links["next"]["url"], answer.http_version)
-        if answer:  # the same as answer.ok
-            print(answer.status_code == wherry.codes.ok, answer.reason_phrase)
+        response = client.get("old")  # redirected
+        print(response.request.method, [hop.status_code for hop in response.history])
+        print(dict(response.cookies), response.links["next"]["url"], response.http_version)
+        if response:  # the same as response.ok
+            print(response.status_code == wherry.codes.ok, response.reason_phrase)
         # guide: end responses
 
         # guide: begin errors
@@ -74,8 +74,8 @@ def main(base: str, folder: pathlib.Path) -> int:
 # guide: begin async
 async def many(base: str, paths: List[str]) -> List[int]:
     async with wherry.AsyncClient(base_url=base) as client:
-        answers = await asyncio.gather(*[client.get(path) for path in paths])
-    return [answer.status_code for answer in answers]
+        responses = await asyncio.gather(*[client.get(path) for path in paths])
+    return [response.status_code for response in responses]
     # guide: end async
 
 

@@ -10,11 +10,11 @@ import wherry
 
 async def main(base: str, count: int) -> int:
     async with wherry.AsyncClient(base_url=base, timeout=5) as client:
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *[client.get("json", params={"item": number}) for number in range(count)],
             return_exceptions=True,
         )
-    good = [a for a in answers if isinstance(a, wherry.Response) and a.ok]
+    good = [a for a in responses if isinstance(a, wherry.Response) and a.ok]
     print(len(good), "of", count)
     return 0 if len(good) == count else 1
 

@@ -73,19 +73,19 @@ extension BackgroundSession {
         try await onWorker { session throws(WherryError) in try session.jobs(match) }
     }
 
-    /// Pauses the jobs that match now. Returns the number of unfinished ones.
+    /// Pauses the jobs that match now. Returns the number of matching jobs that were not finished.
     @discardableResult
     public func pause(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.pause(match) }
     }
 
-    /// Resumes the jobs that match now. Returns the number of unfinished ones.
+    /// Resumes the jobs that match now. Returns the number of matching jobs that were not finished.
     @discardableResult
     public func resume(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.resume(match) }
     }
 
-    /// Cancels the jobs that match now. Returns the number of unfinished ones.
+    /// Cancels the jobs that match now. Returns the number of matching jobs that were not finished.
     @discardableResult
     public func cancel(_ match: TransferMatch) async throws(WherryError) -> Int {
         try await onWorker { session throws(WherryError) in try session.cancel(match) }
@@ -101,13 +101,14 @@ extension BackgroundSession {
     /// `for try await job in session.follow(id)`.
     public func follow(_ id: String) -> JobSequence { JobSequence(session: self, id: id) }
 
-    /// Returns the states of all jobs, including future ones. Ends with the task of its reader.
+    /// Returns the states of all jobs, including jobs that start later. The sequence ends when the
+    /// reading task ends.
     public func follow() -> JobSequence { JobSequence(session: self, id: nil) }
 
     /// Waits until a job has finished and returns it, without acknowledging it. Cancelling the
     /// waiting task throws `cancelled` and does not affect the job.
     ///
-    /// - Throws: `not_found` if the job does not exist, or is acknowledged elsewhere first.
+    /// - Throws: `not_found` if the job does not exist, or another caller acknowledges it first.
     public func end(of id: String) async throws(WherryError) -> BackgroundJob {
         for try await job in follow(id) where job.isFinal { return job }
         throw WherryError(.cancelled, "The wait for a background job was cancelled")
@@ -132,10 +133,10 @@ extension BackgroundSession {
 }
 
 /// The states of background jobs: each element is a changed job. A slow reader receives only the
-/// latest state of each job, and every end.
+/// latest state of each job, but always its final state.
 ///
-/// Fails with `not_found` if the job does not exist or was acknowledged elsewhere, and with the
-/// reason why the agent is unavailable.
+/// Fails with `not_found` if the job does not exist or another caller acknowledged it. If the agent
+/// is unavailable, fails with the reason why.
 public struct JobSequence: AsyncSequence, Sendable {
     public typealias Element = BackgroundJob
     public typealias Failure = WherryError

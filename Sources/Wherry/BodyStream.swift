@@ -7,7 +7,7 @@ import WherrySystem
 public struct StreamedResponse: Sendable {
     /// The status and headers; its own body is empty.
     public let head: Response
-    /// The decoded body, to be read once.
+    /// The decoded body; it can be read once.
     public let body: BodyStream
 }
 
@@ -22,14 +22,14 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     let reader: BodyReader
 
-    /// The transfer, for its progress and to control it.
+    /// The transfer, to observe its progress and control it.
     public var transfer: Transfer { reader.transfer }
 
-    /// Whether the body may have been cut: over TLS, it has no length, and the connection ended without
-    /// close_notify. Known at the end of the body; `false` before.
+    /// Whether the body may be truncated: it was received over TLS without a length, and the
+    /// connection ended without close_notify. Known at the end of the body; `false` before.
     public var isLengthUnverified: Bool { reader.isLengthUnverified }
 
-    /// Creates the iterator. Several iterators would share the chunks.
+    /// Creates the iterator. Create only one: several iterators would share the chunks.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
     /// Iterates over the chunks.
@@ -38,7 +38,7 @@ public struct BodyStream: AsyncSequence, Sendable {
 
         /// Returns the next chunk, never empty; `nil` at the end of the body.
         ///
-        /// - Throws: The error of the transfer; once, and `nil` afterwards.
+        /// - Throws: The error of the transfer, once. Later calls return `nil`.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(WherryError) -> Bytes? {

@@ -4,15 +4,15 @@
 import WherryCore
 
 extension Client {
-    /// Returns the changes of an activity indicator for the client, from now on.
+    /// Returns future changes of the client's activity indicator.
     ///
     ///     for await change in try client.activity() { spinner.isHidden = !change.isShown }
     ///
     /// The indicator is shown while transfers are active and not paused. It appears with a delay
     /// after the first one began, so that short transfers do not flash. It disappears with a delay
     /// after the last one ended, so that a series of transfers does not flicker. A slow reader
-    /// receives only the latest state. The sequence ends with the task that reads it. Closing the
-    /// client hides the indicator.
+    /// receives only the latest state. The sequence ends when the task that reads it ends. Closing
+    /// the client hides the indicator.
     ///
     /// - Parameters:
     ///   - showAfter: The delay before showing. Default: 1 s.
@@ -25,7 +25,7 @@ extension Client {
     }
 }
 
-/// The changes of a client's activity indicator. For one reader.
+/// The changes of a client's activity indicator. Supports one reader.
 public struct ActivitySequence: AsyncSequence, Sendable {
     public typealias Element = ActivityChange
     public typealias Failure = Never
@@ -63,7 +63,7 @@ public struct ActivitySequence: AsyncSequence, Sendable {
         }
     }
 
-    /// Creates the reader; a second one would share the changes with the first.
+    /// Creates the reader. Create only one: a second reader would share the changes with the first.
     public func makeAsyncIterator() -> Iterator { Iterator(monitor: monitor, place: place) }
 
     /// Iterates over the changes.

@@ -14,8 +14,8 @@ public struct DownloadedFile: Sendable {
     /// The last response, without its body.
     public let response: Response?
     /// The computed digests of the file in lower-case hexadecimal: the expected one, one announced
-    /// by the server, and ``/WherryRequests/Request/reportedDigest``. For a file that already existed,
-    /// only the one that identified it.
+    /// by the server, and ``/WherryRequests/Request/reportedDigest``. For a file that already
+    /// existed, only the digest that identified it.
     public let digests: [DigestKind: String]
 
     /// The file's URL.
@@ -30,24 +30,24 @@ extension TransferHandle<DownloadedFile> {
     }
 
     /// The position in the client's queue of waiting downloads
-    /// (`Client.Configuration.maxDownloads`); 0 is the next. Paused downloads keep their position.
+    /// (`Client.Configuration.maxDownloads`); 0 is next. Paused downloads keep their position.
     /// `nil` while running and after the end.
     public var place: Int? { (transfer as? DownloadTransfer)?.place }
 
     /// The priority in the queue, highest first; `nil` after the end.
     public var priority: Int? { (transfer as? DownloadTransfer)?.priority }
 
-    /// Moves the download to another position in the queue: 0 is the next, and a position beyond
-    /// the end is the last. Adjusts its priority if needed for the position. A running download is
-    /// not affected.
+    /// Moves the download to another position in the queue: 0 is next, and a position beyond the
+    /// end is last. Adjusts the download's priority if the new position requires it. A running
+    /// download is not affected.
     public func move(to place: Int) { (transfer as? DownloadTransfer)?.move(to: place) }
 }
 
 extension Client {
     /// Starts a download to a file.
     ///
-    /// The file appears when it is complete; until then a partial file lies next to it. To resume a
-    /// cancelled or failed download, start the same download again.
+    /// The file appears when it is complete; until then, a partial file exists next to it. To
+    /// resume a cancelled or failed download, start the same download again.
     ///
     /// - Parameter path: The output file; relative to the working directory.
     /// - Throws: Errors detected before anything is sent: `exists`, `bad_directory`,

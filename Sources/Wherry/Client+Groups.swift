@@ -6,11 +6,11 @@ import WherrySystem
 extension Client {
     /// Sends the requests of a group and returns their results when all have ended.
     ///
-    /// Cancelling the task cancels all of them.
+    /// Cancelling the task cancels all requests.
     ///
-    /// - Throws: Errors detected before anything is sent. If one failure fails the group, the error
-    ///   of the first failed member; the message names the member, and `underlying` is the member's
-    ///   own error.
+    /// - Throws: Errors detected before anything is sent. If the failure of a member fails the
+    ///   group, the error of the first failed member: its message names the member, and
+    ///   `underlying` is the member's own error.
     public func send(_ group: RequestGroup) async throws(WherryError) -> GroupResult {
         if Task.isCancelled { throw Transfer.cancelledError }
         return try await start(group).value
@@ -21,7 +21,8 @@ extension Client {
     /// The handle's progress changes as each member ends: `ended` of `count`. Pause, resume and
     /// cancel apply to all members.
     ///
-    /// - Throws: Errors of any member that are detected now; nothing has started then.
+    /// - Throws: Errors of any member that are detected immediately. Nothing has been started in
+    ///   that case.
     public func start(_ group: RequestGroup) throws(WherryError) -> TransferHandle<GroupResult> {
         let events = TransferEvents(nil)
         let hooks = extras.withLock { $0 as? Hooks }

@@ -5,14 +5,15 @@ import WherryCore
 import WherryLogging
 
 extension Client {
-    /// Returns log records of all events from now on, in order for each transfer. It serves as log
-    /// and event monitor.
+    /// Returns the log records of all future events, in order for each transfer. The sequence
+    /// serves as both log and event monitor.
     ///
     ///     for await record in client.log(.debug) { print(record.text) }
     ///
-    /// Only the end of the reading task ends the sequence. A reader more than 1,000 records behind
-    /// misses the following ones; its next record is then ``/WherryLogging/LogRecord/Event/lost``.
-    /// Each call creates a separate log, which collects records from the time of the call.
+    /// The sequence ends only when the reading task ends. A reader that is more than 1,000 records
+    /// behind misses the following records; its next record is then
+    /// ``/WherryLogging/LogRecord/Event/lost``. Each call creates a separate log, which collects
+    /// records from the time of the call.
     ///
     /// - Parameter level: The log level. Default: `.info`.
     public func log(_ level: LogLevel = .info) -> LogSequence {
@@ -25,8 +26,8 @@ extension Client {
     ///
     /// - Parameters:
     ///   - level: The log level. Default: `.info`.
-    ///   - body: Runs in the task, never on a thread of Wherry; further records are queued in the
-    ///     meantime.
+    ///   - body: Runs in the task, never on a Wherry thread. Records that arrive while it runs are
+    ///     queued.
     @discardableResult
     public func onLog(
         _ level: LogLevel = .info, _ body: @escaping @Sendable (LogRecord) async -> Void
@@ -36,7 +37,7 @@ extension Client {
     }
 }
 
-/// The records of a client's log. For one reader.
+/// The records of a client's log. Supports one reader.
 public struct LogSequence: AsyncSequence, Sendable {
     public typealias Element = LogRecord
     public typealias Failure = Never
@@ -62,7 +63,7 @@ public struct LogSequence: AsyncSequence, Sendable {
         place = Place(sink, in: log)
     }
 
-    /// Creates the reader; a second one would share the records with the first.
+    /// Creates the reader. Create only one: a second reader would share the records with the first.
     public func makeAsyncIterator() -> Iterator { Iterator(sink: sink, place: place) }
 
     /// Iterates over the records.

@@ -8,8 +8,8 @@ extension Client {
     /// or throws exactly once, when the transfer has ended.
     ///
     /// - Parameter hooks: The hooks for this request, in place of the client's.
-    /// - Throws: Errors of the request, of the network, and error responses: any status except
-    ///   200-299 throws an error with the code `http`, whose `response` holds the response.
+    /// - Throws: Errors of the request and the network. Any status except 200-299 throws an error
+    ///   with the code `http`, whose `response` holds the response.
     public func send(
         _ request: Request, hooks: Hooks? = nil
     ) async throws(WherryError) -> Response {
@@ -32,28 +32,28 @@ extension Client {
 
     // MARK: Methods without a body
 
-    /// Sends GET; parameters are sent in the query.
+    /// Sends a GET request with the parameters in the query.
     public func get(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("GET", url, parameters, headers))
     }
 
-    /// Sends GET and decodes the JSON response.
+    /// Sends a GET request and decodes the JSON response.
     public func get<Value: Decodable>(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:], as type: Value.Type
     ) async throws(WherryError) -> Value {
         try await get(url, parameters: parameters, headers: headers).decode(type)
     }
 
-    /// Sends HEAD: returns status and headers without a body.
+    /// Sends a HEAD request and returns the status and headers, without a body.
     public func head(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("HEAD", url, parameters, headers))
     }
 
-    /// Sends DELETE; parameters are sent in the query.
+    /// Sends a DELETE request with the parameters in the query.
     public func delete(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
@@ -62,49 +62,49 @@ extension Client {
 
     // MARK: Methods with a body
 
-    /// Sends POST; parameters are sent as a JSON body.
+    /// Sends a POST request with the parameters as a JSON body.
     public func post(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("POST", url, parameters, headers))
     }
 
-    /// Sends POST with a value as JSON.
+    /// Sends a POST request with a value encoded as JSON.
     public func post(
         _ url: String, json value: some Encodable, headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("POST", url, json: value, headers))
     }
 
-    /// Sends POST with a value as JSON and decodes the JSON response.
+    /// Sends a POST request with a value encoded as JSON and decodes the JSON response.
     public func post<Value: Decodable>(
         _ url: String, json value: some Encodable, headers: Headers = [:], as type: Value.Type
     ) async throws(WherryError) -> Value {
         try await send(Self.request("POST", url, json: value, headers)).decode(type)
     }
 
-    /// Sends PUT; parameters are sent as a JSON body.
+    /// Sends a PUT request with the parameters as a JSON body.
     public func put(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("PUT", url, parameters, headers))
     }
 
-    /// Sends PUT with a value as JSON.
+    /// Sends a PUT request with a value encoded as JSON.
     public func put(
         _ url: String, json value: some Encodable, headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("PUT", url, json: value, headers))
     }
 
-    /// Sends PATCH; parameters are sent as a JSON body.
+    /// Sends a PATCH request with the parameters as a JSON body.
     public func patch(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("PATCH", url, parameters, headers))
     }
 
-    /// Sends PATCH with a value as JSON.
+    /// Sends a PATCH request with a value encoded as JSON.
     public func patch(
         _ url: String, json value: some Encodable, headers: Headers = [:]
     ) async throws(WherryError) -> Response {

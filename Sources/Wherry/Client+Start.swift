@@ -4,7 +4,7 @@
 extension Client {
     /// Starts a request, to observe and control it.
     ///
-    /// - Throws: Errors that are detected now; nothing has started then.
+    /// - Throws: Errors that are detected immediately. Nothing has been started in that case.
     public func start(
         _ request: Request, hooks: Hooks? = nil
     ) throws(WherryError) -> TransferHandle<Response> {

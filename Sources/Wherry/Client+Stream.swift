@@ -24,7 +24,7 @@ extension Client {
         }
     }
 
-    /// Sends GET and returns the lines of the response.
+    /// Sends a GET request and returns the lines of the response.
     public func lines(_ url: String) async throws(WherryError) -> LineStream {
         try await stream(Request(url)).body.lines
     }

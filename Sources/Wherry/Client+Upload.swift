@@ -41,7 +41,8 @@ extension Client {
     ///
     /// - Parameters:
     ///   - body: The chunks; the task that reads them ends with the transfer.
-    ///   - length: The length of the body; `nil` sends it chunked. Any other length is an error.
+    ///   - length: The length of the body; `nil` sends it chunked. A body of any other length is an
+    ///     error.
     public func send<Body: AsyncSequence & Sendable>(
         _ request: Request, body: Body, length: Int64? = nil, contentType: String? = nil
     ) async throws -> Response where Body.Element: Sequence<UInt8> {
@@ -63,14 +64,15 @@ extension Client {
         return try await send(request, pieces: { once.take() })
     }
 
-    /// Sends a request with a streamed body from a sequence that can be created again. The server
-    /// may require the body again: after a 401 that credentials answer, and after a redirect with
-    /// 307 or 308.
+    /// Sends a request with a streamed body from a sequence that can be created again. The body may
+    /// have to be sent again: after a 401 for which credentials are known, and after a 307 or 308
+    /// redirect.
     ///
     /// - Parameters:
-    ///   - length: The length of the body; `nil` sends it chunked. Any other length is an error.
-    ///   - body: Creates the sequence from its first chunk. An error that it throws cancels the
-    ///     transfer and is thrown.
+    ///   - length: The length of the body; `nil` sends it chunked. A body of any other length is an
+    ///     error.
+    ///   - body: Creates the sequence, starting at its first chunk. An error that it throws cancels
+    ///     the transfer and is thrown.
     public func send<Body: AsyncSequence & Sendable>(
         _ request: Request, length: Int64? = nil, contentType: String? = nil,
         rewindableBody body: @escaping @Sendable () async throws -> Body

@@ -5,8 +5,8 @@ import WherryImaging
 
 /// Options for processing an image before it is sent.
 ///
-/// The default keeps the pixels of JPEG and PNG images, turns the image upright, and removes EXIF,
-/// GPS, XMP and comments.
+/// The default keeps the pixels of JPEG and PNG images, rotates the image upright, and removes
+/// EXIF, GPS, XMP and comments.
 public struct Compression: Sendable, Hashable {
     /// The metadata to keep.
     public enum Metadata: Sendable, Hashable {
@@ -31,7 +31,7 @@ public struct Compression: Sendable, Hashable {
         case s420
     }
 
-    /// The treatment of an animated PNG that must be decoded.
+    /// How to handle an animated PNG that must be decoded.
     public enum Animated: Sendable, Hashable {
         /// Fail with `unsupported_image`. The default.
         case refuse
@@ -46,7 +46,7 @@ public struct Compression: Sendable, Hashable {
 
     /// - Parameters:
     ///   - quality: 0...1 for JPEG; other values count as 1, which keeps the original if it fits.
-    ///     Ignored for PNG. Not a ratio of sizes.
+    ///     Ignored for PNG. The quality is not a size ratio.
     ///   - type: "png", "jpg" or "jpeg" as in SJNetwork; anything else is "jpg". `nil` keeps the
     ///     source format.
     public init(quality: Double, type: String? = nil) {
@@ -76,7 +76,8 @@ public struct Compression: Sendable, Hashable {
         get { settings.maxHeight }
         set { settings.maxHeight = newValue }
     }
-    /// The maximum encoded size in bytes: first reduces the quality, then the dimensions.
+    /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
+    /// dimensions.
     public var maxBytes: Int? {
         get { settings.maxBytes }
         set { settings.maxBytes = newValue }
@@ -106,8 +107,8 @@ public struct Compression: Sendable, Hashable {
                 }
         }
     }
-    /// Whether to keep the pixels and their EXIF orientation. Default: false, which turns them
-    /// upright.
+    /// Whether to keep the stored pixels and their EXIF orientation. Default: false, which rotates
+    /// the image upright.
     public var keepsOrientation: Bool {
         get { settings.orientation == .keep }
         set { settings.orientation = newValue ? .keep : .apply }
@@ -123,13 +124,13 @@ public struct Compression: Sendable, Hashable {
         get { settings.maxPixels }
         set { settings.maxPixels = newValue }
     }
-    /// The time limit for one image. Default: 30 seconds; `nil` for none.
+    /// The timeout for processing one image. Default: 30 seconds; `nil` for none.
     public var deadline: Duration? {
         get { settings.deadline }
         set { settings.deadline = newValue }
     }
-    /// Whether to optimize Huffman tables: 5 to 8 % smaller, about 50 % slower. `nil`, the default:
-    /// only if the image is resized.
+    /// Whether to optimize Huffman tables, which makes files 5-8% smaller and encoding about 50%
+    /// slower. `nil`, the default, optimizes them only if the image is resized.
     public var optimizes: Bool? {
         get { settings.optimize }
         set { settings.optimize = newValue }
@@ -159,20 +160,20 @@ public struct Compression: Sendable, Hashable {
                 }
         }
     }
-    /// Whether to use all filters and level 9 for PNG: smaller, and five to ten times slower.
-    /// Default: false.
+    /// Whether to use all filters and level 9 for PNG: files are smaller, but encoding is five to
+    /// ten times slower. Default: false.
     public var squeezesPNG: Bool {
         get { settings.pngEffort == .best }
         set { settings.pngEffort = newValue ? .best : .fast }
     }
-    /// The treatment of an animated PNG that must be decoded: fail (default) or decode its default
-    /// image. One that need not be decoded stays animated.
+    /// How to handle an animated PNG that must be decoded: fail (default) or decode its default
+    /// image. A PNG that does not need decoding stays animated.
     public var animated: Animated {
         get { settings.animated == .first ? .first : .refuse }
         set { settings.animated = newValue == .first ? .first : .refuse }
     }
-    /// The maximum working memory in bytes for an image held as a whole. Default: 256 MiB. An image
-    /// that needs more fails with `image_too_large`.
+    /// The maximum working memory in bytes for an image that is held in memory as a whole. Default:
+    /// 256 MiB. An image that needs more fails with `image_too_large`.
     public var maxMemory: Int {
         get { settings.maxMemory }
         set { settings.maxMemory = newValue }

@@ -43,18 +43,18 @@ extension Client.Configuration {
         get { values.options[.maxHeaderBytes] }
         set { values.options[.maxHeaderBytes] = newValue }
     }
-    /// The send limit of one transfer in bytes per second. 0: no limit. Default: 0.
+    /// The maximum send rate of one transfer in bytes per second. 0: no limit. Default: 0.
     public var maxSendBytesPerSecond: Int64 {
         get { values.options[.maxSendSpeed] }
         set { values.options[.maxSendSpeed] = newValue }
     }
-    /// The receive limit of one transfer in bytes per second. 0: no limit. Default: 0.
+    /// The maximum receive rate of one transfer in bytes per second. 0: no limit. Default: 0.
     public var maxReceiveBytesPerSecond: Int64 {
         get { values.options[.maxReceiveSpeed] }
         set { values.options[.maxReceiveSpeed] = newValue }
     }
-    /// The receive limit of all downloads together in bytes per second. A new value also applies to
-    /// running downloads. 0: no limit. Default: 0.
+    /// The maximum total receive rate of all downloads in bytes per second. A new value also
+    /// applies to running downloads. 0: no limit. Default: 0.
     public var maxDownloadBytesPerSecond: Int64 {
         get { values.options[.maxDownloadSpeed] }
         set { values.options[.maxDownloadSpeed] = newValue }
@@ -84,7 +84,7 @@ extension Client.Configuration {
     }
     /// The digest of the body, sent in a header. The body is then read twice. Default: no digest.
     ///
-    /// Not possible for a streamed body: `bad_option`. A header set on the request overrides it.
+    /// A streamed body fails with `bad_option`. A header set on the request overrides it.
     public var bodyDigest: ContentDigest {
         get { values.options.choice(.bodyDigest) }
         set { values.options[.bodyDigest] = newValue.rawValue }
@@ -112,12 +112,12 @@ extension Client.Configuration {
         get { values.options.choice(.boolStyle) }
         set { values.options[.boolStyle] = newValue.rawValue }
     }
-    /// The content encoding of request bodies. The server must support it, and few servers announce
-    /// that. Default: no coding.
+    /// The content encoding of request bodies. The server must support the encoding, and few
+    /// servers announce their support. Default: no coding.
     ///
     /// Bytes, JSON, and URL-encoded forms of at most 1 MiB are compressed as a whole, and sent
-    /// unchanged if that does not make them smaller. Larger bodies, files, and streamed bodies are
-    /// compressed during the transfer, without a Content-Length. Multipart forms are not
+    /// unchanged if compression does not make them smaller. Larger bodies, files, and streamed
+    /// bodies are compressed during the transfer, without a Content-Length. Multipart forms are not
     /// compressed.
     public var bodyCoding: ContentCoding {
         get { values.options.choice(.bodyCoding) }
@@ -152,8 +152,8 @@ extension Client.Configuration {
         get { values.options[.makeDirectories] == 1 }
         set { values.options[.makeDirectories] = newValue ? 1 : 0 }
     }
-    /// The condition for downloaded bytes to count as saved. Default: when they are on disk, at
-    /// most 1 s or 4 MiB after they arrived.
+    /// When downloaded bytes count as saved. Default: when they are on disk, at most 1 s or 4 MiB
+    /// after they arrived.
     public var durability: Durability {
         get { values.options.choice(.durability) }
         set { values.options[.durability] = newValue.rawValue }

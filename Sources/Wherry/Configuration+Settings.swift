@@ -16,7 +16,7 @@ extension Client.Configuration {
     /// The maximum time that a transfer waits while its host is unreachable, in state `waiting`
     /// with the reason `offline`: a request before it is sent, a download after each dropped
     /// connection. `nil`, the default: no wait for requests, 60 s for downloads. Zero: no wait for
-    /// both.
+    /// either.
     public var waitForNetwork: Duration? {
         get {
             let value = values.options[.waitForNetwork]
@@ -29,9 +29,9 @@ extension Client.Configuration {
     /// downloads, 0 for requests (R29).
     ///
     /// Transient failures are dropped connections, timeouts, and the statuses 408, 429, 500, 502,
-    /// 503 and 504. A request waits a random part of up to 0.5, 1, 2... 30 s before each retry, or
-    /// as long as `Retry-After` says. All requests of a client share a budget of 100 retries, which
-    /// grows by one for every five successes.
+    /// 503 and 504. Before each retry, a request waits a random time of up to 0.5, 1, 2, ... 30 s,
+    /// or as long as `Retry-After` says. All requests of a client share a budget of 100 retries,
+    /// which grows by one for every five successes.
     public var maxRetries: Int? {
         get { values.options[.maxRetries] < 0 ? nil : Int(values.options[.maxRetries]) }
         set { values.options[.maxRetries] = newValue.map { Int64(max(0, $0)) } ?? -1 }

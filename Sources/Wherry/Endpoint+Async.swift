@@ -8,7 +8,8 @@ extension Endpoint {
     /// access.
     ///
     /// - Parameters:
-    ///   - parameters: The method decides their place; with files they are form fields.
+    ///   - parameters: Sent in the query or the body, depending on the method. With files, sent as
+    ///     form fields.
     ///   - files: The parts of a form; see ``/WherryRequests/Request/Part``.
     /// - Throws: As ``/WherryCore/Client/send(_:hooks:)``, and `replaced`.
     public func access(
@@ -17,7 +18,7 @@ extension Endpoint {
         try await access(parameters, files: files, own: hooks)
     }
 
-    /// Repeats the last access with its parameters and files; the first time with those of
+    /// Repeats the last access with its parameters and files. The first call uses those of
     /// ``/WherryModels/Endpoint/request``.
     public func refresh(hooks: Hooks? = nil) async throws(WherryError) -> Response {
         try await access(nil, files: [], own: hooks)

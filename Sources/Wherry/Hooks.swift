@@ -19,9 +19,10 @@ public struct Hooks: Sendable {
     /// another origin, and `Content-Digest`, `Content-Encoding`, `Accept`, `Accept-Encoding`, and
     /// `User-Agent`.
     ///
-    /// A new URL is complete: the client's base, parameters, and query are not added to it, only what
-    /// you add to the request. Every call shows the request without the edits of earlier attempts. After
-    /// a redirect that keeps the body you can replace the body, but not a form of parts.
+    /// A URL that you set is used as is: the client's base, parameters, and query are not added,
+    /// only those that you add to the request. Every call receives the request without the edits of
+    /// earlier attempts. After a redirect that keeps the body, you can replace the body, but not a
+    /// multipart form.
     public var adapt: (@Sendable (Request) async throws -> Request)?
 
     /// Called before a redirect is followed, with the redirect response and the request that would
@@ -32,7 +33,7 @@ public struct Hooks: Sendable {
     /// The rules for redirects apply to the returned request: it counts as a redirect, and
     /// credentials stay with their origin. A redirect from https to http fails with
     /// `redirect_refused`, and so does sending the previous body to another origin. The body can be
-    /// JSON, a form, bytes or a file. Not called if no redirect would be followed.
+    /// JSON, a form, bytes or a file. Not called if the redirect would not be followed anyway.
     public var redirect: (@Sendable (Response, Request) async throws -> Request?)?
 
     /// Called for a 401 response if no credentials are known, or the known ones were rejected.
@@ -52,37 +53,39 @@ public struct Hooks: Sendable {
         public let previousFailures: Int
     }
 
-    /// Called once, when the response headers have arrived, with status and headers but without the
-    /// body, which waits. Returns what to do with the response; throwing fails the transfer with
-    /// `refused` (R21).
+    /// Called once, when the response headers have arrived, with the status and headers. The body
+    /// is not read until the decision. Returns what to do with the response; throwing fails the
+    /// transfer with `refused` (R21).
     ///
-    /// Not called for a redirect that is followed, for a 401 that credentials or a new token
-    /// answer, and for a failure that is retried. If the response could be one of these, or comes
-    /// from a cache, the closure is called at the end, with the body in memory. No retry follows
-    /// after the call. `responses`, `bodies` and the headers of streams are delivered after it.
+    /// Not called for a redirect that is followed, a 401 that leads to a retry with credentials or
+    /// a new token, or a failure that is retried. If the response could be one of these, or comes
+    /// from a cache, the closure is called when the response is complete, with the body in memory.
+    /// No retry follows after the call. The response and the headers of a stream are delivered
+    /// after the call.
     public var headers: (@Sendable (Response) async throws -> Disposition)?
 
     /// Called before each network response is stored in a cache. Decides whether to store it, and
     /// which headers to leave out (K13). Throwing fails the transfer with `refused`. Not called for
-    /// a 304 and a response to HEAD, which only update stored responses. Disables background
+    /// a 304 or a response to HEAD, which only update stored responses. Disables background
     /// revalidation: the request waits for the validation instead.
     public var store: (@Sendable (Response) async throws -> Storing)?
 
     /// Called after every failure that could be retried, with the error, its response in
-    /// `error.response`, and the number of failed attempts before (R31). Throwing fails the
-    /// transfer with `refused`. Not called for requests that cannot be sent again: a streamed
-    /// request body, or a stream whose headers were delivered.
+    /// `error.response`, and the number of earlier failed attempts. Throwing fails the transfer
+    /// with `refused`. Not called for requests that cannot be sent again: a streamed request body,
+    /// or a stream whose headers were delivered.
     public var retry: (@Sendable (WherryError, Int) async throws -> Retrying)?
 
-    /// Called when a request without a bearer token, or with the client's, receives a 401. Returns
-    /// the new token, or `nil` to return the 401 response (R32).
+    /// Called when a request without a bearer token, or with the client's token, receives a 401.
+    /// Returns the new token, or `nil` to return the 401 response (R32).
     ///
     /// Called once for all requests that received the 401, with the response of the first one; the
-    /// others wait, and then all are sent again. At most two tokens per request, and five calls in
-    /// 30 seconds. Not called for requests with their own Authorization.
+    /// other requests wait, and then all are resent. At most two tokens are used per request, and
+    /// at most five calls are made in 30 seconds. Not called for requests with their own
+    /// Authorization.
     public var token: (@Sendable (Response) async throws -> String?)?
 
-    /// The handling of a response whose headers have arrived.
+    /// How to handle a response whose headers have arrived.
     public enum Disposition: Sendable, Hashable {
         /// Continue as without a hook.
         case proceed
@@ -94,18 +97,18 @@ public struct Hooks: Sendable {
         /// The file appears when it is complete, with the content encoding removed, as for
         /// downloads. The request's download settings apply: `existingFile`, `savesIntoDirectory`,
         /// `makesDirectories`, `durability` and `keepsServerTime`. The transfer fails if the file
-        /// cannot be written or exists; a truncated response leaves no file, and
-        /// a response whose `isLengthUnverified` is true fails with `length_unverified`.
-        /// `maxBodyBytes` limits memory and does not apply. A body saved this way is not cached. An error response
-        /// continues and creates no file.
+        /// cannot be written or exists; a truncated response leaves no file, and a response whose
+        /// `isLengthUnverified` is true fails with `length_unverified`. `maxBodyBytes` does not
+        /// apply, because it limits only bodies in memory. A body saved this way is not cached. An
+        /// error response continues and creates no file.
         case save(to: String)
     }
 
-    /// The handling of a failure.
+    /// How to handle a failure.
     public enum Retrying: Sendable, Hashable {
         /// Follow `Client.Configuration.maxRetries` and the rules for retries.
         case standard
-        /// Retry after the usual delay, whatever the method.
+        /// Retry after the usual delay, regardless of the method.
         case again
         /// Retry after this delay.
         case after(Duration)
@@ -113,8 +116,8 @@ public struct Hooks: Sendable {
         case giveUp
     }
 
-    /// The handling of a storable response. The response that it would replace is removed
-    /// nevertheless.
+    /// How to handle a storable response. In every case, the stored response that it would replace
+    /// is removed.
     public enum Storing: Sendable, Hashable {
         /// Store it completely.
         case store

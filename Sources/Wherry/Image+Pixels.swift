@@ -26,11 +26,11 @@ extension Image {
         public var image: Image { Image(.pixels(buffer)) }
     }
 
-    /// Decodes the image and turns it upright according to EXIF. Blocks during the work.
+    /// Decodes the image and rotates it upright according to EXIF. Blocks while it runs.
     ///
     /// - Parameters:
-    ///   - order: The pixel format; `nil` for gray8, rgb8 or rgba8, whichever loses only depth
-    ///     above 8 bits. Removing alpha blends the image with the background.
+    ///   - order: The pixel format; `nil` selects gray8, rgb8 or rgba8, whichever loses nothing but
+    ///     bit depth above 8 bits. Removing alpha blends the image with the background.
     ///   - settings: Only background, orientation and limits apply.
     /// - Throws: An error with code `image` for anything but a valid JPEG or PNG, and for too many
     ///   pixels; `limit` if it needs more memory or time than allowed; `file` if it cannot be read.

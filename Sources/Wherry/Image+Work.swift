@@ -39,7 +39,7 @@ extension Image {
         public var pixelBytes: Int { info.pixelBytes }
     }
 
-    /// Reads the header. Decodes nothing, and does not limit the size.
+    /// Reads the header. Does not decode the image and applies no size limit.
     ///
     /// - Throws: An error with code `image` for anything but a JPEG or PNG, `file` if it cannot be
     ///   read.
@@ -53,8 +53,8 @@ extension Image {
 
     /// Returns the image that an upload with `compression` would send.
     ///
-    /// Decodes nothing if quality, size, format and orientation already fit. Blocks, for tens of
-    /// milliseconds for a photograph.
+    /// Decodes nothing if quality, size, format and orientation already fit. Blocks; a photograph
+    /// takes tens of milliseconds.
     ///
     /// - Throws: An error with code `image` for an image that cannot be sent, `file` if it cannot
     ///   be read, `argument` for invalid compression settings.
@@ -72,13 +72,13 @@ extension Image {
 
 /// An image as an upload sends it.
 public struct CompressedImage: Sendable {
-    /// The way the bytes were produced, the cheapest first.
+    /// How the bytes were produced, from cheapest to most expensive.
     public enum Way: Sendable, Hashable {
         /// The source bytes, unchanged.
         case untouched
         /// Only metadata was removed.
         case stripped
-        /// Turned without loss.
+        /// Rotated losslessly.
         case turned
         /// A JPEG transcoded from its coefficients or planes, without color conversion.
         case recoded
@@ -103,7 +103,7 @@ public struct CompressedImage: Sendable {
     public var quality: Int? { encoded.quality }
     /// The encoded size of the source; `nil` for raw pixels.
     public var originalByteCount: Int? { encoded.originalByteCount }
-    /// The way the bytes were produced.
+    /// How the bytes were produced.
     public var way: Way {
         switch encoded.way {
         case .untouched: .untouched

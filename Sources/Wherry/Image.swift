@@ -42,8 +42,8 @@ public struct Image: Sendable {
     }
 
     let source: ImageSource
-    /// The file name in the form and in failures; `nil`, the default, generates one from time and
-    /// index.
+    /// The file name in the form and in failures; `nil`, the default, generates one from the time
+    /// and the index.
     public var fileName: String?
 
     init(_ source: ImageSource, fileName: String? = nil) {

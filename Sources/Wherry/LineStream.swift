@@ -22,7 +22,7 @@ public struct LineStream: AsyncSequence, Sendable {
     let body: BodyStream
     let maxLineBytes: Int
 
-    /// Creates the only reader of the lines.
+    /// Creates the reader of the lines. Create only one.
     public func makeAsyncIterator() -> Iterator {
         Iterator(body: body.makeAsyncIterator(), maxLineBytes: maxLineBytes)
     }

@@ -18,13 +18,13 @@ public final class Model<Value: Sendable>: Sendable {
         var value: Value?
     }
 
-    /// The endpoint; its phase is the model's.
+    /// The endpoint. Its phase is also the phase of the model.
     public let endpoint: Endpoint
     private let state = Lock(State())
     private let read: @Sendable (Response) throws -> Value
     private let didRead: (@Sendable (Value) -> Void)?
 
-    /// Creates a model whose value `read` decodes from a response, of any format.
+    /// Creates a model that uses `read` to decode its value from a response of any format.
     ///
     /// An error that `read` throws, unless it is a `WherryError`, becomes `bad_json_body`.
     ///
@@ -52,7 +52,7 @@ public final class Model<Value: Sendable>: Sendable {
 
     /// The state of the model.
     public var phase: EndpointState { endpoint.phase }
-    /// The last loaded value; `nil` before. A failed load does not change it.
+    /// The last loaded value; `nil` before the first load. A failed load does not change it.
     public var value: Value? { state.withLock { $0.value } }
     /// Cancels the load in progress. Returns `false` if there is none.
     @discardableResult

@@ -6,8 +6,8 @@ import WherryTransport
 
 /// Runs tasks on the network thread of a client, without a thread switch for each response.
 ///
-/// Many small concurrent requests cost over a quarter less this way, since responses resume their
-/// tasks without waking a thread of Swift's pool:
+/// This reduces the cost of many small concurrent requests by over a quarter, because responses
+/// resume their tasks without waking a thread of Swift's pool:
 ///
 ///     await withTaskExecutorPreference(NetworkExecutor(client)) {
 ///         await withTaskGroup(of: Void.self) { group in
@@ -17,9 +17,9 @@ import WherryTransport
 ///
 /// Code that runs here must neither take long nor block, because all transfers of the client stop
 /// in the meantime. Await long work on the default executor. Calls that would wait for the network
-/// thread do not wait here: `perform` throws, `wait` only checks, and `close` and the pause of a
-/// download return before they have completed. A thread inside `perform` runs the network loop for
-/// all transfers, and also runs these tasks.
+/// thread do not wait here: `perform` throws, `wait` only checks the current state, and `close` and
+/// the pause of a download return before they have completed. A thread inside `perform` runs the
+/// network loop for all transfers, and also runs these tasks.
 ///
 /// The tasks outlive the client. After it is closed, and with a stub, they run on the default
 /// executor.

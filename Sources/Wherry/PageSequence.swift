@@ -9,7 +9,8 @@ extension Client {
     ///     for try await books in client.pages(Request("books"), paging, of: Book.self) { show(books) }
     ///
     /// - Parameters:
-    ///   - request: The pattern of every page's request. Default method: GET without parameters.
+    ///   - request: The template for every page's request. The default method is GET if there are
+    ///     no parameters.
     ///   - mapping: The mapping from JSON to the fields of an item.
     ///   - prefetch: The number of pages to load in advance. Default: 1; with 0 each page is loaded
     ///     on demand.
@@ -34,8 +35,8 @@ extension Client {
 
 /// The pages of a list in order, as arrays of items without duplicates of earlier pages (O19).
 ///
-/// Every iteration loads the pages again. The failure of a page ends it. Releasing an iterator
-/// cancels its load.
+/// Every iteration loads the pages again. If a page fails, the iteration ends. Releasing an
+/// iterator cancels its load.
 public struct PageSequence<Item: Sendable>: AsyncSequence, Sendable {
     public typealias Element = [Item]
     public typealias Failure = WherryError

@@ -3,8 +3,8 @@
 
 import WherrySystem
 
-/// A list that a server delivers in pages. Pull-to-refresh is ``refresh()``, and loading more is
-/// ``loadNext()``.
+/// A list that a server delivers in pages. Use ``refresh()`` for pull-to-refresh and ``loadNext()``
+/// to load more.
 ///
 ///     let books = try PagedList(client, Request("books"), paging: Paging(items: "data/list"), of: Book.self)
 ///     try await books.refresh()
@@ -24,10 +24,11 @@ public final class PagedList<Item: Sendable>: Sendable {
     private let read: @Sendable ([JSON]) throws -> [Item]
     private let onEvent: (@Sendable (PageEvent) -> Void)?
 
-    /// Creates a list whose items `read` creates from the elements of a page, one per element.
+    /// Creates a list that uses `read` to create one item from each element of a page.
     ///
     /// - Parameters:
-    ///   - request: The pattern of every page's request. Default method: GET without parameters.
+    ///   - request: The template for every page's request. The default method is GET if there are
+    ///     no parameters.
     ///   - key: Returns the key of an item, in place of ``/WherryModels/Paging/key``.
     ///   - onEvent: Called for each event, in order, on the task that loads (O12).
     /// - Throws: `bad_value` for inconsistent paging settings.
@@ -83,7 +84,7 @@ public final class PagedList<Item: Sendable>: Sendable {
 
     /// Loads the page after the last loaded one; initially the first page.
     ///
-    /// - Returns: `false` if there is none, and nothing was loaded.
+    /// - Returns: `false` if there is no next page; nothing is loaded in that case.
     @discardableResult
     public func loadNext() async throws(WherryError) -> Bool {
         try await run { machine, tell throws(WherryError) in try machine.loadNext(tell) }
@@ -97,8 +98,8 @@ public final class PagedList<Item: Sendable>: Sendable {
     /// Loads any page. A page adjacent to the list is added to it, one in the list is replaced, and
     /// any other starts a new list.
     ///
-    /// - Throws: `bad_value` for a page before the first; with tokens and links for a page that no
-    ///   loaded page leads to.
+    /// - Throws: `bad_value` for a page before the first. With cursors and links, also for a page
+    ///   that no loaded page leads to.
     public func load(page: Int64) async throws(WherryError) {
         _ = try await run { machine, tell throws(WherryError) in try machine.load(page, tell) }
     }

@@ -6,8 +6,8 @@ import WherryReachability
 import WherrySystem
 
 extension Reachability {
-    /// The changes of a monitor, in order and complete. Ends when the monitor is stopped or
-    /// restarted, and when the task is cancelled.
+    /// All changes of a monitor, in order. Ends when the monitor is stopped or restarted, and when
+    /// the task is cancelled.
     public struct Changes: AsyncSequence, Sendable {
         public typealias Element = Change
         public typealias Failure = Never
@@ -29,7 +29,7 @@ extension Reachability {
     /// Returns the changes of this monitor. Starts it if it is not running; the current status is
     /// then the first change. The sequence keeps the monitor alive.
     ///
-    /// - Throws: As ``start()``.
+    /// - Throws: The same errors as ``start()``.
     public func changes() throws(WherryError) -> Changes {
         let (center, monitor, listener) = (monitor.center, monitor, ReachabilityListener())
         if !center.add(listener, to: monitor) { try center.start(monitor, [listener]) }
@@ -39,8 +39,8 @@ extension Reachability {
             })
     }
 
-    /// Returns the changes of all monitors in this process, in the same order as, and after, their
-    /// own listeners receive them.
+    /// Returns the changes of all monitors in this process, in the order in which the monitors' own
+    /// listeners receive them. The own listeners receive each change first.
     ///
     /// - Throws: `forked` in a forked child.
     public static func allChanges() throws(WherryError) -> Changes {
@@ -53,7 +53,7 @@ extension Reachability {
     ///
     /// - Parameter timeout: `nil` waits forever.
     /// - Returns: `false` on timeout or if the task was cancelled.
-    /// - Throws: As ``start()``.
+    /// - Throws: The same errors as ``start()``.
     public func waitUntilReachable(timeout: Duration? = nil) async throws(WherryError) -> Bool {
         let verdict = AsyncMonitor<Bool?>(nil)
         let center = monitor.center

@@ -4,7 +4,7 @@
 public import Foundation
 
 extension Request {
-    /// Creates a request for a URL; a relative one is resolved with the client's base URL.
+    /// Creates a request for a URL; a relative URL is resolved against the client's base URL.
     public init(_ url: URL, method: String? = nil) {
         self.init(url.absoluteString, method: method)
     }
@@ -62,7 +62,7 @@ extension Request {
 }
 
 extension Request.Body {
-    /// Returns a body of bytes; without a type no Content-Type is sent.
+    /// Returns a body of bytes. Without a content type, no Content-Type header is sent.
     public static func data(_ data: Data, contentType: String? = nil) -> Request.Body {
         .bytes(Bytes(data), contentType: contentType)
     }

@@ -24,9 +24,9 @@ extension Request {
     /// uses the client's setting.
     ///
     /// Transient failures are dropped connections, timeouts, and the statuses 408, 429, 500, 502,
-    /// 503, and 504. A request waits a random part of up to 0.5, 1, 2... 30 s before each retry, or
-    /// as long as `Retry-After` says. All requests of a client share a budget of 100 retries, which
-    /// grows by one for every five successes.
+    /// 503, and 504. Before each retry, a request waits a random time of up to 0.5, 1, 2, ... 30 s,
+    /// or as long as `Retry-After` says. All requests of a client share a budget of 100 retries,
+    /// which grows by one for every five successes.
     public var maxRetries: Int? {
         get { value(of: .maxRetries).map { Int($0) } }
         set { set(.maxRetries, newValue.map { Int64($0) }) }
@@ -37,8 +37,8 @@ extension Request {
         get { value(of: .retryUnsafeMethods).map { $0 == 1 } }
         set { set(.retryUnsafeMethods, newValue.map { $0 ? 1 : 0 }) }
     }
-    /// The maximum time that a transfer waits while its host is unreachable. Zero: no wait. `nil`
-    /// uses the client's setting.
+    /// The maximum time that a transfer waits while its host is unreachable. 0: no wait. `nil` uses
+    /// the client's setting.
     ///
     /// A request waits before it is sent, in state `waiting` with the reason `offline`. A download
     /// waits after each dropped connection.
@@ -63,14 +63,14 @@ extension Request {
         get { value(of: .maxHeaderBytes) }
         set { set(.maxHeaderBytes, newValue) }
     }
-    /// The send limit of one transfer in bytes per second. 0: no limit. `nil` uses the client's
-    /// setting.
+    /// The maximum send rate of one transfer in bytes per second. 0: no limit. `nil` uses the
+    /// client's setting.
     public var maxSendBytesPerSecond: Int64? {
         get { value(of: .maxSendSpeed) }
         set { set(.maxSendSpeed, newValue) }
     }
-    /// The receive limit of one transfer in bytes per second. 0: no limit. `nil` uses the client's
-    /// setting.
+    /// The maximum receive rate of one transfer in bytes per second. 0: no limit. `nil` uses the
+    /// client's setting.
     public var maxReceiveBytesPerSecond: Int64? {
         get { value(of: .maxReceiveSpeed) }
         set { set(.maxReceiveSpeed, newValue) }
@@ -84,8 +84,8 @@ extension Request {
     /// highest priority starts first. Equal priorities start in the order of submission. Range:
     /// -100 to 100. `nil` is 0.
     ///
-    /// Lower priorities wait as long as higher ones arrive. Over HTTP/2 it is also the weight of
-    /// the stream.
+    /// Requests with a lower priority wait while requests with a higher priority keep arriving.
+    /// Over HTTP/2, the priority is also the weight of the stream.
     public var priority: Int? {
         get { value(of: .priority).map { Int($0) } }
         set { set(.priority, newValue.map { Int64($0) }) }
@@ -98,9 +98,9 @@ extension Request {
     /// The number of images to upload concurrently, each in a separate form with all other parts.
     /// 0 sends one form. Range: 0 to 1,000. `nil` uses the client's setting.
     ///
-    /// Image n+1 is encoded while n is sent. A failed image does not stop the others, but fails the
-    /// whole upload; `failedImages` lists the failed ones. Timeouts apply to each request.
-    /// ``/Wherry/TransferHandle/images`` has the response for each image.
+    /// Each image is encoded while the previous one is sent. A failed image does not stop the
+    /// others, but fails the whole upload; `failedImages` lists the failed ones. Timeouts apply to
+    /// each request. ``/Wherry/TransferHandle/images`` has the response for each image.
     public var separateImages: Int? {
         get { value(of: .separateImages).map { Int($0) } }
         set { set(.separateImages, newValue.map { Int64($0) }) }
@@ -123,7 +123,7 @@ extension Request {
     /// The digest of the body, sent in a header. The body is then read twice. `nil` uses the
     /// client's setting.
     ///
-    /// Not possible for a streamed body: `bad_option`. A header set on the request overrides it.
+    /// A streamed body fails with `bad_option`. A header set on the request overrides it.
     public var bodyDigest: ContentDigest? {
         get { value(of: .bodyDigest).flatMap { ContentDigest(rawValue: $0) } }
         set { set(.bodyDigest, newValue?.rawValue) }
@@ -147,20 +147,21 @@ extension Request {
     /// Whether to share the response of an identical request of this client that is in progress,
     /// instead of sending a second one. A failure is shared too. Default: false.
     ///
-    /// Identical requests share method, URL, headers, credentials, body, and settings, and all of
-    /// them set this option. Each can be cancelled separately and has its own ``totalTimeout``;
-    /// cancelling the last one cancels the shared request. Never shared: requests with hooks, with
-    /// ``/WherryCache/CachePolicy/thenNetwork``, and with a multipart, file, or streamed body.
+    /// Requests are identical if they have the same method, URL, headers, credentials, body, and
+    /// settings, and all of them set this option. Each can be cancelled separately and has its own
+    /// ``totalTimeout``; cancelling the last of them cancels the shared request. Never shared:
+    /// requests with hooks, with ``/WherryCache/CachePolicy/thenNetwork``, and with a multipart,
+    /// file, or streamed body.
     public var coalesces: Bool {
         get { value(of: .coalesce) == 1 }
         set { set(.coalesce, newValue ? 1 : nil) }
     }
-    /// The content encoding of request bodies. The server must support it, and few servers announce
-    /// that. `nil` uses the client's setting.
+    /// The content encoding of request bodies. The server must support the encoding, and few
+    /// servers announce their support. `nil` uses the client's setting.
     ///
     /// Bytes, JSON, and URL-encoded forms of at most 1 MiB are compressed as a whole, and sent
-    /// unchanged if that does not make them smaller. Larger bodies, files, and streamed bodies are
-    /// compressed during the transfer, without a Content-Length. Multipart forms are not
+    /// unchanged if compression does not make them smaller. Larger bodies, files, and streamed
+    /// bodies are compressed during the transfer, without a Content-Length. Multipart forms are not
     /// compressed.
     public var bodyCoding: ContentCoding? {
         get { value(of: .bodyCoding).flatMap { ContentCoding(rawValue: $0) } }
@@ -200,7 +201,7 @@ extension Request {
         get { value(of: .makeDirectories).map { $0 == 1 } }
         set { set(.makeDirectories, newValue.map { $0 ? 1 : 0 }) }
     }
-    /// The condition for downloaded bytes to count as saved. `nil` uses the client's setting.
+    /// When downloaded bytes count as saved. `nil` uses the client's setting.
     public var durability: Durability? {
         get { value(of: .durability).flatMap { Durability(rawValue: $0) } }
         set { set(.durability, newValue?.rawValue) }

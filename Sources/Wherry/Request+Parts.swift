@@ -46,7 +46,7 @@ extension Request {
 }
 
 extension Request {
-    /// The treatment of a body that is declared as already encoded.
+    /// How to handle a body that is declared as already encoded.
     public enum CodedBody: Int64, Sendable, Hashable, CaseIterable {
         /// Send it unchanged with the header.
         case skip = 0
@@ -101,7 +101,7 @@ extension Request {
         set { computedDigest = newValue?.algorithm }
     }
 
-    /// The treatment of an existing file by a download.
+    /// How a download handles an existing file.
     public enum ExistingFile: Int64, Sendable, Hashable {
         /// Fail with `exists` before anything is sent. The default.
         case fail = 0

@@ -16,7 +16,7 @@ extension RequestGroup {
         case stop
     }
 
-    /// Creates a chain whose steps a closure decides (R35).
+    /// Creates a chain whose steps a closure chooses.
     ///
     ///     let chain = RequestGroup { previous in
     ///         guard let login = previous?.response else { return .request(Request("login")) }

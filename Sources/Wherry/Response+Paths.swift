@@ -10,7 +10,7 @@ extension JSON {
     /// - Parameters:
     ///   - path: As in ``/WherryHTTP/JSON/value(at:)``; "" is the value itself.
     ///   - mapping: The mapping from JSON to the fields; applied to each element of an array.
-    ///     Without one the names are those of the type.
+    ///     Without a mapping, the JSON names are those of the type's properties.
     /// - Throws: `bad_json_body` if it does not decode as `type`.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at path: String = "", mapping: ItemMapping? = nil,

@@ -25,7 +25,7 @@ public struct ServerEventStream: AsyncSequence, Sendable {
     let body: BodyStream
     let maxEventBytes: Int
 
-    /// Creates the only reader of the events.
+    /// Creates the reader of the events. Create only one.
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             body: body.makeAsyncIterator(), parser: ServerEventParser(limit: maxEventBytes))

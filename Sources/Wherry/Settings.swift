@@ -14,7 +14,7 @@ public enum ContentCodings: Int64, Sendable, Hashable, CaseIterable {
 /// An HTTP version.
 public enum HTTPVersion: Int64, Sendable, Hashable, CaseIterable {
     /// HTTP/2 over TLS if the server offers it, otherwise 1.1. The default. Downloads use 1.1,
-    /// since the frames of HTTP/2 cost processor time.
+    /// because HTTP/2 framing costs CPU time.
     case automatic = 0
     /// 1.1 only.
     case http1 = 11
@@ -71,7 +71,8 @@ public enum ContentCoding: Int64, Sendable, Hashable, CaseIterable {
     case deflate = 2
 }
 
-/// The partial files that a download may resume. The server's validator decides about each.
+/// The partial files that a download may resume. The server's validator decides whether each file
+/// is resumed.
 public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
     /// Those of the same URL.
     case sameURL = 0
@@ -81,10 +82,9 @@ public enum PartialOrigin: Int64, Sendable, Hashable, CaseIterable {
     case anyURL = 2
 }
 
-/// The condition for downloaded bytes to count as saved.
+/// When downloaded bytes count as saved.
 public enum Durability: Int64, Sendable, Hashable, CaseIterable {
-    /// At once: a crash of the program loses nothing, a crash of the system may lose the partial
-    /// file.
+    /// At once: a crash of the program loses nothing, but a system crash may lose the partial file.
     case lazy = 0
     /// When they are on disk: at most 1 s or 4 MiB after they arrived, and before the file gets its
     /// final name. The default. On a slow disk more than 4 MiB may arrive within that second.

@@ -47,8 +47,8 @@ public final class StubServer: Sendable {
     ///
     /// - Parameters:
     ///   - url: A URL, or a pattern in which each "*" matches any text.
-    ///   - method: `nil`, the default, is any.
-    ///   - times: The number of requests to respond to; `nil`, the default, for all.
+    ///   - method: `nil`, the default, matches any method.
+    ///   - times: The number of requests to respond to; `nil`, the default, responds to all.
     ///   - delay: The time from the end of a request to its response, on the clock that
     ///     ``advance(by:)`` moves.
     public func respond(
@@ -112,8 +112,8 @@ public final class StubServer: Sendable {
     ///
     /// - Parameters:
     ///   - url: A URL, or a pattern in which each "*" matches any text.
-    ///   - method: `nil`, the default, is any.
-    ///   - times: The number of requests to respond to; `nil`, the default, for all.
+    ///   - method: `nil`, the default, matches any method.
+    ///   - times: The number of requests to respond to; `nil`, the default, responds to all.
     public func respond(
         _ url: String, method: String? = nil, times: Int? = nil,
         with handler: @escaping @Sendable (Received) async throws -> Reply
@@ -169,8 +169,8 @@ public final class StubServer: Sendable {
         transport.requests.map(Received.init)
     }
 
-    /// Advances the clients' clock, and returns when everything that is due has happened. Until the
-    /// first call the clock runs normally.
+    /// Advances the clients' clock, and returns when all events that are due have happened. Until
+    /// the first call the clock runs normally.
     public func advance(by time: Duration) {
         transport.advance(milliseconds: time.wholeMilliseconds)
     }

@@ -21,7 +21,7 @@ public final class TransferHandle<Value: Sendable>: Sendable {
         self.result = result
     }
 
-    /// The result, when the transfer has ended; the same for every reader.
+    /// The result. Waits until the transfer has ended; every reader receives the same result.
     ///
     /// Cancelling a waiting task cancels the transfer.
     public var value: Value {
@@ -32,15 +32,15 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// second. Ends after the final update. Supports several readers.
     public var progress: ProgressSequence { ProgressSequence(events: events) }
 
-    /// All changes of state since the start, ending with the final one. Supports several readers.
+    /// All state changes since the start, ending with the final state. Supports several readers.
     public var states: StateSequence { StateSequence(events: events) }
 
     /// The stored response of a request with ``/WherryCache/CachePolicy/thenNetwork``, as soon as it
     /// is available; ``value`` is the network response. `nil` if the transfer ends without one.
     public var cached: Response? { get async { await events.cached() } }
 
-    /// The current results of an upload's images, in the order of adding. While one form is being
-    /// encoded, the encoded images in the order of completion.
+    /// The current results of an upload's images, in the order of adding. While a single form is
+    /// being encoded, contains the images encoded so far, in the order of completion.
     public var images: [ImageOutcome] {
         let known = transfer.images
         return known.isEmpty ? events.images : known
@@ -50,7 +50,7 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     public var state: TransferState { transfer.state }
 
     /// Returns a description: several lines with kind, URL, parameters and state, or the short form
-    /// "<Request: 12>". Without secrets.
+    /// "<Request: 12>". Secrets are omitted.
     public func describe(inFull: Bool = true) -> String { transfer.describe(inFull: inFull) }
 
     /// Pauses the transfer until ``resume()``. No effect if already paused.
@@ -60,14 +60,14 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// Cancels the transfer, which fails with `cancelled` unless it has ended. Keeps a resumable
     /// partial file.
     public func cancel() { transfer.cancel() }
-    /// Cancels the transfer and deletes its partial file, even an older one.
+    /// Cancels the transfer and deletes its partial file, even one from an earlier run.
     public func discard() { transfer.discard() }
 
     /// Changes the priority. A request waiting for a connection, or a queued download, moves behind
     /// those of the same priority. No effect on a running one.
     ///
-    /// For a group it applies to its running members, for a chain to the current step; requests
-    /// that share a response share it too.
+    /// For a group, the priority applies to the running members; for a chain, to the current step.
+    /// Requests that share a response also share the priority.
     ///
     /// - Throws: `bad_value` unless it is -100...100.
     public func setPriority(_ priority: Int) throws(WherryError) {
@@ -75,7 +75,7 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     }
 }
 
-/// The progress of a transfer. Ends with the transfer, or with the task of its reader.
+/// The progress of a transfer. The sequence ends when the transfer or the reading task ends.
 public struct ProgressSequence: AsyncSequence, Sendable {
     public typealias Element = WherryHTTP.Progress
     public typealias Failure = Never

@@ -8,6 +8,6 @@ public import Foundation
 extension WherryError: LocalizedError {
     /// ``message``: what failed, why, and what to do.
     public var errorDescription: String? { message }
-    /// ``reason``: the stable word of docs/errors.md, such as "stalled".
+    /// ``reason``: the stable identifier listed in docs/errors.md, such as "stalled".
     public var failureReason: String? { reason }
 }

@@ -28,7 +28,7 @@ public struct BackgroundJob: Sendable, Hashable {
     public internal(set) var tag: String?
     /// The job's state. A job is `interrupted` if its agent died while running it.
     public internal(set) var state: TransferState = .queued
-    /// The reason for a restart or a wait: an entry of the table of reasons.
+    /// The reason for a restart or a wait: an entry of the table in docs/errors.md.
     public internal(set) var reason: String?
     /// The job's progress.
     public internal(set) var progress = Progress()
@@ -69,7 +69,7 @@ public struct BackgroundJob: Sendable, Hashable {
         guard let path, path.utf8.last == 0x2F, let fileName else { return path }
         return path + fileName
     }
-    /// Whether the job is finished and waits only for its acknowledgement.
+    /// Whether the job is finished and only awaits acknowledgement.
     public var isFinal: Bool { state.isFinal }
 
     // MARK: JSON

@@ -11,11 +11,12 @@ import WherryTransport
 /// Runs downloads and uploads in `wherry-agent`, a process that continues after this one exits. Any
 /// later process of the same user finds them again.
 ///
-/// The name identifies the session: all programs that open a session of one name see the same jobs.
-/// Opening a session starts no process. The agent starts with the first job and exits when no work
-/// is left. Releasing a session does not affect its jobs.
+/// The name identifies the session: all programs that open a session with the same name see the
+/// same jobs. Opening a session starts no process. The agent starts with the first job and exits
+/// when no work is left. Releasing a session does not affect its jobs.
 ///
-/// All members may be used from any thread. They block briefly for the disk and the agent.
+/// All members may be used from any thread. They may block briefly while they wait for the disk or
+/// the agent.
 public final class BackgroundSession: Sendable {
     /// The name of the session.
     public let name: String
@@ -34,9 +35,9 @@ public final class BackgroundSession: Sendable {
     /// - Parameters:
     ///   - name: A file name of at most 100 bytes that does not begin with a dot.
     ///   - configure: Sets the settings of the session's jobs. Hooks and caches have no effect.
-    /// - Throws: `bad_argument` for an invalid name. `unsafe_state_dir` if the folder is a link,
-    ///   belongs to another user, or is open to others. The setting's own error for an invalid
-    ///   setting.
+    /// - Throws: `bad_argument` for an invalid name. `unsafe_state_dir` if the directory is a link,
+    ///   belongs to another user, or is accessible to others. For an invalid setting, the error of
+    ///   that setting.
     public convenience init(
         _ name: String, _ configure: (inout Client.Configuration) -> Void = { _ in }
     ) throws(WherryError) {
@@ -112,13 +113,14 @@ public final class BackgroundSession: Sendable {
     /// Starts a background download. When this call returns, the job is recorded on disk and
     /// continues even if this program exits.
     ///
-    /// The same URL and path give the same job, also if the job is done and not acknowledged. A job
-    /// that is paused, interrupted, failed, or cancelled starts again with this request.
+    /// The same URL and path return the same job, even if the job is done but not yet acknowledged.
+    /// A job that is paused, interrupted, failed, or cancelled starts again with this request.
     ///
     /// - Parameters:
     ///   - request: The same as for a download of a client. Hooks have no effect.
-    ///   - path: The path of the destination file, or of a directory with the option
-    ///     `targetIsDirectory`. Relative to the working directory.
+    ///   - path: The path of the destination file, or of a directory if
+    ///     ``/WherryRequests/Request/savesIntoDirectory`` is true. Relative to the working
+    ///     directory.
     /// - Returns: The job's id.
     /// - Throws: The immediate errors of a client's download. `busy` while another URL is being
     ///   downloaded to the path. `no_agent` if the agent cannot be started.
@@ -185,21 +187,21 @@ public final class BackgroundSession: Sendable {
         return id
     }
 
-    /// Starts a background upload. When this call returns, the body is copied: images are encoded
-    /// and files are read.
+    /// Starts a background upload. When this call returns, the body has been copied: images are
+    /// encoded and files are read.
     ///
     /// The agent retries an interrupted upload from its start. Each attempt sends the header
     /// `Idempotency-Key: "<id>"` with the job's id, so that the server can recognize a repeat. A
     /// header of that name in the request or the session takes precedence.
     /// `headers.suppress("Idempotency-Key")` sends none.
     ///
-    /// An upload that the server has answered with 2xx is never retried. If the agent died before
-    /// it received the complete response, the job is done with the reason `interrupted` and a
-    /// response without a body. If nothing could be recorded, the job fails with `interrupted`. If
-    /// the stored body has changed, it is not sent, and the job fails with `damaged_job`.
+    /// An upload that received a 2xx response is never retried. If the agent died before it
+    /// received the complete response, the job is done with the reason `interrupted` and a response
+    /// without a body. If nothing could be recorded, the job fails with `interrupted`. If the
+    /// stored body has changed, it is not sent, and the job fails with `damaged_job`.
     ///
-    /// - Parameter request: A request whose body is not written while it is sent. All its images
-    ///   must be sent in one form.
+    /// - Parameter request: A request without a streamed body. All its images must be sent in one
+    ///   form.
     /// - Returns: The job's id.
     /// - Throws: The errors of the request, its images, and its files. `needs_queue` for a streamed
     ///   body. `no_agent` if the agent cannot be started. `timeout` if the agent does not reply; it
@@ -314,7 +316,7 @@ public final class BackgroundSession: Sendable {
     /// acknowledged.
     ///
     /// If an agent died while running some of them, this call starts a new agent, which continues
-    /// them. The setting `autostart` turns that off.
+    /// them. Set ``resumesInterruptedJobs`` to false to turn this off.
     public func jobs() throws(WherryError) -> [BackgroundJob] {
         let found = try exchange(.list)
         if autostart, found.contains(where: { $0.state == .interrupted }) {

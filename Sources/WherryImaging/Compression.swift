@@ -33,7 +33,7 @@ package struct Compression: Hashable, Sendable {
         case s420
     }
 
-    /// The treatment of an animated PNG that must be decoded.
+    /// How to handle an animated PNG that must be decoded.
     package enum Animated: UInt8, Hashable, Sendable {
         /// Fails with `animated`, so that no frame is lost silently.
         case refuse
@@ -59,7 +59,8 @@ package struct Compression: Hashable, Sendable {
     package var maxWidth: Int?
     /// The maximum upright height in pixels.
     package var maxHeight: Int?
-    /// The maximum encoded size in bytes: first reduces the quality, then the dimensions.
+    /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
+    /// dimensions.
     package var maxBytes: Int?
     /// The color behind transparent pixels when converting to JPEG, as 0xRRGGBB. Default: white.
     package var background: UInt32 = 0xFF_FFFF
@@ -74,14 +75,14 @@ package struct Compression: Hashable, Sendable {
     package var progressive = false
     package var subsampling: Subsampling = .automatic
     package var pngEffort: PNGEffort = .fast
-    /// The treatment of an animated PNG that must be decoded. One that need not be decoded stays
+    /// How to handle an animated PNG that must be decoded. One that need not be decoded stays
     /// animated.
     package var animated: Animated = .refuse
     /// The maximum number of pixels, checked against the header.
     package var maxPixels = 100_000_000
     /// The maximum working memory in bytes for images held as a whole. Default: 256 MiB.
     package var maxMemory = 256 << 20
-    /// The time limit for one image. Default: 30 s; `nil`: none.
+    /// The timeout for processing one image. Default: 30 s; `nil`: none.
     package var deadline: Duration? = .seconds(30)
 
     package init() {}

@@ -8,9 +8,9 @@ package enum ImageDecoder {
     /// Returns the upright pixels of an image.
     ///
     /// - Parameters:
-    ///   - format: The pixel format; `nil` for gray8, rgb8 or rgba8, whichever loses only depth
-    ///     above 8 bits. Removing alpha blends the image with the compression's background.
-    ///     Removing color computes 0.299 red + 0.587 green + 0.114 blue.
+    ///   - format: The pixel format; `nil` selects gray8, rgb8 or rgba8, whichever loses nothing
+    ///     but bit depth above 8 bits. Removing alpha blends the image with the compression's
+    ///     background. Removing color computes 0.299 red + 0.587 green + 0.114 blue.
     ///   - compression: Only `background`, `orientation`, `animated`, `maxPixels`, `maxMemory` and
     ///     `deadline` apply.
     package static func decode(

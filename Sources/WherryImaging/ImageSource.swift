@@ -25,7 +25,7 @@ package struct EncodedImage: Sendable {
     package let quality: Int?
     /// The encoded size of the source; `nil` for raw pixels.
     package let originalByteCount: Int?
-    /// The way the bytes were produced.
+    /// How the bytes were produced.
     package let way: Way
 
     package enum Way: UInt8, Hashable, Sendable {

@@ -20,14 +20,14 @@ public struct Counters: Sendable, Hashable {
     public var retried: Int64 = 0
     /// The number of redirects followed.
     public var redirected: Int64 = 0
-    /// The number of transfers answered by a cache without contacting the server.
+    /// The number of transfers served from a cache without contacting the server.
     public var cacheHits: Int64 = 0
     /// The number of bytes sent over the network, including headers.
     public var sentBytes: Int64 = 0
     /// The number of bytes received over the network, including headers.
     public var receivedBytes: Int64 = 0
 
-    /// Creates counters of zero.
+    /// Creates counters that are all zero.
     public init() {}
 
     /// The number of transfers in progress.

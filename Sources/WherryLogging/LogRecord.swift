@@ -11,8 +11,8 @@ public enum LogLevel: Int32, Sendable, CaseIterable, Comparable {
     case error = 1
     /// Problems that did not cause a failure: a retry, a response that could not be stored.
     case warning = 2
-    /// The start and end of each transfer, and events that changed its course. Without headers,
-    /// queries and parameters.
+    /// The start and end of each transfer, and events that changed its course. Headers, queries,
+    /// and parameters are omitted.
     case info = 3
     /// Everything except bodies; headers, queries and parameters have their secrets redacted.
     case debug = 4
@@ -30,12 +30,13 @@ public enum LogLevel: Int32, Sendable, CaseIterable, Comparable {
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A log record about a transfer, a client or the log: a text for people, and its data.
+/// A log record about a transfer, a client or the log: human-readable text, and its data.
 public struct LogRecord: Sendable {
     /// The kind of event. The raw values are those of `wherry_log_event`; later versions may add
-    /// some.
+    /// more.
     public enum Event: Int32, Sendable, CaseIterable {
-        /// A transfer first uses the network. Not logged for a transfer that a cache answers.
+        /// A transfer first uses the network. Not logged for a transfer that is served from a
+        /// cache.
         case started = 1
         /// The program set a request header.
         case header = 2
@@ -72,11 +73,11 @@ public struct LogRecord: Sendable {
         case verifying = 19
         /// A download was moved to its final path, ``LogRecord/path``.
         case moved = 20
-        /// A transfer ended, as in the following two cases.
+        /// A transfer succeeded. It has ended, as in the following two cases.
         case succeeded = 21
         case failed = 22
         case cancelled = 23
-        /// A call failed, and started or changed nothing.
+        /// A call failed without starting or changing anything.
         case refused = 24
         /// The client was closed.
         case closed = 25
@@ -115,7 +116,7 @@ public struct LogRecord: Sendable {
     public package(set) var metrics: Response.Metrics?
     /// The error of a failure.
     public package(set) var error: WherryError?
-    /// Text lines without control characters and secrets, separated by line feeds.
+    /// Text lines without control characters or secrets, separated by line feeds.
     public package(set) var text = ""
 
     /// A line of the text, and the levels that include it.

@@ -38,7 +38,7 @@ public struct BaseItem: Sendable, Hashable, Codable {
         .init("image", .text), .init("accessoryImage", .text),
     ])
 
-    /// Creates an item from JSON with a mapping. Missing fields have their default.
+    /// Creates an item from JSON with a mapping. Missing fields get their default.
     public init(_ json: JSON, by mapping: ItemMapping = BaseItem.mapping) {
         let record = mapping.record(of: json)
         self.init(

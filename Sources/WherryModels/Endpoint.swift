@@ -40,13 +40,13 @@ public final class Endpoint: Sendable {
         var timing: Timing?
     }
 
-    /// The request pattern of every access.
+    /// The request template of every access.
     public let request: Request
     package let client: Client
     private let state: Lock<State>
 
-    /// Creates an endpoint from a pattern. Every access uses its URL, headers and settings. Its
-    /// parameters are those of the first refresh.
+    /// Creates an endpoint from a request template. Every access uses its URL, headers and
+    /// settings. Its parameters are those of the first refresh.
     public init(_ client: Client, _ request: Request) {
         self.client = client
         self.request = request
@@ -56,7 +56,7 @@ public final class Endpoint: Sendable {
     /// Creates an endpoint for a path of a server; see ``ServerAddress/join(_:_:)``. Default
     /// method: POST.
     ///
-    /// - Throws: `bad_url` if server and path make no URL.
+    /// - Throws: `bad_url` if the server and path do not form a valid URL.
     public convenience init(
         _ client: Client, server: String, path: String, method: String = "POST"
     ) throws(WherryError) {
@@ -70,7 +70,7 @@ public final class Endpoint: Sendable {
     /// The timing of the last completed access; `nil` before the first.
     public var timing: Timing? { state.withLock { $0.timing } }
 
-    /// Parses the last response as JSON. The time it takes is ``Timing/parse``.
+    /// Parses the last response as JSON. The parsing time is recorded in ``Timing/parse``.
     ///
     /// - Throws: `wrong_state` without a response, `bad_json_body` if it is not JSON.
     public func json() throws(WherryError) -> JSON {

@@ -16,7 +16,7 @@ import WherryHTTP
 /// Fields that are missing, null or not convertible are left out of the record, so that earlier
 /// values stay. ``strictRecord(of:)`` throws for them instead.
 public struct ItemMapping: Sendable {
-    /// The type of a field, and thereby its conversion (O8).
+    /// The type of a field, which determines its conversion.
     ///
     /// Numbers and text are converted to each other if nothing is lost: `"12"` is the integer 12,
     /// and 12 is the text `"12"`; `"12 apples"` and 1.5 are not integers. All 64 bits of an integer
@@ -30,7 +30,7 @@ public struct ItemMapping: Sendable {
         case integer
         /// A number, or text that contains one.
         case number
-        /// A bool; a number, true unless 0; or text, true if it begins with y, Y, t, T or 1.
+        /// A bool. A number is true unless it is 0; text is true if it begins with y, Y, t, T or 1.
         case bool
         /// An object with its own mapping. Empty text and an empty array count as missing, since
         /// some servers send them instead of an object.
@@ -77,7 +77,7 @@ public struct ItemMapping: Sendable {
         public var description: String { "\(path): \(kind.rawValue)" }
     }
 
-    /// The fields in order. If a name occurs twice, the last one found counts.
+    /// The fields in order. If a name occurs twice, the last field that is found wins.
     public var fields: [Field] {
         didSet { depth = Self.depth(of: fields) }
     }
@@ -113,7 +113,7 @@ public struct ItemMapping: Sendable {
         return problems
     }
 
-    /// Returns the record of JSON that has every field.
+    /// Returns the record of JSON, which must contain every field.
     ///
     /// - Throws: `bad_json_body`, which names the first problems.
     public func strictRecord(of json: JSON) throws(WherryError) -> JSONObject {

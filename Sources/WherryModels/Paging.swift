@@ -4,8 +4,8 @@
 import WherryCore
 import WherryHTTP
 
-/// The paging protocol of a server: the path of the items, the request for a page, and the sign of
-/// the last page (O10, O11, O18).
+/// The paging protocol of a server: the path of the items, the request for a page, and the
+/// criterion for the last page.
 ///
 ///     var paging = Paging(items: "data/list")
 ///     paging.parameter = "page"
@@ -67,7 +67,7 @@ public struct Paging: Sendable {
     /// recently used page is dropped first. 0, the default, keeps none.
     public var keptPages = 0
 
-    /// Creates settings for pages with their items at a path.
+    /// Creates settings for pages whose items are at a path.
     public init(items: String = "") { self.items = items }
 
     /// Throws `bad_value` for inconsistent settings.

@@ -3,8 +3,8 @@
 
 import WherryCore
 
-/// A list of items in sections that reports every change, so that any kind of view can follow
-/// (O15).
+/// A list of items in sections that reports every change, so that any kind of view can stay in
+/// sync.
 ///
 ///     var list = SectionedList<Book>()
 ///     for change in list.append(contentsOf: books) { table.apply(change) }
@@ -71,7 +71,7 @@ public struct SectionedList<Item> {
 
     // MARK: Changing
 
-    /// Removes everything, and leaves one empty section.
+    /// Removes everything except one empty section.
     @discardableResult
     public mutating func removeAll() -> [ListChange] { replaceAll(with: [Section()]) }
 

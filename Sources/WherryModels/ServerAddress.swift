@@ -7,7 +7,7 @@ import WherryTransport
 
 /// Joins the server and path of an endpoint to an absolute URL (O1).
 public enum ServerAddress {
-    /// Joins a server, as people write it, and a path.
+    /// Joins a server, in any common notation, and a path.
     ///
     /// `example.org`, `example.org/`, `http://example.org`, `http://example.org/` and
     /// `//example.org` are the same server; `https://example.org` stays https. The default scheme

@@ -10,8 +10,8 @@ import WherrySystem
 ///     let reachability = try Reachability(host: "example.org")
 ///     for await change in try reachability.changes() { print(change.status) }
 ///
-/// The status follows from the interfaces, addresses and routes of this machine (IPv4 and IPv6), as
-/// the kernel reports them. Nothing is polled, and nothing is sent unless a probe is set. The
+/// The status is derived from the interfaces, addresses and routes of this machine (IPv4 and IPv6),
+/// as the kernel reports them. Nothing is polled, and nothing is sent unless a probe is set. The
 /// status says whether packets have a route, not whether a server responds. One thread serves all
 /// monitors of the process, and exists only while one of them runs. Thread-safe. Releasing the last
 /// reference stops the monitor.
@@ -24,7 +24,8 @@ public final class Reachability: Sendable {
         /// Whether ``Reachability/start()`` determines the status before it returns. It may then
         /// wait for name servers and for the probe. Default: false.
         public var looksAtStart = false
-        /// A server that must respond if the routes are fine. Default: none.
+        /// A server that must respond for the status to be reachable, in addition to the routes.
+        /// Default: none.
         public var probe: Probe?
         /// The interval between a response and the next probe. Default: 30 s; minimum: 10 ms.
         public var probeInterval: Duration = .seconds(30)
@@ -136,8 +137,9 @@ public final class Reachability: Sendable {
 
     // MARK: Rules
 
-    /// Sets the kind of the interfaces with a name, in this process. For a modem that looks like a
-    /// wired interface, or a tunnel over a cellular network. Applies from the next check on.
+    /// Sets the kind of all interfaces whose name matches a pattern, in this process. For a modem
+    /// that looks like a wired interface, or a tunnel over a cellular network. Applies from the
+    /// next check on.
     ///
     /// - Parameters:
     ///   - pattern: A name such as "usb0"; "usb*" matches a prefix. Later rules override earlier

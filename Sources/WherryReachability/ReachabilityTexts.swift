@@ -6,8 +6,8 @@ import WherrySystem
 extension Reachability.Status {
     /// Returns the localized text of the status, such as "Reachable via WiFi".
     ///
-    /// Texts set with ``setText(_:for:language:)`` come first, then the built-in ones: English, and
-    /// Simplified and Traditional Chinese.
+    /// Texts set with ``setText(_:for:language:)`` take precedence over the built-in ones: English,
+    /// and Simplified and Traditional Chinese.
     ///
     /// - Parameters:
     ///   - language: A language tag such as "zh", "zh_CN.UTF-8", or "zh-Hant". `zh-TW`, `zh-HK`, and

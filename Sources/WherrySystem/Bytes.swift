@@ -43,7 +43,8 @@ public struct Bytes: Sendable, RandomAccessCollection, ExpressibleByArrayLiteral
 
     package init(_ storage: ByteStorage) { self.storage = storage.count == 0 ? nil : storage }
 
-    /// Copies the bytes of `buffer`. Ends the program if out of memory, as creating an array does.
+    /// Copies the bytes of `buffer`. Terminates the program if out of memory, as creating an array
+    /// does.
     public init(copying buffer: UnsafeRawBufferPointer) {
         guard let copy = Bytes(copyingIfPossible: buffer) else {
             fatalError("Not enough memory for a copy of \(buffer.count) bytes")

@@ -144,7 +144,7 @@ def module(table: Table) -> str:
         "if TYPE_CHECKING:",
         "    from typing import Dict, Tuple",
         "",
-        "#: The numbers of words, by keyword.",
+        "#: The numbers of named values, by keyword.",
         "WORDS: Dict[str, Dict[str, int]] = {",
     ]
     for option in table.of("option"):
@@ -159,10 +159,10 @@ def module(table: Table) -> str:
         *numbers("REQUEST", "Keywords of requests.", request),
         *numbers("UPLOAD", "Further keywords of uploads.", upload),
         *numbers("DOWNLOAD", "Keywords of downloads.", members(table, "download")),
-        *numbers("CLIENT", "Settings of a client that are numbers.", live),
-        *texts("CLIENT_TEXTS", "Settings of a client that are texts.", live),
-        *numbers("NEW_CLIENT", "Settings of a new client that are numbers.", new),
-        *texts("NEW_CLIENT_TEXTS", "Settings of a new client that are texts.", new),
+        *numbers("CLIENT", "Numeric settings of a client.", live),
+        *texts("CLIENT_TEXTS", "String settings of a client.", live),
+        *numbers("NEW_CLIENT", "Numeric settings of a new client.", new),
+        *texts("NEW_CLIENT_TEXTS", "String settings of a new client.", new),
         *texts("SESSION_TEXTS", "Those that background sessions have as well.", members(table, "session")),
     ]
     return "\n".join(lines) + "\n"
@@ -170,8 +170,8 @@ def module(table: Table) -> str:
 
 def types(table: Table) -> str:
     lines = [
-        start("the keywords that set one option each").rstrip(),
-        '"""The types and descriptions of the keywords that set one option each.',
+        start("the keywords that each set one option").rstrip(),
+        '"""The types and descriptions of the keywords that each set one option.',
         "",
         "Type checkers and `help` read them; calls do not use them.",
         '"""',

@@ -10,7 +10,7 @@ import WherryTransport
 public struct ActivityChange: Sendable, Hashable {
     /// Whether to show the indicator.
     public var isShown: Bool
-    /// The number of active transfers; greater than 0 exactly if the indicator is shown.
+    /// The number of active transfers; greater than 0 if and only if the indicator is shown.
     public var count: Int
 
     package init(isShown: Bool, count: Int) {

@@ -29,9 +29,9 @@ public struct CacheStores: OptionSet, Sendable, Hashable {
 
 /// Lists, reads, and clears the stored responses of a client: `client.cache`.
 ///
-/// No call uses the network. Pass a URL in the form of the request or of ``Entry/url``.
-/// Every call may wait for the disk. If the storage folder cannot be used, it throws `bad_storage`
-/// or the disk's error.
+/// No call uses the network. Pass a URL as written in the request, or an ``Entry/url``. Every call
+/// may wait for the disk. If the storage directory cannot be used, the call throws `bad_storage` or
+/// the file system's error.
 public struct ResponseCache: Sendable {
     package let client: Client
 
@@ -138,13 +138,13 @@ public struct ResponseCache: Sendable {
     }
 
     /// Returns the stored responses: all, those of a URL, or those of a URL and a method (K8).
-    /// Expired entries of the timed cache are deleted and left out. Stale entries of the HTTP cache
-    /// are listed, since they can be validated.
+    /// Expired entries of the timed cache are deleted and not listed. Stale entries of the HTTP
+    /// cache are listed, since they can be validated.
     ///
     /// - Parameters:
     ///   - url: The URL. `nil` for all.
     ///   - base: The name of the base URL of the requests. `nil` for the unnamed one.
-    ///   - method: The method. `nil` for any. Entries of the HTTP cache are for GET.
+    ///   - method: The method. `nil` for any. The HTTP cache contains only GET responses.
     ///   - stores: The caches to list. Default: both.
     public func entries(
         _ url: String? = nil, base: String? = nil, method: String? = nil,
@@ -200,9 +200,9 @@ public struct ResponseCache: Sendable {
 
     // MARK: Writing
 
-    /// Stores a response of the program's own with the status 200 (K11).
+    /// Stores a response that the program provides, with status 200.
     ///
-    /// - Parameter duration: How long the response is valid. Zero and less are `bad_value`.
+    /// - Parameter duration: How long the response is valid. Zero or less fails with `bad_value`.
     public func store(
         _ body: Bytes, contentType: String? = nil, for request: Request, duration: Duration
     ) throws(WherryError) {
@@ -237,8 +237,8 @@ public struct ResponseCache: Sendable {
     ///   - url: The URL. `nil` for all. In the HTTP cache, a URL without a query matches all
     ///     queries.
     ///   - base: The name of the base URL of the requests. `nil` for the unnamed one.
-    ///   - method: The method. `nil` for any. Partial files have no method and stay if one is
-    ///     given. Entries of the HTTP cache are for GET.
+    ///   - method: The method. `nil` for any. Partial files have no method, and are kept if a
+    ///     method is given. Entries of the HTTP cache are for GET.
     ///   - stores: The stores to clear. Default: both caches, but not partial downloads.
     /// - Returns: The number of deleted entries.
     @discardableResult

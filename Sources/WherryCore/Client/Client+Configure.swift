@@ -14,9 +14,9 @@ extension Client {
     /// settings at the same time. The headers, the parameters, and the base URLs count as one
     /// setting each.
     ///
-    /// - Throws: `bad_option` for settings of a new client only: proxy, certificates, storage,
-    ///   `isInsecure`, and the stub. Otherwise the errors of creating a client. No setting has
-    ///   changed then.
+    /// - Throws: `bad_option` for settings that only a new client accepts: proxy, certificates,
+    ///   storage, `isInsecure`, and the stub. Otherwise the same errors as creating a client. If
+    ///   this method throws, no setting has changed.
     public func configure(_ change: (inout Configuration) -> Void) throws(WherryError) {
         let before = settings.values
         var changed = Configuration()

@@ -41,8 +41,8 @@ public final class Client: Sendable {
     package let counters = CounterTable()
     let activity = ActivityBoard()
     private let isOver = Atomic(false)
-    /// Watches every network for the client and the program. Starts when you start it or wait for
-    /// it. The client keeps the same object for its lifetime.
+    /// The monitor of the reachability of any network, for the client and the program. It runs only
+    /// after you start it or wait for it. The client keeps the same object for its lifetime.
     public let reachability = Reachability.anywhere()
     /// The source of network changes. `nil` with a stub, which needs no network.
     let networks: ReachabilityCenter?
@@ -465,7 +465,8 @@ public final class Client: Sendable {
         apply(match, "resume") { $0.resume() }
     }
     /// Cancels the matching transfers and deletes the partial files of downloads. A path or URL
-    /// also deletes partial files without a transfer. Returns the number of both.
+    /// also deletes partial files without a transfer. Returns the number of cancelled transfers
+    /// plus that of these files.
     @discardableResult
     public func discard(_ match: TransferMatch = .all) -> Int {
         let found = transfers(match)
@@ -496,13 +497,13 @@ public final class Client: Sendable {
     }
 
     /// Returns the total progress of the matching unfinished transfers. The total size is unknown
-    /// if that of any transfer is.
+    /// if the size of any transfer is unknown.
     ///
-    /// A tag also counts its finished transfers, so that progress never decreases when a transfer
-    /// ends. The group of a tag starts with the first transfer that starts while no other is
-    /// running. It is kept until a new group starts, or until 256 other transfers have ended. The
-    /// missing bytes of failed and cancelled transfers stay missing, unless a download to the same
-    /// path replaces them.
+    /// The progress of a tag also includes its finished transfers, so that it never decreases when
+    /// a transfer ends. The group of a tag starts with the first transfer that starts while no
+    /// other is running. It is kept until a new group starts, or until 256 other transfers have
+    /// ended. The bytes that failed and cancelled transfers did not transfer still count as
+    /// missing, unless a download to the same path replaces the transfer.
     ///
     /// - Returns: The sum, and the number of transfers in it.
     public func progress(_ match: TransferMatch = .all) -> (progress: Progress, count: Int) {

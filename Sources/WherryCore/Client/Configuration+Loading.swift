@@ -16,7 +16,7 @@ extension Client.Configuration {
     /// `secret_names`.
     ///
     /// - Throws: The system's error for the file, `bad_json`, or an error that names an unknown or
-    ///   invalid setting. No setting has changed then.
+    ///   invalid setting. If this method throws, no setting has changed.
     public mutating func load(from path: String) throws(WherryError) {
         let limit = 1 << 20
         let bytes: [UInt8]

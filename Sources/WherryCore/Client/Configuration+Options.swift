@@ -82,8 +82,8 @@ extension Client.Configuration {
     ///
     /// The limit is a token bucket: tokens arrive at even intervals, and at most ``rateBurst`` of
     /// them are saved. Redirects, retries, and the segments of a download count; cache hits do not.
-    /// If the number of a download's connections was set, further connections count but do not
-    /// wait. ``totalTimeout`` includes the wait.
+    /// If the number of connections of a download was set, its additional connections count but do
+    /// not wait. ``totalTimeout`` includes the wait.
     public var rateLimit: Int {
         get { Int(values.options[.rateLimit]) }
         set { values.options[.rateLimit] = Int64(newValue) }
@@ -119,8 +119,8 @@ extension Client.Configuration {
         get { values.options[.stallSpeed] }
         set { values.options[.stallSpeed] = newValue }
     }
-    /// Whether to write all events to standard error, without secrets and bodies. A new value
-    /// applies at once. Default: false.
+    /// Whether to write all events to standard error, without secrets or bodies. A new value
+    /// applies immediately. Default: false.
     ///
     /// The warning about ``isInsecure`` is written in any case. The environment variable
     /// `WHERRY_LOG` also enables logging; see docs/logging.md.
@@ -139,12 +139,13 @@ extension Client.Configuration {
         get { values.texts[.appVersion] ?? "1" }
         set { values.texts[.appVersion] = newValue }
     }
-    /// The name of the storage folder in the user's cache directory. Default: the program's name.
+    /// The name of the storage directory in the user's cache directory. Default: the program's
+    /// name.
     public var storageName: String? {
         get { values.texts[.storageName] }
         set { values.texts[.storageName] = newValue }
     }
-    /// The absolute path of the storage folder, instead of ``storageName``. Default: none.
+    /// The absolute path of the storage directory, used instead of ``storageName``. Default: none.
     public var storageDirectory: String? {
         get { values.texts[.storageDirectory] }
         set { values.texts[.storageDirectory] = newValue }
@@ -158,8 +159,8 @@ extension Client.Configuration {
     /// The URL of a proxy for all requests, with the scheme http, https, socks4, socks4a, socks5,
     /// or socks5h. "" uses no proxy. Default: from the environment.
     ///
-    /// Any other value is `bad_value`. Without a value, the client reads the environment
-    /// (`http_proxy`, `https_proxy`, `all_proxy`) when it is created.
+    /// Any other value fails with `bad_value`. If this option is not set, the client reads the
+    /// environment (`http_proxy`, `https_proxy`, `all_proxy`) when it is created.
     public var proxy: String? {
         get { values.texts[.proxy] }
         set { values.texts[.proxy] = newValue }
@@ -186,8 +187,8 @@ extension Client.Configuration {
         get { values.texts[.interface] }
         set { values.texts[.interface] = newValue }
     }
-    /// The absolute path of a Unix socket for all connections, whatever the URL's host. Disables
-    /// proxies. Default: none.
+    /// The absolute path of a Unix socket for all connections, regardless of the URL's host.
+    /// Disables proxies. Default: none.
     public var unixSocket: String? {
         get { values.texts[.unixSocket] }
         set { values.texts[.unixSocket] = newValue }
@@ -202,13 +203,13 @@ extension Client.Configuration {
         get { values.texts[.proxyHTTPS] }
         set { values.texts[.proxyHTTPS] = newValue }
     }
-    /// The path of a .netrc file with credentials by host. A leading `~/` is the home directory. ""
-    /// reads no file. Default: none.
+    /// The path of a .netrc file with credentials by host. A leading `~/` stands for the home
+    /// directory. "" reads no file. Default: none.
     ///
-    /// The file is read when the client is created. A file that is missing or cannot be parsed is
-    /// an error then. Passwords are sent preemptively as Basic, also to hosts that redirects lead
-    /// to. ``credentials``, ``bearerToken``, an Authorization header, and the request's own
-    /// credentials override the file. The permissions of the file are not checked.
+    /// The file is read when the client is created. At that time, a missing or malformed file is an
+    /// error. Passwords are sent preemptively as Basic, including to hosts that redirects lead to.
+    /// ``credentials``, ``bearerToken``, an Authorization header, and the request's own credentials
+    /// override the file. The permissions of the file are not checked.
     public var netrc: String? {
         get { values.texts[.netrc] }
         set { values.texts[.netrc] = newValue }

@@ -65,7 +65,7 @@ extension Client {
             get { values.options.cookieHandling != .off }
             set { values.options[.cookies] = newValue ? 1 : 0 }
         }
-        /// How requests use cookies, unless they set it themselves. Default: `.jar` (C14).
+        /// How requests use cookies, unless a request has its own setting. Default: `.jar` (C14).
         public var cookieHandling: CookieHandling {
             get { values.options.cookieHandling }
             set { values.options[.cookies] = newValue.rawValue }
@@ -73,16 +73,17 @@ extension Client {
         /// The hosts to connect to without a proxy. Default: `nil`, which reads `no_proxy` from the
         /// environment when the client is created.
         ///
-        /// An entry is a name (`example.org` or `.example.org`: the host and all hosts below it),
+        /// An entry is a name (`example.org` or `.example.org`, for the host and its subdomains),
         /// an address, a network (`10.0.0.0/8`, `fe80::/10`), or `*` for every host. A port
-        /// restricts an entry: `example.org:8080`, `[::1]:8080`. Any other value is `bad_value`.
+        /// restricts an entry: `example.org:8080`, `[::1]:8080`. Any other value fails with
+        /// `bad_value`.
         public var noProxy: [String]? {
             get { values.texts[.noProxy]?.split(separator: ",").map(String.init) }
             set { values.texts[.noProxy] = newValue?.joined(separator: ",") }
         }
         /// Known addresses of hosts, used instead of a name lookup (C19). An entry is
         /// `host:port:address[,address]...` as for `curl --resolve`; `*` is every host. The host
-        /// name, also for the certificate check, does not change. Default: none.
+        /// name does not change, including in the certificate check. Default: none.
         public var resolve: [String] {
             get { values.texts[.resolve]?.split(separator: " ").map(String.init) ?? [] }
             set {
@@ -91,7 +92,7 @@ extension Client {
         }
 
         /// The names of headers, parameters, and JSON members with secret values. Logs,
-        /// descriptions, and ``Client/curlCommand(of:revealingSecrets:)`` leave these values out.
+        /// descriptions, and ``Client/curlCommand(of:revealingSecrets:)`` omit these values.
         /// Authorization, Cookie, and names that contain words such as token, secret, or password
         /// are always secret. Case, `-`, and `_` are ignored. Default: none.
         public var secretNames: Set<String> {

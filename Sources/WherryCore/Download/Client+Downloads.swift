@@ -15,8 +15,8 @@ extension Client {
     /// the client's default parameters are not used (D1).
     ///
     /// - Parameters:
-    ///   - path: The path of the destination file, or of a directory with the option
-    ///     `targetIsDirectory`. Relative to the working directory.
+    ///   - path: The path of the destination file, or of a directory if the request sets
+    ///     `savesIntoDirectory`. Relative to the working directory.
     ///   - willBegin: Called before the first event, once the start can no longer fail.
     /// - Throws: `exists`, `is_directory`, `read_only`, `bad_directory`, `no_permission`, or
     ///   `bad_path` for the destination. `already_running` for the same URL and path. `busy` for
@@ -89,7 +89,7 @@ extension Client {
 
     // MARK: Partials
 
-    /// Returns the unfinished downloads in a directory, sorted by path (D16). Starts none of them.
+    /// Returns the unfinished downloads in a directory, sorted by path. Does not start them.
     public func partials(in directory: String) throws(WherryError) -> [PartialDownload] {
         do throws(DownloadError) {
             return try PartialDownload.list(in: directory)
@@ -107,8 +107,8 @@ extension Client {
         }
     }
 
-    /// Returns how much of a file an earlier download left, from 0.00 to 1.00. Returns 0 without a
-    /// partial file, or if the total size is unknown (D16).
+    /// Returns the fraction of a file that earlier downloads completed, from 0.00 to 1.00. Returns
+    /// 0 without a partial file, or if the total size is unknown (D16).
     public func partialRatio(of path: String) -> Double {
         guard let found = try? PartialDownload.of(path).first else { return 0 }
         return max(0, found.ratio)

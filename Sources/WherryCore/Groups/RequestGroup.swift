@@ -13,7 +13,8 @@ import WherryRequests
 ///
 /// A value type, like ``/WherryRequests/Request``: sending copies the group. A member may be another group.
 public struct RequestGroup: Sendable {
-    /// The effect of a failed member on the others. The raw values are `wherry_group_policy`'s.
+    /// The effect of a failed member on the others. The raw values are those of
+    /// `wherry_group_policy`.
     public enum Policy: Int32, Sendable, Hashable, CaseIterable {
         /// Sends all members concurrently. The first failure cancels the others and fails the
         /// group.

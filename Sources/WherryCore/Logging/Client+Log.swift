@@ -6,8 +6,8 @@ import WherryLogging
 import WherrySystem
 
 extension Client {
-    /// Logs to a file from now on, in addition to its current content. `nil` stops logging, and
-    /// returns when all records are written.
+    /// Appends new log records to a file. `nil` stops logging; the call returns when all records
+    /// are written.
     ///
     /// The file is created with mode 0600. When it reaches `maxBytes`, it is renamed to PATH.1,
     /// replacing an older file of that name, and a new file is started. A worker writes the lines,

@@ -14,7 +14,7 @@ extension Transfer: CustomStringConvertible {
     public final func describe(inFull: Bool = true) -> String { description(inFull: inFull) }
 
     /// Returns "<Request: 12>" or, in full, the kind, method, URL, parameters, cache settings,
-    /// images or path, identifier and state (L4). Without secrets.
+    /// images or path, identifier and state. Secrets are omitted.
     public final func description(inFull: Bool) -> String {
         guard inFull else { return shortDescription }
         let secrets = secrets

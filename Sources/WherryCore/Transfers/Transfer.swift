@@ -93,7 +93,7 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
     public var path: String? { nil }
     /// The current state.
     public var state: TransferState { life.withLock { $0.cycle.state } }
-    /// The current progress, or the final one after the end.
+    /// The current progress; after the end, the final progress.
     public var progress: Progress { Progress() }
     /// Whether the transfer reports progress changes by ``TransferObserver/transfer(_:isMoving:)``.
     package var tellsMoves: Bool { false }

@@ -4,7 +4,7 @@
 import Glibc
 import WherrySystem
 
-/// An unfinished download, as described by its journal. Reading it starts nothing.
+/// An unfinished download, as described by its journal. Reading it does not start the download.
 public struct PartialDownload: Hashable, Sendable {
     /// The path of the finished file.
     public var path: String
@@ -13,7 +13,7 @@ public struct PartialDownload: Hashable, Sendable {
     package var journalPath: String
     /// The URL without secrets, truncated if it was very long.
     public var url: String
-    /// The number of bytes that are durable.
+    /// The number of bytes that are safely on disk.
     public var bytes: Int64
     /// The length of the whole file; `nil` while unknown.
     public var total: Int64?
@@ -24,7 +24,7 @@ public struct PartialDownload: Hashable, Sendable {
     /// Whether a download in this or another process is writing the partial file.
     public var isRunning: Bool
 
-    /// The completed share, 0.00 to 1.00 in steps of 0.01, rounded down so that only a complete
+    /// The completed fraction, 0.00 to 1.00 in steps of 0.01, rounded down so that only a complete
     /// file is 1; -1 while the length is unknown.
     public var ratio: Double {
         guard let total else { return -1 }

@@ -27,7 +27,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         case dots
     }
 
-    /// The text of bools.
+    /// The text form of bools.
     public enum BoolStyle: Sendable, Hashable {
         /// `1` and `0`.
         case digits
@@ -39,10 +39,10 @@ public struct ParameterEncoding: Sendable, Hashable {
     public var arrays = ArrayStyle.brackets
     /// The names of members of nested objects. Default: `a[b]=`.
     public var members = MemberStyle.brackets
-    /// The text of bools. Default: `1` and `0`.
+    /// The text form of bools. Default: `1` and `0`.
     public var bools = BoolStyle.digits
-    /// Full names, such as `filter[tag]`, whose arrays are sets: the name is repeated unchanged and
-    /// the values are sorted. Default: none.
+    /// Full names, such as `filter[tag]`, whose arrays are encoded as sets: the name is repeated
+    /// unchanged, and the values are sorted. Default: none.
     public var sets: Set<String> = []
 
     /// Creates the default options.

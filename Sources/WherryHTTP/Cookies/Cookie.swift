@@ -6,7 +6,7 @@ import WherryTransport
 
 /// A cookie of a server (RFC 6265) in a ``CookieJar``.
 public struct Cookie: Sendable, Hashable {
-    /// Not empty if the value is empty.
+    /// The name; never empty if the value is empty.
     public let name: String
     /// The value as received, without surrounding spaces.
     public let value: String
@@ -18,7 +18,7 @@ public struct Cookie: Sendable, Hashable {
     public let isHostOnly: Bool
     /// Whether the cookie is sent only over https.
     public let isSecure: Bool
-    /// Whether scripts in a browser must not see the cookie. Stored, but without effect here.
+    /// Whether scripts in a browser must not see the cookie. Stored, but has no effect in Wherry.
     public let isHTTPOnly: Bool
     /// The expiry time in seconds since 1970; `nil` for a session cookie, which ends with its
     /// client.

@@ -5,7 +5,7 @@ import Glibc
 import WherrySystem
 import WherryTransport
 
-/// An error: a code, a stable reason word, and a sentence that a person can act on.
+/// An error with a code, a stable reason, and an actionable message.
 public struct WherryError: Error, Sendable {
     /// The category of an error; compare with the static members.
     public struct Code: Hashable, Sendable {
@@ -90,7 +90,7 @@ public struct WherryError: Error, Sendable {
 
     /// The category.
     public var code: Code { storage.fields.reason.code }
-    /// A stable word from the table in docs/errors.md, such as "bad_url" or "stalled".
+    /// A stable identifier from the table in docs/errors.md, such as "bad_url" or "stalled".
     public var reason: String { storage.fields.reason.rawValue }
     /// One sentence: what was tried, what happened, what to do. Contains no secrets.
     public var message: String { storage.fields.message }
@@ -122,7 +122,7 @@ public struct WherryError: Error, Sendable {
 }
 
 extension WherryError.Code: CustomStringConvertible {
-    /// The name as a stable word, such as "tls" or "cache_miss".
+    /// The name as a stable identifier, such as "tls" or "cache_miss".
     public var description: String {
         switch self {
         case .argument: "argument"

@@ -13,8 +13,9 @@ extension WherryError {
 extension JSON {
     /// Parses one value from text, strictly by RFC 8259.
     ///
-    /// Integers are exact to 64 bits. If a name is repeated, the last value counts. Limits: 512
-    /// levels and 64 MiB. Fails with `bad_json`, which names the byte, or `too_large`.
+    /// Integers are exact to 64 bits. If a name is repeated, the last value wins. Limits: 512
+    /// levels and 64 MiB. Fails with `bad_json`, whose message names the byte offset, or with
+    /// `too_large`.
     public init(parsing text: String) throws(WherryError) {
         do throws(JSONError) {
             self = try JSON.parse(text)
@@ -42,7 +43,7 @@ extension JSON {
         }
     }
 
-    /// Sets the value at a path, and creates containers on the way.
+    /// Sets the value at a path, creating missing containers along it.
     ///
     /// A missing or null container becomes an object, or an array if the step is `-` or `0`. In an
     /// array, `-` and the index one past the end append.

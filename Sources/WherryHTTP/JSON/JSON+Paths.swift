@@ -88,8 +88,8 @@ extension JSON {
         return value
     }
 
-    /// Returns the bool at a path: a bool; a number, true unless 0; or text, true if it starts with
-    /// y, Y, t, T or 1. `nil` for anything else, or if missing.
+    /// Returns the value at a path as a bool. A number is true unless it is 0; text is true if it
+    /// starts with y, Y, t, T or 1. `nil` for anything else, or if missing.
     public func bool(at path: String = "") -> Bool? {
         switch value(at: path) {
         case .bool(let value): value
@@ -187,7 +187,7 @@ extension JSON {
 // MARK: - Writing
 
 extension JSON {
-    /// Sets the value at a path, and creates containers on the way.
+    /// Sets the value at a path, creating missing containers along it.
     ///
     /// A missing or null container becomes an object, or an array if the step is `-` or `0`. In an
     /// array, `-` and the index one past the end append.

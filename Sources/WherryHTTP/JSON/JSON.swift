@@ -8,9 +8,9 @@
 public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
-    /// A number without fraction and exponent that fits in 64 bits.
+    /// A number without a fraction or an exponent that fits in 64 bits.
     case integer(Int64)
-    /// A number without fraction and exponent above `Int64.max`. Smaller numbers are
+    /// A number above `Int64.max` without a fraction or an exponent. Smaller numbers are
     /// ``integer(_:)``; `JSON(n)` chooses the case.
     case unsigned(UInt64)
     /// Any other number. NaN and infinities are not JSON; printing them fails.
@@ -68,8 +68,8 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    /// Returns the value without null members of objects, at every depth. Nulls in arrays stay, to
-    /// keep indexes.
+    /// Returns the value without null members of objects, at every depth. Nulls in arrays are kept,
+    /// so that indexes do not change.
     public func removingNullMembers() -> JSON {
         switch self {
         case .array(let elements):
@@ -97,7 +97,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
-    /// Creates an object; if a name is repeated, the last value counts.
+    /// Creates an object. If a name is repeated, the last value wins.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         var object = JSONObject()
         for (name, value) in elements { object[name] = value }

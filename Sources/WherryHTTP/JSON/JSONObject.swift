@@ -33,7 +33,7 @@ public struct JSONObject: Sendable {
     public init() {}
 
     /// The value of a name. Setting `nil` removes the member; use ``JSON/null`` to store a null. A
-    /// new name is appended, a known one keeps its position.
+    /// new name is appended; an existing name keeps its position.
     public subscript(name: String) -> JSON? {
         get { place(of: name).map { members[$0].value } }
         set {
@@ -116,7 +116,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Creates an object; if a name is repeated, the last value counts.
+    /// Creates an object. If a name is repeated, the last value wins.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         for (name, value) in elements { self[name] = value }
     }

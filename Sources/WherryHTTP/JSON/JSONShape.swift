@@ -126,8 +126,8 @@ public indirect enum JSONShape: Sendable, Hashable {
 }
 
 extension JSONShape: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    /// Creates an array of one shape, or without a shape, of any values. Only the first shape is
-    /// used.
+    /// Creates an array whose elements have the given shape, or any values if no shape is given.
+    /// Only the first shape is used.
     public init(arrayLiteral elements: JSONShape...) {
         self = .array(of: elements.first ?? .any)
     }

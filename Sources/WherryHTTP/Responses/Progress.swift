@@ -29,7 +29,7 @@ public struct Progress: Sendable, Hashable {
     package var memberCount: Int32 = 1
     package var endedCount: Int32 = 0
 
-    /// Creates a progress of 0 bytes with an unknown total.
+    /// Creates progress of 0 bytes with an unknown total.
     public init() {}
 
     /// Returns whether the progress differs from an earlier report.

@@ -30,8 +30,8 @@ public struct Response: Sendable {
         public let headers: Headers
     }
 
-    /// The duration of each step, and the number of bytes transferred. Durations are not
-    /// cumulative, and zero for a step that did not happen.
+    /// The duration of each step, and the number of bytes transferred. A duration is zero for a
+    /// step that did not happen.
     public struct Metrics: Sendable, Hashable {
         /// The wait for a free connection.
         public var queued = Duration.zero
@@ -53,7 +53,7 @@ public struct Response: Sendable {
         public var httpVersion = 0
         /// The number of redirects followed.
         public var redirects = 0
-        /// The number of attempts after the first one of each URL, for any reason: a retry, a 401
+        /// The number of attempts after the first one for each URL, for any reason: a retry, a 401
         /// challenge, a refreshed token, the next base URL, or a cache validation.
         public var retries = 0
         /// Whether the connection was reused.
@@ -234,8 +234,8 @@ public struct Response: Sendable {
     /// chose to save it (R21). The ``body`` is empty then. Otherwise `nil`.
     public var savedPath: String? { storage.savedPath }
 
-    /// A file name for the body, from Content-Disposition, else from the URL, else "download".
-    /// Never contains a path (D19).
+    /// A file name for the body, from Content-Disposition, or else from the URL, or else
+    /// "download". Never contains a path (D19).
     public var suggestedFileName: String {
         SuggestedFileName.choose(contentDisposition: header("content-disposition"), url: url)
     }

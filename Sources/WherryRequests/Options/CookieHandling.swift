@@ -10,8 +10,9 @@ public enum CookieHandling: Int64, Sendable, CaseIterable {
     /// The request uses the client's jar. The cookies of a `Cookie` header are sent in addition, and take
     /// precedence over cookies of the jar with the same name.
     case merged = 2
-    /// The request uses a jar of its own, which is discarded at its end: redirects receive the cookies that
-    /// earlier responses set, but other requests do not. A `Cookie` header is merged, as with ``merged``.
+    /// The request uses a separate jar, which is discarded when the request ends. Redirects receive
+    /// the cookies that earlier responses set; other requests do not. A `Cookie` header is merged,
+    /// as with ``merged``.
     case isolated = 3
 
     /// Whether requests share the cookies of the client.

@@ -24,7 +24,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxRetries = 12
     /// Whether to retry requests with methods that are not idempotent, such as POST.
     case retryUnsafeMethods = 13
-    /// The maximum time that a transfer waits while its host is unreachable. In milliseconds.
+    /// The maximum time that a transfer waits while its host is unreachable. 0: no wait. In
+    /// milliseconds.
     case waitForNetwork = 15
     /// Whether to send the user's languages as Accept-Language, taken from the environment
     /// (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`).
@@ -41,15 +42,15 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxBodyBytes = 20
     /// The maximum size of the response headers in bytes.
     case maxHeaderBytes = 21
-    /// The send limit of one transfer in bytes per second. 0: no limit.
+    /// The maximum send rate of one transfer in bytes per second. 0: no limit.
     case maxSendSpeed = 22
-    /// The receive limit of one transfer in bytes per second. 0: no limit.
+    /// The maximum receive rate of one transfer in bytes per second. 0: no limit.
     case maxReceiveSpeed = 23
-    /// The receive limit of all downloads together in bytes per second.
+    /// The maximum total receive rate of all downloads in bytes per second.
     case maxDownloadSpeed = 24
     /// Whether to add the client's default parameters.
     case defaultParameters = 25
-    /// Whether to ignore the client's base URL, also in the identifier.
+    /// Whether to ignore the client's base URL, including in the identifier.
     case ignoreBase = 26
     /// Whether a response fails if its content type is not JSON or its body is not valid JSON.
     case jsonOnly = 27
@@ -135,7 +136,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case allowInvalid = 65
     /// Whether the certificate must match the host name.
     case checkName = 66
-    /// The meaning of certificates among the pins.
+    /// How certificates in the pins are used.
     case pinMode = 67
     /// Whether to refuse hosts without pins.
     case requirePins = 68
@@ -150,7 +151,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case targetIsDirectory = 72
     /// Whether to create the missing directories of a file.
     case makeDirectories = 73
-    /// The condition for downloaded bytes to count as saved.
+    /// When downloaded bytes count as saved.
     case durability = 75
     /// The number of parallel connections of a download. 0 chooses automatically.
     case segments = 74
@@ -164,7 +165,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case partialOf = 78
     /// The maximum wait that a server may request with Retry-After. In milliseconds.
     case maxRetryAfter = 79
-    /// Whether to write all events to standard error, without secrets and bodies.
+    /// Whether to write all events to standard error, without secrets or bodies.
     case debug = 80
     /// Whether interrupted jobs resume when a program opens the session.
     case autostart = 81

@@ -10,9 +10,9 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case appVersion = 2
     /// The User-Agent header.
     case userAgent = 3
-    /// The name of the storage folder in the user's cache directory.
+    /// The name of the storage directory in the user's cache directory.
     case storageName = 4
-    /// The absolute path of the storage folder, instead of `storage_name`.
+    /// The absolute path of the storage directory, used instead of `storage_name`.
     case storageDirectory = 5
     /// The application's name for `user_agent`.
     case appName = 6
@@ -47,7 +47,7 @@ package enum TextOption: Int32, CaseIterable, Sendable {
     case resolve = 20
     /// The network interface ("eth0") or local address of outgoing connections.
     case interface = 21
-    /// The absolute path of a Unix socket for all connections, whatever the URL's host.
+    /// The absolute path of a Unix socket for all connections, regardless of the URL's host.
     case unixSocket = 22
     /// The proxy for http URLs. "" uses none.
     case proxyHTTP = 23

@@ -1,7 +1,7 @@
 // Wherry: the handling of unreadable images in uploads.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The handling of an image that is damaged, unsupported, or above a limit.
+/// How to handle an image that is damaged, unsupported, or above a limit.
 ///
 /// A file that cannot be opened fails the upload, unless images are skipped.
 public enum UnreadableImages: Int64, Sendable, CaseIterable {

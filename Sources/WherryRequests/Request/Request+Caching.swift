@@ -6,14 +6,15 @@ import WherrySystem
 
 extension Request {
     /// The cache to use, and when. `nil`, the default, does not read the timed cache;
-    /// ``cacheDuration`` decides whether to store there. The HTTP cache, if the client has one, is
-    /// read after the timed cache, even with `nil`. ``/WherryCache/CachePolicy/off`` and ``/WherryCache/CachePolicy/only``
-    /// bypass it; ``/WherryCache/CachePolicy/refresh`` does not read it.
+    /// ``cacheDuration`` decides whether the response is stored in it. The HTTP cache, if the
+    /// client has one, is read after the timed cache, even with `nil`.
+    /// ``/WherryCache/CachePolicy/off`` and ``/WherryCache/CachePolicy/only`` bypass it;
+    /// ``/WherryCache/CachePolicy/refresh`` does not read it.
     ///
     /// Cookies that the program set in the jar (``/WherryHTTP/CookieJar/load(from:)``,
-    /// ``/WherryHTTP/CookieJar/set(_:for:)``) are part of the key. Cookies that only a server set are not,
-    /// since they change all the time. If responses depend on those without `Vary: Cookie`, give
-    /// each user a ``cachePartition``, or name the header in ``cacheHeaders``.
+    /// ``/WherryHTTP/CookieJar/set(_:for:)``) are part of the key. Cookies that only a server set
+    /// are not, since they change all the time. If responses depend on such cookies without `Vary:
+    /// Cookie`, give each user a ``cachePartition``, or name the header in ``cacheHeaders``.
     ///
     /// The HTTP cache does not apply to downloads, to GET requests with a body, and to streamed
     /// responses unless their request sets ``cachesStream``.
@@ -37,16 +38,17 @@ extension Request {
         get { cachePolicy == .use }
         set { if newValue != loadsCache { cachePolicy = newValue ? .use : nil } }
     }
-    /// How long a successful response is returned for later requests, whatever its headers say. It
-    /// applies to requests with the same base, URL, method, parameters, query, and body. The unit
-    /// is milliseconds; fractions are truncated. Zero, the default, and less store nothing (K1).
+    /// How long a successful response is returned for later requests, regardless of its headers.
+    /// Applies to requests with the same base, URL, method, parameters, query, and body. The
+    /// resolution is one millisecond; fractions are truncated. Zero, the default, or less stores
+    /// nothing.
     ///
     /// `Authorization`, a `Cookie` header, and cookies that the program set in the jar are part of
     /// the key, so that two users never share a response. Cookies that a server set are not: if
-    /// those identify a user, give each user a ``cachePartition``. No other header is part of the
-    /// key unless ``cacheHeaders`` names it. The client's default parameters, CA file, and proxy
-    /// are not part of the key either: if responses differ by those, give each a
-    /// ``cachePartition``.
+    /// such cookies identify a user, give each user a ``cachePartition``. No other header is part
+    /// of the key unless ``cacheHeaders`` names it. The client's default parameters, CA file, and
+    /// proxy are not part of the key either: if responses depend on them, set a ``cachePartition``
+    /// for each value.
     ///
     /// With hooks, the key is that of the edited request. A response is not stored if the
     /// request was edited again after a redirect.
@@ -60,14 +62,14 @@ extension Request {
             if duration != caching?.duration ?? 0 { setCaching { $0.duration = duration } }
         }
     }
-    /// A version number of the program. A stored response with another version is deleted and
-    /// counts as a miss (K11). Default: 0.
+    /// A version number that the program chooses. A stored response with another version is deleted
+    /// and counts as a miss (K11). Default: 0.
     public var cacheVersion: Int64 {
         get { caching?.version ?? 0 }
         set { if newValue != cacheVersion { setCaching { $0.version = newValue } } }
     }
-    /// A text that separates responses, for instance of different users. Only requests with the
-    /// same text share responses (K11, K19). It may be secret; it is not stored in plain text.
+    /// A string that separates cached responses, such as those of different users. Only requests
+    /// with the same string share responses. It may be secret; it is not stored in plain text.
     /// Default: "".
     public var cachePartition: String {
         get { caching?.partition ?? "" }
@@ -76,8 +78,8 @@ extension Request {
     /// The names of parameters, and of query and form pairs, that the cache key and the identifier
     /// ignore, such as a timestamp or signature (K19). Default: none.
     ///
-    /// A request with an unsafe method (POST, PUT, DELETE) needs the same names. It invalidates the
-    /// HTTP cache entries of its URL, with and without these pairs.
+    /// Set the same names for requests with an unsafe method (POST, PUT, DELETE): they invalidate
+    /// the HTTP cache entries of their URL, with and without these pairs.
     public var cacheIgnoredParameters: Set<String> {
         get { caching?.ignored ?? [] }
         set { if newValue != cacheIgnoredParameters { setCaching { $0.ignored = newValue } } }
@@ -89,12 +91,12 @@ extension Request {
         get { caching?.fields ?? [] }
         set { if newValue != cacheHeaders { setCaching { $0.fields = newValue } } }
     }
-    /// The time after its expiry that a response of the HTTP cache may be used if the server fails
-    /// (K17; RFC 5861).
+    /// How long after its expiry a response of the HTTP cache may be used if the server fails (RFC
+    /// 5861).
     ///
     /// Applies if the server is unreachable or responds with 500, 502, 503 or 504. The response is
-    /// marked ``/WherryHTTP/Response/isStale``. Zero, the default, leaves it to the response. Does not apply to
-    /// a response that requires validation.
+    /// marked ``/WherryHTTP/Response/isStale``. Zero, the default, follows the headers of the
+    /// response. Does not apply to a response that requires validation.
     public var staleIfError: Duration {
         get { .milliseconds(caching?.staleIfError ?? 0) }
         set {

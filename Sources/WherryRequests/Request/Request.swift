@@ -8,7 +8,7 @@ import WherrySystem
 @_exported import struct WherrySystem.Bytes
 
 /// An HTTP request. A value type: sending takes a snapshot, so you can change the request and send
-/// it once more.
+/// it again.
 ///
 /// A request is validated when it is sent, since the client's base URL and settings are known only
 /// then.
@@ -68,7 +68,8 @@ public struct Request: Sendable {
         content.isUnchanged(from: other.content)
     }
 
-    /// The method, any token. `nil` means GET without parameters and body, otherwise POST (R2).
+    /// The method; any HTTP token is valid. `nil` means GET without parameters and body, otherwise
+    /// POST (R2).
     public var method: String? {
         get { content.value.method }
         _modify { yield &content.value.method }
@@ -78,9 +79,9 @@ public struct Request: Sendable {
         get { content.value.url }
         _modify { yield &content.value.url }
     }
-    /// The names of base URLs of the client to use (C4). If the connection to one fails, the next
-    /// one is tried; a download uses only the first. Empty, the default, uses the unnamed base URL.
-    /// An unknown name fails when the request is sent.
+    /// The names of the client's base URLs to use. If the connection to one fails, the next one is
+    /// tried; a download uses only the first. Empty, the default, uses the unnamed base URL. An
+    /// unknown name fails when the request is sent.
     public var bases: [String] {
         get { content.value.bases }
         _modify { yield &content.value.bases }
@@ -301,8 +302,8 @@ public struct Request: Sendable {
         }
     }
 
-    /// Creates a request for a URL, absolute or relative to a base URL. With a `nil` method, R2
-    /// determines the method.
+    /// Creates a request for a URL, absolute or relative to a base URL. If `method` is `nil`, the
+    /// method is GET without parameters and body, and otherwise POST.
     public init(_ url: String, method: String? = nil) {
         content = CopyOnWrite(Fields(method: method, url: url))
     }
@@ -378,7 +379,7 @@ public struct Request: Sendable {
 }
 
 extension Request {
-    /// Whether a download replaces an existing file, atomically at its end. Default: false.
+    /// Whether a download atomically replaces an existing file when it completes. Default: false.
     public var overwrites: Bool {
         get { value(of: .targetExists) == 1 }
         set { set(.targetExists, newValue ? 1 : 0) }

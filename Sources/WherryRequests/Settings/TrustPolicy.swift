@@ -14,8 +14,7 @@ public struct TrustPolicy: Sendable, Hashable {
         case v1_3 = 1
     }
 
-    /// The meaning of certificates among the pins. Key digests always refer to the server's own
-    /// key.
+    /// How certificates in the pins are used. Key digests always refer to the server's own key.
     public enum PinMode: Int64, Sendable, Hashable, CaseIterable {
         /// Pins the keys of the certificates. The server's own key must be one of them. The
         /// default.
@@ -33,7 +32,7 @@ public struct TrustPolicy: Sendable, Hashable {
         /// Certificates or public keys as bytes: PEM, or a single one in DER.
         public var certificates: [[UInt8]] = []
         /// The time in seconds since 1970 after which the pins are ignored, so that an outdated
-        /// installation does not lose its server. `nil`, the default, means never.
+        /// installation can still reach its server. `nil`, the default, means never.
         public var expires: Int64?
 
         public init(_ pins: String...) { self.pins = pins }
@@ -71,7 +70,7 @@ public struct TrustPolicy: Sendable, Hashable {
         public static let metadata = Addresses(rawValue: 8)
         /// Multicast addresses: 224.0.0.0/4, ff00::/8.
         public static let multicast = Addresses(rawValue: 16)
-        /// All of these classes, which leaves only public addresses.
+        /// All of these classes, so that only public addresses are allowed.
         public static let notPublic = Addresses(rawValue: 31)
     }
 
@@ -96,18 +95,19 @@ public struct TrustPolicy: Sendable, Hashable {
     /// Whether to reject requests without https before anything is sent. Default: false.
     public var isHTTPSOnly = false
     /// The pins by host: "example.org", "*.example.org" (every host below, at any depth), or "*".
-    /// The most specific name applies. Pins only add refusals, except with
+    /// The most specific name applies. Pins only make the checks stricter, except with
     /// ``allowsInvalidCertificates``. A pinned host requires TLS.
     public var pins: [String: Pins] = [:]
-    /// The meaning of certificates among the pins. Default: ``PinMode/keys``.
+    /// How certificates in the pins are used. Default: ``PinMode/keys``.
     public var pinMode = PinMode.keys
     /// Whether to refuse hosts without pins. Default: false.
     public var requiresPins = false
     /// Whether to only report pin mismatches: one warning per host on standard error. Default:
     /// false.
     public var onlyReportsPins = false
-    /// Whether pins alone decide for pinned hosts. The issuer is not checked, and with key digests
-    /// neither are the dates. Prints one warning per process to standard error. Default: false.
+    /// Whether pins alone decide for pinned hosts. The issuer is not checked. With key digests, the
+    /// validity dates are not checked either. Prints one warning per process to standard error.
+    /// Default: false.
     public var allowsInvalidCertificates = false
     /// Whether the certificate must match the host name. `false` prints one warning per process to
     /// standard error. Default: true.

@@ -1,6 +1,6 @@
 # Wherry: the public names of the package
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP client with image uploads and resumable downloads, on one native engine.
+"""An HTTP client with image uploads and resumable downloads, built on a native engine.
 
     import wherry
     print(wherry.get("http://127.0.0.1:8080/items", params={"page": 2}).json())
@@ -132,7 +132,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-#: The replacements for names of requests and httpx.
+#: Suggested replacements for names from requests and httpx.
 _ELSEWHERE = {
     "AsyncHTTPTransport": "the keywords of wherry.AsyncClient",
     "ConnectError": "wherry.NetworkError", "ConnectTimeout": "wherry.TimeoutError",

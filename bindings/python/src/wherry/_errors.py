@@ -64,7 +64,7 @@ class Keyword:
 def name_keyword(name: str, error: BaseException) -> None:
     """Raises a TypeError that names a keyword, or adds the keyword to an ArgumentError.
 
-    Does nothing if the message contains the name already, and for other errors.
+    Does nothing for other errors, or if the message already contains the name.
     """
     if f"{name}=" in str(error) or repr(name) in str(error):
         return
@@ -82,13 +82,13 @@ def name_keyword(name: str, error: BaseException) -> None:
 class ImageResult:
     """The result of one image of an upload. Attributes:
 
-    ``index``          position in the upload, from 0
-    ``file_name``      the name or path you passed, or the name in the form
-    ``status``         0, or the C status of the failure of this image or of the whole request
-    ``reason``, ``message``  why the image failed; "" if it succeeded
-    ``original_bytes``, ``encoded_bytes``  size in bytes; None if not reached or unknown
-    ``width``, ``height``    size in pixels as sent; 0 if not reached
-    ``quality``        JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
+    ``index``          position in the upload, from 0 ``file_name``      the name or path you
+    passed, or the name in the form ``status``         0, or the C status of the failure of this
+    image or of the whole request ``reason``, ``message``  why the image failed; "" if it succeeded
+    ``original_bytes``, ``encoded_bytes`` size in bytes; None if the image was not processed or the
+    size is unknown ``width``, ``height``    size in pixels as sent; 0 if the image was not
+    processed ``quality``        JPEG quality, 1 to 100; None for PNG, and if the image was not
+    re-encoded
 
     If each image has a separate request (``separate=``):
 
@@ -147,21 +147,16 @@ class WherryError(Exception):
 
     Unknown numbers are 0, and other unknown values are None. Attributes:
 
-    ``reason``        a stable identifier for programs; see docs/errors.md
-    ``message``       a sentence for people
-    ``status``        the C status of the class
-    ``http_status``   the status code of the response, if there is one
-    ``curl_code``     the libcurl error code, if libcurl failed
-    ``os_code``       the errno, if a system call failed
-    ``retryable``     whether a retry may succeed
-    ``retry_after``   seconds that the server asked the client to wait
-    ``partial_path``  the path of the partial file of a download
-    ``failed_images`` the images of an upload that failed
-    ``images``        the results of all images of the upload
-    ``response``      the response, if there is one
-    ``request``       the request that failed, as a `SentRequest`; None if there was none
-    ``context``       the value of the ``context=`` keyword
-    ``underlying``    the error that caused this one
+    ``reason``        a stable identifier for programs; see docs/errors.md ``message``       a
+    human-readable message ``status``        the C status of the class ``http_status``   the status
+    code of the response, if there is one ``curl_code``     the libcurl error code, if libcurl
+    failed ``os_code``       the errno, if a system call failed ``retryable``     whether a retry
+    may succeed ``retry_after``   seconds that the server asked the client to wait ``partial_path``
+    the path of the partial file of a download ``failed_images`` the images of an upload that failed
+    ``images``        the results of all images of the upload ``response``      the response, if
+    there is one ``request``       the request that failed, as a `SentRequest`; None if there was
+    none ``context``       the value of the ``context=`` keyword ``underlying``    the error that
+    caused this one
     """
 
     message: str
@@ -189,7 +184,7 @@ class WherryError(Exception):
             CLASSES[status] = cls
 
     def __init__(self, message: str = "", reason: str = "", **details: Any) -> None:
-        message = str(message)  # Programs also raise an error with another error as its message.
+        message = str(message)  # A program may pass another error as the message.
         if len(message) > 200:
             message = shortened(message)
         Exception.__init__(self, message)  # Other base classes have constructors with other arguments.
@@ -286,13 +281,13 @@ class InternalError(WherryError, RuntimeError, status=-12):
 class ForkedError(WherryError, RuntimeError, status=-13):
     """A forked child used a transfer, stream, group, model, or image of its parent.
 
-    Clients, mock transports, and background sessions work in a child. Create other objects again in the
-    child.
+    Clients, mock transports, and background sessions work in a child. Re-create all other objects
+    in the child.
     """
 
 
 class BusyError(WherryError, status=-14):
-    """The resource is in use by another transfer or process, or temporarily full."""
+    """The resource is in use by another transfer or process, or is temporarily full."""
 
 
 class DecodeError(HTTPStatusError, ValueError):

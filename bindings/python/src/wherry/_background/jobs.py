@@ -1,6 +1,6 @@
 # Wherry: jobs of background sessions
 # SPDX-License-Identifier: Apache-2.0
-"""`Job`: the state of a job of a background session."""
+"""`Job`: the state of a background job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BATCH = 16
 
 
 class Job:
-    """A snapshot of a job of a background session."""
+    """A snapshot of a background job."""
 
     __slots__ = (
         "id", "kind", "state", "url", "path", "tag", "reason", "done_bytes", "total_bytes",
@@ -46,7 +46,7 @@ class Job:
             number, url, path, tag, reason, message, done, total, started, retry, kind, state,
             status, code,
         ) = row  # fmt: skip
-        #: The job id: 32 hexadecimal digits. Starting the same download twice gives one job.
+        #: The job id: 32 hexadecimal digits. Starting the same download twice creates only one job.
         self.id: str = text_at(number) or ""
         #: "download" or "upload".
         self.kind: str = codes.KINDS.get(kind, "")
@@ -58,7 +58,7 @@ class Job:
         #: The target path of a download.
         self.path: Optional[str] = path_at(path)
         self.tag: Optional[str] = text_at(tag)
-        #: Why the job failed, restarted or waits: a reason from docs/errors.md, or "".
+        #: Why the job failed, was restarted, or is waiting: a reason from docs/errors.md, or "".
         self.reason: str = text_at(reason) or ""
         self.done_bytes: int = done
         self.total_bytes: Optional[int] = None if total < 0 else total
@@ -66,7 +66,7 @@ class Job:
         self.started_at: float = started / 1000
         #: The time of the next retry, in seconds since 1970; None unless the job waits for a retry.
         self.retry_at: Optional[float] = None if retry < 0 else retry / 1000
-        #: The status code of the final response; 0 without a response.
+        #: The status code of the final response; 0 if there was none.
         self.status_code: int = code
         #: The error of a failed or cancelled job.
         self.error: Optional[WherryError] = None

@@ -1,6 +1,6 @@
 # Wherry: downloads and uploads that continue after the program exits
 # SPDX-License-Identifier: Apache-2.0
-"""Background sessions, blocking and asyncio. A separate agent process runs their jobs."""
+"""Blocking and asyncio background sessions. A separate agent process runs their jobs."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ class BaseSession(Forkable):
     ) -> None:
         """Opens or creates the session ``name``. This does not start any job.
 
-        All programs of a user that open a session with the same name share its jobs.
+        All programs that one user runs share the jobs of a session with the same name.
 
         :param name: The name of the session.
         :param state_directory: Absolute path of the directory for job records (default:
             ``$XDG_STATE_HOME/wherry/<name>``).
         :param agent: Path of the agent program (default: next to the library).
-        :param autostart: Whether jobs of an agent that died restart on their own. With False they wait
-            for `resume`.
+        :param autostart: Whether jobs restart automatically after their agent died. If False, they
+        wait for `resume`.
         :param agent_idle: How long an idle agent keeps running, in seconds (default: 5).
 
-        The other keywords are client settings that apply to the jobs: see help(wherry.Settings). Jobs
-        keep no passwords and no pins, so ``proxy_auth``, ``netrc``, and pins are refused.
+        The other keywords are client settings that apply to the jobs: see help(wherry.Settings).
+        Jobs do not store passwords or pins, so ``proxy_auth``, ``netrc``, and pins are rejected.
         """
         import os
 
@@ -171,7 +171,7 @@ class BaseSession(Forkable):
         return self._started(lib.wherry_session_upload, prepare(self, url, images, options))
 
     def _started(self, function: Any, draft: Draft, *arguments: Any) -> str:
-        number = Records(1)  # Serves as a buffer, and is longer than an id.
+        number = Records(1)  # Used as a buffer; longer than an id.
         try:
             check(function(self._live(), draft.handle, *arguments, number.address))
             return text_at(number.address) or ""
@@ -213,14 +213,14 @@ class BaseSession(Forkable):
 class BackgroundSession(BaseSession):
     """A blocking session for downloads and uploads that continue after this program exits.
 
-    A separate agent process runs the jobs. Later programs find them by opening the same session. Each
-    call may block briefly for the disk and the agent.
+    A separate agent process runs the jobs. Programs started later find the jobs by opening the same
+    session. Each call may block briefly while it waits for the disk or the agent.
     """
 
     def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
         """Starts a background download and returns the job id.
 
-        The keyword arguments are those of `Client.download`. The job is on disk when this method
+        Takes the same keyword arguments as `Client.download`. The job is on disk when this method
         returns, so it survives a crash of this program. A second call with the same URL and path
         returns the same job. If that job is paused, interrupted, or finished, it restarts.
         """
@@ -229,9 +229,9 @@ class BackgroundSession(BaseSession):
     def upload(self, url: str, images: Any, **options: Unpack[UploadOptions]) -> str:
         """Starts a background upload and returns the job id.
 
-        The arguments are those of `Client.upload`. Images are encoded and files are read before this
-        method returns. The agent retries an interrupted upload. Each attempt has the header
-        ``Idempotency-Key: "<job id>"`` unless ``headers`` sets that header (None omits it).
+        Takes the same arguments as `Client.upload`. Images are encoded and files are read before
+        this method returns. The agent retries an interrupted upload. Each attempt sends the header
+        ``Idempotency-Key: "<job id>"`` unless ``headers`` sets it. A value of None omits it.
 
         An upload that received a 2xx response is never retried. If the agent dies before it has the
         complete response, the job is done with the reason ``interrupted``. If the stored body has
@@ -242,8 +242,8 @@ class BackgroundSession(BaseSession):
     def jobs(self) -> List[Job]:
         """Returns all jobs, oldest first, including finished jobs that are not acknowledged yet.
 
-        A job whose record cannot be read has failed with `damaged_job`. `acknowledge` deletes the
-        record.
+        A job whose record cannot be read is listed as failed with `damaged_job`. `acknowledge`
+        deletes the record.
         """
         return self._list()
 
@@ -252,7 +252,7 @@ class BackgroundSession(BaseSession):
         return self._job(which)
 
     def pause(self, which: Which) -> None:
-        """Pauses a job until any program resumes it. The received data is safely on disk."""
+        """Pauses a job until any program resumes it. The received data is on disk when this method returns."""
         self._call(lib.wherry_session_pause, which)
 
     def resume(self, which: Which) -> None:
@@ -266,8 +266,8 @@ class BackgroundSession(BaseSession):
     def acknowledge(self, which: Which) -> None:
         """Acknowledges a finished job and removes it from the list.
 
-        This succeeds for exactly one caller in all programs, so call it before you act on the result.
-        All others get ArgumentError `not_found`.
+        Exactly one caller across all programs succeeds, so call this method before you act on the
+        result. All others get ArgumentError `not_found`.
         """
         self._call(lib.wherry_session_acknowledge, which)
 
@@ -301,11 +301,11 @@ class BackgroundSession(BaseSession):
         return self._call_matching(lib.wherry_session_acknowledge_all, which)
 
     def follow(self, which: Optional[Which] = None, timeout: Optional[float] = None) -> Iterator[Job]:
-        """Iterates over the current state of a job, and each change until the job finishes.
+        """Yields the current state of a job, then each change until the job finishes.
 
         With ``which=None`` it follows all jobs and never ends. A slow reader may miss intermediate
-        progress, but never the end of a job. Raises TimeoutError ``timeout`` seconds after the start;
-        the jobs continue.
+        progress, but never the end of a job. Raises TimeoutError after ``timeout`` seconds; the
+        jobs continue.
         """
         deadline = deadline_after(timeout)
         events = JobEvents(self, which)

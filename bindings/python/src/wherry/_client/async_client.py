@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The asyncio client.
 
-Each event loop has one queue. Threads only close clients.
+Each event loop has one queue. Threads are used only to close clients.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
 
     _is_async = True
     _last: Tuple[Any, Any] = (None, None)
-    #: Identifies this client to pumps. id() would not do, because Python reuses ids.
+    #: Identifies this client to a `Pump`. id() is unsuitable, because Python reuses ids.
     _mark: Optional[object] = None
 
     # Each request is one coroutine. A wrapper coroutine that only awaits another one would cost as
@@ -125,7 +125,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         if not handle:
             return
         try:
-            # Freeing waits for the client's threads, which would block the event loop.
+            # Freeing the client waits for its threads, and that wait would block the event loop.
             freeing = asyncio.get_running_loop().run_in_executor(None, free_client, handle)
         except RuntimeError:  # The interpreter is exiting and starts no more threads.
             self._handle = handle
@@ -239,7 +239,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         return await self._request(None, draft.url, {}, draft)
 
     async def _send_with_events(self, draft: Draft) -> Response:
-        """Sends a request that needs callbacks or a streamed body while it runs."""
+        """Sends a request that uses callbacks or a streamed body."""
         exchange = Exchange(draft)
         try:
             loop = asyncio.get_running_loop()
@@ -260,7 +260,7 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         return pump
 
     def _free(self) -> None:
-        # Any thread may call this, and the garbage collector at any time.
+        # Any thread may call this method; the garbage collector may call it at any time.
         pump = self._detach_pump()
         try:
             super()._free()

@@ -77,7 +77,7 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
         """Creates a client. All settings are optional keyword arguments.
 
         :param base_url: The URL that relative request URLs are resolved against.
-        :param bases: Further base URLs by name. A request selects one with ``base=``.
+        :param bases: Additional base URLs by name. A request selects one with ``base=``.
         :param headers: Headers of every request.
         :param params: Query parameters of every request.
         :param parameters: Default parameters, sent in the query or in the body, depending on the method.
@@ -86,7 +86,7 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
         :param verify: True to verify certificates, the path of a CA file or folder, or PEM bytes. False
             turns verification off and prints one warning to stderr.
         :param cert: The client certificate: the path of a file (PEM or PKCS #12), (certificate, key), or
-            (certificate, key, password). It is presented to the origin of ``base_url``. To use other
+            (certificate, key, password). It is presented to the origin of ``base_url``. For other
             origins, pass a dictionary of certificates by origin.
         :param pins: Public key pins by host ("example.org", "*.example.org", "*"). The server's key must
             match one of them: "sha256/...", paths of certificates or folders, or bytes.
@@ -95,12 +95,12 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
             `WSGITransport`, or another `BaseTransport`.
         :param mounts: Transports by URL pattern. None means the network.
         :param event_hooks: Functions for "request" and "response", as in httpx.
-        :param hooks: The same as ``event_hooks``, as in requests.
+        :param hooks: Alias of ``event_hooks``, named as in requests.
         :param trust_env: False ignores the proxy environment variables.
         :param config: The path of a settings file (see docs/configuration.md), or True to use the file
             that $WHERRY_CONFIG names. Keyword arguments take precedence over the file.
 
-        The other keywords have the names of the options in wherry.h: see help(wherry.Settings).
+        The other keywords are named after the options in wherry.h; see help(wherry.Settings).
         """
         others: Dict[str, Any] = dict(settings)
         self._settings: Dict[str, Any] = {}
@@ -120,7 +120,7 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
         self._fields: Dict[str, Tuple[str, List[str]]] = {}
         #: Cookies for every host, or None.
         self._own_cookies: Optional[OwnCookies] = None
-        #: The request objects of responses to requests without keywords, by method.
+        #: The request arguments that responses to requests without keywords share, by method.
         self._plain_arguments: Dict[Optional[str], RequestArguments] = {}
         #: Whether settings may come from a configuration file.
         self._is_loaded = bool(config)
@@ -195,14 +195,14 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
 
     @property
     def reachability(self) -> Reachability:
-        """Observes the reachability of any network. It starts when you start it or wait for it."""
+        """The reachability monitor for any network. It runs only after you start it or wait for it."""
         from .._monitoring.reachability import of_client
 
         return of_client(self)
 
     @property
     def storage(self) -> str:
-        """The storage folder of this client. It is created when first read."""
+        """The storage directory of this client, created on first access."""
         return copy_text(lib.wherry_client_copy_storage, self._live())
 
     def _start_error(self, status: int) -> WherryError:
@@ -230,7 +230,7 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
     # Forks
 
     def _before_fork(self) -> Any:
-        return tuple(self.cookies._jar())  # `_state` has the cookies that were set without a domain.
+        return tuple(self.cookies._jar())  # `_state` contains the cookies that were set without a domain.
 
     def _rebuild(self, saved: Any) -> None:
         bridge, log_file = self.__dict__.pop("_bridge", None), self._log_file

@@ -44,18 +44,18 @@ class CacheEntry:
     def __init__(self, row: Tuple[Any, ...]) -> None:
         number, identifier, method, url, stored, fresh, size, code, store = row
         self.id: str = number or ""
-        #: The cache that has the entry: "timed" or "http".
+        #: The cache that contains the entry: "timed" or "http".
         self.store: str = STORE_NAMES.get(store, "")
         #: The value of `Client.identifier` for the request; "" in the HTTP cache.
         self.identifier: str = identifier or ""
         self.method: str = method or ""
-        #: The absolute URL of the request. Secret values in its query are digests, such as
-        #: ``token=***3f0c...``; `Cache.entries` and `Cache.clear` accept this form.
+        #: The absolute URL of the request. Secret values in its query are replaced by digests, such
+        #: as ``token=***3f0c...``; `Cache.entries` and `Cache.clear` accept this form.
         self.url: str = url or ""
         #: The time of storage, in seconds since 1970.
         self.stored_at: float = stored / 1000
-        #: Seconds until the entry expires, from the time of listing. 0 in the HTTP cache: the entry
-        #: must be validated before use.
+        #: Seconds until the entry expires, counted from the listing. In the HTTP cache, 0 means
+        #: that the entry must be validated before use.
         self.expires_in: float = fresh / 1000
         self.body_bytes: int = size
         self.status_code: int = code
@@ -65,14 +65,15 @@ class CacheEntry:
 
 
 class CacheUsage:
-    """The storage that a client uses, for both caches together."""
+    """The storage used by both caches of a client."""
 
     __slots__ = ("entries", "entry_bytes", "partials", "partial_bytes", "memory_bytes")
 
     def __init__(self, values: Tuple[int, ...]) -> None:
         #: The number of entries, and their size on disk in bytes.
         self.entries, self.entry_bytes = values[:2]
-        #: The number and size in bytes of partial files, in directories that this client has used.
+        #: The number of partial files, and their size in bytes, in directories that this client has
+        #: used.
         self.partials, self.partial_bytes = values[2:4]
         #: The size in bytes of entries that are also in memory.
         self.memory_bytes = values[4]
@@ -165,8 +166,8 @@ class Cache(BaseCache):
 
         Raises CacheMissError, with a reason, if there is none.
 
-        It is read from the timed cache, or from the HTTP cache with a ``cache_policy=`` of that cache.
-        A client with ``cache=True`` also reads the HTTP cache if the timed cache has no entry.
+        Reads the timed cache, or the HTTP cache if ``cache_policy=`` is one of its policies. A
+        client with ``cache=True`` also reads the HTTP cache if the timed cache has no entry.
         """
         return self._with_draft(method, url, options, self._read)
 
@@ -206,7 +207,7 @@ class Cache(BaseCache):
 
         :param url: The URL as written in the requests, or the URL of an entry. In the HTTP cache, a URL
             without a query matches all queries.
-        :param method: The method. The HTTP cache has only GET.
+        :param method: The method. The HTTP cache contains only GET responses.
         :param base: The name of the base URL of the requests.
         :param stores: The caches to list: "timed", "http", or both (default: both).
         """
@@ -309,7 +310,7 @@ class AsyncCache(BaseCache):
 
 
 def _selection(*words: Optional[str]) -> Tuple[Optional[bytes], ...]:
-    """Returns URL, method and base in the order of the library: base, URL, method."""
+    """Returns base, URL, and method, in the order that the library expects."""
     url, method, base = (None if word is None else text(word) for word in words)
     return base, url, method
 

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 class Client(BaseClient["Response"]):
     """A blocking client. Use it in a ``with`` statement, or call `close`.
 
-    Requests return responses of any status, as in requests. Call `Response.raise_for_status` to raise
-    an error for an error status. Failures without a response raise a `WherryError`. Ctrl-C cancels the
-    request.
+    Responses of any status are returned without an error, as in the requests library. Call
+    `Response.raise_for_status` to raise an error for an error status. Failures without a response
+    raise a `WherryError`. Ctrl-C cancels the request.
     """
 
     def _request(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> Response:
@@ -104,8 +104,9 @@ class Client(BaseClient["Response"]):
     def pages(self, url: str, *, method: Optional[str] = None, **options: Unpack[PageOptions]) -> Pages[Any]:
         """Returns a paginated list: ``for item in client.pages("books")``.
 
-        No request is sent until the first page is needed. Without a method and parameters the method is
-        GET. See `PageOptions` for the keyword arguments: help(wherry.PageOptions).
+        No request is sent until the first page is needed. If neither a method nor parameters are
+        given, the method is GET. See `PageOptions` for the keyword arguments:
+        help(wherry.PageOptions).
         """
         from .._models.pages import Pages
 
@@ -144,8 +145,8 @@ class Client(BaseClient["Response"]):
         ``images`` is one image or several. Each is a path, encoded bytes, a Pillow image, or a uint8
         array of shape (h, w), (h, w, 3) or (h, w, 4). Each may also be a pair (file name, image).
 
-        The keyword arguments are those of `UploadOptions`: ``name``, ``quality``, ``compression``,
-        ``fields``, ``progress``, ``method``, and those of every request.
+        `UploadOptions` lists the keyword arguments: ``name``, ``quality``, ``compression``,
+        ``fields``, ``progress``, ``method``, and the keywords of every request.
         """
         from .._waiting.running import run
 
@@ -159,8 +160,8 @@ class Client(BaseClient["Response"]):
         exists, the download fails before a request is sent, unless ``overwrite`` or ``rename`` is True.
         ``rename`` adds a number to the name.
 
-        The keyword arguments are those of `DownloadOptions`: also ``make_directories``, ``sha256``,
-        ``sha512``, ``sha1``, ``md5``, ``digest``, ``progress``, and those of every request.
+        `DownloadOptions` lists all keyword arguments, including ``make_directories``, ``sha256``,
+        ``sha512``, ``sha1``, ``md5``, ``digest``, ``progress``, and the keywords of every request.
         """
         from .._transfers.downloads import Download, prepare
 
@@ -171,7 +172,7 @@ class Client(BaseClient["Response"]):
             draft.free()
 
     def download(self, url: str, path: Target = None, **options: Unpack[DownloadOptions]) -> str:
-        """Downloads a file and returns its path. The arguments are those of `start_download`."""
+        """Downloads a file and returns its path. Takes the same arguments as `start_download`."""
         with self.start_download(url, path, **options) as handle:
             return handle.wait()
 
@@ -263,7 +264,7 @@ class Client(BaseClient["Response"]):
             ):
                 response = received(url=url)
                 finish_response(response, place.record.at(), None)
-            else:  # The same as `finish_response`, for a plain success.
+            else:  # Equivalent to `finish_response` for a plain success.
                 response = received(code, bytes_at(headers, length), bytes_at(body, size), url)
                 if flags:
                     response._version = version(flags)

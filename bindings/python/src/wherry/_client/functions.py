@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module-level functions such as ``wherry.get(url)``.
 
-They share the connections of one client for the whole process. Cookies last for one call, redirects
-included: use a `Client` to keep them.
+All calls in the process share the connections of one client. Cookies are kept for one call and its
+redirects; use a `Client` to keep them longer.
 """
 
 from __future__ import annotations

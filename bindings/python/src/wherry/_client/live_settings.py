@@ -62,7 +62,7 @@ class LiveSettings:
         def add_secret_name(self, name: str) -> None:
             """See `ClientMonitoring`."""
 
-    #: The charset of texts that declare none; None uses the default of `Response`.
+    #: The charset of text responses that declare none; None uses the default of `Response`.
     _default_encoding: Any = None
 
     @property
@@ -234,7 +234,7 @@ class LiveSettings:
         """The parameters added to every query. Changes apply to later requests.
 
         A name that occurs several times has a list of values. Assignment replaces all parameters.
-        Assign a mapping, pairs, or the text of a query, which is sent as written.
+        Assign a mapping, pairs, or a query string. A query string is sent as written.
         """
         return ClientParams(lambda: self._query, self._set_query)
 
@@ -244,7 +244,7 @@ class LiveSettings:
             self._set_query(query_pairs(values))
             return
         items = pairs(values or {}, "params")
-        # Iterators are needed for every request.
+        # Copy iterators, because every request needs the items.
         self._set_query([(name, list(of) if isinstance(of, LISTS) else of) for name, of in items])
 
     @property
@@ -269,7 +269,7 @@ class LiveSettings:
 
     @property
     def hooks(self) -> Hooks:
-        """The same as `event_hooks`, as in requests."""
+        """Alias of `event_hooks`, named as in requests."""
         return self.event_hooks
 
     @hooks.setter

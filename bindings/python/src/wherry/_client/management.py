@@ -50,7 +50,7 @@ class TransferManagement:
         return [TransferInfo(row) for row in transfer_rows(listing)]
 
     def count(self, **which: Which) -> int:
-        """Returns the number of matching transfers. The keywords are those of `transfers`."""
+        """Returns the number of matching transfers. Takes the same keywords as `transfers`."""
         return int(lib.wherry_client_count(self._live(), *match(which)))
 
     def cancel(self, **which: Which) -> int:
@@ -71,9 +71,7 @@ class TransferManagement:
     def discard(self, **which: Which) -> int:
         """Cancels matching transfers, and returns their number.
 
-        Deletes the partial files of downloads.
-
-        Partial files of earlier runs are deleted too.
+        Also deletes the partial files of downloads, including those of earlier runs.
         """
         return self._call_matching(lib.wherry_client_discard, which)
 

@@ -31,7 +31,7 @@ class ClientMonitoring:
 
     #: The current reader of the log.
     _log: Optional[weakref.ref[LogReader]] = None
-    #: The current reader of the activity.
+    #: The current reader of the activity events.
     _activity: Optional[weakref.ref[ActivityReader]] = None
     #: The arguments of the last `set_log_file` call; None if it had no path.
     _log_file: Optional[Mapping[str, Any]] = None
@@ -49,7 +49,7 @@ class ClientMonitoring:
             """See `ClientRequests`."""
 
     def log(self, level: str = "info") -> LogReader:
-        """Returns an iterator over the log records of all transfers from now on.
+        """Returns an iterator over new log records of all transfers.
 
         ``level`` is "error", "warning", "info", or "debug". A client has one log at a time: a new
         log ends the previous one.
@@ -61,9 +61,10 @@ class ClientMonitoring:
     def activity(self, show_after: float = 1.0, hide_after: float = 0.17) -> ActivityReader:
         """Returns an iterator that signals when to show and hide an activity indicator.
 
-        The iterator yields the number of running transfers ``show_after`` seconds after the first
-        one began, if any still run. It yields 0 ``hide_after`` seconds after the last one ended or
-        was paused. A client has one such iterator at a time: a new one ends the previous one.
+        ``show_after`` seconds after the first transfer began, the iterator yields the number of
+        running transfers, if any. ``hide_after`` seconds after the last transfer ended or was
+        paused, it yields 0. A client has one such iterator at a time: a new one ends the previous
+        one.
         """
         from .._monitoring.activity import ActivityReader
 
@@ -72,8 +73,8 @@ class ClientMonitoring:
     def log_to(self, logger: Union[logging.Logger, str] = "wherry", level: Optional[str] = None) -> LogBridge:
         """Forwards the log to `logging` until the returned bridge or the client is closed.
 
-        ``level`` defaults to the current level of the logger. The records arrive on a separate
-        thread. Each has the Wherry record as ``record.wherry``.
+        ``level`` defaults to the current level of the logger. The `logging` records are emitted on
+        a separate thread. Each contains the Wherry record as ``record.wherry``.
         """
         import logging
 
@@ -90,7 +91,8 @@ class ClientMonitoring:
         json: bool = False,
         max_bytes: int = 10 << 20,
     ) -> None:
-        """Appends the log to a file with mode 0600; None writes the remaining records and stops.
+        """Appends the log to a file with mode 0600. If the path is None, writes the remaining
+        records and stops.
 
         With ``json``, each line is a JSON object. At ``max_bytes`` (0: no limit), the file is
         renamed to PATH.1.

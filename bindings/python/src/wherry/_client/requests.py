@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 else:
     ResponseT = None
 
-#: URLs that are sent unchanged: absolute, with a path, no segment that starts with a dot, and no
-#: empty query. For any other URL the native library computes the final form, which takes longer.
+#: URLs that are sent unchanged: absolute, with a path, without segments that start with a dot, and
+#: without an empty query. For any other URL the native library computes the final form, which takes
+#: longer.
 CLEAN = re.compile(
     r"https?://(?:[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*|127\.0\.0\.1)(?::[1-9][0-9]*)?"
     r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
@@ -102,7 +103,7 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
                     setattr(cls, name, _through_request(name))
 
     def _new_plain_arguments(self, method: Optional[str]) -> RequestArguments:
-        """Returns the arguments of requests without keywords, which share them."""
+        """Returns the arguments that all requests without keywords share."""
         arguments = self._plain_arguments.get(method)
         if arguments is None:
             arguments = self._arguments(method, "", {})
@@ -258,13 +259,13 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
             options = {**options, "refresh_token": None}
         fields = options.get("headers")
         if fields is not None and not isinstance(fields, list):
-            # They may be an iterator, and are needed twice.
+            # The value may be an iterator, but is read twice.
             options = {**options, "headers": pairs(fields, "headers")}
         if hasattr(options.get("cookies"), "__next__"):
-            options = {**options, "cookies": list(options["cookies"])}  # They are needed twice, too.
+            options = {**options, "cookies": list(options["cookies"])}  # The cookies are read twice, too.
         own = options.get("params")
         if query and own is not None:
-            own = query_pairs(own)  # They may be an iterator, and are needed twice.
+            own = query_pairs(own)  # The value may be an iterator, but is read twice.
             options = {**options, "params": own}
             names = {name for name, _ in own}
             query = [(name, value) for name, value in query if as_text(name) not in names]
@@ -290,7 +291,7 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
         """Turns ``follow_redirects=`` into ``max_redirects=``.
 
-        True keeps the limit, or sets the default if it is 0.
+        True keeps the current limit, or sets the default limit if the current limit is 0.
         """
         rest = dict(options)
         follows = rest.pop("follow_redirects")

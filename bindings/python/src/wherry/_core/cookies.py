@@ -147,7 +147,7 @@ class Cookies:
     def pop(self, name: str, *default: Any) -> Any:
         """Removes all cookies with that name, and returns the value of the first.
 
-        Without a cookie, returns the default, or raises KeyError if none is given.
+        If there is no such cookie, returns the default, or raises KeyError if no default is given.
         """
         if default and name not in self:
             return default[0]
@@ -203,9 +203,9 @@ class Cookies:
     ) -> None:  # fmt: skip
         """Sets a cookie for the host of a URL.
 
-        ``attributes`` are those of Set-Cookie, such as "Path=/; Secure". ``domain`` and ``path`` have the
-        same meaning as in requests and httpx. Without a URL and a domain, the cookie is sent to the host
-        of every request URL.
+        ``attributes`` contains Set-Cookie attributes, such as "Path=/; Secure". ``domain`` and
+        ``path`` have the same meaning as in requests and httpx. If neither a URL nor a domain is
+        given, the cookie is sent to the host of every request URL.
         """
         refuse(name, value)
         if url is None and not domain:
@@ -321,7 +321,7 @@ def _text(value: Any) -> str:
 
 
 def checked(cookies: Any) -> List[Any]:
-    """Returns the cookies of a mapping, pairs, or a jar: (name, value), or objects with a domain."""
+    """Returns the cookies of a mapping, pairs, or a jar, as (name, value) pairs or as objects with a domain."""
     if isinstance(cookies, (str, bytes)):
         raise TypeError(
             f"cookies= takes a mapping, pairs, or a jar, not {type(cookies).__name__}. Use headers={{'Cookie': ...}} "
@@ -354,7 +354,7 @@ class OwnCookies:
         self.values: Dict[str, str] = {}
         #: The names in the order of their last change.
         self._changes: List[str] = []
-        #: By origin, how many of the changes its jar already has.
+        #: The number of changes already applied to the jar, by origin.
         self._added: Dict[str, int] = {}
 
     def set(self, name: str, value: str) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Basic(Fixed):
     """A user name and password for Basic authentication (RFC 7617), in UTF-8.
 
-    A tuple (user, password) does the same. Raises ArgumentError if the user name contains a colon,
-    or if either value contains control characters.
+    A tuple (user, password) has the same effect. Raises ArgumentError if the user name contains a
+    colon, or if either value contains control characters.
     """
 
     __slots__ = ("username", "password")
@@ -66,9 +66,9 @@ class DigestAuth(Fixed):
     The password itself is never sent. The server rejects the first request, which is then repeated
     with its complete body. Later requests to the same origin need no second attempt.
 
-    If the server requires a digest of the body (``qop=auth-int``), a body that can be read only
-    once fails with ``body_spent``. If the server requires Basic instead, the call returns the 401
-    response, unless ``basic=True`` allows Basic.
+    If the server requires a digest of the body (``qop=auth-int``), a request whose body can be read
+    only once fails with ``body_spent``. If the server requires Basic instead, the call returns the
+    401 response, unless ``basic=True`` allows Basic.
     """
 
     __slots__ = ("username", "password", "basic")

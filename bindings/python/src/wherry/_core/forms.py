@@ -40,14 +40,15 @@ def is_form(data: Any) -> bool:
 
 
 def pairs(values: Any, argument: str) -> List[Tuple[Any, Any]]:
-    """Returns the items of a mapping or of an iterable of pairs. An error names the argument."""
+    """Returns the items of a mapping or of an iterable of pairs. Errors name the argument."""
     if hasattr(values, "keys"):
         return [(name, values[name]) for name in values.keys()]
     if isinstance(values, NOT_PAIRS) or not hasattr(values, "__iter__"):
         raise TypeError(f"{argument}= takes a mapping or pairs, not {type(values).__name__}")
     found = []
     for place, pair in enumerate(values):
-        # A text of two characters, a set, and a mapping can be unpacked too, but are never a pair.
+        # A string of two characters, a set, and a mapping can also be unpacked, but none of them is
+        # a pair.
         if isinstance(pair, NOT_PAIRS) or hasattr(pair, "keys") or not hasattr(pair, "__iter__"):
             raise _not_a_pair(argument, place, f"is {_type_text(pair)}")
         pair = tuple(pair)
@@ -85,8 +86,8 @@ def count_text(values: Tuple[Any, ...]) -> str:
 def flat(values: Any, argument: str = "data") -> Iterator[Tuple[Word, Word]]:
     """Yields the names and values of a query or form, as httpx does.
 
-    A list repeats its name, None is an empty value, and True and False are the words true and
-    false. Bytes that are not UTF-8 stay bytes.
+    A list repeats its name, None becomes an empty value, and True and False become "true" and
+    "false". Bytes that are not UTF-8 stay bytes.
     """
     for name, value in pairs(values, argument):
         values_of_name = value if isinstance(value, LISTS) else (value,)
@@ -112,7 +113,7 @@ class EncodedPair(str):
 def query_pairs(values: Any) -> List[Tuple[str, str]]:
     """Converts ``params=`` to pairs, like `flat`.
 
-    ``params=`` may also be the text of a query; each value is then `EncodedPair`.
+    ``params=`` may also be a query string; each value is then an `EncodedPair`.
     """
     if not isinstance(values, (str, bytes)):
         return [_quoted(name, value) for name, value in flat(values, "params")]
@@ -153,12 +154,12 @@ LISTS: Any = (
     list, tuple, set, frozenset, range, map, filter, zip, type({}.keys()), type({}.values()),
     type(_ for _ in ()),
 )  # fmt: skip
-#: Functions and classes. Other callable objects may have a text form.
+#: Functions and classes. Other callable objects may have a string form.
 FUNCTIONS: Any = (type, type(len), type(lambda: 0), type([].append), type(LISTS.__iter__))
 
 
 def as_text(value: Any) -> str:
-    """Converts a value to its text in a query or form."""
+    """Converts a value to its string form in a query or form body."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -180,7 +181,7 @@ def as_text(value: Any) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Encodes JSON without spaces.
+    """Encodes JSON without whitespace.
 
     Raises ArgumentError `bad_parameters` for values that JSON cannot represent.
     """
@@ -193,7 +194,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def json_shape(value: Any) -> Optional[bytes]:
-    """Encodes a shape of types, words, lists, and dictionaries for the library; None for None."""
+    """Encodes a JSON shape (types, type names, lists, and dictionaries) for the library. Returns None for None."""
     words = {str: "string", int: "integer", float: "number", bool: "bool", list: "array",
              dict: "object", object: "any"}  # fmt: skip
 

@@ -62,7 +62,8 @@ class Headers(Mapping):  # type: ignore[type-arg]
 
     @classmethod
     def parse(cls, head: bytes) -> Headers:
-        """Parses "name: value\\n" lines. Each line is UTF-8, or else ISO-8859-1."""
+        """Parses "name: value\\n" lines. Each line is decoded as UTF-8, or as ISO-8859-1 if it is
+        not valid UTF-8."""
         try:
             lines = head.decode("utf-8").split("\n")
         except UnicodeDecodeError:
@@ -137,7 +138,7 @@ class Headers(Mapping):  # type: ignore[type-arg]
 class EditableHeaders(Headers):
     """The editable headers of a request before it is sent. Names are case-insensitive.
 
-    Setting a name replaces all headers with that name by one. None removes them.
+    Setting a header replaces all headers with that name. Setting it to None removes them.
     """
 
     __slots__ = ()
@@ -161,7 +162,7 @@ class EditableHeaders(Headers):
         self[name] = None
 
     def add(self, name: str, value: str) -> None:
-        """Adds a header and keeps others with the same name. All of them are sent."""
+        """Adds a header without replacing others of the same name. All of them are sent."""
         self._set_items([*self._items, (name, value)])
 
     def setdefault(self, name: str, value: str) -> str:
@@ -191,8 +192,8 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
 
     Changes apply to requests that start later.
 
-    ``headers[name]`` joins repeated headers with ", ". Setting a name replaces all headers with that
-    name by one, and None removes them. `add` keeps others with the same name.
+    ``headers[name]`` joins repeated headers with ", ". Setting a header replaces all headers with
+    that name; None removes them. `add` keeps existing headers with the same name.
     """
 
     __slots__ = ("_fields", "_set", "_add")
@@ -234,7 +235,7 @@ class ClientHeaders(MutableMapping):  # type: ignore[type-arg]
         return isinstance(name, (str, bytes)) and _key(name) in self._fields
 
     def add(self, name: str, value: str) -> None:
-        """Adds a header and keeps others with the same name. All of them are sent."""
+        """Adds a header without replacing others of the same name. All of them are sent."""
         refuse_field(name, value)
         known = self._fields.get(_key(name))
         if known is None:

@@ -1,6 +1,6 @@
 # Wherry: names from requests, httpx, and aiohttp that differ here
 # SPDX-License-Identifier: Apache-2.0
-"""Errors for unknown attributes and keywords, with a hint for the right name."""
+"""Errors for unknown attributes and keywords, with a hint at the correct name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ELSEWHERE = {
     "verify": (_NEW.format("verify"), "", _NEW.format("verify")),
 }  # fmt: skip
 ATTRIBUTE, SETTING, KEYWORD = range(3)
-#: How to change what a read-only attribute of a client shows.
+#: How to change the value of a read-only attribute of a client.
 READ_ONLY = {
     "bases": "use client.configure(bases=...)",
     "cache": "use client.configure(cache=...)",
@@ -85,7 +85,7 @@ def missing(owner: object, name: str, hint: Optional[str]) -> AttributeError:
     """Returns the error for an attribute that does not exist."""
     message = f"'{type(owner).__name__}' object has no attribute '{name}'"
     error: Any = AttributeError(f"{message}: {hint}" if hint else message)
-    error.name, error.obj = name, owner  # For the suggestions of the interpreter.
+    error.name, error.obj = name, owner  # The interpreter uses these to suggest names.
     return error  # type: ignore[no-any-return]
 
 
@@ -125,7 +125,7 @@ def unknown(what: str, name: Any, place: int, known: Any) -> TypeError:
 def refuse(owner: Any, name: str, value: Any) -> None:
     """Raises AttributeError if the class of a client does not have the attribute ``name``.
 
-    Subclasses may have further attributes, but none with the name of a setting. A method can be
+    Subclasses may define more attributes, but none with the name of a setting. A method can be
     replaced only by another function.
     """
     kind = type(owner)

@@ -118,9 +118,9 @@ class ImageInfo:
 
     For results of `Image.compress` also:
 
-    ``original_bytes`` the size of the original in bytes; None for raw pixels
-    ``quality``        the JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
-    ``way``            "untouched", "stripped", "turned", "recoded", "streamed" or "whole"
+    ``original_bytes`` the size of the original in bytes; None for raw pixels ``quality``        the
+    JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded ``way`` how the result
+    was produced: "untouched", "stripped", "turned", "recoded", "streamed" or "whole"
     """
 
     __slots__ = (
@@ -196,12 +196,13 @@ class Image:
         """Decodes the image and returns its pixels as an upright uint8 array, top row first.
 
         The shape is (h, w) for the order "gray", (h, w, 3) for "rgb", and (h, w, 4) for "rgba" and
-        "bgra". None selects "gray", "rgb" or "rgba", whichever keeps all information. Only samples of more
-        than 8 bits are reduced to 8 bits.
+        "bgra". None selects "gray", "rgb" or "rgba", whichever loses no information, except that
+        samples of more than 8 bits are reduced to 8 bits.
 
-        Removed alpha is blended with ``background=``, and "gray" is the luminance of colors. The
-        keyword arguments are those of `Compression`; only background, orientation and limits apply.
-        You can pass the array to numpy.asarray and to `Image`. Releases the GIL while it runs.
+        If alpha is removed, the image is blended with ``background=``. "gray" is the luminance of
+        the colors. The keyword arguments are those of `Compression`; only background, orientation
+        and limits apply. You can pass the array to numpy.asarray and to `Image`. Releases the GIL
+        while it runs.
         """
         if order is not None and order not in _ORDERS:
             raise ArgumentError(

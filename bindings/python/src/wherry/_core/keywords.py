@@ -51,22 +51,22 @@ Which = Union[str, Collection[str]]
 class CommonOptions(CommonKeywords, total=False):
     """The keywords of every request, download, and upload."""
 
-    #: Query parameters, whatever the method. A list repeats its name.
+    #: Query parameters, for every method. A list repeats its name.
     params: Union[Pairs, str, None]
     #: Headers. A value of None removes the client's header.
     headers: Union[Mapping[str, Optional[str]], Sequence[Tuple[str, Optional[str]]], None]
     #: Credentials, sent only to the origin of the URL. (user, password) and Basic are sent with the
     #: first request; DigestAuth waits for a challenge.
     auth: AuthLike
-    #: Cookies for the origin of the URL: a mapping, or the cookies of a jar that match the URL. They are
-    #: sent with the client's cookies of other names. False neither sends nor stores cookies.
+    #: Cookies for the origin of the URL: a mapping, or the cookies of a jar that match the URL. The
+    #: client's cookies with other names are sent too. False neither sends nor stores cookies.
     cookies: Union[Mapping[str, str], CookieJar, Cookies, bool, None]
     timeout: TimeoutLike
     #: True uses the client's ``max_redirects``, or the default limit if the client's limit is 0.
     follow_redirects: bool
-    #: Any object. The response, the download, or the error returns it as ``context``.
+    #: Any object; available as ``context`` on the response, the download, or the error.
     context: Any
-    #: True: collect `Response.metrics`.
+    #: Whether to collect `Response.metrics`.
     metrics: bool
     #: The name of a base URL of the client, or several names. If no connection can be made to one
     #: base URL, a request tries the next. A download uses only the first.
@@ -81,10 +81,10 @@ class CacheKey(TypedDict, total=False):
     #: Names of parameters, in the query or a form, that are not part of the cache key, such as a
     #: timestamp or a signature.
     cache_ignore: Iterable[str]
-    #: Names of headers whose values are part of the cache key. Authorization and Cookie always are.
-    #: No other header, default parameter, CA file, or proxy of the client is.
+    #: Names of headers whose values are part of the cache key. Authorization and Cookie are always
+    #: part of it. Other headers, and the client's default parameters, CA file, and proxy, are not.
     cache_headers: Iterable[str]
-    #: A text that keeps cache entries separate, such as a user name.
+    #: A string that keeps cache entries separate, such as a user name.
     cache_partition: Optional[str]
     #: The version of cache entries. An entry of another version is deleted and counts as a miss.
     cache_version: int
@@ -120,23 +120,24 @@ class HookOptions(CommonOptions, HookKeywords, total=False):
     #: or True to continue, False to end the request with CancelledError `refused`, or a path. A
     #: path saves the decoded body to that file: `Response.saved_path`. The file appears when it is
     #: complete. An existing file raises FileError `exists`, unless ``overwrite=`` or ``rename=`` is
-    #: True. Not called for followed redirects, nor for responses that cause a retry. If a response
-    #: could cause either, or comes from a cache, the call is made at its end. The request is not
-    #: retried after the call. A response whose status ``accept_status_range=`` rejects is not saved
-    #: to a file.
+    #: True. Not called for followed redirects or for responses that cause a retry. If a response
+    #: could cause a redirect or a retry, or comes from a cache, the callback is called when the
+    #: response is complete. The request is not retried after the call. A response whose status
+    #: ``accept_status_range=`` rejects is not saved to a file.
     on_headers: Optional[Callable[[Response], Any]]
     #: Called before a redirect is followed, with the redirect response and the `Request` that would
     #: be sent. The URL of the request is the absolute target; edit the request in place. Return
     #: None or True to follow the redirect, or False to receive the redirect response itself. The
-    #: usual rules apply: the redirect counts, credentials stay with their origin, and https never
-    #: leads to http. Values that the hook sets are sent to this target, whatever its origin.
+    #: usual rules apply: the redirect counts toward the limit, credentials are sent only to their
+    #: origin, and redirects from https to http are refused. Values that the hook sets are sent to
+    #: this target, whatever its origin.
     on_redirect: Optional[Callable[[Response, Request], Any]]
     #: Hooks under the name "response", as in requests. Each is called with the response, may
     #: raise an exception, and may return another response. They replace the client's hooks. False
     #: disables all hooks.
     hooks: Union[Mapping[str, Any], bool, None]
     #: For the file that ``on_headers=`` names: replace an existing file, choose a numbered name, or
-    #: create the folders. Default: False. ``overwrite`` and ``rename`` exclude each other.
+    #: create the directories. Default: False. ``overwrite`` and ``rename`` exclude each other.
     overwrite: bool
     rename: bool
     #: The lowest and the highest status that `raise_for_status` accepts, or a `range` (default: all
@@ -151,7 +152,7 @@ class StreamOptions(HookOptions, BodyKeywords, total=False):
     #: a JSON body.
     parameters: Optional[Mapping[str, Any]]
     json: Any
-    #: bytes, str, a dictionary (form), a file, a path, an iterator, or `Sized` pieces.
+    #: bytes, str, a dictionary (form), a file, a path, an iterator, or a `Sized` object.
     data: Any
     #: Like ``data=`` without the dictionary, as in httpx.
     content: Any
@@ -166,8 +167,8 @@ class RequestOptions(StreamOptions, CacheKey, CollectedKeywords, total=False):
     #: The required shape of the JSON of a successful response: a type, a list with the shape of its
     #: elements, or a dictionary with the shapes of its members, such as ``{"name": str, "friends":
     #: [{"id": int}]}``. Named members must be present, and may be null. Use int or float for
-    #: numbers and object for any value. Another shape, or a body that is not JSON, raises
-    #: HTTPStatusError `bad_json_body`, which names the place.
+    #: numbers and object for any value. JSON of another shape, or a body that is not JSON, raises
+    #: HTTPStatusError `bad_json_body`, which names the path.
     json_shape: Any
 
     #: Seconds for which the response serves later requests. A stored response that is still fresh
@@ -250,7 +251,7 @@ class UploadOptions(HookOptions, UploadKeywords, total=False):
 class DownloadOptions(CommonOptions, DownloadKeywords, total=False):
     """The keywords of a download."""
 
-    #: A folder instead of a path. The server determines the file name.
+    #: A directory, used instead of a path. The server determines the file name.
     directory: Target
     #: True: replace an existing target.
     overwrite: bool
@@ -280,13 +281,13 @@ class LiveSettings(LiveKeywords, total=False):
     accept_status_range: Union[range, Tuple[int, int], None]
     #: Names of additional values to omit from logs. Names can only be added.
     secret_names: Iterable[str]
-    #: The charset of a text whose Content-Type has none, or a function that returns the charset of
-    #: a body.
+    #: The charset of text whose Content-Type has none, or a function that returns the charset of a
+    #: body.
     default_encoding: Union[str, Callable[[bytes], Optional[str]], None]
 
 
 class SessionSettings(LiveSettings, SessionKeywords, total=False):
-    """The settings of a new client that background sessions have as well."""
+    """The settings of a new client that background sessions also have."""
 
     #: Proxies by scheme: {"http": URL, "https": URL, "all": URL}. None as a URL uses no proxy.
     proxies: Optional[Mapping[str, Optional[str]]]
@@ -295,7 +296,7 @@ class SessionSettings(LiveSettings, SessionKeywords, total=False):
 class Settings(SessionSettings, FixedKeywords, total=False):
     """The settings of a new client."""
 
-    #: By host: the time at which its pins expire, in seconds since 1970 (time.time()).
+    #: The expiry time of each host's pins, in seconds since 1970 (time.time()).
     pin_expiry: Mapping[str, float]
 
 

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, Tuple
 
-#: The numbers of words, by keyword.
+#: The numbers of named values, by keyword.
 WORDS: Dict[str, Dict[str, int]] = {
     "array_style": {"brackets": 0, "repeat": 1, "index": 2},
     "unreadable": {"fail": 0, "skip": 1, "send": 2},
@@ -70,7 +70,7 @@ DOWNLOAD: Dict[str, Tuple[int, str]] = {
     "partial_of": (codes.OPTION_PARTIAL_OF, "words"),
     "server_time": (codes.OPTION_KEEP_SERVER_TIME, "whole"),
 }
-#: Settings of a client that are numbers.
+#: Numeric settings of a client.
 CLIENT: Dict[str, Tuple[int, str]] = {
     "hook_timeout": (codes.OPTION_HOOK_TIMEOUT_MS, "milliseconds"),
     "max_redirects": (codes.OPTION_MAX_REDIRECTS, "whole"),
@@ -120,7 +120,7 @@ CLIENT: Dict[str, Tuple[int, str]] = {
     "require_verified_length": (codes.OPTION_REQUIRE_VERIFIED_LENGTH, "whole"),
     "keep_alive": (codes.OPTION_KEEP_ALIVE, "whole"),
 }
-#: Settings of a client that are texts.
+#: String settings of a client.
 CLIENT_TEXTS: Dict[str, int] = {
     "base_url": codes.TEXT_BASE_URL,
     "app_version": codes.TEXT_APP_VERSION,
@@ -129,7 +129,7 @@ CLIENT_TEXTS: Dict[str, int] = {
     "image_names": codes.TEXT_IMAGE_NAMES,
     "jpeg_type": codes.TEXT_JPEG_TYPE,
 }
-#: Settings of a new client that are numbers.
+#: Numeric settings of a new client.
 NEW_CLIENT: Dict[str, Tuple[int, str]] = {
     "https_only": (codes.OPTION_HTTPS_ONLY, "whole"),
     "require_tls_1_3": (codes.OPTION_REQUIRE_TLS_1_3, "whole"),
@@ -139,7 +139,7 @@ NEW_CLIENT: Dict[str, Tuple[int, str]] = {
     "require_pins": (codes.OPTION_REQUIRE_PINS, "whole"),
     "report_pins": (codes.OPTION_REPORT_PINS, "whole"),
 }
-#: Settings of a new client that are texts.
+#: String settings of a new client.
 NEW_CLIENT_TEXTS: Dict[str, int] = {
     "storage_name": codes.TEXT_STORAGE_NAME,
     "storage_directory": codes.TEXT_STORAGE_DIRECTORY,

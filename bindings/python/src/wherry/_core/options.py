@@ -79,7 +79,7 @@ class Timeout(Fixed):
     """Timeouts in seconds. None means no limit; an omitted timeout keeps its current setting.
 
     ``Timeout(5)`` limits each wait, as ``timeout=5`` does: it sets ``connect``, ``first_byte``, and
-    ``idle``. ``Timeout(5, connect=60)`` gives one of them another limit.
+    ``idle``. ``Timeout(5, connect=60)`` overrides one of these timeouts.
 
     * ``connect`` (default: 10) limits the name lookup, the connection, and the TLS handshake.
 
@@ -89,8 +89,8 @@ class Timeout(Fixed):
 
     * ``total`` (default: none) limits everything, including redirects and retries.
 
-    The wait for the response is idle time too: except for downloads, the shorter of ``idle`` and
-    ``first_byte`` limits it.
+    The wait for the response is also idle time. Except for downloads, it is limited by the shorter
+    of ``idle`` and ``first_byte``.
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")
@@ -113,7 +113,7 @@ class Timeout(Fixed):
         waits = {"idle": idle, "connect": connect, "first_byte": first_byte}
         limits = {name: timeout if isinstance(each, Unset) else each for name, each in waits.items()}
         self._set(**limits, total=total)
-        for _ in self.options():  # Raises an error for limits that are none.
+        for _ in self.options():  # Raises an error for invalid limits.
             pass
 
     @classmethod

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fraction_of(done: int, total: Optional[int]) -> Optional[float]:
-    """Returns a progress from 0.0 to 1.0; None without a total."""
+    """Returns the progress from 0.0 to 1.0; None without a total."""
     if total is None:
         return None
     return min(1.0, done / total) if total else 1.0
@@ -31,9 +31,9 @@ class Progress:
 
     def __init__(self, values: Tuple[int, ...]) -> None:
         done, total, resumed, wire, speed, remaining, generation, decoded, count, ended = values
-        #: Bytes sent or received, counted from the start of the file or body. For a coded response,
-        #: bytes on the wire; for a body with ``body_coding=``, bytes before coding. The total is
-        #: known only for these.
+        #: Bytes sent or received, counted from the start of the file or body. For a compressed
+        #: response, bytes on the wire; for a body compressed with ``body_coding=``, bytes before
+        #: compression. Only these totals are known in advance.
         self.done_bytes = done
         self.total_bytes: Optional[int] = None if total < 0 else total
         #: Bytes of the partial file that this run resumed.
@@ -149,7 +149,8 @@ class Metrics:
         self.is_reused = values[11] != 0
         #: The address of the server; None if no server responded.
         self.remote_address = address.decode("utf-8", "replace") if address else None
-        #: A file name for the body: the server's, otherwise from the URL. Never a path.
+        #: A file name for the body: the name that the server sent, or else a name from the URL.
+        #: Never a path.
         self.suggested_name = (name or b"download").decode("utf-8", "replace")
 
     def __repr__(self) -> str:

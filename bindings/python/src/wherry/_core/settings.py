@@ -45,11 +45,11 @@ def conversions(options: Mapping[str, Tuple[int, str]]) -> Dict[str, Tuple[int, 
     return {keyword: (option, _conversion(keyword, name)) for keyword, (option, name) in options.items()}
 
 
-#: Settings that are numbers.
+#: Numeric settings.
 NUMBERS = conversions(option_table.CLIENT)
-#: Settings that are text.
+#: String settings.
 TEXTS = option_table.CLIENT_TEXTS
-#: Texts and numbers that only a new client accepts.
+#: String and numeric settings that only a new client accepts.
 FIXED = option_table.NEW_CLIENT_TEXTS
 FIXED_NUMBERS = conversions(option_table.NEW_CLIENT)
 #: Settings that are the defaults of request keywords.

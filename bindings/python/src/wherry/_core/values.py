@@ -1,6 +1,6 @@
 # Wherry: conversion of keyword values
 # SPDX-License-Identifier: Apache-2.0
-"""Converts text, paths, times, whole numbers, and words of keywords for the library."""
+"""Converts the text, paths, times, integers, and named values of keywords for the library."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def url_text(url: bytes) -> str:
 
 
 class NotWhole(ValueError):
-    """Converted to an ArgumentError by callers that know the keyword's name."""
+    """Raised by `whole`. Callers that know the keyword's name convert it to an ArgumentError."""
 
 
 def whole(value: Any) -> int:
@@ -80,7 +80,7 @@ def whole(value: Any) -> int:
         raise TypeError(f"expected a whole number, not {brief(value)}") from None
     if not isinstance(value, (str, bytes)) and number != value:
         raise NotWhole
-    return max(-(1 << 63), min((1 << 63) - 1, number))  # The library names the range of the option.
+    return max(-(1 << 63), min((1 << 63) - 1, number))  # The library's error names the range of the option.
 
 
 def keyword_int(name: str, function: Callable[[Any], int], value: Any) -> int:
@@ -110,7 +110,8 @@ def as_names(names: Any) -> Sequence[str]:
     return found
 
 
-#: The cache policies: those of the timed cache, and from "protocol" on those of the HTTP cache.
+#: The cache policies. Those from "protocol" on are for the HTTP cache; the others are for the timed
+#: cache.
 CACHE_POLICIES: Dict[str, int] = {
     "off": codes.CACHE_OFF,
     "use": codes.CACHE_USE,
@@ -143,7 +144,7 @@ def http_version(value: Any) -> int:
 
 
 def milliseconds(seconds: Any) -> int:
-    """Converts seconds to milliseconds. Only 0 gives 0, which means none."""
+    """Converts seconds to milliseconds. Only 0 becomes 0, which means "none"."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise ArgumentError(f"seconds must be a number, not {brief(seconds)}", "bad_value")
     if not 0 <= seconds < 1e15:
@@ -173,7 +174,7 @@ def status_range(value: Union[range, Tuple[int, int]]) -> range:
 
 
 def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optional[int]:
-    """Returns the number of a word; None for None."""
+    """Returns the number of a named value; None for None."""
     if value is None:
         return None
     if not isinstance(value, str) or value not in words:
@@ -182,7 +183,7 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
 
 
 def word_number(keyword: str, value: Any) -> int:
-    """Returns the number of a word that a keyword accepts."""
+    """Returns the number of a named value that a keyword accepts."""
     words = WORDS[keyword]
     if not isinstance(value, str) or value not in words:
         raise ArgumentError(f"{keyword}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")

@@ -65,7 +65,7 @@ class BaseEndpoint:
         :param path: The path on the server.
         :param method: The method (default: POST).
 
-        The other keywords are those of every request, including files=.
+        The other keywords are request keywords, including ``files=``.
         """
         self._client = client
         refuse_flow(client, options, "an endpoint")
@@ -155,7 +155,7 @@ class Endpoint(BaseEndpoint):
             raise StateError("this endpoint is closed", "closed")
         exchange = Exchange(self._draft)
         with self._lock:
-            # Register it before another thread can read its end.
+            # Register the transfer before another thread can read its last event.
             exchange.transfer = self._access(parameters)
             number = lib.wherry_transfer_id(exchange.transfer)
             self._running[number] = exchange
@@ -255,7 +255,7 @@ class AsyncEndpoint(BaseEndpoint):
         return self._result(exchange)
 
     def _sink(self, record: Record) -> bool:
-        # Without a transfer id, the queue was closed: end all of them.
+        # An event without a transfer id means that the queue was closed: end all accesses.
         numbers = [record[TRANSFER_ID]] if record[TRANSFER_ID] else list(self._running)
         is_kept = False
         for number in numbers:

@@ -222,7 +222,7 @@ class Mapping(Generic[Item]):
 class BaseItem:
     """An item with the fields that most lists show. The program loads the referenced images itself.
 
-    A subclass gives its fields other paths: ``title: str = field(default="",
+    A subclass can give its fields other paths: ``title: str = field(default="",
     metadata=at("name"))``.
     """
 

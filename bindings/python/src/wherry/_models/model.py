@@ -140,7 +140,7 @@ class _Load:
 
 
 def read(response: Response, mapping: Optional[Mapping[Any]], path: str) -> Any:
-    """Reads the value from a response. Errors get the response as ``response``."""
+    """Reads the value from a response. Errors contain the response as ``response``."""
     try:
         if mapping is not None:
             return mapping.read(response.content or b"null", path)

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 class Pages(BasePages[Item]):
     """A list that a server returns in pages. Iterating loads one page after another.
 
-    `refresh` reloads the first page (pull down), and `load_next` loads the next one (pull up). The
-    list changes only after a page has arrived. Use a list from one thread at a time. A page that an
-    iteration loads ahead is cancelled if the iteration ends early, or if another call loads a page.
+    `refresh` reloads the first page (pull to refresh), and `load_next` loads the next one (load
+    more). The list changes only after a page has arrived. Use a list from one thread at a time. A
+    page that an iteration loads ahead is cancelled if the iteration ends early, or if another call
+    loads a page.
     """
 
     def __init__(self, client: Client, method: Optional[str], url: str, options: MappingType[str, Any]) -> None:
@@ -59,7 +60,7 @@ class Pages(BasePages[Item]):
         self._run(lib.wherry_pager_load_previous)
 
     def load(self, page: int) -> None:
-        """Loads any page. A neighboring page extends the list; another page starts a new list."""
+        """Loads any page. A page adjacent to the list extends it; any other page starts a new list."""
         self._run(lib.wherry_pager_load_page, page)
 
     def pages(self) -> Iterator[List[Item]]:
@@ -122,7 +123,8 @@ class Pages(BasePages[Item]):
     def _start(self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any) -> Optional[bool]:
         """Starts to load a page.
 
-        Returns True if it is loading, False if it was kept, None at the end.
+        Returns True if the page is loading, False if it was kept in memory, and None at the end of
+        the list.
         """
         if not self._pager:
             raise StateError("these pages are closed", "closed")
@@ -135,7 +137,7 @@ class Pages(BasePages[Item]):
         self._exchanges[:] = [load.exchange]
 
     def _read_events(self, block: bool) -> bool:
-        """Reads events, and returns whether no page is loading any more.
+        """Reads events. Returns whether loading has finished.
 
         Raises the error of the page.
         """

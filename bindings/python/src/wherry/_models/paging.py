@@ -114,7 +114,7 @@ class PageLoad:
     def is_of(self, record: Record) -> bool:
         """Returns whether an event belongs to this page.
 
-        An event without a number is the last of all.
+        An event without a transfer id is the last event of the queue.
         """
         return record[TRANSFER_ID] in (self.number, 0)
 
@@ -144,7 +144,7 @@ class BasePages(Generic[Item]):
         self._loading: Optional[PageLoad] = None
         #: The items as Python objects, converted from the native items on first use.
         self._items: Optional[List[Item]] = None
-        #: Whether the page loaded last is the last one in the list.
+        #: Whether the most recently loaded page is the last page of the list.
         self._is_at_end = True
 
     # State
@@ -158,19 +158,19 @@ class BasePages(Generic[Item]):
 
     @property
     def page(self) -> Optional[int]:
-        """The number of the page loaded last; None before the first."""
+        """The number of the most recently loaded page; None before the first load."""
         before = self._paging.first_page - 1
         found: int = lib.wherry_pager_page(self._pager, before)
         return None if found == before else found
 
     @property
     def has_next(self) -> bool:
-        """Whether another page follows, according to the last response; True before the first."""
+        """Whether another page follows, according to the last response; True before the first response."""
         return not self._pager or bool(lib.wherry_pager_has_next(self._pager))
 
     @property
     def has_previous(self) -> bool:
-        """Whether there is a page before the one loaded last."""
+        """Whether there is a page before the most recently loaded one."""
         return bool(lib.wherry_pager_has_previous(self._pager))
 
     @property
@@ -204,7 +204,7 @@ class BasePages(Generic[Item]):
             self._paging.on_event(event, page, error)
 
     def _begin(self, function: Any, *arguments: Any) -> int:
-        """Starts to load a page. Returns the transfer, 0 for a kept page, or -1 at the end."""
+        """Starts to load a page. Returns the transfer, 0 for a page kept in memory, or -1 at the end of the list."""
         try:
             return create(function, self._pager, *arguments)
         except StateError as error:
@@ -249,7 +249,8 @@ class BasePages(Generic[Item]):
     def _open(self, take: Optional[Callable[[List[Any]], object]], function: Any, *arguments: Any) -> Optional[bool]:
         """Starts to load a page.
 
-        Returns True if it is loading, False if it was kept, None at the end.
+        Returns True if the page is loading, False if it was kept in memory, and None at the end of
+        the list.
         """
         wanted = self._wanted(function, *arguments)
         refresh = self._is_refresh(function)

@@ -1,6 +1,6 @@
 # Wherry: items in sections, for list views
 # SPDX-License-Identifier: Apache-2.0
-"""`SectionedList`, which returns every change, so that a view of any kind can follow."""
+"""`SectionedList`, which returns every change, so that any kind of view can stay in sync."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 class ListChange(NamedTuple):
-    """A change of a `SectionedList`. Its numbers apply after the changes before it.
+    """A change of a `SectionedList`. Its indices refer to the list after all preceding changes.
 
     ``kind`` is "insert_rows", "remove_rows", "reload_rows" (of ``section``), "insert_sections",
     "remove_sections", "reload_sections", or "reload_all". ``indices`` are the rows or sections.
@@ -43,7 +43,7 @@ class Section(Generic[Item]):
 
 
 class SectionedList(Generic[Item]):
-    """Items in sections. An index out of range gives None, 0, or no change.
+    """Items in sections. An out-of-range index returns None, 0, or no change.
 
     Methods that change the list return the changes in order, as `ListChange`.
     """

@@ -37,7 +37,7 @@ def level_of(name: str) -> int:
 
 
 class LogRecord:
-    """A log record of a client. ``text`` is meant for people."""
+    """A log record of a client. ``text`` is human-readable."""
 
     __slots__ = (
         "time", "level", "event", "transfer_id", "text", "method", "url", "status", "reason", "path",
@@ -67,8 +67,8 @@ class LogRecord:
         self.path: Optional[str] = path_at(path)
         #: The number of attempts, body bytes, or lost records, depending on the event.
         self.count = count
-        #: For the end of a transfer: seconds by the names of `Metrics`, ``sent_bytes``, and
-        #: ``received_bytes``.
+        #: For the end of a transfer: durations in seconds under the names of `Metrics`,
+        #: ``sent_bytes``, and ``received_bytes``.
         self.metrics: Optional[Dict[str, float]] = None
         if known:
             names = ("queued", "lookup", "connect", "tls", "first_byte", "total")
@@ -168,7 +168,7 @@ class Counters:
     )  # fmt: skip
 
     def __init__(self, values: Tuple[int, ...]) -> None:
-        #: The numbers of transfers.
+        #: Transfer counts.
         self.started, self.succeeded, self.failed, self.cancelled = values[:4]
         #: The number of requests sent, including each redirect, retry, and connection of a
         #: download.

@@ -34,7 +34,7 @@ class ReachabilityChange:
 
     ``target``     the watched host or address, as given; None for any network
     ``status``     the new status: `UNKNOWN` -1, `NOT_REACHABLE` 0, `REACHABLE_VIA_WWAN` 1, or
-                   `REACHABLE_VIA_WIFI` 2, which includes cables and tunnels
+                   `REACHABLE_VIA_WIFI` 2, which includes wired networks and tunnels
     ``old``        the previous status
     ``interface``  "wired", "wifi", "wwan", "vpn", "loopback", or "none"
     """
@@ -133,7 +133,7 @@ class _Listener:
     def changes(self, timeout: Optional[float] = None) -> Iterator[ReachabilityChange]:
         """Iterates over changes.
 
-        Ends when the monitor is closed, or after ``timeout`` seconds without one.
+        Ends when the monitor is closed, or after ``timeout`` seconds without a change.
         """
         self._begin()
         while True:
@@ -168,7 +168,7 @@ class _Listener:
     def close(self) -> None:
         """Closes the monitor and ends every wait for changes.
 
-        Any thread can call this method, more than once.
+        Any thread can call this method, and may do so more than once.
         """
         handle, self._handle = self._handle, 0
         if handle and lib is not None:
@@ -187,8 +187,8 @@ class Reachability(_Listener):
             reachability.poll(timeout=10)
 
     The monitor checks the links, addresses, and routes of this machine, for IPv4 and IPv6. Nothing
-    is sent without a ``probe``. Only `poll`, `changes`, and ``async for`` call the callback, on the
-    thread or in the event loop that uses them.
+    is sent unless ``probe`` is set. Only `poll`, `changes`, and ``async for`` call the callback, on
+    the thread or in the event loop that uses them.
     """
 
     def __init__(
@@ -206,9 +206,10 @@ class Reachability(_Listener):
         """Creates a monitor. ``target`` is a host name or an address; None is any network.
 
         ``raw`` reports every check, even without a change. With ``initial_sync``, the status is
-        known when `start` returns. ``probe`` is a server that must also respond if there is a route
-        to it: "tcp://host:port", or a URL that must return 200 to 299. The server is probed every
-        ``probe_interval`` seconds. ``reported`` watches no network; `report` sets the status.
+        known when `start` returns. ``probe`` is a server that must also respond for the status to
+        be reachable: "tcp://host:port", or a URL that must return 200 to 299. The server is probed
+        every ``probe_interval`` seconds. With ``reported``, no network is watched; `report` sets
+        the status.
         """
         super().__init__()
         self.target = target
@@ -266,7 +267,7 @@ class Reachability(_Listener):
 
     @property
     def is_reachable_via_wifi(self) -> bool:
-        """Whether the route uses anything else: Wi-Fi, a cable, a tunnel, or only this machine."""
+        """Whether the route does not use a mobile network: Wi-Fi, a wired network, a tunnel, or only this machine."""
         return self.status == REACHABLE_VIA_WIFI
 
     @property
@@ -282,7 +283,7 @@ class Reachability(_Listener):
     # Running
 
     def start(self) -> None:
-        """Starts the monitor. A first change follows soon, even if nothing changed.
+        """Starts the monitor. A first change is reported soon, even if the status did not change.
 
         A monitor that is already running starts over.
         """
@@ -391,8 +392,9 @@ def reach_text(status: int, language: str = "en", interface: Optional[str] = Non
     """Returns the localized text of a status, such as "Reachable via WiFi".
 
     Args:
-        language: "en", "zh" (simplified Chinese), or "zh-Hant" (traditional); others are English.
-        interface: the kind of interface, as in `ReachabilityChange.interface`. "wired" gives
+        language: "en", "zh" (simplified Chinese), or "zh-Hant" (traditional); any other value gives
+        English. interface: the kind of interface, as in `ReachabilityChange.interface`. "wired"
+        gives
             "Reachable via Ethernet". Without it, every route except a mobile one is "WiFi".
     """
     kind = None if interface is None else text(interface)

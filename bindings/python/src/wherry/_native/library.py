@@ -38,8 +38,8 @@ _TYPES: Dict[str, Any] = {
     "const char *": ctypes.c_char_p,
 }
 
-# Calls that can be slow release the GIL. The others keep it, so that a busy program does not lose
-# its turn several times per request.
+# Calls that can be slow release the GIL. The others keep the GIL, so that a busy program does not
+# give it up several times per request.
 _SLOW_ENDS = tuple(
     "_" + end
     for end in (

@@ -1,8 +1,7 @@
 # Wherry: downloads
 # SPDX-License-Identifier: Apache-2.0
-"""`Download` and `AsyncDownload`: handles of running downloads.
-
-Also functions for partial files.
+"""`Download` and `AsyncDownload`: handles of running downloads. Also contains functions for partial
+files.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def prepare(
     # The client's default request options do not apply to downloads.
     rest = {**dict.fromkeys(DEFAULTS), **rest}
     method: Optional[str] = "GET"
-    if hasattr(client, "_hooks"):  # Not for background sessions, which are another process.
+    if hasattr(client, "_hooks"):  # Does not apply to background sessions, which run in another process.
         method, url, rest = _authenticated(client, url, {**rest, "hooks": False})
     draft = client._draft(method, url, rest)
     try:
@@ -171,7 +170,7 @@ class BaseDownload:
         check(lib.wherry_transfer_resume(self._exchange.transfer))
 
     def limit(self, bytes_per_second: int) -> None:
-        """Limits the receive rate from now on, in bytes per second. 0 means no limit."""
+        """Changes the receive rate limit, in bytes per second. 0 means no limit."""
         check(lib.wherry_transfer_set_max_bytes_per_second(self._exchange.transfer, bytes_per_second))
 
     @property
@@ -304,7 +303,7 @@ class AsyncDownload(BaseDownload):
         self._start(pump.download(client, draft, target, self._exchange, self._read))
 
     def _read(self, record: Record) -> bool:
-        # A method, so that the pump keeps a running download that the program does not keep.
+        # A method, so that the pump keeps a running download alive even if the program does not.
         return self._completion.read(record)
 
     async def wait(self) -> str:

@@ -34,7 +34,7 @@ class Run:
         self.transfer = 0
         #: The members by event key.
         self.exchanges: Dict[int, Exchange] = {}
-        #: The event keys by position: (2, 0) is the first member of the third member, a group.
+        #: The event keys by position: (2, 0) is the first member of the group at index 2.
         self.keys: Dict[Tuple[int, ...], int] = {}
         self.done = False
         self._is_cancelled = False

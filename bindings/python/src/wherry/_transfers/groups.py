@@ -46,7 +46,7 @@ class BaseGroup:
         self._drafts: List[Draft] = []
         self._run: Optional[Run] = None
         self._finalizer = weakref.finalize(self, _free, self._drafts)
-        #: The index of the member that failed first, in the order of adding; None if none failed.
+        #: The index, in the order of adding, of the member that failed first; None if none failed.
         self.failed: Optional[int] = None
         #: Whether all responses came from a cache, without a request to a server.
         self.from_cache = False

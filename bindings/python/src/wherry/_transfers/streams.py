@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streamed responses for both clients.
 
-The sender has to wait while received pieces are not read.
+The sender has to wait while received chunks are unread.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class StreamedResponse(Response):
         self._exchange = exchange
         self._is_read = False
         self._is_consumed = False
-        #: The stream that created this response. It closes the exchange when both are unreferenced.
+        #: The stream that created this response. The stream closes the exchange when neither object
+        #: is referenced any more.
         self._stream: object = None
         self._copy_late()
 
@@ -81,7 +82,7 @@ class StreamedResponse(Response):
 
     @property
     def is_closed(self) -> bool:
-        """Whether no more of the body can arrive."""
+        """Whether the body has ended: no more data can arrive."""
         return self._is_read or self._is_ended()
 
     @property
@@ -118,7 +119,7 @@ class SyncStreamedResponse(StreamedResponse):
         return super().aiter_bytes(chunk_size)
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
-        """Iterates over the body as it arrives, or in pieces of ``chunk_size`` bytes."""
+        """Iterates over the body as it arrives, or in chunks of ``chunk_size`` bytes."""
         if self._is_read:
             yield from super().iter_bytes(chunk_size)
             return
@@ -259,7 +260,7 @@ def open_hint(name: str, way: str) -> Optional[str]:
 
 
 def streamed_exchange(draft: Draft) -> Exchange:
-    """Makes the request a streamed one, and returns its exchange."""
+    """Switches the request to streaming and returns its exchange."""
     check(lib.wherry_request_set_streamed(draft.handle, True))
     draft.option(codes.OPTION_WANT_HEADERS, 1)
     return Exchange(draft)
@@ -276,7 +277,7 @@ class AsyncStreamedResponse(StreamedResponse):
         return self._inbox._is_closed or self._exchange.done and not self._inbox._records
 
     async def aiter_bytes(self, chunk_size: Optional[int] = None) -> AsyncIterator[bytes]:
-        """Iterates over the body as it arrives, or in pieces of ``chunk_size`` bytes."""
+        """Iterates over the body as it arrives, or in chunks of ``chunk_size`` bytes."""
         if self._is_read:
             for piece in super().iter_bytes(chunk_size):
                 yield piece
@@ -332,7 +333,7 @@ class Inbox:
         self._is_closed = False
 
     def put(self, record: Record) -> bool:
-        """Reads an event. Returns True if the event was kept, and the inbox must free it."""
+        """Reads an event. Returns True if the inbox keeps the event and must free it."""
         is_kept = record[KIND] == codes.EVENT_BODY and not self._is_closed
         if is_kept:
             self._records.append(record)
@@ -362,7 +363,7 @@ class Inbox:
             raise exchange.error
 
     async def piece(self) -> Optional[bytes]:
-        """Returns the next piece, or None at the end."""
+        """Returns the next chunk, or None at the end."""
         while not self._records:
             if self._is_closed:
                 raise StateError("the stream is closed", "closed")

@@ -90,8 +90,8 @@ class MockTransport(Forkable):
     ) -> None:
         """Adds a response for a method (None: any) and a URL ("*" matches any text).
 
-        ``delay`` is in seconds, and `advance` can move its clock. It requires a MockTransport
-        without a function.
+        ``delay`` is in seconds, on the clock that `advance` moves. ``delay`` requires a
+        MockTransport without a function.
         """
         own_fields = [(name, str(value)) for name, value in pairs(headers or {}, "headers")]
         response = Response(status, headers=own_fields, content=content or None, text=text, html=html, json=json)
@@ -136,7 +136,8 @@ class MockTransport(Forkable):
     def advance(self, seconds: float) -> None:
         """Moves the clock forward.
 
-        After the first call, time passes only through this method for clients with this transport.
+        After the first call, the clock of clients with this transport advances only when you call
+        this method.
         """
         check(lib.wherry_stub_advance_ms(self._handle, round(seconds * 1000)))
 
@@ -147,7 +148,7 @@ class MockTransport(Forkable):
         return [*(self._request(index) for index in range(count)), *self._matched]
 
     def handle_request(self, request: SentRequest) -> Any:
-        """Responds to a request by the rules and the function."""
+        """Responds to a request according to the rules and the function."""
         self._matched.append(MockRequest(request.method, request.url, request.headers.multi_items(), request.content))
         for rule in self._rules:
             if rule.matches(request):
@@ -216,7 +217,7 @@ class _Rule:
         self._left = times
         self.response = response
         self.reason = reason
-        #: Whether the rule needs the clock, or the byte count, of the library.
+        #: Whether the rule needs the library's clock or byte count.
         self.is_timed = is_timed
 
     def matches(self, request: SentRequest) -> bool:

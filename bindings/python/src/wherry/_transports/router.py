@@ -49,7 +49,8 @@ class Pattern:
 
     @property
     def rank(self) -> Tuple[int, int, int]:
-        """A sort key that puts the most specific pattern first: with a port, the longest host, a scheme."""
+        """A sort key that puts the most specific pattern first: with a port, then by host length,
+        then with a scheme."""
         return 0 if self.port is not None else 1, -len(self.host), -len(self.scheme)
 
     def matches(self, url: str) -> bool:
@@ -98,7 +99,7 @@ class Router:
             refuse_transport(each, is_async)
 
     def transports(self) -> List[Transport]:
-        """Returns all transports, each once."""
+        """Returns all transports, without duplicates."""
         found: List[Transport] = []
         for each in (self._default, *(value for _, value in self._mounts)):
             if each is not None and not any(each is other for other in found):
@@ -106,7 +107,7 @@ class Router:
         return found
 
     def attach(self, config: int) -> None:
-        """Makes the library request responses for the URLs of the transports."""
+        """Makes the library ask the transports for the responses to their URLs."""
         stub = create(lib.wherry_stub_new)
         try:
             for pattern, transport in self._mounts:

@@ -1,6 +1,6 @@
 # Wherry: blocking waits
 # SPDX-License-Identifier: Apache-2.0
-"""Waits in slices, so that signals are handled, and the queue that a waiting thread reads."""
+"""Waits in short slices, so that signals are handled. Also contains the queue that a waiting thread reads."""
 
 from __future__ import annotations
 

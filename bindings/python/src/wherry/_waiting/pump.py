@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .._core.exchange.draft import Draft
     from .._native.memory import Record
 
-    #: The future of the response, the URL, the start time, whether the response URL equals that URL
-    #: without a redirect, and the draft, if any.
+    #: The future of the response, the URL, the start time, whether the response URL equals the
+    #: request URL if there is no redirect, and the draft, if any.
     Waiting = Tuple["asyncio.Future[Response]", str, float, bool, Optional[Draft]]
     #: Handles an event. Returns True to keep the event.
     Sink = Callable[[Record], bool]
@@ -76,7 +76,7 @@ class Pump:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
-        #: The marks of the clients that use this queue.
+        #: The `_mark` of each client that uses this queue.
         self.clients: Set[object] = set()
         self.waiting: Dict[int, Waiting] = {}
         self.sinks: Sinks = {}
@@ -124,7 +124,7 @@ class Pump:
                 if status or flags & ~VERSION_FLAGS or not is_plain:
                     self._set_result(future, records.at(index), url, now - started, draft)
                     continue
-                # The same as `finish_response`, for a plain success.
+                # Equivalent to `finish_response` for a plain success.
                 response = received(code, bytes_at(headers, length), bytes_at(body, size), url)
                 response._seconds = now - started
                 if flags:
@@ -208,7 +208,8 @@ class Pump:
     def release_soon(self, client: object) -> None:
         """Calls `release` in the event loop.
 
-        For other threads, and for the garbage collector, which may run in the middle of a `read`.
+        Used by other threads, and by the garbage collector, which may run in the middle of a
+        `read`.
         """
         loop = self._loop()
         if loop is None or loop.is_closed():
@@ -220,7 +221,7 @@ class Pump:
             self.release(client)  # The loop has been closed in the meantime.
 
     def release(self, client: object) -> None:
-        """Removes a closed client, given by its mark.
+        """Removes a closed client, identified by its `_mark`.
 
         The last client frees the queue, after the remaining events are delivered.
         """
@@ -285,7 +286,7 @@ def with_async_hooks(exchange: Exchange, sink: Sink, tasks: Set[Any]) -> Sink:
         try:
             call.resolve(task.result())
         except asyncio.CancelledError:
-            call.refuse()  # No effect after the end of the transfer, which cancels the task.
+            call.refuse()  # Has no effect after the transfer has ended; the end of the transfer cancels the task.
         except BaseException as error:
             if not call.report(error):
                 call.refuse()

@@ -73,7 +73,7 @@ class ClientReader(Generic[Item]):
     def close(self) -> None:
         """Closes the reader and ends every wait.
 
-        Any thread can call this method, more than once.
+        Any thread can call this method, and may do so more than once.
         """
         self._ended = True
         self._queue.close()

@@ -1,9 +1,8 @@
-# Wherry: one body of logic for blocking and asyncio callers
-# SPDX-License-Identifier: Apache-2.0
+# Wherry: Shared logic for blocking and asyncio callers SPDX-License-Identifier: Apache-2.0
 """Runs logic that is written once for blocking and asyncio callers.
 
-The logic is a generator. It yields what an operation returns, an awaitable for asynchronous
-operations, and receives the result of the operation.
+The logic is a generator. It yields the return value of each operation (an awaitable, if the
+operation is asynchronous) and receives the result of the operation.
 """
 
 from __future__ import annotations

@@ -85,13 +85,13 @@ class Draft:
         try:
             refuse_pairs(options)
             if "files" in options and "data" in options:
-                # Fields are sent before files, whatever the order of the keywords.
+                # Fields are sent before files, regardless of the order of the keywords.
                 files = options["files"]
                 self.has_files = bool(files)
                 options = {name: value for name, value in options.items() if name != "files"}
                 options["files"] = files
             if options.get("headers") is not None and ("auth" in options or "cookies" in options):
-                # ``auth=`` replaces a header, and a header replaces ``cookies=``.
+                # ``auth=`` overrides a header; a header overrides ``cookies=``.
                 options = {"headers": options["headers"], **options}
             for name, value in options.items():
                 function = KEYWORDS.get(name)
@@ -186,7 +186,7 @@ class Draft:
             self.header("Authorization", found.field())
 
     def without_credentials(self) -> None:
-        """Omits the client's credentials. A header of the request itself stays."""
+        """Omits the client's credentials. A header set on the request itself is kept."""
         if not self.has_header(b"authorization"):
             self.header("Authorization", None)
 
@@ -310,7 +310,7 @@ class Draft:
             self.option(codes.OPTION_TARGET_EXISTS, what)
 
     def separate(self, count: int) -> None:
-        """Sends each image in its own request, ``count`` at once."""
+        """Sends each image in a separate request, ``count`` at a time."""
         self.is_separate = count > 0
         self.option(codes.OPTION_SEPARATE_IMAGES, whole(count))
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ..request.editable import Request
 
     Hooks = Dict[str, List[Callable[..., Any]]]
-    #: Sends a request: (method, url, keywords). Returns the response, or an awaitable of it.
+    #: Sends a request: (method, url, keywords). Returns the response, or an awaitable that returns
+    #: it.
     Send = Callable[[Optional[str], str, Mapping[str, Any]], Any]
     Steps = Generator[Any, Any, Response]
 

@@ -142,7 +142,7 @@ def failure(record: Record, response: Response, draft: Optional[Draft]) -> Wherr
 
 
 def images_of(event: int) -> Tuple[ImageResult, ...]:
-    """Returns the current results of the images of the transfer that an event belongs to."""
+    """Returns the current image results of an event's transfer."""
     transfer = create(lib.wherry_event_open_transfer, event)
     try:
         listing = create(lib.wherry_transfer_list_images, transfer)
@@ -261,7 +261,7 @@ class Exchange:
             self.error = self._raised_by_transport(error)
 
     def _raised_by_transport(self, error: Exception) -> BaseException:
-        """Returns the transport's own exception if it caused ``error``, or else ``error``."""
+        """Returns the transport's exception if it caused ``error``; otherwise ``error``."""
         raised = self._draft.transport_error
         if not isinstance(raised, WherryError) or getattr(error, "reason", None) != raised.reason:
             return error

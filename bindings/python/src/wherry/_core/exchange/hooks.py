@@ -212,9 +212,8 @@ def _resolve_store(event: int, result: Any) -> int:
 
 
 def _resolve_retry(event: int, result: Any) -> int:
-    """Passes the result of ``on_retry=``: None follows the rules, and False gives up.
-
-    True and a number of seconds retry.
+    """Passes the result of ``on_retry=``. None applies the retry rules, False gives up, and True or
+    a number of seconds retries.
     """
     if result is None:
         return codes.OK  # Freeing the event without a result has the same effect.

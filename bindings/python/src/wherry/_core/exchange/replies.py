@@ -34,7 +34,7 @@ def send_response(event: int, response: Any) -> int:
 
 
 def decoded(body: bytes, coding: str) -> bytes:
-    """Removes the gzip or deflate coding of a body.
+    """Decodes a gzip or deflate body.
 
     The library decodes only bodies from the network.
     """

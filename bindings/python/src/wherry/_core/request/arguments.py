@@ -57,8 +57,8 @@ class RequestArguments:
         #: Whether the request has a body that is not kept.
         self.is_streamed = False
         self._first: Optional[SentRequest] = None
-        #: The requests after the edits of ``adapt=``, by the URL before the edits; "" is the first
-        #: request.
+        #: The requests as edited by ``adapt=``, by their URL before the edits; the key "" is the
+        #: first request.
         self._edited: Dict[str, SentRequest] = {}
         #: The URL of the first request as ``adapt=`` received it: absolute, with the complete
         #: query.

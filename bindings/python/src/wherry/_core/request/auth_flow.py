@@ -4,7 +4,7 @@
 
 ``auth=`` also accepts a function, as in requests.
 
-Each request of a flow is a complete send, with its own redirects, retries, and cache lookup.
+Each request of a flow is sent separately, with its own redirects, retries, and cache lookup.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class FunctionAuth(Auth):
     """
 
     def __init__(self, function: Callable[[SentRequest], Any]) -> None:
-        if hasattr(function, "handle_401"):  # It needs the connection objects of requests.
+        if hasattr(function, "handle_401"):  # It needs the connection objects of the requests library.
             raise TypeError(f"auth= cannot use {type(function).__name__} of requests. Use wherry.DigestAuth.")
         self._function = function
 
@@ -275,7 +275,7 @@ def first_step(
 ) -> Tuple[Optional[str], str, Mapping[str, Any]]:
     """Returns the method, URL, and options after the first step of the auth flow.
 
-    For downloads and members of groups, which cannot return a response to the flow.
+    Used for downloads and group members, which cannot return a response to the flow.
     """
     auth = flow_of(client, options)
     if auth is None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators and generators as request bodies.
 
-The library requests data by WANT_BODY events.
+The library requests data with WANT_BODY events.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 #: The name of a chunk in errors.
 CHUNK_NAME = "a chunk of a body"
-#: The end of an iterator. None is not: it would silently end a body that continues.
+#: Marks the end of an iterator. None does not, because it could silently end a body early.
 END: Any = type("End", (), {})()
 #: States in which a transfer accepts no more bytes.
 ENDED = frozenset(("done", "failed", "cancelled"))
 
 
 class Source:
-    """One streamed body. It is passed on as the library has room for more bytes."""
+    """A streamed body. It is written as the library has room for more bytes."""
 
     __slots__ = (
         "count", "asynchronous", "restart", "chunk_name", "_pieces", "_piece", "_at", "_read",
@@ -41,7 +41,8 @@ class Source:
         count: int = -1,
         restart: Optional[Callable[[], Union[Iterator[Piece], AsyncIterator[Piece]]]] = None,
     ) -> None:
-        #: Returns a new iterator from the first byte; None if the body can be sent only once.
+        #: Creates an iterator that starts at the first byte; None if the body can be sent only
+        #: once.
         self.restart = restart
         #: The announced number of bytes, or -1. The chunks must have exactly that size in total.
         self.count = count
@@ -84,7 +85,7 @@ class Source:
     def _feed(self, transfer: int) -> Generator[None, Piece, None]:
         """Writes until the transfer has no room.
 
-        The caller sends each chunk in, and `END` at the end.
+        The caller passes in each chunk with `send`, and `END` after the last one.
         """
         self._rewind(transfer)
         while self._send(transfer):
@@ -132,7 +133,7 @@ class Source:
             if status == codes.E_BUSY and self._rewind(transfer):
                 return True
             if status == codes.E_BUSY or not _is_running(transfer, status):
-                return False  # The transfer is full or has ended; the next event tells which.
+                return False  # The transfer has no room or has ended; the next event shows which.
             self._at += self._written.take()
         return True
 
@@ -147,7 +148,7 @@ def wrong_size(announced: int, read: int) -> ArgumentError:
 
 
 def _is_running(transfer: int, status: int) -> bool:
-    """Whether the transfer is still running, from the status of a call. Raises other errors."""
+    """Whether the transfer is still running, according to the status of a call. Raises other errors."""
     if status == codes.E_STATE:
         error = last_error(status)
         if codes.STATES.get(lib.wherry_transfer_state(transfer)) in ENDED:
@@ -203,8 +204,8 @@ async def _joined_async(sources: Sequence[Source]) -> AsyncIterator[bytes]:
 def _checked_size(source: Source) -> Generator[bytes, Piece, bytes]:
     """Checks the size of a part while it is sent.
 
-    The caller sends each chunk in, and `END` at the end. Yields the bytes to send. The last chunk is
-    yielded only when no more bytes follow.
+    The caller passes in each chunk with `send`, and `END` after the last one. Yields the bytes to
+    send. The last chunk is yielded only when no more bytes follow.
     """
     held = b""
     while True:

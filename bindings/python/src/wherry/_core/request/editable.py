@@ -47,10 +47,10 @@ class RequestHeaders(ClientHeaders):
 class Request:
     """A request before it is sent. ``adapt=`` and ``on_redirect=`` functions can edit it in place.
 
-    An ``adapt=`` function receives the request that will be sent, and can for example sign it. `url` is
-    absolute and contains the complete query. `headers` include the client's headers and the
-    ``Content-Type`` of the body. `parameters` include the client's default parameters, and `content` is
-    the body.
+    An ``adapt=`` function receives the request that will be sent and can, for example, sign it.
+    `url` is absolute and contains the complete query. `headers` include the client's headers and
+    the ``Content-Type`` of the body. `parameters` include the client's default parameters, and
+    `content` is the body.
 
     The client adds its own ``Authorization`` and ``Cookie`` later, because they must not reach another
     origin. It also adds ``Content-Digest``, ``Content-Encoding``, ``Accept``, ``Accept-Encoding``, and
@@ -92,8 +92,8 @@ class Request:
     def url(self) -> str:
         """The absolute URL with the complete query.
 
-        A URL that you assign is used as it is: the client's base URL, `params`, and `parameters` are not
-        added. Only parameters that you add afterwards are.
+        A URL that you assign is used as is: the client's base URL, `params`, and `parameters` are
+        not added. Only parameters that you add afterwards are added.
         """
         return (lib.wherry_request_url(self._live()) or b"").decode("utf-8", "replace")
 
@@ -149,7 +149,7 @@ class Request:
         """The body, if it is in memory: bytes, text, JSON, or a form.
 
         None without a body, and for files, iterators, and multipart bodies. Assigning bytes or str
-        replaces the body, unless the body is streamed while it is sent.
+        replaces the body, unless the body is streamed.
         """
         count = Cell()
         place = lib.wherry_request_body(self._live(), count.address)
@@ -193,7 +193,7 @@ class Request:
         return self._handle
 
     def _end(self) -> None:
-        """Ends access to the request: it is sent now."""
+        """Ends access to the request, because it is about to be sent."""
         self._handle = 0
 
     def __repr__(self) -> str:

@@ -99,9 +99,9 @@ def file_body(file: Any) -> Union[str, Source]:
 def plain_file(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
     """Returns the path, position, and size of the file behind a file object. Each may be None.
 
-    Only an exact `io.FileIO`, alone or in an exact `io.BufferedReader`, is known to read the bytes of
-    the file. Other objects may decompress, decrypt, or count a file and still report its `fileno`,
-    `name`, and `mode`.
+    Only an `io.FileIO` (not a subclass), alone or in an `io.BufferedReader` (not a subclass), is
+    known to read the bytes of the file. Other objects may decompress, decrypt, or count its bytes
+    and still report its `fileno`, `name`, and `mode`.
     """
     temporary = getattr(sys.modules.get("tempfile"), "_TemporaryFileWrapper", None)
     if temporary is not None and type(file) is temporary:
@@ -129,8 +129,9 @@ def plain_file(file: Any) -> Tuple[Optional[str], Optional[int], Optional[int]]:
 def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
     """Returns the position and size of a file object with `seek` and `tell`. Each may be None.
 
-    A wrapper may take both from the file that it reads, as `tqdm.wrapattr` does. If the wrapper reads
-    more or fewer bytes than the file has, sending the body fails with an error that names both counts.
+    A wrapper may report the position and size of the file that it reads, as `tqdm.wrapattr` does.
+    If the wrapper reads more or fewer bytes than the file has, sending the body fails with an error
+    that names both counts.
     """
     if hasattr(file, "encoding") or not (hasattr(file, "seek") and hasattr(file, "tell")):
         return None, None  # Positions in a text file do not count bytes.
@@ -140,7 +141,7 @@ def measured(file: Any) -> Tuple[Optional[int], Optional[int]]:
         return None, None
     size: Optional[int] = None
     try:
-        file.seek(0, os.SEEK_END)  # Some return None.
+        file.seek(0, os.SEEK_END)  # Some files return None from `seek`.
         size = int(file.tell())
     except UNMEASURED:
         pass

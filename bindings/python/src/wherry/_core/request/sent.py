@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Statuses that redirect if the response has a Location header.
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
-#: The headers that are fields on a redirect to another origin.
+#: The headers that are kept on a redirect to another origin.
 SAFE = frozenset(
     ("accept", "accept-language", "accept-encoding", "user-agent", "content-type", "content-encoding",
      "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -51,17 +51,18 @@ class SentRequest:
         self.content = content
         #: Whether the request has a body that `content` does not contain.
         self._is_streamed = False
-        #: The ``auth=`` of the request, unless it is sent as a header. UNSET means that of the
-        #: client.
+        #: The ``auth=`` of the request, unless it is sent as a header. UNSET means the client's
+        #: ``auth=``.
         self._auth: Any = UNSET
-        #: The headers, in lower case, that a redirect removed. The client must not add its own.
+        #: The headers, in lower case, that a redirect removed. The client must not add its own
+        #: values for them.
         self._left_out: Tuple[str, ...] = ()
         #: Other keywords of `build_request`, which `send` uses, such as ``timeout=``.
         self._options: Mapping[str, Any] = {}
 
     @property
     def body(self) -> Optional[bytes]:
-        """The same as `content`, as in requests."""
+        """Alias of `content`, named as in requests."""
         return self.content
 
     @body.setter
@@ -134,7 +135,8 @@ COMPLETE = "_complete"
 
 
 def keywords_to_send(client: ClientRequests[Any], request: SentRequest, options: Mapping[str, Any]) -> Dict[str, Any]:
-    """Returns the keywords that send a request unchanged. `options` take precedence over its own."""
+    """Returns the keywords that send a request unchanged. `options` take precedence over the
+    request's own keywords."""
     if not isinstance(request, SentRequest):
         raise TypeError(
             f"send() takes a wherry.SentRequest, such as client.build_request(method, url), not {type(request).__name__}"

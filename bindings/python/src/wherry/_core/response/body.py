@@ -60,7 +60,7 @@ class ResponseBody:
         return self._pieces
 
     def iter_bytes(self, chunk_size: Optional[int] = None) -> Iterator[bytes]:
-        """Iterates over the body in pieces of ``chunk_size`` bytes, or in one piece by default."""
+        """Iterates over the body in chunks of ``chunk_size`` bytes, or in one chunk by default."""
         if self._pieces is not None:
             from ..request.body import as_bytes
 
@@ -94,7 +94,7 @@ class ResponseBody:
             yield cut
 
     def iter_text(self, chunk_size: Optional[int] = None) -> Iterator[str]:
-        """Iterates over the text in pieces of ``chunk_size`` characters, or as received by default.
+        """Iterates over the text in chunks of ``chunk_size`` characters, or as received by default.
 
         Characters are never split.
         """
@@ -118,8 +118,8 @@ class ResponseBody:
     ) -> Iterator[str]:  # fmt: skip
         """Iterates over the lines of the text, without line endings.
 
-        The arguments are those of requests. ``chunk_size`` has no effect. Lines are always str, so
-        ``decode_unicode`` must be True. ``delimiter`` ends a line instead of LF, CRLF, or CR.
+        Takes the same arguments as in requests. ``chunk_size`` has no effect. Lines are always str,
+        so ``decode_unicode`` must be True. ``delimiter`` ends a line instead of LF, CRLF, or CR.
         """
         return self._lines(self._splitter(chunk_size, decode_unicode, delimiter))
 
@@ -153,7 +153,7 @@ class ResponseBody:
 
     @property
     def is_closed(self) -> bool:
-        """Whether no more of the body can arrive."""
+        """Whether the body has ended: no more data can arrive."""
         return self._pieces is None or bool(self._spent)
 
     @property

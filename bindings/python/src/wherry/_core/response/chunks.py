@@ -41,7 +41,7 @@ class Chunks:
         return [data[at : at + self._size] for at in range(0, whole, self._size)]
 
     def end(self) -> List[bytes]:
-        """Returns the rest."""
+        """Returns the remaining bytes or text."""
         rest, self._rest = self._rest, b""
         return [rest] if rest else []
 
@@ -127,7 +127,7 @@ class TextChunks:
         return [text[at : at + self._size] for at in range(0, whole, self._size)]
 
     def end(self) -> List[str]:
-        """Returns the rest."""
+        """Returns the remaining bytes or text."""
         found = self.feed(b"", True)
         rest, self._rest = self._rest, ""
         return [*found, rest] if rest else found

@@ -84,7 +84,7 @@ LINK_PARAMETER = r';\s*([^\s=;,]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^",;]*)))?'
 def parsed_links(field: str) -> Dict[str, Dict[str, str]]:
     """Parses a Link header.
 
-    The keys are relations, or URLs without a relation, as in requests and httpx.
+    The key of a link is its relation, or its URL if it has no relation, as in requests and httpx.
     """
     import re
 
@@ -146,10 +146,10 @@ class ResponseCompatibility:
 
     @property
     def request(self) -> SentRequest:
-        """The request of this response. After redirects, the last request.
+        """The request that led to this response; after redirects, the last one.
 
-        It has the values that the program passed. Raises StateError if the response has no request, for
-        example if a program created the response itself.
+        It contains the values that the program passed. Raises StateError if the response has no
+        request, for example if a program created the response itself.
         """
         arguments, hops = self._arguments, self._hops
         if arguments is None:
@@ -174,7 +174,7 @@ class ResponseCompatibility:
 
     @property
     def has_redirect_location(self) -> bool:
-        """The same as `is_redirect`; the name in httpx."""
+        """Alias of `is_redirect`, named as in httpx."""
         return self.is_redirect
 
     @property
@@ -217,7 +217,7 @@ class ResponseCompatibility:
 
     @property
     def next(self) -> Optional[SentRequest]:
-        """The same as `next_request`; the name in requests."""
+        """Alias of `next_request`, named as in requests."""
         return self.next_request
 
     @property
@@ -244,7 +244,7 @@ class ResponseCompatibility:
 
     @property
     def reason(self) -> str:
-        """The same as `reason_phrase`; the name in requests."""
+        """Alias of `reason_phrase`, named as in requests."""
         return self.reason_phrase
 
     def iter_content(self, chunk_size: Optional[int] = 1, decode_unicode: bool = False) -> Iterator[Any]:

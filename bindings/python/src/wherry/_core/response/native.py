@@ -1,6 +1,6 @@
 # Wherry: copies of native responses and requests
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the data of a native handle into Python objects. The handles stay with the caller."""
+"""Copies the data of a native handle into Python objects. The caller keeps ownership of the handles."""
 
 from __future__ import annotations
 

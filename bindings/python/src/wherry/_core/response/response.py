@@ -144,7 +144,7 @@ class Response(ResponseBody, ResponseCompatibility):
 
     @property
     def encoding(self) -> str:
-        """The charset of `text`: the one set, that of Content-Type, or ``default_encoding``."""
+        """The charset of `text`: the charset that you set, the charset of Content-Type, or ``default_encoding``."""
         if self._encoding is None:
             self._encoding = charset(self.headers.get("content-type", "")) or self._find_encoding()
         return self._encoding
@@ -173,9 +173,9 @@ class Response(ResponseBody, ResponseCompatibility):
     def json(self, *, drop_nulls: bool = False, **options: Any) -> Any:
         """Parses the body as JSON. An empty body, or a single space, is None.
 
-        ``drop_nulls`` omits the members of objects that are null, at every depth. The other
-        keywords are those of `json.loads`. Raises a `DecodeError`, which is also a
-        `json.JSONDecodeError`, if the body is not JSON.
+        ``drop_nulls`` omits object members whose value is null, at every depth. The other keywords
+        are those of `json.loads`. Raises a `DecodeError`, which is also a `json.JSONDecodeError`,
+        if the body is not JSON.
         """
         import json
 
@@ -210,8 +210,8 @@ class Response(ResponseBody, ResponseCompatibility):
     def first_of(self, way: Callable[[Response], Value], *others: Callable[[Response], Value]) -> Value:
         """Returns the result of the first function that succeeds with this response.
 
-        The functions are tried in order:
-        ``response.first_of(Response.json, Response.image, lambda answer: answer.text)``.
+        The functions are tried in order: ``response.first_of(Response.json, Response.image, lambda
+        response: response.text)``.
 
         Raises the error of the last function if all fail.
         """
@@ -230,7 +230,7 @@ class Response(ResponseBody, ResponseCompatibility):
 
     @property
     def ok(self) -> bool:
-        """Whether `raise_for_status` does not raise.
+        """Whether `raise_for_status` returns without an error.
 
         The status is below 400, or within ``accept_status_range=`` if given, or one of
         ``accept_status=``.
@@ -339,7 +339,8 @@ def new_body(
     return None, "", content
 
 
-#: Text encodings of Python that are not charsets of HTTP. A server does not mean these codecs.
+#: Text encodings of Python that are not charsets of HTTP. A server that names one of them does not
+#: mean the Python codec.
 NO_CHARSETS = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
 
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterator, Optional
 
-#: Names in requests and httpx that `http.HTTPStatus` lacks in some Python version since 3.9.
+#: Names in requests and httpx that `http.HTTPStatus` lacks in some Python versions from 3.9 on.
 OTHERS = {
     "checkpoint": 103, "early_hints": 103,
     "okay": 200, "all_ok": 200, "all_okay": 200, "all_good": 200, "\\o/": 200, "✓": 200,
