@@ -1,8 +1,8 @@
 # Wherry: the command line tool, built by SwiftPM and installed as `wherry`
 # SPDX-License-Identifier: Apache-2.0
 #
-# SwiftPM knows what has to be built again, so it is asked each time. It fetches
-# swift-argument-parser when it first runs.
+# The target always runs SwiftPM, which rebuilds what has changed. The first build fetches
+# swift-argument-parser.
 find_program(WHERRY_SWIFT swift REQUIRED)
 set(cli_build ${PROJECT_BINARY_DIR}/cli)
 set(cli_program ${cli_build}/release/wherry-cli)
@@ -15,8 +15,8 @@ add_custom_target(wherry_cli ALL
   USES_TERMINAL VERBATIM
   COMMENT "Building the command line tool with SwiftPM")
 
-# Completions come from the tool itself; so does the manual page, which scripts/make-manual writes
-# and a test compares.
+# The program generates its completions. scripts/make-manual generates the manual page, and a test
+# compares it.
 add_custom_command(
   OUTPUT ${cli_files}/wherry.bash ${cli_files}/wherry.zsh ${cli_files}/wherry.fish
   COMMAND ${CMAKE_COMMAND} -E make_directory ${cli_files}

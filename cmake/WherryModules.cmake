@@ -1,14 +1,14 @@
 # Wherry: one CMake target per target of Package.swift
 # SPDX-License-Identifier: Apache-2.0
 
-# wherry_module_map(NAME MAP): whoever imports module NAME finds it through this map.
+# wherry_module_map(NAME SCOPE MAP): makes module NAME importable through this module map.
 function(wherry_module_map name scope map)
   target_compile_options(${name} ${scope}
     "$<$<COMPILE_LANGUAGE:Swift>:SHELL:-Xcc -fmodule-map-file=${map}>")
 endfunction()
 
-# wherry_c_module(NAME): the C files of Sources/NAME, with a module of the headers in its include/,
-# as SwiftPM makes one.
+# wherry_c_module(NAME): a static library of the C files in Sources/NAME, with a module map of the headers
+# in its include/, as in SwiftPM.
 function(wherry_c_module name)
   set(folder ${PROJECT_SOURCE_DIR}/Sources/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.c)
@@ -28,7 +28,7 @@ function(wherry_c_module name)
   wherry_module_map(${name} INTERFACE ${map})
 endfunction()
 
-# wherry_system_module(NAME FOLDER [LIBRARY...]): headers and a module map that are there already.
+# wherry_system_module(NAME FOLDER [LIBRARY...]): existing headers with an existing module map.
 function(wherry_system_module name folder)
   add_library(${name} INTERFACE)
   target_include_directories(${name} INTERFACE ${folder})
@@ -36,7 +36,7 @@ function(wherry_system_module name folder)
   wherry_module_map(${name} INTERFACE ${folder}/module.modulemap)
 endfunction()
 
-# wherry_swift_options(TARGET): how all of Wherry's Swift is compiled.
+# wherry_swift_options(TARGET): sets the compiler options of Swift targets.
 function(wherry_swift_options name)
   target_compile_options(${name} PRIVATE
     -parse-as-library "SHELL:-package-name wherry"
@@ -46,7 +46,7 @@ function(wherry_swift_options name)
     $<$<BOOL:${WHERRY_SANITIZE}>:-sanitize=${WHERRY_SANITIZE}>)
 endfunction()
 
-# wherry_swift_module(NAME [LIBRARY...]): the Swift files of Sources/NAME, to go into the library.
+# wherry_swift_module(NAME [LIBRARY...]): a static library of the Swift files in Sources/NAME.
 function(wherry_swift_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/${name}/*.swift)
   add_library(${name} STATIC ${sources})

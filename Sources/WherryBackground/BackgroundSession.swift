@@ -316,7 +316,7 @@ public final class BackgroundSession: Sendable {
     /// acknowledged.
     ///
     /// If an agent died while running some of them, this call starts a new agent, which continues
-    /// them. Set ``resumesInterruptedJobs`` to false to turn this off.
+    /// them. Set `Client.Configuration.resumesInterruptedJobs` to false to turn this off.
     public func jobs() throws(WherryError) -> [BackgroundJob] {
         let found = try exchange(.list)
         if autostart, found.contains(where: { $0.state == .interrupted }) {

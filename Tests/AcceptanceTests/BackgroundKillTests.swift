@@ -36,7 +36,9 @@ import WherrySystem
                     try await bench.killAgent()
                     let hasResponse = access(bench.file(id, "end"), F_OK) == 0
                     let isOver = (try? JobState(bench.file(id, "job")))?.isFinal == true
-                    if hasResponse || isOver { arrivalsAtResponse = try bench.scope.requests().count }
+                    if hasResponse || isOver {
+                        arrivalsAtResponse = try bench.scope.requests().count
+                    }
                     try await bench.session.resume(id)
                 }
                 let job = try await bench.session.end(of: id)

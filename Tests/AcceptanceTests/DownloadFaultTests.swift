@@ -32,7 +32,8 @@ struct WireResponse: Sendable {
     }
 
     /// The bytes after the first 400,000, unless the headers say otherwise.
-    static func rest(_ fields: [String], tag: String? = "\"x\"", count: Int = rest) -> WireResponse {
+    static func rest(_ fields: [String], tag: String? = "\"x\"", count: Int = rest) -> WireResponse
+    {
         var fields = fields + (tag.map { ["ETag: \($0)"] } ?? [])
         if !fields.contains(where: { $0.hasPrefix("Content-Range:") }) {
             fields.append("Content-Range: bytes 400000-1060920/1060921")

@@ -184,7 +184,10 @@ private final class HeadListener: TransferObserver {
     private let notes = AsyncMonitor<[String]>([])
     private let resolution: @Sendable (HookCall.Kind) -> HookCall.Resolution
 
-    init(_ resolution: @escaping @Sendable (HookCall.Kind) -> HookCall.Resolution = { _ in .standard }) {
+    init(
+        _ resolution: @escaping @Sendable (HookCall.Kind) -> HookCall.Resolution = { _ in .standard
+        }
+    ) {
         self.resolution = resolution
     }
 

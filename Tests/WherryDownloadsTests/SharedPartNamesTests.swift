@@ -20,7 +20,8 @@ import Testing
                     let target = try DownloadTarget.locate(
                         path, isDirectory: true, suggestedName: "a.bin")
                     return try PartFile.open(
-                        target, .init(url: "\(MachineRun.url)?token=\(index)"), resumes: { _ in true })
+                        target, .init(url: "\(MachineRun.url)?token=\(index)"),
+                        resumes: { _ in true })
                 }
                 found.withLock { $0.append(result) }
             }

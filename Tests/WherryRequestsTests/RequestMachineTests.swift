@@ -267,7 +267,7 @@ import WherryTransport
         #expect(spent.outcome?.error?.reasonWord == .bodySpent)
         var final = try RequestRun()
         final.launch()
-        final.expect([.head(401, challenge: .stand): "receive", .ended(401): "check"])
+        final.expect([.head(401, challenge: .deliver): "receive", .ended(401): "check"])
     }
 
     @Test("R20 a credentials callback supplies credentials, or leaves the response as it is")

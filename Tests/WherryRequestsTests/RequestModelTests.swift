@@ -29,7 +29,8 @@ private let exits: [String: Set<String>] = {
         "building": ["preparing", "consulting", "offline", "exchanging", "ended"],
         "consulting": response.subtracting(["refreshing"]).union(["offline", "exchanging"]),
         "offline": ["exchanging", "ended"],
-        "exchanging": response.union(["callingHook edit", "building"]).union(["saving", "settling"]),
+        "exchanging": response.union(["callingHook edit", "building"]).union(["saving", "settling"]
+        ),
         "saving": ["settling", "checking", "ended"],
         "settling": response.union(["applying", "callingHook storeHTTP"]),
         "applying": response.union(["consulting"]),
@@ -124,7 +125,7 @@ private struct RandomWorld {
     }
 
     mutating func step() -> Authentication.Step? {
-        pick([nil, .again, .stand, .ask(AuthChallenge(scheme: "basic"))])
+        pick([nil, .again, .deliver, .ask(AuthChallenge(scheme: "basic"))])
     }
 
     /// Returns an event that may follow an action; `nil` if none does.

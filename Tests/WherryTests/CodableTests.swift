@@ -25,7 +25,8 @@ import Wherry
     }
 
     @Test func `a value is sent as JSON and another is returned`() async throws {
-        try stub.respond("https://example.org/v1/users", json: ["name": "Skye", "pet": ["legs": 4]])
+        try stub.respond(
+            "https://example.org/v1/users", json: ["name": "Skye", "pet": ["legs": 4]])
         let user = try await client.post("users", json: User(name: "Mo"), as: User.self)
         #expect(user == User(name: "Skye", pet: .init(legs: 4)))
         let sent = try #require(stub.requests.first)

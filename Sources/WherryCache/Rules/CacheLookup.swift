@@ -130,7 +130,9 @@ package struct CacheLookup: Sendable {
                 if known.isFromFuture(at: now) { newest = response }
                 continue
             }
-            if (known.date, known.responseTime) <= (own.date, own.responseTime) { newest = response }
+            if (known.date, known.responseTime) <= (own.date, own.responseTime) {
+                newest = response
+            }
         }
         return newest
     }

@@ -27,7 +27,9 @@ extension RequestTransfer {
             let kind = HookCall.Kind.credentials(
                 response, realm: challenge.realm, scheme, before: before)
             call(kind) { [self] resolution in
-                guard case .credentials(let credentials) = resolution else { return feedCommon(resolution) }
+                guard case .credentials(let credentials) = resolution else {
+                    return feedCommon(resolution)
+                }
                 use(credentials, for: response.head)
             }
         case .headers(let response): callHeadersHook(for: response, hasBody: false)

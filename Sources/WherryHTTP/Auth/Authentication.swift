@@ -13,7 +13,7 @@ package struct Authentication: Sendable {
         /// Ask the caller for credentials.
         case ask(AuthChallenge)
         /// Return the 401 response.
-        case stand
+        case deliver
     }
 
     package let origin: Origin
@@ -85,7 +85,7 @@ package struct Authentication: Sendable {
         guard asks, hookCalls < Self.maxHookCalls,
             let challenge = challenges.first(where: { Self.session($0) != nil })
                 ?? challenges.first(where: { $0.scheme == "basic" })
-        else { return .stand }
+        else { return .deliver }
         hookCalls += 1
         return .ask(challenge)
     }

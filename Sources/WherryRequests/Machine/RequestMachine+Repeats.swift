@@ -139,7 +139,7 @@ extension RequestMachine {
         _ step: Authentication.Step, _ arrival: Arrival
     ) -> RequestAction? {
         switch step {
-        case .stand: return nil
+        case .deliver: return nil
         case .again: return answerChallenge(arrival)
         case .ask(let challenge):
             let before = (hop.follower.authentication?.hookCalls ?? 1) - 1

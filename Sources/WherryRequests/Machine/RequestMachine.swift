@@ -157,7 +157,7 @@ package struct RequestMachine: Sendable {
             switch challenge {
             case .again: return discarded
             case .ask: return deferred()
-            case .stand, nil: break
+            case .deliver, nil: break
             }
         }
         switch hop.step(after: head) {

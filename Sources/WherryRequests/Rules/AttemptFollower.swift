@@ -125,7 +125,7 @@ package struct AttemptFollower: Sendable {
         _ head: ResponseHead, asks: Bool, memory: AuthMemory
     ) -> Authentication.Step {
         let known = authentication?.origin == url.origin ? authentication : nil
-        guard known?.credentials != nil || asks else { return .stand }
+        guard known?.credentials != nil || asks else { return .deliver }
         var current = known ?? Authentication(nil, at: url.origin)
         defer { authentication = current }
         return current.step(after: head, asks: asks, memory: memory)

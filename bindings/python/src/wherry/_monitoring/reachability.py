@@ -392,9 +392,9 @@ def reach_text(status: int, language: str = "en", interface: Optional[str] = Non
     """Returns the localized text of a status, such as "Reachable via WiFi".
 
     Args:
-        language: "en", "zh" (simplified Chinese), or "zh-Hant" (traditional); any other value gives
-        English. interface: the kind of interface, as in `ReachabilityChange.interface`. "wired"
-        gives
+        language: "en", "zh" (simplified Chinese), or "zh-Hant" (traditional); any other value
+            gives English.
+        interface: the kind of interface, as in `ReachabilityChange.interface`. "wired" gives
             "Reachable via Ethernet". Without it, every route except a mobile one is "WiFi".
     """
     kind = None if interface is None else text(interface)

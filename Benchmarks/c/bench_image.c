@@ -1,7 +1,7 @@
 /* Wherry: compresses an image file through wherry.h
  * SPDX-License-Identifier: Apache-2.0
  *
- * usage: bench_picture IN OUT QUALITY TIMES [WIDTH [jpeg [OPTIMIZE]]]
+ * usage: bench_image IN OUT QUALITY TIMES [WIDTH [jpeg [OPTIMIZE]]]
  *
  * Prints one line: lowest CPU time of one run in milliseconds, peak RSS in KiB, RSS before the
  * first run, and bytes. */
