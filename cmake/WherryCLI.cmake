@@ -11,6 +11,7 @@ set(cli_files ${cli_build}/share)
 add_custom_target(wherry_cli ALL
   COMMAND ${WHERRY_SWIFT} build -c release --product wherry-cli
     --package-path ${PROJECT_SOURCE_DIR} --scratch-path ${cli_build} -Xswiftc -static-stdlib
+    -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --gc-sections
   BYPRODUCTS ${cli_program}
   USES_TERMINAL VERBATIM
   COMMENT "Building the command line tool with SwiftPM")
@@ -29,6 +30,11 @@ add_custom_command(
 add_custom_target(wherry_cli_files ALL DEPENDS ${cli_files}/wherry.bash)
 
 install(PROGRAMS ${cli_program} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME wherry)
+# `cmake --install --strip` strips targets of CMake only.
+install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/wherry\"
+    COMMAND_ERROR_IS_FATAL ANY)
+endif()")
 install(FILES ${PROJECT_SOURCE_DIR}/docs/man/wherry.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${cli_files}/wherry.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME wherry)

@@ -36,10 +36,12 @@ function(wherry_system_module name folder)
   wherry_module_map(${name} INTERFACE ${folder}/module.modulemap)
 endfunction()
 
-# wherry_swift_options(TARGET): sets the compiler options of Swift targets.
+# wherry_swift_options(TARGET): sets the compiler options of Swift targets. Nothing imports _StringProcessing, because its
+# code for regular expressions would add 1.4 MB to the library.
 function(wherry_swift_options name)
   target_compile_options(${name} PRIVATE
     -parse-as-library "SHELL:-package-name wherry"
+    "SHELL:-Xfrontend -disable-implicit-string-processing-module-import"
     $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
     $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-warnings-as-errors>

@@ -1,7 +1,7 @@
 // Wherry: async methods of background sessions.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 import WherryBackground
 import WherryCore
 

@@ -1,7 +1,7 @@
 // Wherry: downloads to files.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 import WherrySystem
 
 /// A running download.

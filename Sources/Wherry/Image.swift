@@ -1,7 +1,7 @@
 // Wherry: images for uploads.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 import WherryImaging
 import WherrySystem
 

@@ -1,7 +1,7 @@
 // Wherry: requests from Foundation and Encodable values.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 
 extension Request {
     /// Creates a request for a URL; a relative URL is resolved against the client's base URL.

@@ -1,7 +1,7 @@
 // Wherry: responses as Data and Decodable values.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 import WherrySystem
 import WherryTransport
 

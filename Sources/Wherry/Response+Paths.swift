@@ -1,7 +1,7 @@
 // Wherry: decoding a part of a response.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 
 extension JSON {
     /// Decodes the value at a path as `type`; an optional type decodes to `nil` if there is no

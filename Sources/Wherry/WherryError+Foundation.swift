@@ -1,7 +1,7 @@
 // Wherry: errors as Foundation's localized errors.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Foundation
+public import FoundationEssentials
 
 /// Makes `error.localizedDescription` the message of the error. Without it, Foundation shows "The
 /// operation could not be completed".

@@ -1,7 +1,6 @@
 // Wherry: handles SIGINT, SIGTERM, and SIGHUP on a thread instead of in a signal handler.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Glibc
 import WherrySystem
 
@@ -42,16 +41,24 @@ enum Interrupts {
 
     /// Calls `cancel` at the first signal. The second one ends the process at once.
     static func watch(_ cancel: @escaping @Sendable () -> Void) {
-        Thread.detachNewThread {
+        do {
+            try NativeThread(name: "wherry-signals") { wait(cancel) }.detach()
+        } catch {
+            // Without a thread, the first signal ends the process at once.
             var set = signals
-            var number: Int32 = 0
-            guard sigwait(&set, &number) == 0 else { return }
-            taken.put(number)
-            news?.signal()
-            cancel()
-            guard sigwait(&set, &number) == 0 else { return }
-            _exit(128 + number)
+            pthread_sigmask(SIG_UNBLOCK, &set, nil)
         }
+    }
+
+    private static func wait(_ cancel: () -> Void) {
+        var set = signals
+        var number: Int32 = 0
+        guard sigwait(&set, &number) == 0 else { return }
+        taken.put(number)
+        news?.signal()
+        cancel()
+        guard sigwait(&set, &number) == 0 else { return }
+        _exit(128 + number)
     }
 
     /// The exit status after a signal: 128 plus its number.
@@ -59,16 +66,15 @@ enum Interrupts {
 }
 
 /// Passes one value from one thread to another.
-final class Mailbox<Value: Sendable>: @unchecked Sendable {  // `value` is under `lock`
-    private let lock = NSLock()
-    private var value: Value?
+final class Mailbox<Value: Sendable>: Sendable {
+    private let value: Lock<Value?>
 
-    init(_ value: Value? = nil) { self.value = value }
+    init(_ value: Value? = nil) { self.value = Lock(value) }
 
-    func put(_ value: Value) { lock.withLock { self.value = value } }
-    func peek() -> Value? { lock.withLock { value } }
+    func put(_ value: Value) { self.value.withLock { $0 = value } }
+    func peek() -> Value? { value.withLock { $0 } }
     func take() -> Value? {
-        lock.withLock {
+        value.withLock { value in
             defer { value = nil }
             return value
         }

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import Dispatch
-import Foundation
+import FoundationEssentials
 import Glibc
 import Wherry
 
@@ -113,7 +113,7 @@ extension WherryCommand {
         if GivenArguments.wantsJSON || GivenArguments.wantsJSONLines {
             Glibc.exit(console.complain(ValidationError(short)))
         }
-        if !message.isEmpty { text = text.replacingOccurrences(of: message, with: short) }
+        if !message.isEmpty { text = text.replacing(message, with: short) }
         if !text.isEmpty { FileBytes.writeLine(text.printableLines, to: STDERR_FILENO) }
         Glibc.exit(ExitStatus.usage.rawValue)
     }

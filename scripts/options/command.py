@@ -21,7 +21,7 @@ GROUPS = {
 }
 BEGIN, END = "// options: begin (scripts/make-options)", "// options: end"
 COMPLETIONS = {"file": ".file()", "directory": ".directory"}
-TYPES = {"ms": "Seconds", "integer": "Int", "speed": "ByteRate"}
+TYPES = {"ms": "Seconds", "integer": "Int", "speed": "ByteRate", "bytes": "ByteCount"}
 
 
 def flags(table: Table, group: str) -> list[tuple[Option, Flag]]:
@@ -61,7 +61,7 @@ def region(table: Table, group: str) -> str:
 
 def value(option: Option, flag: Flag) -> str:
     """The expression for the number or text of the option."""
-    if flag.type or option.type == "speed":
+    if flag.type or option.type in ("speed", "bytes"):
         return f"{option.case}.number"
     return {"ms": f"{option.case}.duration.settingMilliseconds", "integer": f"Int64({option.case})"}.get(
         option.type, option.case

@@ -270,8 +270,8 @@ def _check(option: Option, table: Table, features: set[str]) -> None:
         require(option.range[0] <= option.default <= option.range[1], "the default is not in the range")
     for flag in option.flags:
         require(flag.group in FLAG_GROUPS, f"--{flag.name} is in none of the groups {', '.join(FLAG_GROUPS)}")
-        readable = ("switch", "integer", "ms", "speed", "text", "path")
-        require(option.type in readable or bool(flag.type), f"--{flag.name} of a {option.type} needs a type")
+        readable = ("switch", "integer", "bytes", "ms", "speed", "text", "path")
+        require(option.type in readable or bool(flag.type), f"--{flag.name} needs the key type: a Swift type of the command that reads a {option.type}")
         require(bool(flag.value) == (option.type != "switch"), f"--{flag.name}: a value is named if there is one")
         scope = "B" if flag.group in CLIENT_GROUPS else "R"
         require(scope in option.scope, f"--{flag.name} is in the group {flag.group}, but the option is not for it")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Wherry
 import WherrySystem
 
@@ -315,8 +315,10 @@ struct DownloadCommand: ConnectingCommand {
 /// The name that a download of the URL probably gets.
 func guessedName(of url: String) -> String {
     let path = url.prefix { $0 != "?" && $0 != "#" }
-    let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init)
-    return name.flatMap { $0.isEmpty ? nil : $0.removingPercentEncoding ?? $0 } ?? url
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+    guard !name.isEmpty else { return url }
+    // URLComponents removes the percent encoding of a path.
+    return URLComponents(string: "/\(name)").map { String($0.path.dropFirst()) } ?? String(name)
 }
 
 /// Shows the progress of a download.

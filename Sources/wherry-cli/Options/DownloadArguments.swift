@@ -46,8 +46,8 @@ struct SegmentCount: ExpressibleByArgument, Sendable {
     }
 }
 
-/// Bytes per second, more than 0: `500k`, `2.5M`, or a number.
-struct ByteRate: ExpressibleByArgument, Sendable {
+/// Bytes: `500k`, `2.5M`, or a number.
+struct ByteCount: ExpressibleByArgument, Sendable {
     let number: Int64
 
     init?(argument: String) {
@@ -57,8 +57,18 @@ struct ByteRate: ExpressibleByArgument, Sendable {
         guard digits.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "." }),
             let number = Double(digits)
         else { return nil }
-        let rate = (number * (factor ?? 1)).rounded()
-        guard rate >= 1, rate < 9e18 else { return nil }
-        self.number = Int64(rate)
+        let count = (number * (factor ?? 1)).rounded()
+        guard count < 9e18 else { return nil }
+        self.number = Int64(count)
+    }
+}
+
+/// Bytes per second, more than 0: `500k`, `2.5M`, or a number.
+struct ByteRate: ExpressibleByArgument, Sendable {
+    let number: Int64
+
+    init?(argument: String) {
+        guard let count = ByteCount(argument: argument), count.number >= 1 else { return nil }
+        number = count.number
     }
 }

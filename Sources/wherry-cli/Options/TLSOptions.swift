@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Wherry
 
 struct TLSOptions: ParsableArguments, Sendable {
@@ -121,7 +121,7 @@ struct TLSOptions: ParsableArguments, Sendable {
 
     /// The URL up to its path: what follows may hold secrets, which an error would show.
     private static func origin(of url: String) -> String {
-        guard let start = url.range(of: "://") else { return url }
+        guard let start = url.firstRange(of: "://") else { return url }
         return String(
             url[..<(url[start.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
     }

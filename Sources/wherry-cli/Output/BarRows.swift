@@ -1,12 +1,12 @@
 // Wherry: progress bars on the last lines of a terminal.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import WherrySystem
 
 /// Draws several bars, with remarks above them. All methods can be called on any thread.
 final class BarRows: @unchecked Sendable {  // what changes is under `lock`
     let terminal: Terminal
-    private let lock = NSLock()
+    private let lock = Lock(())
     /// The line of each bar; `nil` if it is not drawn.
     private var rows: [String?] = []
     /// How many lines are drawn. The cursor is in the last one.
@@ -16,14 +16,14 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
 
     /// Adds a row below the others. Its bar may never be drawn.
     func add() -> Int {
-        lock.withLock {
+        lock.withLock { _ in
             rows.append(nil)
             return rows.count - 1
         }
     }
 
     func draw(_ line: String, in row: Int) {
-        lock.withLock {
+        lock.withLock { _ in
             rows[row] = line
             show(after: erasing)
         }
@@ -31,7 +31,7 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
 
     /// Removes the bar of a row.
     func clear(_ row: Int) {
-        lock.withLock {
+        lock.withLock { _ in
             rows[row] = nil
             show(after: erasing)
         }
@@ -39,7 +39,7 @@ final class BarRows: @unchecked Sendable {  // what changes is under `lock`
 
     /// Prints a line above the bars, and removes the bar of the row until it is drawn again.
     func say(_ text: String, in row: Int) {
-        lock.withLock {
+        lock.withLock { _ in
             rows[row] = nil
             show(after: erasing + text + "\n")
         }

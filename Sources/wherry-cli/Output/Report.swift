@@ -1,7 +1,7 @@
 // Wherry: results as JSON objects, for --json-output.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import FoundationEssentials
 import Wherry
 
 /// The JSON objects of results, documented in docs/cli.md.

@@ -1,7 +1,7 @@
 // Wherry: properties of the terminal.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// A file descriptor that may be a terminal.

@@ -1,15 +1,13 @@
 // Wherry: formats bytes, speeds, and times.
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-
 /// Texts for amounts.
 enum Units {
     /// "318 bytes", "1.5 KiB", "256.0 MiB".
     static func bytes(_ count: Int64) -> String {
         guard count >= 1024 else { return count == 1 ? "1 byte" : "\(count) bytes" }
         let (value, unit) = scaled(count)
-        return String(format: "%.1f %@", value, unit)
+        return "\(fixed(value, digits: 1)) \(unit)"
     }
 
     /// "158.7 of 256.0 MiB", in the unit of the second number.
@@ -17,7 +15,7 @@ enum Units {
         guard total >= 1024 else { return "\(count) of \(bytes(total))" }
         let (value, unit) = scaled(total)
         let part = total == 0 ? 0 : Double(count) / Double(total) * value
-        return String(format: "%.1f of %.1f %@", part, value, unit)
+        return "\(fixed(part, digits: 1)) of \(fixed(value, digits: 1)) \(unit)"
     }
 
     /// "3.2 MiB → 812.0 KiB (-75 %)"; only the second size if the first is unknown.
@@ -34,14 +32,26 @@ enum Units {
     static func time(_ duration: Duration) -> String {
         let seconds = max(0, duration.components.seconds)
         let (minutes, hours) = (seconds / 60 % 60, seconds / 3600)
-        return hours > 0
-            ? String(format: "%lld:%02lld:%02lld", hours, minutes, seconds % 60)
-            : String(format: "%lld:%02lld", minutes, seconds % 60)
+        let rest = padded(seconds % 60)
+        return hours > 0 ? "\(hours):\(padded(minutes)):\(rest)" : "\(minutes):\(rest)"
     }
 
     /// "0.42 s".
     static func seconds(_ duration: Duration) -> String {
-        String(format: "%.2f s", duration.inSeconds)
+        "\(fixed(duration.inSeconds, digits: 2)) s"
+    }
+
+    /// A number below 2^53 with this many decimals, such as "1.50".
+    private static func fixed(_ value: Double, digits: Int) -> String {
+        let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
+        let text = String(Int64((value.magnitude * scale).rounded(.toNearestOrEven)))
+        let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text
+        return "\(value < 0 ? "-" : "")\(padded.dropLast(digits)).\(padded.suffix(digits))"
+    }
+
+    /// A number with at least two digits.
+    private static func padded(_ number: Int64) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
     }
 
     private static func scaled(_ count: Int64) -> (Double, String) {
