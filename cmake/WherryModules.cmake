@@ -48,12 +48,17 @@ function(wherry_swift_options name)
     $<$<BOOL:${WHERRY_SANITIZE}>:-sanitize=${WHERRY_SANITIZE}>)
 endfunction()
 
-# wherry_swift_module(NAME [LIBRARY...]): a static library of the Swift files in Sources/NAME.
+# wherry_swift_module(NAME [SMALL] [LIBRARY...]): a static library of the Swift files in Sources/NAME. SMALL optimizes for
+# size, for modules whose speed does not matter.
 function(wherry_swift_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 module "SMALL" "" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/${name}/*.swift)
   add_library(${name} STATIC ${sources})
   set_target_properties(${name} PROPERTIES Swift_MODULE_NAME ${name})
   target_include_directories(${name} PUBLIC ${CMAKE_Swift_MODULE_DIRECTORY})
-  target_link_libraries(${name} PUBLIC ${ARGN})
+  target_link_libraries(${name} PUBLIC ${module_UNPARSED_ARGUMENTS})
   wherry_swift_options(${name})
+  if(module_SMALL)
+    target_compile_options(${name} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
+  endif()
 endfunction()
