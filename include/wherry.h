@@ -93,7 +93,10 @@ extern "C" {
 #endif
 
 #pragma GCC visibility push(default)
+/* Marks functions whose result must be used. Tools that cannot parse attributes define it as empty. */
+#ifndef WHERRY_CHECKED
 #define WHERRY_CHECKED __attribute__((warn_unused_result))
+#endif
 
 /* ---- 1. Version ------------------------------------------------------------------------------ */
 
@@ -238,7 +241,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,
   /* R 0; 1: ignores the base URL; the host in the identifier becomes "(null)" */
   WHERRY_OPTION_IGNORE_BASE = 26,
-  /* BLR 0; 1: a response of a type other than JSON fails */
+  /* BLR 0; 1: a response fails if its type is not JSON, or its body is not valid JSON */
   WHERRY_OPTION_JSON_ONLY = 27,
   /* BLR 0; arrays in queries and forms: 0 a[]=, 1 a=, 2 a[0]= */
   WHERRY_OPTION_ARRAY_STYLE = 28,
@@ -812,7 +815,7 @@ typedef struct wherry_record wherry_record; /* section 8 */
 
 typedef enum wherry_state {
   WHERRY_STATE_NONE = 0,
-  WHERRY_STATE_QUEUED = 1,  /* a download waits for a slot (MAX_DOWNLOADS) */
+  WHERRY_STATE_QUEUED = 1,  /* a download waits for its turn (MAX_DOWNLOADS) */
   WHERRY_STATE_RUNNING = 2,
   WHERRY_STATE_WAITING = 3, /* for a retry, the network, or a hook */
   WHERRY_STATE_PAUSED = 4,
@@ -1620,8 +1623,8 @@ wherry_status wherry_client_read_cache(wherry_client *client, const wherry_reque
  * may be NULL. */
 wherry_status wherry_client_write_cache(wherry_client *client, const wherry_request *request,
     const void *bytes, size_t count, const char *content_type, int64_t duration_ms);
-/* Deletes the entry for this request, and the entries of the HTTP cache for its URL with that query;
- * *out_count is 1 or 0. */
+/* Deletes the entry of the timed cache for this request, and those of the HTTP cache for its URL and
+ * query. *out_count is 1 if there were any, otherwise 0. */
 wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
     size_t *out_count);
 /* Lists usable entries. url is as in a request or a row (NULL: all); a NULL method matches any.
@@ -1653,9 +1656,9 @@ wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, 
 /* ---- 18. Background sessions: downloads and uploads that outlive the process ------------------ */
 
 /* A separate process, wherry-agent, runs the jobs of a session. It starts with the first job and exits
- * after the last. All programs of the same user that open a session by its name share its jobs. Job
- * records are in $XDG_STATE_HOME/wherry/<name>, mode 0700, with their request headers, until the jobs
- * are finished. These calls wait for the disk and the agent. */
+ * after the last. Programs of the same user that open a session with the same name share its jobs. Job
+ * records are in $XDG_STATE_HOME/wherry/<name>, mode 0700. They contain the request headers until the
+ * job ends. These functions wait for the disk and the agent. */
 typedef struct wherry_session wherry_session;
 
 /* Opens or creates the session of that name: a file name of at most 100 bytes without spaces or a
@@ -1670,11 +1673,12 @@ wherry_status wherry_session_new(const wherry_config *config, const char *name,
 wherry_status wherry_session_free(wherry_session *session);
 #define WHERRY_JOB_ID_SIZE 33 /* 32 hexadecimal digits and NUL */
 
-/* Starts a download job; returns when the agent has stored it. Errors that wherry_client_download
- * returns at once are returned; E_FILE `no_agent` if no agent can be started. The same path and URL
- * again are the same job: OK, also after it is done but not acknowledged; a job that is paused,
- * interrupted, or finished restarts with this request. E_BUSY `busy`: another URL is being downloaded
- * to that path. out_id has WHERRY_JOB_ID_SIZE bytes or is NULL. path must be absolute. */
+/* Starts a download job; returns when the agent has stored it. Returns the errors that
+ * wherry_client_download returns at once, and E_FILE `no_agent` if no agent can be started. A call with
+ * the path and URL of an existing job returns OK and the id of that job. A job that is paused,
+ * interrupted, failed, or cancelled restarts with this request; a job that is running, or done and not
+ * acknowledged, does not change. E_BUSY `busy`: another URL is being downloaded to that path. out_id has
+ * WHERRY_JOB_ID_SIZE bytes or is NULL. path must be absolute. */
 wherry_status wherry_session_download(wherry_session *session, const wherry_request *request,
     const char *path, char *out_id);
 /* Starts an upload job. Before it returns, it encodes images, reads files, and stores a copy of the

@@ -222,7 +222,7 @@ class BackgroundSession(BaseSession):
 
         Takes the same keyword arguments as `Client.download`. The job is on disk when this method
         returns, so it survives a crash of this program. A second call with the same URL and path
-        returns the same job. If that job is paused, interrupted, or finished, it restarts.
+        returns the same job. A paused, interrupted, failed, or cancelled job restarts.
         """
         return self._download(url, path, options)
 
