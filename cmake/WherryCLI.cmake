@@ -29,15 +29,18 @@ add_custom_command(
   COMMENT "Writing completions")
 add_custom_target(wherry_cli_files ALL DEPENDS ${cli_files}/wherry.bash)
 
-install(PROGRAMS ${cli_program} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME wherry)
+install(PROGRAMS ${cli_program} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME wherry COMPONENT command)
 # `cmake --install --strip` strips targets of CMake only.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
   execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/wherry\"
     COMMAND_ERROR_IS_FATAL ANY)
-endif()")
-install(FILES ${PROJECT_SOURCE_DIR}/docs/man/wherry.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()" COMPONENT command)
+execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/docs/man/wherry.1
+  OUTPUT_FILE ${PROJECT_BINARY_DIR}/wherry.1.gz COMMAND_ERROR_IS_FATAL ANY)
+install(FILES ${PROJECT_BINARY_DIR}/wherry.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
 install(FILES ${cli_files}/wherry.bash
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME wherry)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME wherry COMPONENT command)
 install(FILES ${cli_files}/wherry.zsh
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _wherry)
-install(FILES ${cli_files}/wherry.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _wherry COMPONENT command)
+install(FILES ${cli_files}/wherry.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+  COMPONENT command)
