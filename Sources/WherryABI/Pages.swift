@@ -252,7 +252,8 @@ public func wherry_pager_set_end(
         case WHERRY_PAGER_END_HAS_NEXT: paging.end = .hasNext(try text(path, "path"))
         case WHERRY_PAGER_END_TOTAL: paging.end = .total(try text(path, "path"))
         case WHERRY_PAGER_END_CURSOR: paging.end = .cursor(try text(path, "path"))
-        case WHERRY_PAGER_END_LINK: paging.end = .link
+        case WHERRY_PAGER_END_LINK:
+            paging.end = try optionalText(path, "path").map { .nextURL($0) } ?? .link
         default:
             throw WherryError(
                 .badArgument,

@@ -112,25 +112,42 @@ extension Paging {
         case .null, .string(""): elements = []
         default:
             let place = items.isEmpty ? "no array" : "no array at \"\(items)\""
-            throw WherryError(
-                .badJSONBody,
-                "The response of \(HTTPURL.redacted(response.url)) has \(place) for the items of a page"
-            ).with {
-                $0.httpStatus = response.status
-                $0.response = response
-            }
+            throw Self.unusable(response, "has \(place) for the items of a page")
         }
         var signals = PageSignals(count: elements.count, url: response.url)
         switch end {
         case .shortPage: break
-        case .lastPage(let path), .hasNext(let path), .total(let path), .cursor(let path):
+        case .lastPage(let path), .total(let path), .cursor(let path):
             signals.mark = json.value(at: path)
+        case .hasNext(let path):
+            signals.mark = json.value(at: path)
+            // Without this check, the list would silently end at the first page.
+            if case .string(let text) = signals.mark, text.contains("/") {
+                throw Self.unusable(
+                    response,
+                    "has a URL at \"\(path)\", not a bool. Use the end of a list for URLs of the next page."
+                )
+            }
+        case .nextURL(let path):
+            signals.mark = json.value(at: path)
+            switch signals.mark {
+            case nil, .null, .string: break
+            default: throw Self.unusable(response, "has no URL of the next page at \"\(path)\"")
+            }
         case .link:
             let links = response.headers.fields.filter { Headers.areEqual($0.name, "link") }
             signals.mark = LinkField.target("next", in: links.compactMap(\.value))
                 .map { .string($0) }
         }
         return (elements, signals)
+    }
+
+    private static func unusable(_ response: Response, _ flaw: String) -> WherryError {
+        WherryError(.badJSONBody, "The response of \(HTTPURL.redacted(response.url)) \(flaw)").with
+        {
+            $0.httpStatus = response.status
+            $0.response = response
+        }
     }
 
     /// Resolves a link, which must have the same origin as its page.

@@ -324,8 +324,8 @@ package struct PageMachine<Item: Sendable>: Sendable {
             // A server that returns the same token again would cause an endless loop.
             if case .token(let sent) = places[number], sent == token { return .end }
             return .token(token)
-        case .link:
-            guard let target = signals.mark?.text() else { return .end }
+        case .link, .nextURL:
+            guard let target = signals.mark?.text(), !target.isEmpty else { return .end }
             return Paging.next(link: target, on: signals.url)
         }
     }

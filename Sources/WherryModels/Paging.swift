@@ -33,6 +33,9 @@ public struct Paging: Sendable {
         /// The Link header with `rel="next"` (RFC 8288) contains the URL of the next page, which
         /// must have the same origin. If it is missing or repeated, this page is the last.
         case link
+        /// Like ``link``, but the URL is the text at this path of the response. If it is missing,
+        /// null, or "", this page is the last.
+        case nextURL(String)
     }
 
     /// The unit of the page parameter.
@@ -84,7 +87,7 @@ public struct Paging: Sendable {
             throw WherryError(
                 .badValue, "The page size has a parameter name but no value. Set the size.")
         }
-        if parameter.isEmpty && end != .link {
+        if parameter.isEmpty && !usesLinks {
             throw WherryError(.badValue, "The page parameter has no name. Set the name.")
         }
         guard (-Self.mostPages...Self.mostPages).contains(firstPage) else {
@@ -95,13 +98,11 @@ public struct Paging: Sendable {
                 .badValue, "The number of kept pages cannot be \(keptPages). Use 0 or more.")
         }
         if unit == .items {
-            switch end {
-            case .cursor, .link:
+            guard !isChained else {
                 throw WherryError(
                     .badValue,
                     "Pages with an offset cannot be combined with a cursor or a link. Use one of them."
                 )
-            default: break
             }
         }
     }
@@ -112,8 +113,16 @@ public struct Paging: Sendable {
     /// Whether each page can be requested only after the previous one.
     var isChained: Bool {
         switch end {
-        case .cursor, .link: true
-        default: false
+        case .cursor, .link, .nextURL: true
+        case .shortPage, .lastPage, .hasNext, .total: false
+        }
+    }
+
+    /// Whether the URL of the next page is in the response, so that no parameter is sent.
+    var usesLinks: Bool {
+        switch end {
+        case .link, .nextURL: true
+        case .shortPage, .lastPage, .hasNext, .total, .cursor: false
         }
     }
 }

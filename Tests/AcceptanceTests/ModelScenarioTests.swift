@@ -170,6 +170,24 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         }
     }
 
+    @Test("O18 a marker of the wrong type is an error, and does not end the list")
+    func wrongMarkers() async throws {
+        let ends: [(Paging.End, String)] = [
+            (.hasNext("next"), #""http://h/list?page=2""#), (.nextURL("next"), "2"),
+        ]
+        for (end, next) in ends {
+            let stub = StubServer()
+            stub.respond("*", body: Bytes(#"{"list": [1], "next": \#(next)}"#))
+            var paging = Paging(items: "list")
+            paging.end = end
+            let list = try PagedList(
+                Client { $0.stubServer = stub }, Request("http://h/list"), paging: paging,
+                of: Int.self)
+            let error = await failure { () throws(WherryError) in try await list.loadNext() }
+            #expect(error?.reason == "bad_json_body" && list.items.isEmpty)
+        }
+    }
+
     private func paging(_ one: JSON) throws -> Paging {
         var paging = Paging(items: try #require(one.text(at: "items")))
         let path = one.text(at: "path") ?? ""
@@ -178,7 +196,7 @@ private func mapping(_ json: JSON?) throws -> ItemMapping {
         case "has_next": paging.end = .hasNext(path)
         case "total": paging.end = .total(path)
         case "cursor": paging.end = .cursor(path)
-        case "link": paging.end = .link
+        case "link": paging.end = one.text(at: "path").map { .nextURL($0) } ?? .link
         default: paging.end = .shortPage
         }
         if let name = one.text(at: "parameter") { paging.parameter = name }

@@ -95,8 +95,8 @@ TEST("O10 O14 O18 every way to end a list matches the table") {
       char *body = json_text_at(cases, check_format("%s/body", answer));
       char *link = text_at(cases, check_format("%s/link", answer));
       CHECK_OK(wherry_stub_add_response(stub, NULL, "http://h/list*", 1, 200,
-                                      link == NULL ? NULL : check_format("Link: %s\n", link), body,
-                                      strlen(body)));
+                                        link == NULL ? NULL : check_format("Link: %s\n", link),
+                                        body, strlen(body)));
     }
     wherry_pager *pager = new_pager(new_stub_client(stub), "http://h/list",
                                     text_at(cases, check_format("%s/items", one)), queue);
@@ -360,6 +360,22 @@ TEST("O13 a cached page is available at once, without an event") {
   CHECK_OK(next_done(queue).status);
   CHECK_INT(server_count("requests"), 3);
   CHECK_OK(wherry_pager_free(pager));
+}
+
+TEST("O18 a marker of the wrong type is an error, and does not end the list") {
+  static const char url[] = "{\"list\": [1], \"next\": \"http://h/list?page=2\"}";
+  static const char number[] = "{\"list\": [1], \"next\": 2}";
+  for (int i = 0; i < 2; i++) {
+    wherry_stub *stub = new_stub();
+    wherry_queue *queue = new_queue();
+    const char *body = i == 0 ? url : number;
+    CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, NULL, body, strlen(body)));
+    wherry_pager *pager = new_pager(new_stub_client(stub), "http://h/list", "list", queue);
+    CHECK_OK(wherry_pager_set_end(pager, i == 0 ? WHERRY_PAGER_END_HAS_NEXT : WHERRY_PAGER_END_LINK,
+                                  "next"));
+    CHECK_TEXT(load_all(pager, queue), "bad_json_body");
+    CHECK_OK(wherry_pager_free(pager));
+  }
 }
 
 TEST("O18 conflicting settings are refused before anything is sent") {

@@ -327,6 +327,18 @@ def test_O19_leaving_an_async_iteration_ends_its_load(server: Server) -> None:
     asyncio.run(work())
 
 
+@pytest.mark.parametrize(("end", "next"), [("has_next", "http://h/list?page=2"), ("link", 2)])
+def test_O18_a_marker_of_the_wrong_type_is_an_error(end: str, next: object) -> None:
+    mock = wherry.MockTransport()
+    mock.add(None, "*", json={"list": [1], "next": next})
+    with wherry.Client(transport=mock) as client:
+        with client.pages("http://h/list", items="list", end=end, end_path="next") as pages:
+            with pytest.raises(wherry.HTTPStatusError) as caught:
+                pages.load_next()
+
+    assert caught.value.reason == "bad_json_body" and '"next"' in caught.value.message
+
+
 def test_O18_conflicting_settings_are_refused(client: wherry.Client) -> None:
     with pytest.raises(ValueError, match="end="):
         client.pages("http://h/", end="never")

@@ -113,7 +113,7 @@ size | the server's | Items per page
 size_parameter | not sent | The parameter with the size
 by_items | False | True: the page parameter is the number of items before the page
 end | "short_page" | How to detect the last page: "short_page", "last_page", "has_next", "total", "cursor", or "link"
-end_path | none | The path of the value that marks the end
+end_path | none | The path of the value that marks the end; with "link", of the URL of the next page (without a path: the Link header)
 key | none | The path of the key of an item. Of items with equal keys, one is kept. "" is the item itself
 newest_wins | False | True keeps the last of items with equal keys, at the position of the first
 kept_pages | 0 | The number of pages to keep and show again without a request

@@ -213,7 +213,8 @@ class PageOptions(RequestOptions, total=False):
     #: How to detect the last page: "short_page", "last_page", "has_next", "total", "cursor",
     #: "link".
     end: str
-    #: Path of the value that ``end=`` checks.
+    #: Path of the value that ``end=`` checks. With "link", the path of the URL of the next page; without a path,
+    #: the Link header.
     end_path: Optional[str]
     #: Path of the key of an item. Of items with equal keys, one is kept. "" is the whole item.
     key: Optional[str]
