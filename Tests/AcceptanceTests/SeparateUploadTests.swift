@@ -118,6 +118,29 @@ import Wherry
         #expect(stub.requests.count == 2)
     }
 
+    @Test("U22 R29 an image's retry waits for Retry-After, up to a limit")
+    func retryAfter() async throws {
+        let stub = StubServer()
+        stub.advance(by: .zero)
+        stub.respond("*", times: 1, status: 503, headers: ["Retry-After": "40"])
+        stub.respond("*", times: 1, status: 503, headers: ["Retry-After": "61"])
+        stub.respond("*")
+        let client = try Client { $0.stubServer = stub }
+        var request = Request("http://h.invalid/", method: "POST")
+        request.add(.image("photo", try pictures(1)[0]))
+        request.separateImages = 1
+        request.imageRetries = 5
+        let handle = try client.start(request)
+        while client.counters().retried == 0, !handle.state.isFinal { await Task.yield() }
+        stub.advance(by: .milliseconds(39_999))
+        #expect(stub.requests.count == 1)
+        stub.advance(by: .milliseconds(1))
+        let error = await failure { () throws(WherryError) in try await handle.value }
+        let image = try #require(error?.failedImages.first)
+        #expect(image.response?.status == 503 && image.error?.retryAfter == .seconds(61))
+        #expect(stub.requests.count == 2 && client.counters().retried == 1)
+    }
+
     @Test("U22 images are sent up to the concurrency limit")
     func bounded() async throws {
         let upload = try client.upload(

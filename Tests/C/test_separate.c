@@ -118,6 +118,19 @@ TEST("U22 only failed images are sent again") {
   CHECK_INT(server_count("requests"), 4);
 }
 
+TEST("U22 R29 an image is not sent again if the server asks for too long a wait") {
+  static const char *const names[] = {"0.jpg"};
+  wherry_client *client = new_client_with(WHERRY_OPTION_MAX_RETRY_AFTER_MS, 4000);
+  wherry_request *request =
+      album(server_url("/faulty-echo?status_first=503&status_times=1&retry_after=5"), names, 1);
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_SEPARATE_IMAGES, 1));
+  CHECK_OK(wherry_request_set_option(request, WHERRY_OPTION_IMAGE_RETRIES, 3));
+  wherry_response *response = NULL;
+  CHECK_STATUS(wherry_client_perform(client, request, &response), WHERRY_E_HTTP);
+  CHECK_INT(wherry_error_retry_after_ms(wherry_last_error()), 5000);
+  CHECK_INT(server_count("requests"), 1);
+}
+
 TEST("U11 a broken image is omitted on request, and reported") {
   static const char *const names[] = {"text0.jpg", "1.jpg"};
   wherry_client *client = new_client(NULL);

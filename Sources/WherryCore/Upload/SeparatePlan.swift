@@ -29,7 +29,8 @@ struct SeparatePlan {
     }
 
     private(set) var images: [Image]
-    private var attempts: [Int]
+    /// The number of times that each image was sent.
+    private(set) var attempts: [Int]
     private let limit: Int
     private let retries: Int
     private var isCancelled = false
@@ -75,16 +76,15 @@ struct SeparatePlan {
         images[index] = isSound && !isCancelled ? .ready : .over
     }
 
-    /// Records the end of an image's request. Returns the number of the retry to wait for, from 1;
-    /// `nil` if there is none.
-    mutating func ended(_ index: Int, mayRetry: Bool) -> Int? {
-        guard images[index] == .sending else { return nil }
+    /// Records the end of an image's request. Returns whether the image waits for a retry.
+    mutating func ended(_ index: Int, mayRetry: Bool) -> Bool {
+        guard images[index] == .sending else { return false }
         guard mayRetry, !isCancelled, attempts[index] <= retries else {
             images[index] = .over
-            return nil
+            return false
         }
         images[index] = .resting
-        return attempts[index]
+        return true
     }
 
     /// Records the end of the wait before a retry.

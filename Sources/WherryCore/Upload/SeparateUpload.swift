@@ -176,14 +176,16 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
     }
 
     fileprivate func childEnded(_ index: Int, _ outcome: TransferOutcome) {
-        let mayRetry = outcome.error?.isRetryable ?? false
+        let now = client.transport.clock.now()
         let sent = work.withLock { $0.running[index] }?.progress.completed ?? 0
-        let (attempt, image) = work.withLock { work -> (Int?, ImageOutcome) in
+        let (delay, image) = work.withLock { work -> (Int64?, ImageOutcome) in
             work.running[index] = nil
             work.sent[index] = max(sent, work.sent[index] ?? 0)
             work.outcomes[index].sentBytes = work.sent[index] ?? 0
-            let attempt = work.plan.ended(index, mayRetry: mayRetry)
-            guard attempt == nil else { return (attempt, work.outcomes[index]) }
+            let delay = retryDelay(after: outcome.error, attempts: work.plan.attempts[index], now)
+            if work.plan.ended(index, mayRetry: delay != nil) {
+                return (delay, work.outcomes[index])
+            }
             work.ready[index] = nil
             work.outcomes[index].response = outcome.response
             work.outcomes[index].error = outcome.error.map { error in
@@ -193,26 +195,27 @@ package final class SeparateUpload: Transfer, @unchecked Sendable {  // guarded 
             }
             return (nil, work.outcomes[index])
         }
-        if let attempt {
+        if let delay {
             noteRetry(outcome.error)
-            rest(index, Self.pause(before: attempt, outcome.error?.retryAfter))
+            retry(index, at: now.advanced(by: delay))
         } else {
             emit(.image(image))
         }
         proceed()
     }
 
-    /// Returns the delay before a retry, in milliseconds: half a second, doubled each time, at most
-    /// 30 s, but at least what the server asks for.
-    private static func pause(before attempt: Int, _ asked: Duration?) -> Int64 {
-        let doubled = Backoff.bound(after: attempt - 1) / 1_000_000
-        return max(doubled, asked?.wholeMilliseconds ?? 0)
+    /// Returns the delay before an image is sent again, in nanoseconds, as for other requests;
+    /// `nil` if the error is permanent, or the server asks for a longer wait than
+    /// `max_retry_after_ms`.
+    private func retryDelay(after error: WherryError?, attempts: Int, _ now: Instant) -> Int64? {
+        guard let error, error.isRetryable else { return nil }
+        var random = SplitMix(state: .random(in: .min ... .max))
+        return RetryRules(options, deadline: .never)
+            .delay(after: error, retries: attempts - 1, now: now, &random)
     }
 
-    private func rest(_ index: Int, _ milliseconds: Int64) {
-        let clock = client.transport.clock
-        client.transport.schedule(at: clock.now().advanced(by: .milliseconds(milliseconds))) {
-            [weak self] in
+    private func retry(_ index: Int, at time: Instant) {
+        client.transport.schedule(at: time) { [weak self] in
             guard let self else { return }
             work.withLock { $0.plan.rested(index) }
             proceed()

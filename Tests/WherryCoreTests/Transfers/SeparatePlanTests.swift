@@ -21,7 +21,7 @@ import Testing
         plan.encoded(3, isSound: true)
         #expect(
             plan.next() == Actions(), "two are sent, two wait encoded: no more memory than that")
-        #expect(plan.ended(1, mayRetry: false) == nil)
+        #expect(plan.ended(1, mayRetry: false) == false)
         #expect(plan.next() == Actions(encode: [4], send: [2]))
     }
 
@@ -34,9 +34,9 @@ import Testing
         plan.encoded(1, isSound: true)
         #expect(plan.next() == Actions(encode: [2], send: [1]))
         plan.encoded(2, isSound: true)
-        #expect(plan.ended(1, mayRetry: false) == nil)
+        #expect(plan.ended(1, mayRetry: false) == false)
         #expect(plan.next() == Actions(send: [2]))
-        #expect(plan.ended(2, mayRetry: false) == nil)
+        #expect(plan.ended(2, mayRetry: false) == false)
         #expect(plan.next() == Actions(isOver: true))
         #expect(plan.next() == Actions(), "the end is told once")
     }
@@ -48,16 +48,16 @@ import Testing
         plan.encoded(0, isSound: true)
         plan.encoded(1, isSound: true)
         #expect(plan.next().send == [0, 1])
-        #expect(plan.ended(0, mayRetry: true) == 1)
-        #expect(plan.ended(1, mayRetry: false) == nil)
+        #expect(plan.ended(0, mayRetry: true) == true)
+        #expect(plan.ended(1, mayRetry: false) == false)
         #expect(plan.next() == Actions(), "it rests")
         plan.rested(0)
         plan.rested(1)
         #expect(plan.next() == Actions(send: [0]), "and is not encoded again")
-        #expect(plan.ended(0, mayRetry: true) == 2)
+        #expect(plan.ended(0, mayRetry: true) == true)
         plan.rested(0)
         #expect(plan.next().send == [0])
-        #expect(plan.ended(0, mayRetry: true) == nil)
+        #expect(plan.ended(0, mayRetry: true) == false)
         #expect(plan.next().isOver)
     }
 
@@ -68,13 +68,13 @@ import Testing
         plan.encoded(0, isSound: true)
         plan.encoded(1, isSound: true)
         #expect(plan.next() == Actions(encode: [2, 3], send: [0, 1]))
-        #expect(plan.ended(1, mayRetry: true) == 1)
+        #expect(plan.ended(1, mayRetry: true) == true)
         plan.cancel()
         #expect(plan.next() == Actions())
         plan.rested(1)
         plan.encoded(2, isSound: true)
         plan.encoded(3, isSound: false)
-        #expect(plan.ended(0, mayRetry: true) == nil)
+        #expect(plan.ended(0, mayRetry: true) == false)
         #expect(plan.next() == Actions(isOver: true))
     }
 
@@ -111,7 +111,7 @@ import Testing
                 pick -= encoding.count
                 if pick < sending.count {
                     let index = sending.remove(at: pick)
-                    if plan.ended(index, mayRetry: Bool.random(using: &random)) != nil {
+                    if plan.ended(index, mayRetry: Bool.random(using: &random)) {
                         resting.append(index)
                     }
                     continue

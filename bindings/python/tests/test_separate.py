@@ -50,6 +50,19 @@ def test_U22_asyncio_sends_images_one_by_one_and_retries_failed_ones(server: Ser
     assert [[part["name"] for part in form] for form in forms] == [["album", "image0"]] * 3
 
 
+def test_U22_R29_an_image_is_not_sent_again_if_the_server_asks_for_too_long_a_wait(
+    server: Server, client: wherry.Client
+) -> None:
+    url = server.url("/faulty-echo", status_first=503, status_times=1, retry_after=5)
+
+    answer = client.upload(url, album(1), separate=1, image_retries=3, max_retry_after=4)
+
+    assert answer.status_code == 503 and len(server.log()) == 1
+    with pytest.raises(wherry.HTTPStatusError) as caught:
+        answer.raise_for_status()
+    assert caught.value.retry_after == 5
+
+
 def test_U22_progress_covers_every_image(server: Server, client: wherry.Client) -> None:
     seen: List[wherry.Progress] = []
 
