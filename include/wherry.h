@@ -1,7 +1,7 @@
 /* wherry.h - HTTP requests, image uploads, and resumable downloads from C.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A program works with five kinds of objects:
+ * Five kinds of objects are in almost every program:
  *
  *    wherry_client     connections, settings, cookies, and caches; usually one per program
  *    wherry_request    what to send: method, URL, headers, body, and options
@@ -39,47 +39,51 @@
  *
  * These rules apply to every function:
  *
- *  NAMES     wherry_<type>_<verb>; the first parameter is the object. The name of a quantity ends
- *            with its unit (_ms, _bytes, _per_second). An int64_t of -1 means "unknown" in results
- *            and "no limit" in arguments, unless its comment says otherwise.
+ *  NAMES     Most functions are named wherry_<type>_<verb>, or wherry_<type>_<property> for getters.
+ *            The object is the first parameter, except in functions that create one. Names of times,
+ *            sizes, and rates end with the unit (_ms, _bytes, _per_second). An int64_t of -1 means
+ *            "unknown" in results and "no limit" in arguments, unless its comment says otherwise.
  *  RESULTS   Functions that can fail return a wherry_status; 0 is success. Comments name statuses
  *            and reasons in short form: "E_ARGUMENT `bad_url`" is the status WHERRY_E_ARGUMENT with
- *            that wherry_error_reason. Other results go to trailing out-parameters, which are
- *            written only on success (exceptions: wherry_client_perform, wherry_get, and
- *            wherry_upload_image). out_transfer may be NULL if you pass a queue, and out_count may
- *            be NULL except in wherry_queue_read. Any other NULL out-parameter gives E_ARGUMENT.
- *            Other functions return their value directly; for a bad handle they return 0, NULL,
- *            false, or -1.
+ *            that wherry_error_reason, and a reason alone belongs to E_ARGUMENT. Other results are
+ *            in trailing out-parameters, which are written only if the call succeeds, or if the
+ *            comment says so. These may be NULL: out_count (except in wherry_queue_read), the
+ *            out_transfer of a function that starts a transfer, and others whose comment says so.
+ *            Any other NULL gives E_ARGUMENT. Functions that cannot fail return their result
+ *            directly. For a bad handle, they return NULL, false, 0, or the value for "none" that
+ *            their comment names.
  *  HANDLES   A handle is opaque: the pointer is an id that every call checks, not an address. A
- *            handle that is NULL, freed, invented, or of another type gives E_ARGUMENT `bad_handle`.
+ *            handle that is freed, invented, of another type, or NULL where the comment does not
+ *            allow it gives E_ARGUMENT `bad_handle`.
  *  OWNERSHIP You own every handle that you get through an out-parameter. Free it once, with the
  *            *_free function of its type. Freeing NULL returns OK; freeing a handle twice returns an
  *            error and never crashes. You may free objects in any order, even while you handle one
  *            of their events. A handle that a function returns directly is borrowed; never free it.
- *  BORROWING Bytes and text that a getter returns stay valid until their object is freed (for
- *            events: wherry_event_free). They are plain memory, which nothing checks after that.
- *            Getters of client, queue, transfer, stub, and reachability copy their results instead.
- *  INPUTS    The library copies everything you pass in before the call returns. Text must be
- *            NUL-terminated UTF-8 (otherwise `bad_text`). Bytes are a pointer and a count; the
- *            pointer may be NULL if the count is 0. Paths and file names are NUL-terminated bytes,
- *            UTF-8 or not, and are never converted. Error messages show an invalid byte as an escape
- *            such as \xE9.
- *  THREADS   Any thread may call any function. Sharing an object between threads is always safe, but
- *            concurrent changes to a config, request, response, event, list, image, compression, or
- *            json may interleave. The events of one transfer arrive in order. Your code never runs on
- *            a library thread.
- *  STRUCTS   The library fills the few plain structs. Before the call, set `size` to the sizeof of
- *            the struct; 0 gives E_ARGUMENT. Fields that an older library does not know become zero.
- *            64-bit Linux only.
- *  EXIT      The program may exit at any time, from any thread, even with transfers in flight. An
- *            exit handler cancels every transfer, waits at most 50 ms, and then keeps library
- *            threads out of OpenSSL. Blocking calls on other threads return E_CANCELLED. Partial
- *            files stay. Exit handlers may call any function.
+ *  BORROWING Bytes and text that a getter returns are borrowed: they stay valid until you free the
+ *            object, or until an earlier end that the comment names. Unlike handles, these pointers
+ *            are not checked. Getters of client, queue, transfer, stub, and reachability copy their
+ *            results instead.
+ *  INPUTS    The library copies what you pass in before the call returns; comments name the two
+ *            exceptions, for images. Text must be NUL-terminated UTF-8; other text gives E_ARGUMENT
+ *            `bad_text`. Bytes are a pointer and a count; the pointer may be NULL if the count is 0.
+ *            Paths and file names are NUL-terminated bytes in any encoding, and are used unchanged.
+ *            Error messages show an invalid byte as an escape such as \xE9.
+ *  THREADS   Any thread may call any function, at any time. If threads change the same config,
+ *            request, response, event, list, image, compression, json, or sse concurrently, nothing
+ *            crashes, but the result can be a mixture of their changes. The events of one transfer
+ *            arrive in order. Your code never runs on a library thread.
+ *  STRUCTS   A few types are plain structs, which the library fills. Before the call, set `size` to
+ *            the sizeof of the struct; 0 gives E_ARGUMENT. Fields that an older library does not
+ *            know become zero. The layouts are those of 64-bit Linux, the only supported system.
+ *  EXIT      The program may exit at any time, from any thread, even with transfers in flight. The
+ *            library then cancels every transfer and waits at most 50 ms for them, so that no
+ *            library thread uses OpenSSL while OpenSSL shuts down. Blocking calls on other threads
+ *            return E_CANCELLED. Partial files stay. Your own exit handlers may call any function.
  *  SIGNALS   Library threads block every signal except SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, and
  *            SIGSYS. If a Swift toolchain is installed, the Swift runtime handles SIGQUIT, SIGABRT,
  *            and fault signals to print backtraces. Set SWIFT_BACKTRACE=enable=no to prevent that.
- *  FORK      All file descriptors are close-on-exec. In a forked child, every call returns E_FORKED
- *            until you call wherry_library_restart.
+ *  FORK      All file descriptors are close-on-exec. In a forked child, every function that returns
+ *            a wherry_status returns E_FORKED until you call wherry_library_restart.
  */
 #ifndef WHERRY_H
 #define WHERRY_H
@@ -93,7 +97,8 @@ extern "C" {
 #endif
 
 #pragma GCC visibility push(default)
-/* Marks functions whose result must be used. Tools that cannot parse attributes define it as empty. */
+/* Marks functions whose result must be used. For tools that cannot parse attributes, define it as
+ * empty before you include this header. */
 #ifndef WHERRY_CHECKED
 #define WHERRY_CHECKED __attribute__((warn_unused_result))
 #endif
@@ -106,8 +111,8 @@ extern "C" {
 #define WHERRY_VERSION_NUMBER \
   (WHERRY_VERSION_MAJOR * 1000000 + WHERRY_VERSION_MINOR * 1000 + WHERRY_VERSION_PATCH)
 
-/* Return the version of the loaded library, which may be newer than this header; as a
- * WHERRY_VERSION_NUMBER and as static text. */
+/* These return the version of the loaded library, the first as a number like WHERRY_VERSION_NUMBER,
+ * the second as static text. It may differ from the version of this header. */
 int32_t wherry_library_version(void);
 const char *wherry_library_version_text(void);
 
@@ -116,7 +121,8 @@ const char *wherry_library_version_text(void);
 typedef enum wherry_status {
   WHERRY_OK = 0,
   WHERRY_E_ARGUMENT = -1,    /* NULL, wrong kind of object, or out of range */
-  WHERRY_E_STATE = -2,       /* not valid in the object's current state, such as already sent or closed */
+  /* not valid in the object's current state, such as already sent or closed */
+  WHERRY_E_STATE = -2,
   WHERRY_E_TIMEOUT = -3,     /* the wait or the transfer timed out */
   WHERRY_E_CANCELLED = -4,
   WHERRY_E_NETWORK = -5,     /* name resolution or connection failed, or the connection dropped */
@@ -128,7 +134,9 @@ typedef enum wherry_status {
   WHERRY_E_LIMIT = -11,      /* a size or count limit was exceeded */
   WHERRY_E_INTERNAL = -12,   /* a bug in Wherry: please report it */
   WHERRY_E_FORKED = -13,     /* called in a forked child */
-  WHERRY_E_BUSY = -14        /* in use by another transfer or process, or currently full */
+  /* the object or file is in use by another transfer or process, or a buffer is full at the moment
+   * */
+  WHERRY_E_BUSY = -14
 } wherry_status;
 
 /* borrowed from an event or the calling thread; never free it */
@@ -138,8 +146,8 @@ typedef struct wherry_list wherry_list;   /* section 11 */
 /* Returns the name, such as "E_TIMEOUT"; "E_UNKNOWN" for other numbers. Static text. */
 const char *wherry_status_name(wherry_status status);
 /* Returns the error of the last failed call on this thread; never NULL. Its status is OK if no call
- * has failed. Only functions that return a wherry_status set the error, so getters never overwrite
- * it. The handle is valid until the next failing call on this thread. */
+ * has failed. Functions that return their result directly, and wherry_error_status, never set it.
+ * The handle is valid until the next failing call on this thread. */
 const wherry_error *wherry_last_error(void);
 wherry_status wherry_error_status(const wherry_error *error);
 /* Returns the reason, a stable word such as "bad_url" or "stalled" (see docs/errors.md); "" for OK.
@@ -155,32 +163,34 @@ bool wherry_error_is_retryable(const wherry_error *error);
 int64_t wherry_error_retry_after_ms(const wherry_error *error);      /* or -1 */
 const char *wherry_error_partial_path(const wherry_error *error);    /* the partial file, or NULL */
 const wherry_error *wherry_error_underlying(const wherry_error *error); /* or NULL */
-/* Lists the failed images of an upload as rows for wherry_list_image; all images if the request
- * itself failed. Also works with wherry_last_error after wherry_client_perform. */
+/* Lists the failed images of an upload, to be read with wherry_list_image. If the request itself
+ * failed, the list contains every image. Also works with wherry_last_error after
+ * wherry_client_perform. */
 wherry_status wherry_error_list_failed_images(const wherry_error *error, wherry_list **out_list);
 /* Makes the library usable in a forked child. Handles from before the fork stay invalid: using or
- * freeing one is E_FORKED and changes nothing. No-op in a process that has not forked. */
+ * freeing one is E_FORKED and changes nothing. Does nothing in a process that is not a forked
+ * child. */
 wherry_status wherry_library_restart(void);
 
 /* ---- Simple calls ---------------------------------------------------------------------------- */
 
 typedef struct wherry_response wherry_response;
 
-/* Each of these functions blocks until its transfer ends. It returns the errors of the section 7
- * function named in its comment; wherry_last_error has the details. Each call creates a client with
- * default settings and frees it afterwards. For several requests, a wherry_client is faster,
- * because it reuses connections. The URL must have a scheme (otherwise `bad_url`). */
+/* Each of these functions blocks until its transfer ends. Each can fail like the function of
+ * section 7 that its comment names; wherry_last_error has the details. Each call creates a client
+ * with default settings and frees it afterwards. For several requests, a wherry_client is faster,
+ * because it reuses connections. A URL without a scheme gives E_ARGUMENT `bad_url`. */
 
-/* Gets a URL, like wherry_client_perform. On OK and E_HTTP you own *out_response; otherwise it is set
- * to NULL. */
+/* Gets a URL, like wherry_client_perform. On OK and E_HTTP you own *out_response; otherwise it is
+ * set to NULL. */
 WHERRY_CHECKED wherry_status wherry_get(const char *url, wherry_response **out_response);
-/* Downloads a URL to a file, like wherry_client_download. path is the file, or a directory that ends
- * with "/" or exists; then the server names the file. After an interruption, call it again to
- * continue. */
+/* Downloads a URL to a file, like wherry_client_download. path is the file to write. If path ends
+ * with "/" or is an existing directory, the file is written there, under the name that the server
+ * gives. After an interruption, call it again to continue. */
 WHERRY_CHECKED wherry_status wherry_download_file(const char *url, const char *path);
-/* Compresses a JPEG or PNG file with the default compression (section 13) and posts it as the part
- * `name` of a multipart form, like wherry_client_upload_images. out_response works as in
- * wherry_get. */
+/* Compresses a JPEG or PNG file with the default compression (section 13) and posts it as a part of
+ * a multipart form, like wherry_client_upload_images. name is the name of that part. out_response
+ * works as in wherry_get. */
 WHERRY_CHECKED wherry_status wherry_upload_image(const char *url, const char *name, const char *path,
     wherry_response **out_response);
 
@@ -188,34 +198,44 @@ WHERRY_CHECKED wherry_status wherry_upload_image(const char *url, const char *na
 
 /* The letters say where you can set an option. B: on a config. L: on a live client, for requests
  * started afterwards. R: on one request, overriding the client's value. Elsewhere the call fails
- * with E_ARGUMENT `bad_option`. The default value comes next, then the range in parentheses
- * (without one: 0 or more). Booleans are 0 and 1. */
+ * with E_ARGUMENT `bad_option`. The default value comes next, then the range in parentheses.
+ * Without a range, an option accepts the values that its comment lists, or 0 or more if it only has
+ * one. If the default is -1, you can set -1 too. A colon after a value introduces its meaning.
+ * Booleans are 0 and 1. In comments that mention both requests and downloads, "requests" means all
+ * transfers that are not downloads. */
 typedef enum wherry_option {
   /* options: begin wherry_option (scripts/make-options) */
   /* BLR 20000; maximum time without a byte in either direction; 0: no limit */
   WHERRY_OPTION_IDLE_TIMEOUT_MS = 1,
   WHERRY_OPTION_CONNECT_TIMEOUT_MS = 2,     /* BLR 10000; 0: libcurl's default, 300 s */
   /* BLR 30000; maximum time from the last byte sent to the first byte received. Except in
-   * downloads, the idle timeout also limits this wait: for slow servers, raise both. 0: none */
+   * downloads, the idle timeout also limits this wait: for slow servers, raise both. 0: no limit */
   WHERRY_OPTION_FIRST_BYTE_TIMEOUT_MS = 3,
   WHERRY_OPTION_TOTAL_TIMEOUT_MS = 4,       /* BLR 0: no limit; includes redirects and retries */
-  /* BLR 30000; time to resolve a hook (section 9), then its default applies; 0: at once */
+  /* BLR 30000; time that the program has to resolve a hook (section 9); after that, the hook's
+   * default applies. 0: the default applies at once */
   WHERRY_OPTION_HOOK_TIMEOUT_MS = 5,
   /* BLR 10 (0 to 100); 0: the redirect itself is the response */
   WHERRY_OPTION_MAX_REDIRECTS = 10,
-  /* BLR 0; 1: sends credentials, other headers, and the body to other origins after a redirect */
+  /* BLR 0: after a redirect to another origin, only headers without secrets are sent, such as
+   * Accept. Credentials, Cookie, all other headers that you set, and the body are not sent. 1: they
+   * are sent, except Host */
   WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11,
   /* BLR -1 (0 to 1000): 5 for downloads, 0 for requests. Maximum number of retries after a dropped
-   * connection, a timeout, or status 408, 429, 500, 502, 503, 504. Before each retry, requests wait
-   * a random time of up to 0.5, 1, 2... 30 s, or the time in Retry-After. All requests of a client
-   * share a budget of 100 retries; every five successes add one. */
+   * connection, a timeout, or status 408, 429, 500, 502, 503, 504. The wait before a retry is
+   * random. Its maximum is 0.5 s at first and doubles with each retry up to 30 s. If Retry-After
+   * asks for more, the wait is that long; above MAX_RETRY_AFTER_MS, there is no retry. The requests
+   * of a client share a budget of at most 100 retries; every five successful requests add one to
+   * it. Downloads do not use it. */
   WHERRY_OPTION_MAX_RETRIES = 12,
-  /* BLR 0: only GET, HEAD, PUT, DELETE, OPTIONS, and TRACE are retried, also after a reused
-   * connection drops without a response. 1: all methods; the server may execute a request twice */
+  /* BLR 0: only GET, HEAD, PUT, DELETE, and OPTIONS are retried. When a reused connection is
+   * dropped without a response, the request is sent again at once, but also only with these
+   * methods. 1: all methods are retried, and the server may execute a request twice */
   WHERRY_OPTION_RETRY_UNSAFE_METHODS = 13,
   /* BLR -1: 0 for requests, 60000 for downloads. Maximum time that a transfer waits for a route to
-   * its host, in state WAITING with reason `offline`. After that, a request fails with `offline`. A
-   * download waits after each dropped connection, then retries as usual. 0: no wait */
+   * its host, in state WAITING with reason `offline`. After that, a request fails with E_NETWORK
+   * `offline`. A download waits in this way after each dropped connection, then makes its next
+   * retry. 0: no wait */
   WHERRY_OPTION_WAIT_FOR_NETWORK_MS = 15,
   /* BL 0; 1: sends Accept-Language with the user's languages (LANGUAGE, LC_ALL, LC_MESSAGES, LANG),
    * unless you set that header. */
@@ -227,7 +247,7 @@ typedef enum wherry_option {
    * more */
   WHERRY_OPTION_ACCEPT_STATUS_MIN = 17,
   WHERRY_OPTION_ACCEPT_STATUS_MAX = 18,     /* BLR 299 (100 to 999) */
-  /* BLR 1: accept gzip and deflate; 2: also br and zstd */
+  /* BLR 1; the content encodings to accept. 0: none. 1: gzip and deflate. 2: also br and zstd */
   WHERRY_OPTION_COMPRESSED = 19,
   /* BLR 67108864; maximum decoded size of a body in memory; 0: only empty bodies */
   WHERRY_OPTION_MAX_BODY_BYTES = 20,
@@ -239,75 +259,78 @@ typedef enum wherry_option {
   /* R 1: adds the client's default parameters (see wherry_request_set_parameter); those of the
    * request override them */
   WHERRY_OPTION_DEFAULT_PARAMETERS = 25,
-  /* R 0; 1: ignores the base URL; the host in the identifier becomes "(null)" */
+  /* R 0; 1: ignores the base URL; the result of wherry_request_identifier then has "(null)" in
+   * place of the host */
   WHERRY_OPTION_IGNORE_BASE = 26,
   /* BLR 0; 1: a response fails if its type is not JSON, or its body is not valid JSON */
   WHERRY_OPTION_JSON_ONLY = 27,
-  /* BLR 0; arrays in queries and forms: 0 a[]=, 1 a=, 2 a[0]= */
+  /* BLR 0; how queries and forms name the elements of an array "a". 0: a[]=. 1: a=. 2: a[0]= */
   WHERRY_OPTION_ARRAY_STYLE = 28,
-  /* BLR 1: the client's cookie jar stores and sends cookies, also at redirects; a Cookie header of
-   * the request replaces them. 0: cookies are neither stored nor sent. 2: a Cookie header is sent
-   * together with the jar's other cookies. 3: like 2, but with a separate jar for this request and
-   * its redirects. */
+  /* BLR 1: the client's cookie jar stores and sends cookies, including those of redirects. If the
+   * request has a Cookie header, it is sent instead. 0: the jar neither stores nor sends cookies.
+   * 2: a Cookie header is sent, together with the cookies of the jar that have other names. 3: like
+   * 2, but with a separate jar for this request and its redirects. */
   WHERRY_OPTION_COOKIES = 29,
   /* R 0 (-100 to 100); orders requests that wait for a connection (MAX_PER_HOST, MAX_CONNECTIONS)
    * and queued downloads (MAX_DOWNLOADS). Higher priorities start first, equal ones in the order of
-   * submission. Low priorities may starve. Over HTTP/2 the priority is also the stream weight,
+   * submission. Low priorities may starve. Over HTTP/2 the priority also sets the stream weight,
    * which servers may ignore. */
   WHERRY_OPTION_PRIORITY = 30,
   /* R 0; 1: you can write a streamed body again if a redirect or a 401 requires it (see
    * wherry_transfer_wants_rewind). 0: the transfer fails then. */
   WHERRY_OPTION_REWINDABLE_BODY = 31,
   WHERRY_OPTION_WANT_HEADERS = 32,          /* R 0; 1: raise a HEADERS event */
-  /* BLR -1 (0 to 1): PROGRESS events only for multipart uploads and downloads. 0: never.
+  /* BLR -1 (0 to 1): PROGRESS events only for downloads and multipart uploads. 0: never.
    * 1: always */
   WHERRY_OPTION_WANT_PROGRESS = 33,
-  /* BLR 0; how an upload handles an image that is damaged, unsupported (GIF, WebP, HEIC), or
-   * exceeds a limit of its compression. 0: fails before the request is sent, with a message that
-   * names every such image. With SEPARATE_IMAGES, the upload sends the other images, then fails.
-   * 1: skips the image, and fails if none is left. 2: sends the file unchanged, with all metadata.
-   * WHERRY_IMAGE_MAX_BYTES still applies, and a file that cannot be opened still fails the
-   * upload. */
+  /* BLR 0; how an upload handles an image that is damaged, that has an unsupported format (GIF,
+   * WebP, HEIC), or that exceeds a limit of its wherry_compression. 0: fails before the request is
+   * sent, with a message that names every such image. With SEPARATE_IMAGES, the upload sends the
+   * other images, then fails. 1: skips the image, and fails if none is left. 2: sends the file
+   * unchanged, with all metadata; a file that cannot be opened or is larger than
+   * WHERRY_IMAGE_MAX_BYTES still fails the upload. */
   WHERRY_OPTION_UNREADABLE_IMAGES = 34,
-  /* BLR 0 (0 to 1000): one form with all images. n: one form per image, each with all other parts,
-   * n at a time. A failed image does not stop the others, but DONE reports a failure, which lists
-   * the failed images. Pass the list of wherry_transfer_list_images to wherry_list_response to get
-   * each image's response. DONE has the response of the first failed image. */
+  /* BLR 0 (0 to 1000): one form with all images. n: one form per image, each with all parts that
+   * are not images; up to n forms are sent at a time. A failed image does not stop the others, but
+   * DONE reports a failure, which lists the failed images. Pass the list of
+   * wherry_transfer_list_images to wherry_list_response to get each image's response. DONE has the
+   * response for the first image that failed or, if none failed, for the first image. */
   WHERRY_OPTION_SEPARATE_IMAGES = 35,
-  /* BLR 0 (0 to 1000); maximum retries of an image after a transient failure, with SEPARATE_IMAGES,
-   * after 0.5, 1, 2... s or the time in Retry-After. MAX_RETRIES does not apply then. The server
-   * may receive the image twice. */
+  /* BLR 0 (0 to 1000); with SEPARATE_IMAGES, the maximum number of retries of each image after a
+   * transient failure, with the waits of MAX_RETRIES. MAX_RETRIES itself has no effect then. The
+   * server may receive an image twice. */
   WHERRY_OPTION_IMAGE_RETRIES = 36,
   /* BLR 0; 1: sends non-ASCII file names also as filename* (RFC 8187), for servers that need it.
    * RFC 7578 advises against it. */
   WHERRY_OPTION_EXTENDED_NAMES = 37,
-  /* BLR 0; a wherry_digest of the body to send: MD5 as Content-MD5, SHA256 and SHA512 as
-   * Content-Digest (RFC 9530), unless the request has that header. The body is read once before it
-   * is sent; a streamed body gives E_ARGUMENT `bad_option`. */
+  /* BLR 0; a wherry_digest. The library computes this digest of the request body and sends it as
+   * Content-MD5 (MD5) or Content-Digest (RFC 9530), unless the request has that header. The body is
+   * read once before it is sent; a streamed body gives E_ARGUMENT `bad_option`. */
   WHERRY_OPTION_BODY_DIGEST = 38,
   /* BLR 0; a wherry_digest to send in the part headers of each file and image */
   WHERRY_OPTION_PART_DIGESTS = 39,
   WHERRY_OPTION_MAX_PER_HOST = 40,          /* BL 6 (1 to 100000); connections to one origin */
   WHERRY_OPTION_MAX_CONNECTIONS = 41,       /* BL 32 (1 to 100000) */
-  /* BL 0 (0 to 100000): no limit; maximum concurrent downloads. The others are QUEUED, by PRIORITY
-   * and then by start time. A paused download gives up its slot but keeps its position in the
-   * queue. A new value applies at once; downloads that already run continue. TOTAL_TIMEOUT_MS
+  /* BL 0 (0 to 100000); maximum number of concurrent downloads; 0: no limit. The others are QUEUED,
+   * ordered by PRIORITY and then by the time they were added. A paused download gives up its slot
+   * to the next one. When it is resumed, it is queued again with its priority and the time it was
+   * added. A new value applies at once; downloads that already run continue. TOTAL_TIMEOUT_MS
    * includes the wait. */
   WHERRY_OPTION_MAX_DOWNLOADS = 42,
-  /* BLR 0; object members in queries and forms: 0 a[b]=, 1 a.b= */
+  /* BLR 0; how queries and forms name the member "b" of an object "a". 0: a[b]=. 1: a.b= */
   WHERRY_OPTION_MEMBER_STYLE = 43,
-  /* BLR 0; booleans in queries and forms: 0 as 1 and 0, 1 as true and false */
+  /* BLR 0; how queries and forms spell booleans. 0: "1" and "0". 1: "true" and "false" */
   WHERRY_OPTION_BOOL_STYLE = 44,
   /* R 0; 1: shares the response or failure of an identical request of this client that is in flight
    * and also has this option. Identical means the same method, URL, headers, credentials, body, and
-   * options. Each transfer has its own events, TOTAL_TIMEOUT_MS, and cancellation; the request ends
-   * when the last one is cancelled. Not shared: requests with hooks, streamed responses,
-   * WANT_HEADERS, CACHE_THEN_NETWORK, and multipart, file, or streamed bodies. Does not apply to
-   * downloads. */
+   * options. Each transfer has its own events, and can time out or be cancelled alone. The shared
+   * request ends when its last transfer is cancelled. Not shared: requests with hooks, streamed
+   * responses, WANT_HEADERS, CACHE_THEN_NETWORK, and multipart, file, or streamed bodies. Does not
+   * apply to downloads. */
   WHERRY_OPTION_COALESCE = 45,
   /* BLR 0; compresses the request body: 1 gzip, 2 deflate (zlib format). The server must support
    * it. Bytes, JSON, and URL-encoded forms of up to 1 MiB are compressed before sending, and sent
-   * unchanged if compression does not make them smaller. Larger bodies, files, and streams are
+   * unchanged if compression does not make them smaller. Files, streams, and larger bodies are
    * compressed while they are sent, without a Content-Length. Multipart forms are not compressed.
    * In PROGRESS, done_bytes counts bytes before compression, wire_bytes those after it. */
   WHERRY_OPTION_BODY_CODING = 46,
@@ -325,85 +348,96 @@ typedef enum wherry_option {
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,
   /* BL 16777216; maximum size of each of the two caches in memory; 0: keep none */
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,
-  /* BL 0 (0 to 1000000): no limit; maximum requests per RATE_INTERVAL_MS. Further requests wait, by
-   * PRIORITY and then by start time; TOTAL_TIMEOUT_MS includes the wait. The limit is a token
-   * bucket that fills at a constant rate and holds up to RATE_BURST tokens. Redirects, retries, and
-   * download segments count too; cache hits do not. Additional connections requested by SEGMENTS
-   * count but do not wait. A new value applies at once. */
+  /* BL 0 (0 to 1000000); maximum number of requests per RATE_INTERVAL_MS; 0: no limit. Further
+   * requests wait, and start in the order of PRIORITY and then of the time they were added.
+   * TOTAL_TIMEOUT_MS includes the wait. The limit is a token bucket that fills at a constant rate
+   * and holds up to RATE_BURST tokens. Downloads, redirects, and retries count and wait too; cache
+   * hits do not count. The additional connections of SEGMENTS count but do not wait. A new value
+   * applies at once. */
   WHERRY_OPTION_RATE_LIMIT = 53,
-  /* BL 0 (0 to 1000000): no limit; like RATE_LIMIT, per origin; both apply */
+  /* BL 0 (0 to 1000000); like RATE_LIMIT, for each origin separately. Both limits apply. 0: no
+   * limit */
   WHERRY_OPTION_HOST_RATE_LIMIT = 54,
-  /* BL 0 (0 to 10000): as many as RATE_LIMIT; maximum requests at once after idle time */
+  /* BL 0 (0 to 10000); for each of the two limits, the maximum number of requests that may start at
+   * once after idle time; 0: as many as the limit */
   WHERRY_OPTION_RATE_BURST = 55,
   WHERRY_OPTION_RATE_INTERVAL_MS = 56,      /* BL 1000 (1 to 86400000) */
-  /* B 0; sum of the address ranges to refuse, also after name resolution and redirects: 1 loopback,
-   * 2 private, 4 link-local, 8 cloud metadata, 16 multicast. Any value except 0 disables
-   * proxies. */
+  /* B 0; the address ranges to refuse, as a sum: 1 loopback, 2 private, 4 link-local, 8 cloud
+   * metadata, 16 multicast. Host names and redirects that lead to them are refused too. Any value
+   * except 0 disables proxies. */
   WHERRY_OPTION_DENY_ADDRESSES = 59,
   /* B 0; 1 disables certificate verification and logs a warning to stderr once */
   WHERRY_OPTION_INSECURE = 60,
-  /* B 0; 1: requests without https fail with `https_only` */
+  /* B 0; 1: requests without https fail with E_ARGUMENT `https_only` */
   WHERRY_OPTION_HTTPS_ONLY = 61,
   /* B 0; 1: ignores http_proxy and similar variables */
   WHERRY_OPTION_IGNORE_PROXY_ENVIRONMENT = 62,
   WHERRY_OPTION_REQUIRE_TLS_1_3 = 63,       /* B 0; 0: TLS 1.2 or newer */
   /* B 0; 1: the server must staple a good OCSP response */
   WHERRY_OPTION_REQUIRE_STAPLE = 64,
-  /* B 0; 1: pins alone decide about pinned hosts: the issuer is not checked, nor, with key pins,
-   * the validity dates. Logs a warning to stderr once. */
+  /* B 0; 1: a pinned host is trusted if a pin matches. The issuer of its certificate is not
+   * checked; with PIN_MODE 0, neither are its validity dates. Logs a warning to stderr once. */
   WHERRY_OPTION_ALLOW_INVALID = 65,
   WHERRY_OPTION_CHECK_NAME = 66,            /* B 1; 0 accepts any name; warns on stderr once */
-  /* B 0: a certificate among the pins pins its key. 1: it is a trust anchor, and the chain must
-   * lead to one of them; cannot be combined with a TLS proxy. */
+  /* B 0: a pin that is a certificate stands for the public key in it. 1: pinned certificates are
+   * trust anchors, and the server's chain must lead to one of them. 1 cannot be combined with an
+   * https proxy. */
   WHERRY_OPTION_PIN_MODE = 67,
   WHERRY_OPTION_REQUIRE_PINS = 68,          /* B 0; 1: refuses hosts without pins */
-  WHERRY_OPTION_REPORT_PINS = 69,           /* B 0; 1: reports pin failures on stderr only */
+  /* B 0; 1: a pin failure is only reported on stderr, and the connection continues */
+  WHERRY_OPTION_REPORT_PINS = 69,
   WHERRY_OPTION_RESUME = 70,                /* R 1; 0 starts a download at byte 0 */
-  WHERRY_OPTION_TARGET_EXISTS = 71,         /* BLR 0 error `exists`, 1 replace, 2 use "name (1)" */
+  /* BLR 0; what to do if the target file exists. 0: fails with E_FILE `exists`. 1: replaces it.
+   * 2: uses "name (1)" */
+  WHERRY_OPTION_TARGET_EXISTS = 71,
   /* R 0; 1: the path is a directory, and the response gives the file name */
   WHERRY_OPTION_TARGET_IS_DIRECTORY = 72,
   WHERRY_OPTION_MAKE_DIRECTORIES = 73,      /* BLR 0; 1: creates missing parent directories */
-  /* BLR 1: a checkpoint at most 1 s or 4 MiB after data arrived; on a slow disk, more than 4 MiB
-   * may arrive in that time. After kill -9 or a power failure, a download resumes from the last
-   * checkpoint. 2: every 1 s or 1 MiB. 0: checkpoints do not wait for the disk: the partial file
-   * survives a crash of the program, but may not survive one of the system. */
+  /* BLR 1: a checkpoint every 1 s or 4 MiB, whichever comes first. While the disk is slow,
+   * checkpoints can be further apart. After kill -9 or a power failure, a download resumes from the
+   * last checkpoint. 2: a checkpoint every 1 s or 1 MiB. 0: checkpoints do not wait for the disk,
+   * so the partial file survives a crash of the program, but may not survive a crash of the
+   * system. */
   WHERRY_OPTION_DURABILITY = 75,
-  /* BLR 0 (0 to 16): starts with one connection and adds more while they increase the speed: at
-   * most 5, and at most MAX_PER_HOST - 1. 1...16: that many once the first response has a length
-   * and a strong validator, regardless of MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses
-   * one, the download uses one fewer. */
+  /* BLR 0 (0 to 16): starts with one connection and adds more as long as each one increases the
+   * speed, up to 5 connections or MAX_PER_HOST - 1, whichever is fewer. 1 to 16: uses that many
+   * connections as soon as a response has a length and a strong validator, regardless of
+   * MAX_PER_HOST and MAX_CONNECTIONS. If the server refuses one, the download uses one fewer. */
   WHERRY_OPTION_SEGMENTS = 74,
-  /* BLR 1000; a download below this speed has stalled (see STALL_TIMEOUT_MS); 0: no limit */
+  /* BLR 1000; a download that stays below this speed for STALL_TIMEOUT_MS has stalled; 0: slow
+   * downloads never count as stalled */
   WHERRY_OPTION_STALL_BYTES_PER_SECOND = 76,
-  /* BLR 10000: a download that stays below STALL_BYTES_PER_SECOND for this time has stalled and is
-   * retried. If you set this option, it also limits the wait for the first byte, even if
-   * STALL_BYTES_PER_SECOND is 0. Otherwise only FIRST_BYTE_TIMEOUT_MS does. */
+  /* BLR 10000; a download that stays below STALL_BYTES_PER_SECOND for this time has stalled and is
+   * retried. If you set this option, even to its default, it also limits the wait for the first
+   * byte, whatever STALL_BYTES_PER_SECOND is. Otherwise only FIRST_BYTE_TIMEOUT_MS limits that
+   * wait. */
   WHERRY_OPTION_STALL_TIMEOUT_MS = 77,
-  /* R 1: which partial files a download resumes. 0: those of the same URL. 1: those of the same URL
-   * with any query, such as a new signature. 2: those of any URL for the same path, or as 1 if the
-   * server names the file. The download resumes only if the server confirms the validator
-   * (If-Range) and the length; otherwise it starts at byte 0. If the server names the file
-   * (TARGET_IS_DIRECTORY), different queries may mean different files, so a partial file that the
-   * server does not confirm is kept for its own query. */
+  /* R 1; which partial files a download resumes. 0: those of the same URL. 1: those of the same URL
+   * with any query, such as a new signature. 2: the partial file of the same target file, from any
+   * URL. If the server names the file, 2 means the same as 1. The download resumes only if the
+   * server confirms the validator (If-Range) and the length; otherwise it starts at byte 0. If the
+   * server names the file (TARGET_IS_DIRECTORY), URLs with different queries may be different
+   * files. Therefore a partial file that the server does not confirm is kept, and a later download
+   * of the URL that it came from can resume it. */
   WHERRY_OPTION_PARTIAL_OF = 78,
-  /* BLR 60000; if Retry-After asks for a longer wait, a download fails with `retry_later`, and a
-   * request returns that response */
+  /* BLR 60000; if Retry-After asks for a longer wait, a download fails with E_HTTP `retry_later`,
+   * and a request is not retried but ends with that response */
   WHERRY_OPTION_MAX_RETRY_AFTER_MS = 79,
   WHERRY_OPTION_DEBUG = 80,                 /* BL 0; 1 logs to stderr; applies at once */
-  /* B 1: opening a session resumes the jobs of an agent that died (section 18) */
+  /* B 1: if the agent of a session has died, the next agent resumes its jobs (section 18) */
   WHERRY_OPTION_AUTOSTART = 81,
   WHERRY_OPTION_AGENT_IDLE_MS = 82,         /* B 5000; how long an idle agent stays alive */
   /* BLR 0; 1: sets a downloaded file's modification time to Last-Modified */
   WHERRY_OPTION_KEEP_SERVER_TIME = 90,
   /* BLR 0; 1: a response whose body may be truncated (wherry_response_is_length_unverified) fails
-   * with `length_unverified`. Downloads always fail then. */
+   * with E_NETWORK `length_unverified`. A download with such a body always fails. */
   WHERRY_OPTION_REQUIRE_VERIFIED_LENGTH = 100,
   /* BLR 1; 0: each request sends Connection: close on a connection of its own, which is then
    * closed */
   WHERRY_OPTION_KEEP_ALIVE = 130,
-  /* R 0; 1: the caches also serve and store streamed responses. The body arrives as without a
-   * cache, and is stored when it is complete. A body larger than an eighth of CACHE_MAX_BYTES is
-   * not stored. */
+  /* R 0; 1: the caches also serve and store streamed responses. The body arrives in the same BODY
+   * events as without a cache, and is stored when it is complete. A body larger than an eighth of
+   * CACHE_MAX_BYTES is not stored. */
   WHERRY_OPTION_CACHE_STREAM = 131
   /* options: end */
 } wherry_option;
@@ -426,7 +460,8 @@ typedef enum wherry_text_option {
    * https_proxy, and all_proxy from the environment when the client is created. Anything else is
    * E_ARGUMENT `bad_value`. */
   WHERRY_TEXT_PROXY = 7,
-  /* B: "name:password" for all proxies, sent to them as Basic; overrides those in their URLs */
+  /* B: "name:password" for all proxies, instead of the credentials in their URLs; http and https
+   * proxies get them as Basic */
   WHERRY_TEXT_PROXY_CREDENTIALS = 8,
   /* B: hosts that are reached without a proxy, separated by ','. An entry is a name ("example.org"
    * or ".example.org": the host and its subdomains), an address, a network ("10.0.0.0/8",
@@ -441,7 +476,9 @@ typedef enum wherry_text_option {
   WHERRY_TEXT_CRL_FILE = 12,
   WHERRY_TEXT_BEARER_TOKEN = 14,  /* BLR; sent as Authorization: Bearer */
   WHERRY_TEXT_TAG = 15,           /* R: your name for a group of transfers */
-  WHERRY_TEXT_IMAGE_NAMES = 16,   /* BLR "index": name0, name1; or "repeat" or "brackets" */
+  /* BLR "index"; how several images in the field "name" are named. "index": name0, name1. "repeat":
+   * name, name. "brackets": name[], name[] */
+  WHERRY_TEXT_IMAGE_NAMES = 16,
   WHERRY_TEXT_JPEG_TYPE = 17,     /* BLR "image/jpeg"; old servers need "image/jpg" */
   /* B: path of wherry-agent; default: $WHERRY_AGENT, or next to the library, or in its libexec */
   WHERRY_TEXT_AGENT_PATH = 18,
@@ -457,11 +494,12 @@ typedef enum wherry_text_option {
   WHERRY_TEXT_PROXY_HTTP = 23,    /* B: the proxy for http URLs; "": none; NULL: PROXY */
   WHERRY_TEXT_PROXY_HTTPS = 24,   /* B: the proxy for https URLs; "": none; NULL: PROXY */
   /* B: the path of a .netrc file with user names and passwords by host; "~/" is the home directory.
-   * "" (the default) reads none. wherry_client_new reads the file once. It fails if the file is
-   * missing or, with E_ARGUMENT `bad_value` and the line number, malformed. Passwords are sent as
-   * Basic with the first request, also to the hosts of redirects. The entry "default" applies only
-   * to the host of the first URL. Credentials, a bearer token, and an Authorization header of the
-   * client or the request take precedence. The file's permissions are not checked. */
+   * "" (the default) reads none. wherry_client_new reads the file once. It fails with E_FILE if the
+   * file cannot be read, and with E_ARGUMENT `bad_value` and the line number if it is malformed.
+   * Each host, including one reached by a redirect, is sent its own user name and password as
+   * Basic, without waiting for a 401. The entry "default" applies only to the host of the request's
+   * own URL. Credentials, a bearer token, and an Authorization header of the client or the request
+   * take precedence. The file's permissions are not checked. */
   WHERRY_TEXT_NETRC = 25
   /* options: end */
 } wherry_text_option;
@@ -493,15 +531,16 @@ wherry_status wherry_config_set_base(wherry_config *config, const char *name, co
 wherry_status wherry_config_set_stub(wherry_config *config, wherry_stub *stub);
 /* Trust. By default the client requires TLS 1.2 or newer and a certificate for the requested name
  * that chains to a system CA. No environment variable changes that. wherry_client_new reads the
- * files, and fails if one cannot be used.
+ * files that these functions name, and fails if it cannot use one.
  *
- * Pins a host: "example.org", "*.example.org" (all hosts below, at any depth), or "*". The most
- * specific host applies. pin is "sha256/" followed by the base64 SHA-256 of a public key
- * (SubjectPublicKeyInfo), or the path of a certificate or public key (PEM or DER), or of a folder
- * of such files (*.pem, *.crt, *.cer, *.der). On each connection, before anything is sent, the
- * server's own key must match one of the host's pins. All other checks still apply. A pinned host
- * is never contacted without TLS. A malformed pin, or an http base URL for a pinned host, is
- * `bad_pin` when the client is created. */
+ * Pins a host: "example.org", "*.example.org" (all hosts below, at any depth), or "*". If several
+ * match, only the pins of the most specific one apply. pin is "sha256/" followed by the base64
+ * SHA-256 of a public key (SubjectPublicKeyInfo), or the path of a certificate or public key (PEM
+ * or DER), or of a folder of such files (*.pem, *.crt, *.cer, *.der). On each connection, before a
+ * request is sent, the server's own key must match one of the host's pins. All other checks still
+ * apply. PIN_MODE, ALLOW_INVALID, and REPORT_PINS change these rules. A pinned host is never
+ * contacted without TLS. wherry_client_new fails with `bad_pin` if a pin is malformed, or if a base
+ * URL of a pinned host is http. */
 wherry_status wherry_config_add_pin(wherry_config *config, const char *host, const char *pin);
 /* Like wherry_config_add_pin, for a certificate or public key in memory. */
 wherry_status wherry_config_add_pin_certificate(wherry_config *config, const char *host,
@@ -510,7 +549,8 @@ wherry_status wherry_config_add_pin_certificate(wherry_config *config, const cha
  * never. */
 wherry_status wherry_config_set_pin_expiry(wherry_config *config, const char *host,
     int64_t expires_at);
-/* PEM certificates to trust instead of the system's and those of CA_FILE; count 0: none. */
+/* Sets PEM certificates to trust instead of the system's and those of CA_FILE. A count of 0 removes
+ * the setting. */
 wherry_status wherry_config_set_ca_certificates(wherry_config *config, const void *bytes,
     size_t count);
 /* Sets the client certificate for one origin, "https://example.org"; other origins never see it. A
@@ -532,8 +572,8 @@ typedef enum wherry_auth {
   WHERRY_AUTH_ANY = 0,
   WHERRY_AUTH_BASIC = 1, /* sent with every request; the password is not encrypted without TLS */
   /* Sent in reply to the server's challenge; never contains the password. SHA-512-256, SHA-256, or
-   * MD5. If the server requires a digest of the body (qop=auth-int), a streamed body fails with
-   * `body_spent`. */
+   * MD5. If the server requires a digest of the body (qop=auth-int), a request with a streamed body
+   * fails with E_HTTP `body_spent`. */
   WHERRY_AUTH_DIGEST = 2
 } wherry_auth;
 
@@ -543,26 +583,28 @@ wherry_status wherry_client_new(const wherry_config *config, wherry_client **out
 /* Cancels all transfers and frees the client. On return, every DONE event is in its queue. Transfer
  * handles stay valid. */
 wherry_status wherry_client_free(wherry_client *client);
-/* Refuses new transfers (E_STATE) and waits for the running ones to end. After E_TIMEOUT they
- * continue. */
+/* Refuses new transfers (E_STATE) and waits for the running ones to end. After E_TIMEOUT the
+ * running transfers continue, and new ones are still refused. */
 wherry_status wherry_client_drain(wherry_client *client, int64_t timeout_ms);
 wherry_status wherry_client_set_option(wherry_client *client, wherry_option option, int64_t value);
 wherry_status wherry_client_set_text(wherry_client *client, wherry_text_option option,
     const char *value);
-/* Returns an option's value; -1 for a bad handle, or an option that clients do not have. */
+/* Returns an option's value; -1 also for a bad handle, or an option that clients do not have. */
 int64_t wherry_client_get_option(const wherry_client *client, wherry_option option);
 /* Sets a default header; names are case-insensitive. A NULL value removes the header; NULL name and
- * value remove all. `bad_header`: CR, LF, or NUL in the value, or a header that only the library
- * may set: Connection, Content-Length, Expect, and Transfer-Encoding.
+ * value remove all. E_ARGUMENT `bad_header` for an invalid name, a value with CR or LF, or a header
+ * that only the library may set (Connection, Content-Length, Expect, Transfer-Encoding).
  *
- * A Host header replaces the host of the URL in requests: one value, a host with an optional port;
- * anything else is `bad_header`. Connections, SNI, and certificate checks still use the URL. Such a
- * request uses neither the cookie jar nor a cache. A redirect to another origin drops the header. */
+ * You can set a Host header, which is sent instead of the one made from the URL. It must be one
+ * host with an optional port; anything else gives `bad_header`. Connections, SNI, and certificate
+ * checks still use the host of the URL. A request with such a header uses neither the cookie jar
+ * nor a cache. A redirect to another origin drops the header. */
 wherry_status wherry_client_set_header(wherry_client *client, const char *name, const char *value);
-/* Adds a header; others of the same name stay, and all are sent. Fails like set_header. */
+/* Adds a header; others of the same name stay, and all are sent. Fails like
+ * wherry_client_set_header. */
 wherry_status wherry_client_add_header(wherry_client *client, const char *name, const char *value);
-/* Copies the value to buffer, truncated to capacity including its NUL; *out_count is the full length.
- * E_ARGUMENT `not_found` if there is none. */
+/* Copies the value and a NUL to buffer, truncated if capacity is too small. *out_count is the full
+ * length without the NUL. E_ARGUMENT `not_found` if there is none. */
 wherry_status wherry_client_copy_header(const wherry_client *client, const char *name, char *buffer,
     size_t capacity, size_t *out_count);
 /* Sets a default parameter; parameters of the request override it. A NULL value removes it. */
@@ -576,10 +618,11 @@ wherry_status wherry_client_set_base(wherry_client *client, const char *name, co
 wherry_status wherry_client_copy_storage(const wherry_client *client, char *buffer, size_t capacity,
     size_t *out_count);
 /* Sets credentials for later requests to one origin, given as "https://host:port" or any URL of it.
- * A NULL origin means the origin of each request's own URL. Credentials never reach another origin,
- * even after redirects. An Authorization header or bearer token of a request takes precedence. A
- * NULL user removes them. E_ARGUMENT `bad_value`: control characters, or a colon in a user name
- * that may be sent as Basic. */
+ * A NULL origin means the origin of each request's own URL. Credentials are not sent to another
+ * origin, even after redirects, unless KEEP_AUTH_ACROSS_HOSTS is set. An Authorization header or
+ * bearer token of a request takes precedence. A NULL user removes the credentials of that origin.
+ * E_ARGUMENT `bad_value`: control characters, or a colon in a user name that may be sent as Basic.
+ * */
 wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin,
     wherry_auth auth, const char *user, const char *password);
 /* Adds a cookie to the client's jar (RFC 6265). The jar is in memory, is scoped by domain, path,
@@ -598,8 +641,8 @@ wherry_status wherry_client_list_cookies(const wherry_client *client,
  * ignores malformed lines. */
 wherry_status wherry_client_save_cookies(wherry_client *client, const char *path, bool sessions);
 wherry_status wherry_client_load_cookies(wherry_client *client, const char *path);
-/* Selects the hooks that requests raise (section 9). They need a queue: perform is E_STATE with
- * any of them. */
+/* Selects the hooks that requests raise (section 9). Requests with hooks need a queue;
+ * wherry_client_perform returns E_STATE for them. */
 wherry_status wherry_client_set_hooks(wherry_client *client, uint32_t hooks);
 
 /* ---- 6. Request ------------------------------------------------------------------------------ */
@@ -610,13 +653,15 @@ typedef struct wherry_compression wherry_compression; /* section 13 */
 
 typedef enum wherry_cache_policy {
   WHERRY_CACHE_OFF = 0,          /* no cache is read or written */
-  WHERRY_CACHE_USE = 1,          /* use a fresh entry of the timed cache; otherwise fetch and store */
+  /* use a fresh entry of the timed cache; otherwise fetch and store */
+  WHERRY_CACHE_USE = 1,
   WHERRY_CACHE_ONLY = 2,         /* never fetch; E_CACHE_MISS without a fresh entry */
-  WHERRY_CACHE_REFRESH = 3,      /* fetch; store if duration_ms > 0, or in the HTTP cache */
+  WHERRY_CACHE_REFRESH = 3,      /* always fetch; store the response like USE */
   /* Raise a CACHED event if there is an entry (in the HTTP cache: of any age), then fetch. DONE has
    * the new response or the failure. wherry_client_perform skips the CACHED event. */
   WHERRY_CACHE_THEN_NETWORK = 4,
-  WHERRY_CACHE_PROTOCOL = 10,    /* the HTTP cache by RFC 9111; the default if HTTP_CACHE is on */
+  /* the HTTP cache as in RFC 9111; the default if HTTP_CACHE is on */
+  WHERRY_CACHE_PROTOCOL = 10,
   WHERRY_CACHE_RELOAD = 11,      /* the HTTP cache: always fetch, then store */
   WHERRY_CACHE_ANY_AGE = 12,     /* the HTTP cache: an entry of any age; otherwise fetch */
   WHERRY_CACHE_ANY_AGE_ONLY = 13 /* the HTTP cache: an entry of any age; otherwise E_CACHE_MISS */
@@ -630,9 +675,10 @@ typedef enum wherry_digest {
   WHERRY_DIGEST_SHA512 = 4
 } wherry_digest;
 
-/* method is any token except CONNECT and TRACE. NULL: GET without parameters and body, otherwise
- * POST. url may be relative; it is joined with the base URL and checked when the request is sent.
- * "" means the base URL itself, or a template whose URL you set later with wherry_request_set_url. */
+/* method is any token except CONNECT and TRACE. If it is NULL, a request that has parameters or a
+ * body is a POST, and any other a GET. url may be relative; it is joined with the base URL and
+ * checked when the request is sent. "" means the base URL itself. You can also pass "" and set the
+ * URL later with wherry_request_set_url. */
 wherry_status wherry_request_new(const char *method, const char *url, wherry_request **out_request);
 wherry_status wherry_request_copy(const wherry_request *request, wherry_request **out_copy);
 /* Frees the request. Sending takes a snapshot, so you may free, change, or resend a request at any
@@ -645,7 +691,7 @@ wherry_status wherry_request_set_text(wherry_request *request, wherry_text_optio
 /* Overrides the client's credentials for this request; a NULL user restores them. */
 wherry_status wherry_request_set_credentials(wherry_request *request, wherry_auth auth,
     const char *user, const char *password);
-/* These two change the arguments of wherry_request_new. */
+/* These two replace the method and the URL given to wherry_request_new. */
 wherry_status wherry_request_set_method(wherry_request *request, const char *method);
 wherry_status wherry_request_set_url(wherry_request *request, const char *url);
 /* Selects base URLs of the client by name: "api", or "api,api2" to try the next one if no
@@ -656,13 +702,15 @@ wherry_status wherry_request_set_base(wherry_request *request, const char *names
  * client's header. */
 wherry_status wherry_request_set_header(wherry_request *request, const char *name,
     const char *value);
-/* Adds a header; the request's others of that name stay, and all replace the client's. */
+/* Adds a header and keeps the request's other headers of that name. Together they replace the
+ * client's headers of that name. */
 wherry_status wherry_request_add_header(wherry_request *request, const char *name,
     const char *value);
-/* Sets a parameter. With GET, HEAD, and DELETE, parameters go into the query. With other methods
- * they become a JSON body, or fields of a form or multipart body. If you set a body (set_json,
- * set_body, a file, a stream), they go into the query. The client's default parameters follow the
- * same rule. Parameters are part of wherry_request_identifier. A NULL value removes the parameter. */
+/* Sets a parameter. With GET, HEAD, and DELETE, parameters go into the query. With other methods,
+ * they go into the query if the body is JSON, bytes, a file, or a stream; they become fields of the
+ * form if the request has fields, parts, or images; otherwise they become a JSON body. The client's
+ * default parameters follow the same rule. Parameters are part of wherry_request_identifier. A NULL
+ * value removes the parameter. */
 wherry_status wherry_request_set_parameter(wherry_request *request, const char *name,
     const char *value);
 /* Sets parameters from the JSON text of one object, so that values can be numbers, arrays, or
@@ -675,13 +723,15 @@ wherry_status wherry_request_add_query(wherry_request *request, const char *name
 /* Appends encoded query text such as "a+b&q=%E4" to the pairs added so far. Escapes only bytes that
  * a query cannot contain: control characters, space, ", #, <, >, and bytes above 0x7e. */
 wherry_status wherry_request_add_query_text(wherry_request *request, const char *text);
-/* Adds a form field. Fields, JSON, body, file, stream, and parts replace each other: the last call
- * wins. Only fields and parts combine, into one multipart body. That body contains parameters, then
- * fields, then parts and images, each in the order you added them. */
+/* Adds a form field. A request has one body: JSON, bytes, a file, a stream, or a form of fields and
+ * parts. Setting a body of another kind removes the previous one. A form with parts or images is a
+ * multipart body. It contains parameters, then fields, then parts and images, each in the order you
+ * added them. */
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
-/* Sets a JSON body, which is checked at once and sent unchanged. `bad_json`: not JSON, NaN, invalid
- * UTF-8, or nested too deeply. More than 64 MiB gives E_LIMIT `too_large`. */
+/* Sets a JSON body, which is checked at once and sent unchanged. E_ARGUMENT `bad_json` if it is not
+ * JSON, contains NaN or invalid UTF-8, or is nested too deeply. More than 64 MiB gives E_LIMIT
+ * `too_large`. */
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);
 wherry_status wherry_request_set_json_value(wherry_request *request, const wherry_json *value);
 wherry_status wherry_request_set_body(wherry_request *request, const void *bytes, size_t count,
@@ -712,7 +762,8 @@ wherry_status wherry_request_set_part_header(wherry_request *request, const char
     const char *value);
 /* Adds an image, which is compressed on a library thread when the request is sent. Each image
  * raises one IMAGE event; images are numbered from 0 as added. A NULL compression means the
- * default, quality 1. The image's bytes are shared, not copied. */
+ * default, quality 1. The request shares the image's bytes instead of copying them; you may still
+ * free the image at any time. */
 wherry_status wherry_request_add_image(wherry_request *request, const char *name,
     const wherry_image *image, const wherry_compression *compression);
 /* Sets whether the response body arrives as BODY events instead of being collected in memory. Needs
@@ -726,12 +777,14 @@ wherry_status wherry_request_accept_status(wherry_request *request, int32_t http
  * member must be present, but may be null; other members are allowed. A response that has another
  * shape or is not JSON fails with E_HTTP `bad_json_body`; the message names the place, as in
  * "data/list/3/id is a string, not an integer". Applies to successful responses, except those to
- * HEAD. NULL removes the shape. E_ARGUMENT: `bad_json`; `bad_value` for an invalid shape;
- * `bad_option` for streams, downloads, and background jobs. */
+ * HEAD. NULL removes the shape. This call fails with E_ARGUMENT `bad_json` or, for an invalid
+ * shape, `bad_value`. Sending such a request with a streamed response, or as a download or
+ * background job, fails with `bad_option`. */
 wherry_status wherry_request_set_json_shape(wherry_request *request, const char *shape);
 wherry_status wherry_request_set_hooks(wherry_request *request, uint32_t hooks);
-/* Sets the expected digest of a downloaded file, in hexadecimal or base64. With a NULL value, DONE
- * reports the digest without checking it. NONE and NULL compute none. */
+/* Sets the expected digest of a downloaded file, in hexadecimal or base64. With a NULL value,
+ * wherry_event_digest has the digest, but it is not checked. WHERRY_DIGEST_NONE with a NULL value,
+ * the default, computes and checks no digest. */
 wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest digest,
     const char *value);
 /* Adds a mirror for downloads: a URL with the same content. When the previous URL has failed
@@ -744,27 +797,30 @@ wherry_status wherry_request_add_mirror(wherry_request *request, const char *url
  * The timed cache stores a successful response for duration_ms (<= 0: not at all), regardless of
  * its headers. Its key consists of base URL, URL, method, the request's own parameters, query, and
  * body, and the Authorization and Cookie headers sent (without cookies of the jar). Other headers
- * count only if you name them below; the client's default parameters, CA file, and proxy do not.
- * Not stored: streamed, multipart, and file bodies, requests with Range, downloads, status 206 and
- * 304, and anything with INSECURE. With hooks, the edited request counts; if a hook has edited it
- * again after a redirect, nothing is stored.
+ * are part of it only if you name them with wherry_request_add_cache_header; the client's default
+ * parameters, CA file, and proxy never are. Not stored: responses to requests with a streamed,
+ * multipart, or file body or a Range header; downloads; streamed responses without CACHE_STREAM;
+ * status 206 and 304; and anything with INSECURE. If a hook edits the request, the key is that of
+ * the edited request; if a hook edits it again after a redirect, the response is not stored.
  *
  * The HTTP cache is a private cache as in RFC 9111: the response headers say whether and how long a
  * response is fresh. Stale entries are validated, and a 304 freshens them. Unsafe methods
  * invalidate the entries of their target. Each redirect is a separate entry. The policies PROTOCOL,
- * RELOAD, ANY_AGE, and ANY_AGE_ONLY use it. With OPTION_HTTP_CACHE, it is also used by requests
- * without a policy, and by USE, REFRESH, and THEN_NETWORK after a miss in the timed cache; such a
- * hit is not stored in the timed cache. The key includes the Authorization header that is sent;
- * Cookie only if the response lists it in Vary. Not cached: streamed responses, GET with a body,
- * downloads, and anything with INSECURE.
+ * RELOAD, ANY_AGE, and ANY_AGE_ONLY use it. With OPTION_HTTP_CACHE, requests without a policy use
+ * it too. USE and THEN_NETWORK then look in it after a miss in the timed cache; a response found
+ * there is not copied to the timed cache. REFRESH then stores the response in both caches. The key
+ * includes the Authorization header that is sent; Cookie only if the response lists it in Vary. Not
+ * cached: streamed responses without CACHE_STREAM, GET with a body, downloads, and anything with
+ * INSECURE.
  *
- * If the storage folder becomes unusable, requests continue without a cache; see
- * wherry_client_cache_usage. */
+ * If the storage folder becomes unusable, requests continue without a cache, and
+ * wherry_client_cache_usage fails with E_FILE. */
 wherry_status wherry_request_set_cache(wherry_request *request, wherry_cache_policy policy,
     int64_t duration_ms);
 /* Excludes a parameter, such as a time or signature, from the identifier and the cache key, also
- * where it occurs in the query or form. Exclude it from POST, PUT, and other unsafe requests too:
- * they invalidate the entries of their URL with and without these parameters. */
+ * where it occurs in the query or form. If you call this for the GET requests of a URL, also call
+ * it for its POST, PUT, and other unsafe requests, so that they also invalidate the entries stored
+ * without the parameter. */
 wherry_status wherry_request_add_cache_ignored(wherry_request *request, const char *parameter);
 /* Adds a header, such as Accept-Language, with all its values to the cache key. */
 wherry_status wherry_request_add_cache_header(wherry_request *request, const char *name);
@@ -775,7 +831,8 @@ wherry_status wherry_request_set_cache_partition(wherry_request *request, const 
 wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
 /* Sets how long a stale HTTP cache entry may be served if the server is unreachable or responds
  * with 500, 502, 503, or 504. 0, the default, uses the stored response's stale-if-error. An entry
- * with no-cache or must-revalidate is never served stale, except with ANY_AGE. */
+ * with no-cache or must-revalidate is never served stale, except by policies that use entries of
+ * any age. */
 wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
 /* These three return strings that are borrowed until the next call of the same function for this
  * request. */
@@ -785,26 +842,28 @@ const char *wherry_request_url(const wherry_request *request);
  * WHERRY_MATCH_IDENTIFIER. client supplies the base URL; NULL means none. The format is that of the
  * iOS library SJNetwork, so that its identifiers stay valid. */
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
-/* Reads the header at an index, including repeated names; returns false past the last. A NULL value
- * suppresses the client's header. Borrowed until the next call of the same function for this
- * request.
+/* Reads the header at an index, including repeated names; returns false past the last. *out_value
+ * is NULL if the request suppresses the client's header of that name. Borrowed until the next call
+ * of the same function for this request.
  *
- * The request of WHERRY_HOOK_ADAPT is the one that will be sent. Its URL is absolute with the
- * complete query. Its headers include those of the client and the Content-Type of the body. Its
- * parameters include the client's default parameters, and wherry_request_body returns the bytes to
- * sign. The client adds Content-Digest, Content-Encoding, Accept, Accept-Encoding, and User-Agent
- * later, and its own Authorization and Cookie, which must not reach another origin. Any other
- * request has only what you set. */
+ * The request of a WHERRY_HOOK_ADAPT event is the one that will be sent, except for the headers
+ * listed below. Its URL is absolute with the complete query. Its headers include the client's
+ * headers and the Content-Type of the body. Its parameters include the client's default parameters,
+ * and wherry_request_body returns the bytes to sign. It lacks headers that are added afterwards:
+ * Content-Digest, Content-Encoding, Accept, Accept-Encoding, User-Agent, and the client's
+ * Authorization and Cookie, which depend on the final origin. A request that you created has only
+ * what you set. */
 bool wherry_request_header_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
-/* Reads the pairs added by wherry_request_add_query, decoded. The URL's own query is part of
- * wherry_request_url. The URL of an ADAPT request contains these pairs too. */
+/* Reads the pairs added by wherry_request_add_query and wherry_request_add_query_text, decoded. The
+ * URL's own query is part of wherry_request_url. The URL of an ADAPT request contains these pairs
+ * too. */
 bool wherry_request_query_at(const wherry_request *request, size_t index, const char **out_name,
     const char **out_value);
 /* Returns the parameters as the JSON text of one object; "{}" for none. */
 const char *wherry_request_parameters(const wherry_request *request, size_t *out_count);
-/* Returns the body if it is in memory: bytes, JSON, or the JSON or form made from parameters and
- * fields. Returns NULL and 0 for no body, files, streams, and parts. */
+/* Returns the body if it is in memory: bytes or JSON that you set, or a body that the library makes
+ * from parameters and fields. Returns NULL and 0 for no body, files, streams, and parts. */
 const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 
 /* ---- 7. Transfers: requests in flight, identified by a handle or an id
@@ -829,17 +888,21 @@ typedef enum wherry_state {
 
 typedef struct wherry_progress {
   size_t size;
-  /* Bytes sent or received, from the start of the file or body. For a compressed response, bytes on
-   * the wire, because only their total is known; for a compressed request body, bytes before
-   * compression. */
+  /* Bytes sent or received, from the start of the file or body. For a compressed response, this
+   * counts compressed bytes, because only their total is known in advance. For a compressed request
+   * body, it counts bytes before compression. */
   int64_t done_bytes;
   int64_t expected_bytes;   /* -1 while unknown */
   int64_t resumed_at_bytes; /* size of the partial file when this transfer started */
-  int64_t wire_bytes;       /* transferred by this run, before decoding */
+  /* bytes of the body sent or received by this transfer, in compressed form */
+  int64_t wire_bytes;
   int64_t bytes_per_second; /* over the last 5 s; -1 while unknown */
   int64_t remaining_ms;     /* -1 while unknown */
-  int32_t generation;       /* increases when the server's file changed and done_bytes restarts at 0 */
-  int32_t count;            /* number of transfers included: 1, or more for a group or match */
+  /* increases each time done_bytes restarts at 0 because the file on the server has changed */
+  int32_t generation;
+  /* number of transfers that these numbers cover: 1, or more for a group or wherry_client_progress
+   * */
+  int32_t count;
   int64_t decoded_bytes;    /* done_bytes after decoding */
   int32_t ended;            /* finished members of a group; otherwise 0 */
   int32_t reserved;         /* 0 */
@@ -854,25 +917,26 @@ wherry_status wherry_client_send(wherry_client *client, const wherry_request *re
  * NULL url means the request's own. */
 wherry_status wherry_client_send_url(wherry_client *client, const wherry_request *request,
     const char *url, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
-/* Sends the request and blocks until it ends. On OK and E_HTTP you own *out_response; otherwise it is
- * set to NULL. wherry_last_error has the details. E_STATE for streamed bodies in either direction, and
- * with hooks. Another thread may cancel it by tag. */
+/* Sends the request and blocks until it ends. On OK and E_HTTP you own *out_response; otherwise it
+ * is set to NULL. wherry_last_error has the details. E_STATE for streamed bodies in either
+ * direction, and with hooks. Another thread may cancel it by tag. */
 WHERRY_CHECKED wherry_status wherry_client_perform(wherry_client *client,
     const wherry_request *request, wherry_response **out_response);
 /* Like perform, but blocks for at most timeout_ms (negative: no limit), so that a program can
- * handle signals between two waits. OK: the transfer has ended, successfully or not; *out_record is
- * its DONE record, and you own the event in it. E_TIMEOUT: the transfer continues; pass
- * *out_transfer, which you own, to wherry_transfer_wait. Any other status: nothing was started. url
- * is as in wherry_client_send_url. Set out_record->size first. */
+ * handle signals between two waits. OK: the transfer has ended, successfully or not, and
+ * *out_record is its DONE record, whose event you own; *out_transfer is NULL. E_TIMEOUT: the
+ * transfer continues; pass *out_transfer, which you own, to wherry_transfer_wait. Any other status:
+ * the transfer was not started, or the program is already exiting. url is as in
+ * wherry_client_send_url. Set out_record->size first. */
 WHERRY_CHECKED wherry_status wherry_client_perform_for(wherry_client *client,
     const wherry_request *request, const char *url, int64_t timeout_ms,
     wherry_transfer **out_transfer, wherry_record *out_record);
 /* Downloads to a file. The file appears under its name only when it is complete and verified. The
  * partial file is in the same directory. Errors about the target (`exists`, a directory without
- * write permission) are returned at once. E_BUSY `already_running`: the same URL is already being
- * downloaded to the same file, even under another spelling of its path. The request must be a GET
- * (otherwise `bad_method`) without a body, and without Range and If-Range (otherwise `bad_header`).
- * The client's default parameters do not apply. */
+ * write permission) are returned at once. E_BUSY `already_running` if the same URL is already being
+ * downloaded to the same file, even under another spelling of its path. E_ARGUMENT `bad_method` if
+ * the request is not a GET, `bad_parameters` if it has a body, and `bad_header` if it has a Range
+ * or If-Range header. The client's default parameters do not apply. */
 wherry_status wherry_client_download(wherry_client *client, const wherry_request *request,
     const char *path, wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 /* Adds the image at each path to a copy of `request`, as wherry_request_add_image does, and sends
@@ -891,9 +955,9 @@ wherry_status wherry_transfer_free(wherry_transfer *transfer);
 /* Returns the transfer's id: unique in the process, never 0, and the same in events and lists. */
 uint64_t wherry_transfer_id(const wherry_transfer *transfer);
 wherry_state wherry_transfer_state(const wherry_transfer *transfer);
-/* You may repeat these four calls; after the end they return OK and do nothing.
- * wherry_transfer_pause returns when a download's journal is on disk. A paused request stops
- * reading and sending. */
+/* You may repeat these four calls. After the end they return OK and do nothing, except that discard
+ * still deletes the partial file. wherry_transfer_pause returns when a download's journal is on
+ * disk. A paused request stops reading and sending. */
 wherry_status wherry_transfer_pause(wherry_transfer *transfer);
 wherry_status wherry_transfer_resume(wherry_transfer *transfer);
 /* Cancels the transfer: DONE arrives with E_CANCELLED, unless the transfer ended first. A partial
@@ -901,39 +965,43 @@ wherry_status wherry_transfer_resume(wherry_transfer *transfer);
 wherry_status wherry_transfer_cancel(wherry_transfer *transfer);
 /* Like cancel, but deletes the partial file, even after an earlier cancel or failure. */
 wherry_status wherry_transfer_discard(wherry_transfer *transfer);
-/* Limits the speed of a running download over all its connections; 0: no limit; negative values
- * give `bad_value`. E_STATE for other transfers; OK after the end. */
+/* Limits the speed of a download over all its connections, from now on; 0: no limit; negative
+ * values give `bad_value`. E_STATE if the transfer is not a download. After the end, the call has
+ * no effect and returns OK. */
 wherry_status wherry_transfer_set_max_bytes_per_second(wherry_transfer *transfer,
     int64_t bytes_per_second);
 /* Sets the priority, -100...100, of a request that waits for a connection or of a queued download.
- * It moves behind others of that priority. OK without effect for a transfer that runs or has ended.
- * In a group, the priority applies to the running members; in a chain, to the current step; for
- * requests that share a response (COALESCE), to all of them. */
+ * It moves behind others of that priority. A transfer that no longer waits is not changed, and the
+ * call returns OK. For a group, the call applies to every member that was sent and still waits; for
+ * a chain, to the current step; for a request that shares a response (COALESCE), to the shared
+ * request. */
 wherry_status wherry_transfer_set_priority(wherry_transfer *transfer, int32_t priority);
 /* Moves a queued download (MAX_DOWNLOADS) to another position: 0 is next, past the end is last;
- * paused downloads count too. The download's priority changes to match. E_STATE for other
- * transfers; OK and no effect if the download runs or has ended. */
+ * paused downloads count too. If its priority does not fit the new position, it takes over that of
+ * a neighbor there. E_STATE if the transfer is not a download. If the download runs or has ended,
+ * the call has no effect and returns OK. */
 wherry_status wherry_transfer_move(wherry_transfer *transfer, size_t place);
 /* Returns a queued download's position; -1 if it runs or has ended, and for other transfers. */
 int64_t wherry_transfer_place(const wherry_transfer *transfer);
 wherry_status wherry_transfer_progress(const wherry_transfer *transfer,
     wherry_progress *out_progress);
-/* Lists an upload's images with their current state, as added, as rows for wherry_list_image; also
- * after the end. Empty while the images of a single form are being encoded, and for other
- * transfers. */
+/* Lists an upload's images with their current state, in the order you added them, to be read with
+ * wherry_list_image. Also works after the end. Without SEPARATE_IMAGES, the list is empty until all
+ * images have been encoded. It is also empty for other transfers. */
 wherry_status wherry_transfer_list_images(const wherry_transfer *transfer, wherry_list **out_list);
-/* Writes a streamed body after WANT_BODY. Accepts as many bytes as fit; the next WANT_BODY asks for
- * more. E_BUSY if nothing fits. */
+/* Writes the next bytes of a streamed body, after a WANT_BODY event. Accepts as many bytes as fit;
+ * the next WANT_BODY asks for more. E_BUSY if nothing fits. */
 wherry_status wherry_transfer_write(wherry_transfer *transfer, const void *bytes, size_t count,
     size_t *out_taken);
-/* Returns whether a body with REWINDABLE_BODY is needed again from its first byte. Check at each
- * WANT_BODY until DONE, even after wherry_transfer_finish. Then call wherry_transfer_rewind and
- * write the body again; before the rewind, writing gives E_BUSY and finish does nothing. */
+/* For a request with REWINDABLE_BODY: returns whether you must write its body again, from the first
+ * byte. Check at each WANT_BODY until DONE, even after wherry_transfer_finish. If it returns true,
+ * call wherry_transfer_rewind and write the body again; before the rewind, writing gives E_BUSY and
+ * finish does nothing. */
 bool wherry_transfer_wants_rewind(const wherry_transfer *transfer);
 wherry_status wherry_transfer_rewind(wherry_transfer *transfer);
-/* Ends the body. The transfer fails with `truncated` if you wrote fewer bytes than announced. After
- * the transfer's end, returns E_STATE, or OK if all announced bytes were written, because the
- * response may arrive first. */
+/* Ends the body. The transfer fails with `truncated` if you wrote fewer bytes than announced. If
+ * the transfer has already ended, returns OK if you wrote all announced bytes, because a response
+ * may arrive early; otherwise E_STATE. */
 wherry_status wherry_transfer_finish(wherry_transfer *transfer);
 
 /* ---- 8. Queue and events --------------------------------------------------------------------- */
@@ -945,7 +1013,8 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_NONE = 0,
   WHERRY_EVENT_PROGRESS = 1,     /* at most one per transfer is queued; a newer one replaces it */
   WHERRY_EVENT_HEADERS = 2,      /* status and headers have arrived; once, before any BODY */
-  WHERRY_EVENT_BODY = 3,         /* a piece of a streamed body; freeing it lets the stream continue */
+  /* a piece of a streamed body; freeing it lets the stream continue */
+  WHERRY_EVENT_BODY = 3,
   WHERRY_EVENT_WANT_BODY = 4,    /* you can write `detail` bytes, at offset done_bytes */
   WHERRY_EVENT_STATE = 5,        /* detail is a wherry_state */
   /* image number `detail` was encoded (SEPARATE_IMAGES: sent), or failed */
@@ -956,7 +1025,7 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_REACHABILITY = 10, /* detail is a wherry_reach; no transfer; section 19 */
   WHERRY_EVENT_LOG = 11,         /* detail is a wherry_log_level; section 20 */
   WHERRY_EVENT_PAGE = 12,        /* detail is a wherry_page_event; no transfer; section 21 */
-  WHERRY_EVENT_ACTIVITY = 13     /* `detail` transfers are running, or 0; no transfer; section 20 */
+  WHERRY_EVENT_ACTIVITY = 13     /* detail is the number of running transfers; section 20 */
 } wherry_event_kind;
 
 typedef enum wherry_record_flag {
@@ -966,33 +1035,38 @@ typedef enum wherry_record_flag {
   WHERRY_RECORD_STALE = 8,      /* wherry_response_is_stale */
   WHERRY_RECORD_REVALIDATED = 16, /* wherry_response_is_revalidated */
   WHERRY_RECORD_LENGTH_UNVERIFIED = 32, /* wherry_response_is_length_unverified */
-  WHERRY_RECORD_INFORMATIONAL = 64, /* wherry_response_informational_at has responses */
+  WHERRY_RECORD_INFORMATIONAL = 64, /* there are responses for wherry_response_informational_at */
   WHERRY_RECORD_HTTP_2 = 128,     /* the response came over HTTP/2 */
   WHERRY_RECORD_HTTP_1_0 = 256    /* the response is HTTP/1.0 */
 } wherry_record_flag;
 
-/* An event as a plain struct, with the fields that most programs need. 112 bytes without padding, in
- * native byte order: Python's struct "=QQQQiiqiIQQQQqqQ" reads it. Fields are only added at the end. */
+/* An event as a plain struct, with the fields that most programs need. 112 bytes without padding,
+ * in native byte order: Python's struct "=QQQQiiqiIQQQQqqQ" reads it. Fields are only added at the
+ * end. */
 struct wherry_record {
-  size_t size;          /* sizeof(wherry_record): set records[0].size; the library sets the rest */
-  wherry_event *event;  /* you own it; set to NULL so that wherry_queue_release skips it */
+  /* sizeof(wherry_record); wherry_queue_read needs it only in the first record */
+  size_t size;
+  /* you own it; to keep it after wherry_queue_release, set this field to NULL first */
+  wherry_event *event;
   void *user_data;
   uint64_t transfer_id; /* 0 for NONE, REACHABILITY, PAGE, and ACTIVITY */
   int32_t kind;         /* wherry_event_kind */
-  int32_t status;       /* DONE, IMAGE, STATE, PAGE: wherry_status */
-  int64_t detail;       /* see the kinds; DONE of a group: the member that failed first, or -1 */
+  int32_t status;       /* the result of wherry_event_status */
+  /* see wherry_event_kind; DONE of a group: the number of the member that failed first, or -1 */
+  int64_t detail;
   int32_t http_code;    /* or 0 */
   uint32_t flags;       /* DONE, HEADERS, CACHED: combined wherry_record_flag values */
   const uint8_t *body;  /* BODY, DONE, CACHED: borrowed from the event. LOG: the text */
   size_t body_count;
   const char *head;     /* HEADERS, DONE, CACHED: the response headers as "name: value\n" lines */
   size_t head_count;
-  int64_t done_bytes;   /* PROGRESS, WANT_BODY, BODY: the offset; IMAGE: the encoded size; PAGE: its
-                         * number, or -1 */
+  /* PROGRESS: as in wherry_progress. WANT_BODY, BODY: the offset. IMAGE: the encoded size. PAGE:
+   * the page number, or -1 */
+  int64_t done_bytes;
   int64_t expected_bytes; /* PROGRESS; or -1. IMAGE: the original size. REACHABILITY: the previous
                            * wherry_reach */
-  /* static: wherry_error_reason of status or state, or NULL. REACHABILITY: as
-   * wherry_reachability_interface returns */
+  /* static text, or NULL: the reason of the error or the state; REACHABILITY: the result of
+   * wherry_reachability_interface */
   const char *reason;
 };
 
@@ -1014,8 +1088,8 @@ WHERRY_CHECKED wherry_status wherry_queue_next(wherry_queue *queue, int64_t time
 /* Waits for an event, then returns up to `capacity` of the queued events. */
 WHERRY_CHECKED wherry_status wherry_queue_read(wherry_queue *queue, wherry_record *records,
     size_t capacity, int64_t timeout_ms, size_t *out_count);
-/* Frees the events of these records, of any queue; NULL events are skipped. If a handle is bad,
- * even the queue's, all other events are freed before the error is returned. */
+/* Frees the event of each record, from whatever queue; records whose event is NULL are skipped. If
+ * a handle is bad, even the queue's, all other events are freed before the error is returned. */
 wherry_status wherry_queue_release(wherry_queue *queue, const wherry_record *records, size_t count);
 /* Cancels the transfers that were sent with this queue and user_data, for programs that keep no
  * handles. *out_count is the number of transfers. Their DONE events still arrive. */
@@ -1028,24 +1102,25 @@ wherry_status wherry_event_free(wherry_event *event);
 wherry_event_kind wherry_event_get_kind(const wherry_event *event);
 void *wherry_event_user_data(const wherry_event *event);
 uint64_t wherry_event_transfer_id(const wherry_event *event);
-/* Returns a handle to the event's transfer, which you own, even after its end. E_STATE for events
- * without a transfer. */
+/* Opens a handle to the event's transfer; you own the handle. Also works after the transfer's end.
+ * E_STATE for events without a transfer. */
 wherry_status wherry_event_open_transfer(const wherry_event *event, wherry_transfer **out_transfer);
 int64_t wherry_event_detail(const wherry_event *event);
-/* The result or cause: of DONE, IMAGE, PAGE, the RETRY hook, and STATE if it has a reason. */
+/* Returns the result of DONE, IMAGE, and PAGE, and the cause of a RETRY hook or a STATE with a
+ * reason; OK for other events. */
 wherry_status wherry_event_status(const wherry_event *event);
 const wherry_error *wherry_event_error(const wherry_event *event); /* NULL on success */
 /* HEADERS, CACHED, HOOK, DONE; NULL without a response. Borrowed from the event. */
 const wherry_response *wherry_event_response(const wherry_event *event);
 const uint8_t *wherry_event_body(const wherry_event *event, size_t *out_count);
-/* IMAGE: the name or path that you gave, or the name in the form. DONE of a download, or of a body that
- * a hook saved: the final path. LOG: the text. REACHABILITY: the target, NULL for any network.
- * HOOK: see there. Otherwise NULL. */
+/* IMAGE: the file name or path that you gave, otherwise the file name in the form. DONE of a
+ * download, or of a body that a hook saved: the final path. LOG: the text. REACHABILITY: the
+ * target, NULL for any network. HOOK: see wherry_hook. Otherwise NULL. */
 const char *wherry_event_text(const wherry_event *event);
 /* The id of a background job, otherwise NULL. */
 const char *wherry_event_job_id(const wherry_event *event);
-/* Returns the digest of a downloaded file for its DONE, in lowercase hexadecimal, if you expected
- * or requested it or the server announced it. Otherwise NULL. */
+/* DONE of a download: returns this digest of the file in lowercase hexadecimal, if you passed its
+ * algorithm to wherry_request_set_digest or the server announced such a digest. Otherwise NULL. */
 const char *wherry_event_digest(const wherry_event *event, wherry_digest digest);
 /* Gets the progress of a PROGRESS event; E_STATE for other events. */
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
@@ -1053,103 +1128,114 @@ wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *
 /* ---- 9. Hooks: decisions of the program during a transfer ------------------------------------- */
 
 /* A hook lets the program decide about a step of a transfer, such as a redirect. Enable hooks with
- * wherry_client_set_hooks or wherry_request_set_hooks; combine them with |. The transfer then sends a
- * HOOK event and waits, without using a thread, until the program resolves it with one of the functions
- * wherry_event_resolve_*. Freeing the event applies the default, and so does HOOK_TIMEOUT_MS.
+ * wherry_client_set_hooks or wherry_request_set_hooks; combine them with |. The transfer then sends
+ * a HOOK event and waits, without using a thread, until the program resolves it with one of the
+ * functions wherry_event_resolve_*. Freeing the event applies the default, and so does
+ * HOOK_TIMEOUT_MS.
  *
  * An event can be resolved once; after that, the functions fail with E_STATE `resolved`. After the
- * timeout they fail with E_STATE `hook_expired`, and for an event of another hook with E_ARGUMENT.
+ * timeout they fail with E_STATE `hook_expired`. A function for another hook fails with E_ARGUMENT.
  * Downloads call no hooks except RESPOND. */
 typedef enum wherry_hook {
   WHERRY_HOOK_NONE = 0,
   WHERRY_HOOK_ADAPT = 1,        /* before every attempt. Default: send the request without edits */
   WHERRY_HOOK_REDIRECT = 2,     /* text: the absolute target. Default: the usual rules */
   WHERRY_HOOK_CREDENTIALS = 4,  /* a 401; text: its realm. Default: the 401 is the response */
-  /* error: the failure; response: its response, if any. Default: MAX_RETRIES. Not called for requests
-   * that cannot be resent because their body is streamed, nor after a HEADERS event or the first piece
-   * of the response. HEADERS and BODY events arrive only for the final response. */
+  /* error: the failure; response: its response, if any. Default: retry as MAX_RETRIES allows. Not
+   * called if the request body is streamed and cannot be sent again, or after a HEADERS or BODY
+   * event of the response. With this hook, only the final response causes HEADERS and BODY events.
+   * */
   WHERRY_HOOK_RETRY = 8,
-  /* The response headers have arrived, and the body waits; response: status and headers. Called once:
-   * not for a redirect that is followed, a 401 to which credentials are sent, or a failure that is
-   * retried. For a response that could be one of these, and for a cached response, it is called at the
-   * end, when the body is in memory. HEADERS and BODY events arrive after this hook, and the request is
-   * not retried afterwards. Default: continue. */
+  /* The headers of the final response have arrived; response: status and headers. Not called for a
+   * redirect that is followed, a 401 that is answered with credentials, or a failure after which
+   * the request is retried. The body usually waits until the hook is resolved. It is already in
+   * memory if the response comes from a cache, or if its status could have led to another request.
+   * HEADERS and BODY events arrive after this hook, and the request is not retried afterwards.
+   * Default: continue. */
   WHERRY_HOOK_HEADERS = 16,
   WHERRY_HOOK_STORE = 32,       /* before a response is cached, once per cache. Default: store it */
-  /* response: a 401 to a request with the client's bearer token, or without a token. Called once for
-   * all requests that received such a 401, with the first of them; the others wait. At most two tokens
-   * per request, and five calls in 30 s. Not called for requests with an Authorization header. Default:
+  /* response: a 401 to a request with the client's bearer token, or without a token. If several
+   * requests receive such a 401, the hook is called only for the first of them, and the others wait
+   * for its result. Not called if you set an Authorization header, if two new tokens for the same
+   * request were refused, or after five calls within 30 s; the 401 is then the response. Default:
    * the 401 is the response. */
   WHERRY_HOOK_TOKEN = 64,
-  /* Called by every chain (section 23); *_set_hooks does not accept it. response: of the previous step */
+  /* Every chain (section 23) calls it; *_set_hooks is not needed. response: that of the previous
+   * step. Default: the next step that was added, or the end */
   WHERRY_HOOK_NEXT = 128,
   /* Called by stub rules that leave the response to the program (wherry_stub_add_hook), also for
-   * downloads and uploads; *_set_hooks does not accept it. response: the complete request, as
-   * wherry_stub_copy_request shows it. HOOK_TIMEOUT_MS does not apply, but the timeouts of the request
-   * do. Default: the request fails with E_NETWORK `connect`. */
+   * downloads and uploads; *_set_hooks does not accept it. wherry_event_response then returns the
+   * complete request, in the form of wherry_stub_copy_request. HOOK_TIMEOUT_MS does not apply, but
+   * the timeouts of the request do. Default: the request fails with E_NETWORK `connect`. */
   WHERRY_HOOK_RESPOND = 256
 } wherry_hook;
 
-/* ADAPT: the request of the next attempt, as it will be sent (see wherry_request_header_at). REDIRECT:
- * the request to the target. Read it with wherry_request_header_at and the functions after it, edit it
- * with wherry_request_set_*, then resolve the hook with `true`; otherwise the edits are ignored. The
- * event owns the request. Returns NULL for other hooks.
+/* ADAPT: the request of the next attempt, as it will be sent (see wherry_request_header_at).
+ * REDIRECT: the request to the target. Read it with the functions that return parts of a request,
+ * such as wherry_request_url and wherry_request_header_at. Edit it with wherry_request_set_*, then
+ * resolve the hook with `true`; if it is resolved in another way, the edits are ignored. The event
+ * owns the request. Returns NULL for other hooks.
  *
- * Every ADAPT shows the request without the edits of earlier attempts, so that a signature is not added
- * twice. A new URL must be complete: the client's base, parameters, and query are not added to it, only
- * what you add to the request afterwards. */
+ * Every ADAPT shows the request without the edits of earlier attempts, so that a signature is not
+ * added twice. A new URL must be complete: neither the client's base URL and default parameters nor
+ * the previous query are added to it. Parameters and query pairs that you add after
+ * wherry_request_set_url are added to it. */
 wherry_request *wherry_event_request(const wherry_event *event);
-/* ADAPT: Resolves ADAPT. false ends the transfer with E_CANCELLED `refused`. */
+/* ADAPT: true sends the request of the event, edited or not. false ends the transfer with
+ * E_CANCELLED `refused`. */
 wherry_status wherry_event_resolve_adapt(wherry_event *event, bool proceed);
 /* REDIRECT: false returns the redirect itself as the response. true sends the request of the event,
- * edited or not. The rules for redirects apply to an edited request too: it counts as a redirect, and
- * credentials stay with their origin. A change from https to http fails with `redirect_refused`, and so
- * does one that would send the previous body to another origin. */
+ * edited or not. The rules for redirects apply to an edited request too: it counts toward
+ * MAX_REDIRECTS, and credentials stay with their origin. The request fails with E_HTTP
+ * `redirect_refused` if the redirect, edited or not, leads from https to http, or if the edited
+ * request would send the original body to another origin. */
 wherry_status wherry_event_resolve_redirect(wherry_event *event, bool follow);
-/* CREDENTIALS: sets credentials for this transfer and its origin (WHERRY_AUTH_ANY). The hook is called
- * again if the server rejects them, at most eight times. If user is NULL, the 401 is the response. */
+/* CREDENTIALS: sets the credentials that this transfer sends to the origin of the 401, as with
+ * WHERRY_AUTH_ANY. The hook is called again if the server rejects them, at most eight times. If
+ * user is NULL, the 401 is the response. */
 wherry_status wherry_event_resolve_credentials(wherry_event *event, const char *user,
     const char *password);
-/* HEADERS: false ends the transfer with E_CANCELLED `refused` and closes the connection. The response of
- * the error has the status and headers. */
+/* HEADERS: false ends the transfer with E_CANCELLED `refused` and closes the connection. The
+ * response of DONE has the status and headers. */
 wherry_status wherry_event_resolve_headers(wherry_event *event, bool proceed);
-/* HEADERS: saves the decoded body to this file instead of memory or BODY events. The text of DONE is the
- * path. The file appears when it is complete, like that of a download. The options TARGET_EXISTS,
- * TARGET_IS_DIRECTORY, MAKE_DIRECTORIES, DURABILITY, and KEEP_SERVER_TIME of the request apply;
- * MAX_BODY_BYTES and a JSON shape do not, and the response is not cached. If the target is unusable
- * (E_FILE `exists`, `is_directory`, and others), the hook stays unresolved, so that the program can
- * choose another. A response with an error status continues without a file. A body that may have been
- * cut (wherry_response_is_length_unverified) creates no file: E_NETWORK `length_unverified`. */
+/* HEADERS: saves the decoded body to this file instead of memory or BODY events. The text of DONE
+ * is the path. The file appears when it is complete, like that of a download. The options
+ * TARGET_EXISTS, TARGET_IS_DIRECTORY, MAKE_DIRECTORIES, DURABILITY, and KEEP_SERVER_TIME of the
+ * request apply; MAX_BODY_BYTES and a JSON shape do not, and the response is not cached. If the
+ * target is unusable (E_FILE `exists`, `is_directory`, and others), the hook stays unresolved, so
+ * that the program can choose another. If the response has an error status, the transfer continues,
+ * but no file is written. A body that may have been cut (wherry_response_is_length_unverified)
+ * creates no file: E_NETWORK `length_unverified`. */
 wherry_status wherry_event_resolve_save(wherry_event *event, const char *path);
-/* RETRY: whether to retry, whatever the method and the number of earlier retries. delay_ms: the delay
- * before the retry, or -1 for that of MAX_RETRIES. */
+/* RETRY: whether to retry, for any method and after any number of retries. delay_ms is the delay
+ * before the retry; -1 means the usual delay, as described for MAX_RETRIES. */
 wherry_status wherry_event_resolve_retry(wherry_event *event, bool again, int64_t delay_ms);
-/* TOKEN: sets the client's bearer token and resends all waiting requests. If token is NULL, the 401 is
- * their response. */
+/* TOKEN: sets the client's bearer token and resends all waiting requests. If token is NULL, the 401
+ * is their response. */
 wherry_status wherry_event_resolve_token(wherry_event *event, const char *token);
-/* STORE: without_headers lists headers to omit, such as "Set-Cookie, X-Trace"; it may be NULL. In the
- * HTTP cache, a later 304 does not add them. If you omit a header that reuse requires (Age,
- * Cache-Control, Content-*, Date, ETag, Expires, Last-Modified, Location, Vary), the response is not
- * stored. The entry that the response would replace is deleted in any case. Not called for a 304 or a
- * response to HEAD, which only update an entry. With this hook, stale entries are not validated in the
- * background. */
+/* STORE: without_headers lists headers to omit, such as "Set-Cookie, X-Trace"; it may be NULL. A
+ * later 304 does not add them to the entry of the HTTP cache either. If you omit a header that
+ * reuse requires (Age, Cache-Control, Content-*, Date, ETag, Expires, Last-Modified, Location,
+ * Vary), the response is not stored. The entry that the response would replace is deleted in any
+ * case. The hook is not called for a 304 or a response to HEAD, because these only update an entry.
+ * With this hook, stale entries are not validated in the background. */
 wherry_status wherry_event_resolve_store(wherry_event *event, bool store,
     const char *without_headers);
-/* Resolves NEXT: sends this request or group before the steps that were added, as an ordinary
- * transfer with this user_data and the client's current settings. If sending fails, the chain
- * ends. */
+/* NEXT: sends this request or group before the remaining steps, as an ordinary transfer with this
+ * user_data and the client's current settings. If the transfer cannot be started, the chain ends.
+ * */
 wherry_status wherry_event_resolve_next(wherry_event *event, const wherry_request *request,
     void *user_data);
 wherry_status wherry_event_resolve_next_group(wherry_event *event, const wherry_group *group,
     void *user_data);
-/* NEXT: ends the chain; steps that were added are skipped. */
+/* NEXT: ends the chain and skips the remaining steps. */
 wherry_status wherry_event_resolve_stop(wherry_event *event);
-/* RESPOND: the response of the request. http_code is 200 to 999. head: lines of the form
+/* RESPOND: sets the response to the request. http_code is 200 to 999. head: lines of the form
  * "Name: value\n", or NULL; Content-Length is added if it is missing. Copies the body. */
 wherry_status wherry_event_resolve_response(wherry_event *event, int32_t http_code, const char *head,
     const void *body, size_t count);
-/* RESPOND: fails the attempt with a reason from docs/errors.md that a network can cause, such as
- * "connect" or "idle_timeout". The request may be retried. message: a sentence, or NULL. */
+/* RESPOND: makes the attempt fail with a reason of a network error or timeout, such as "connect" or
+ * "idle_timeout" (docs/errors.md). The request may be retried. message: a sentence, or NULL. */
 wherry_status wherry_event_resolve_failure(wherry_event *event, const char *reason,
     const char *message);
 /* Any hook: ends the transfer with E_CANCELLED `refused` and this message. */
@@ -1159,8 +1245,10 @@ wherry_status wherry_event_resolve_refuse(wherry_event *event, const char *messa
  * -------------------------------- */
 
 typedef enum wherry_match {
-  WHERRY_MATCH_ALL = 1,        /* key is NULL; all running transfers, not later ones */
-  WHERRY_MATCH_URL = 2,        /* with any method and parameters; key is joined with the base URL */
+  /* all transfers that have not ended at the time of the call; key is NULL */
+  WHERRY_MATCH_ALL = 1,
+  /* with any method and parameters; key is the URL of the request, joined with the base URL */
+  WHERRY_MATCH_URL = 2,
   WHERRY_MATCH_TAG = 3,
   WHERRY_MATCH_IDENTIFIER = 4, /* exact, from wherry_request_identifier */
   WHERRY_MATCH_PATH = 5,       /* the target of a download */
@@ -1172,7 +1260,7 @@ typedef enum wherry_transfer_kind {
   WHERRY_TRANSFER_REQUEST = 1,
   WHERRY_TRANSFER_UPLOAD = 2,
   WHERRY_TRANSFER_DOWNLOAD = 3,
-  WHERRY_TRANSFER_GROUP = 4 /* has no URL or tag; matched only by ALL and its id; section 23 */
+  WHERRY_TRANSFER_GROUP = 4 /* section 23; has no URL or tag, so only ALL matches it */
 } wherry_transfer_kind;
 
 /* These functions pause, resume, cancel, or discard all matching transfers, as in section 7. They
@@ -1183,7 +1271,8 @@ wherry_status wherry_client_resume(wherry_client *client, wherry_match match, co
     size_t *out_count);
 wherry_status wherry_client_cancel(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
-/* For URL, URLS, and PATH, also deletes partial files that no transfer uses. */
+/* With URL, URLS, and PATH, also deletes the matching partial files that no transfer uses, in the
+ * directories that this client has used. */
 wherry_status wherry_client_discard(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
 size_t wherry_client_count(const wherry_client *client, wherry_match match, const char *key);
@@ -1191,14 +1280,16 @@ size_t wherry_client_count(const wherry_client *client, wherry_match match, cons
  * otherwise. Reads no events. */
 wherry_status wherry_client_wait(wherry_client *client, wherry_match match, const char *key,
     int64_t timeout_ms);
-/* Returns the total progress of the running transfers; expected_bytes is -1 if that of any transfer
- * is unknown. With MATCH_TAG, the total includes ended transfers, so it never decreases. A new
- * total starts when a transfer starts while no other with the tag is running. It is kept until the
- * tag's next total starts, or 256 other totals have ended. A failed transfer keeps its missing
- * bytes, unless a download to the same path replaces it. */
+/* Returns the total progress of all matching transfers that have not ended; expected_bytes is -1 if
+ * that of any transfer is unknown. With MATCH_TAG, the total also includes transfers that have
+ * ended, so it does not decrease when one ends. After all transfers with the tag have ended, the
+ * next transfer with the tag starts a new total. Until then you can still read the old total, but
+ * only those of the last 256 tags are kept. The expected_bytes of a failed transfer stay in the
+ * total, unless a new download to the same path takes its place. */
 wherry_status wherry_client_progress(const wherry_client *client, wherry_match match,
     const char *key, wherry_progress *out_progress);
-/* Returns a handle to a running transfer by its id; E_ARGUMENT `not_found` after its end. */
+/* Opens a handle to the transfer with that id; you own the handle. E_ARGUMENT `not_found` if the
+ * transfer has ended. */
 wherry_status wherry_client_open_transfer(wherry_client *client, uint64_t transfer_id,
     wherry_transfer **out_transfer);
 wherry_status wherry_client_list(const wherry_client *client, wherry_match match, const char *key,
@@ -1220,17 +1311,18 @@ typedef struct wherry_transfer_row {
 
 typedef struct wherry_image_row {
   size_t size;
-  /* The name or path that you gave, or the name in the form; the same whether the image succeeded
-   * or failed. */
+  /* The file name or path that you gave, otherwise the file name in the form. It is the same
+   * whether the image was sent or failed. */
   const char *file_name;
   const char *reason, *message;             /* NULL unless failed */
   int64_t original_bytes, encoded_bytes;    /* -1 if not known yet */
-  int32_t index;                            /* order of adding */
+  int32_t index;                            /* number of the image in the order of adding, from 0 */
   int32_t status;                           /* wherry_status */
   int32_t width, height;                    /* of the image as sent; 0 while unknown */
   int32_t quality;    /* libjpeg quality (1 to 100) if re-encoded as JPEG; otherwise 0 */
   int32_t http_code;  /* SEPARATE_IMAGES: HTTP status of this image's response; otherwise 0 */
-  int64_t sent_bytes; /* SEPARATE_IMAGES: bytes of this image's request body sent so far; otherwise -1 */
+  /* SEPARATE_IMAGES: bytes of this image's request body sent so far; otherwise -1 */
+  int64_t sent_bytes;
 } wherry_image_row;
 
 typedef struct wherry_partial_row {
@@ -1252,7 +1344,9 @@ typedef struct wherry_entry_row {
   const char *entry_id;   /* for wherry_client_read_cache_entry */
   const char *identifier; /* wherry_request_identifier of its request; "" in the HTTP cache */
   const char *method;
-  const char *url;      /* absolute URL of the request; its query is included only in the HTTP cache */
+  /* absolute URL of the request; in the timed cache, without the query pairs of parameters and
+   * wherry_request_add_query */
+  const char *url;
   int64_t stored_at_ms; /* since 1970 */
   int64_t fresh_for_ms; /* remaining freshness; 0: the HTTP cache would validate the entry first */
   int64_t body_bytes;
@@ -1268,7 +1362,7 @@ typedef struct wherry_job_row {
   const char *message;    /* of a failed job, or NULL */
   int64_t done_bytes, expected_bytes;
   int64_t started_at_ms;  /* since 1970 */
-  int64_t retry_at_ms;    /* since 1970; when the server allows a retry, or -1 */
+  int64_t retry_at_ms;    /* time from which the server allows a retry, since 1970, or -1 */
   int32_t kind;           /* wherry_transfer_kind */
   int32_t state;          /* wherry_state */
   int32_t status;         /* wherry_status of a failed job */
@@ -1277,8 +1371,8 @@ typedef struct wherry_job_row {
 
 wherry_status wherry_list_free(wherry_list *list);
 size_t wherry_list_count(const wherry_list *list);
-/* These return the row at an index. Set out_row->size first. E_ARGUMENT: the list has other rows,
- * or the index is past the end. */
+/* These return the row at an index. Set out_row->size first. E_ARGUMENT if the list has rows of
+ * another type, or if the index is past the end. */
 wherry_status wherry_list_transfer(const wherry_list *list, size_t index,
     wherry_transfer_row *out_row);
 wherry_status wherry_list_image(const wherry_list *list, size_t index, wherry_image_row *out_row);
@@ -1300,15 +1394,16 @@ typedef struct wherry_metrics {
   int64_t first_byte_us, total_us;
   int64_t sent_bytes, received_bytes; /* on the wire, headers included */
   int32_t http_version;               /* 10, 11, 20 */
-  /* retries: attempts after the first one of each URL, for any reason: a retry, a 401, a new
-   * token, the next base URL, or a cache that sent the request again */
+  /* retries: the number of attempts, not counting the first attempt and redirects: after a failure,
+   * after a 401, with a new token, and at the next base URL */
   int32_t redirects, retries;
   int32_t is_reused;                  /* 1: used an existing connection */
 } wherry_metrics;
 
 /* Returns a copy that you own and that outlives the event. The body is shared, not copied. */
 wherry_status wherry_response_copy(const wherry_response *response, wherry_response **out_copy);
-/* Frees a response that you own; E_STATE for a borrowed one, whose event you free instead. */
+/* Frees a response that you own. E_STATE for a borrowed one; free the event or list that it belongs
+ * to instead. */
 wherry_status wherry_response_free(wherry_response *response);
 int32_t wherry_response_http_code(const wherry_response *response);
 const char *wherry_response_url(const wherry_response *response); /* after redirects */
@@ -1347,25 +1442,26 @@ const uint8_t *wherry_response_body(const wherry_response *response, size_t *out
  * system supports it, otherwise decoded as UTF-8. Invalid bytes become U+FFFD. The text may contain
  * NULs. Borrowed from the response. Returns "" without a body; NULL if out of memory. */
 const char *wherry_response_text(const wherry_response *response, size_t *out_count);
-/* Parses the body. An empty body or a single space is a null value. WHERRY_E_HTTP `bad_json_body`
- * if it is not JSON; the message names the byte. */
+/* Parses the body. An empty body or a single space is a null value. E_HTTP `bad_json_body` if it is
+ * not JSON; the message has the position of the error. */
 wherry_status wherry_response_json(const wherry_response *response, wherry_json **out_json);
 /* Returns a sanitized file name, never a path: from Content-Disposition or the URL, or else
  * "download". */
 const char *wherry_response_suggested_name(const wherry_response *response);
 const char *wherry_response_remote_address(const wherry_response *response);
 wherry_status wherry_response_metrics(const wherry_response *response, wherry_metrics *out_metrics);
-/* Lists the upload's images, including skipped ones, as added, as rows for wherry_list_image; empty
- * for other responses. */
+/* Lists the upload's images, including skipped ones, in the order you added them, to be read with
+ * wherry_list_image. Empty for other responses. */
 wherry_status wherry_response_list_images(const wherry_response *response, wherry_list **out_list);
 
 /* ---- 13. Images ------------------------------------------------------------------------------ */
 
 typedef enum wherry_image_format {
-  WHERRY_IMAGE_KEEP = 0, /* the original format; for raw pixels, PNG if they have alpha, otherwise JPEG */
+  /* the original format; for raw pixels, PNG if they have alpha, otherwise JPEG */
+  WHERRY_IMAGE_KEEP = 0,
   WHERRY_IMAGE_JPEG = 1,
   WHERRY_IMAGE_PNG = 2,
-  WHERRY_IMAGE_GIF = 3, /* this and the following are recognized but not decoded */
+  WHERRY_IMAGE_GIF = 3, /* GIF and the formats below are recognized but not decoded */
   WHERRY_IMAGE_TIFF = 4,
   WHERRY_IMAGE_WEBP = 5,
   WHERRY_IMAGE_HEIC = 6,
@@ -1387,18 +1483,19 @@ typedef enum wherry_metadata {
   WHERRY_METADATA_ALL = 4
 } wherry_metadata;
 
-/* The default comes first. */
+/* Each comment begins with the default value of the option. */
 typedef enum wherry_image_option {
   /* options: begin wherry_image_option (scripts/make-options) */
   WHERRY_IMAGE_MAX_WIDTH = 1,        /* 0: none; keeps the aspect ratio, never enlarges */
   WHERRY_IMAGE_MAX_HEIGHT = 2,       /* 0: none */
   WHERRY_IMAGE_MAX_BYTES = 3,        /* 0: no limit; reduces quality first, then dimensions */
   WHERRY_IMAGE_FORMAT = 4,           /* wherry_image_format KEEP, JPEG, or PNG */
-  WHERRY_IMAGE_BACKGROUND_RGB = 5,   /* 0xffffff; behind transparent pixels in a JPEG */
+  WHERRY_IMAGE_BACKGROUND_RGB = 5,   /* 0xffffff; replaces transparency if the result is a JPEG */
   WHERRY_IMAGE_METADATA = 6,         /* wherry_metadata */
   WHERRY_IMAGE_KEEP_ORIENTATION = 7, /* 0: rotates the image upright */
   WHERRY_IMAGE_NEVER_LARGER = 8,     /* 1: keeps the original if the result has more bytes */
-  WHERRY_IMAGE_OPTIMIZE = 9,         /* -1: if the image is resized */
+  /* -1: only if the image is resized; 0: never; 1: always. Makes smaller files, more slowly */
+  WHERRY_IMAGE_OPTIMIZE = 9,
   WHERRY_IMAGE_PROGRESSIVE = 10,     /* 0 */
   /* 0: 444 at quality 0.9 or higher, otherwise 420. Other values: 420, 422, 444 */
   WHERRY_IMAGE_SUBSAMPLING = 11,
@@ -1427,7 +1524,8 @@ typedef enum wherry_image_way {
   WHERRY_IMAGE_WAY_UNTOUCHED = 1, /* the original bytes */
   WHERRY_IMAGE_WAY_STRIPPED = 2,  /* metadata removed, nothing else */
   WHERRY_IMAGE_WAY_TURNED = 3,    /* rotated without loss */
-  WHERRY_IMAGE_WAY_RECODED = 4,   /* from a JPEG's coefficients or planes, without color conversion */
+  /* from a JPEG's coefficients or planes, without color conversion */
+  WHERRY_IMAGE_WAY_RECODED = 4,
   WHERRY_IMAGE_WAY_STREAMED = 5,  /* decoded and encoded row by row */
   WHERRY_IMAGE_WAY_WHOLE = 6      /* decoded as a whole */
 } wherry_image_way;
@@ -1436,21 +1534,24 @@ typedef struct wherry_image_info {
   size_t size;
   int64_t byte_count;     /* encoded; -1 for raw pixels */
   int64_t pixel_bytes;    /* memory for the decoded pixels */
-  int64_t original_bytes; /* input size in wherry_image_compress; -1 for raw pixels and other images */
+  /* size of the image from which wherry_image_compress made this one; -1 if that had raw pixels,
+   * and for other images */
+  int64_t original_bytes;
   int32_t format;         /* wherry_image_format; KEEP for raw pixels */
   int32_t width, height;  /* as stored; swap them for display if orientation is 5 to 8 */
   int32_t orientation;    /* EXIF orientation, 1 to 8; 1 is upright */
   /* As stored: 1 gray or palette, 2 gray with alpha, 3 color, 4 color with alpha or CMYK */
   int32_t components;
   int32_t bit_depth;      /* of one sample */
-  int32_t quality;        /* libjpeg quality (1 to 100) that wherry_image_compress used; otherwise 0 */
+  /* libjpeg quality (1 to 100) that wherry_image_compress used; otherwise 0 */
+  int32_t quality;
   int32_t way;            /* wherry_image_way of wherry_image_compress; otherwise NONE */
   uint32_t flags;         /* combined wherry_image_flag values */
   int32_t reserved;       /* 0 */
 } wherry_image_info;
 
-/* Returns the image format by its first bytes: FF JPEG, 89 PNG, 47 GIF, 49 or 4D TIFF, RIFF...WEBP
- * WebP; otherwise WHERRY_IMAGE_KEEP. */
+/* Determines the image format from the first bytes: FF is JPEG, 89 PNG, 47 GIF, 49 or 4D TIFF,
+ * RIFF....WEBP WebP, and an `ftyp` box HEIC or AVIF. WHERRY_IMAGE_KEEP for anything else. */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
 /* Creates an image from a file. Checks that the file can be opened; reads it when needed. */
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
@@ -1458,8 +1559,9 @@ wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_ima
 wherry_status wherry_image_new_pixels(const void *bytes, size_t count, wherry_pixel_format format,
     int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
 /* Like wherry_image_new_pixels, without a copy: do not change or free the memory until
- * wherry_image_free returns; it waits while the pixels are read. Encoding after that fails with
- * E_STATE `wrong_state`, so free the image after the DONE events of its uploads. */
+ * wherry_image_free has returned. wherry_image_free waits while the library reads the pixels. An
+ * upload that still has to encode the image then fails with E_STATE `wrong_state`, so free the
+ * image after the DONE events of its uploads. */
 wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count,
     wherry_pixel_format format, int32_t width, int32_t height, size_t stride_bytes,
     wherry_image **out_image);
@@ -1471,20 +1573,21 @@ wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info 
  * at the same time. */
 wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
-/* Decodes an image to upright raw pixels. Format NONE selects GRAY8, RGB8, or RGBA8, so that only
- * bit depth above 8 is lost. compression may be NULL; its BACKGROUND_RGB (if alpha is dropped),
- * KEEP_ORIENTATION, and limits apply. Blocks; fails like compress with E_IMAGE, E_LIMIT, and
- * E_FILE. */
+/* Decodes an image to raw pixels, rotated upright unless KEEP_ORIENTATION is set. Format NONE
+ * selects GRAY8, RGB8, or RGBA8, so that only bit depth above 8 is lost. compression may be NULL;
+ * its BACKGROUND_RGB (if the format has no alpha), KEEP_ORIENTATION, and limits apply. Blocks;
+ * fails like compress with E_IMAGE, E_LIMIT, and E_FILE. */
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
 /* Returns raw pixels, top row first, borrowed until wherry_image_free; NULL for an encoded image.
- * wherry_image_inspect has their size. *out_stride is the bytes per row. out_stride and out_format
- * may be NULL. */
+ * wherry_image_inspect returns width and height. *out_stride is the bytes per row. out_stride and
+ * out_format may be NULL. */
 const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
     size_t *out_stride);
 /* The encoded image, borrowed until wherry_image_free; NULL and 0 for a file and for raw pixels. */
 const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);
-/* Sets the file name in the multipart body and in errors; by default <ms since 1970><index>.<ext>. */
+/* Sets the file name in the multipart body and in errors; by default <ms since
+ * 1970><index>.<ext>. */
 wherry_status wherry_image_set_file_name(wherry_image *image, const char *file_name);
 
 /* Creates a compression. quality is 0...1 for JPEG; any other value means 1, which keeps the
@@ -1503,8 +1606,8 @@ wherry_status wherry_compression_set_type(wherry_compression *compression, const
 /* Reads the journals in a directory and starts nothing. E_FILE if it cannot be read. */
 wherry_status wherry_partial_list(const char *directory,
     wherry_list **out_list /* rows by wherry_list_partial */);
-/* Returns the completed fraction as in the iOS library SJNetwork, 0.00...1.00; 0 without a partial
- * file. */
+/* Returns how much of the download to path is already in its partial file, 0.00...1.00, like the
+ * iOS library SJNetwork. 0 without a partial file, and for an unknown length. */
 double wherry_partial_ratio(const char *path);
 /* Deletes the partial file and its journal. OK if there are none; E_BUSY while a transfer uses
  * them. */
@@ -1522,16 +1625,18 @@ typedef enum wherry_json_type {
   WHERRY_JSON_OBJECT = 6
 } wherry_json_type;
 
-/* Parses RFC 8259 JSON with exact 64-bit integers, at most 512 levels deep. E_ARGUMENT `bad_json`;
- * E_LIMIT `too_large` above 64 MiB. */
+/* Parses RFC 8259 JSON with exact 64-bit integers, at most 512 levels deep. E_ARGUMENT `bad_json`
+ * for anything else; E_LIMIT `too_large` above 64 MiB. */
 wherry_status wherry_json_parse(const void *text, size_t count, wherry_json **out_json);
-/* Creates a null value; the first wherry_json_set_* call makes it an object or array. */
+/* Creates a null value. Setting a member of it makes it an object; setting an element makes it an
+ * array. */
 wherry_status wherry_json_new(wherry_json **out_json);
 wherry_status wherry_json_free(wherry_json *json);
 /* Paths look like "data/items/0/name"; "" or NULL is the root. Empty segments are skipped; in a
  * name, ~1 means / and ~0 means ~; when setting, "-" appends. Getters return `otherwise` if the
- * path is missing or the value does not convert. The string "12" converts to a number, 12 to a
- * string, and a string that starts with y, Y, t, T, or 1 to true. */
+ * path is missing or the value does not convert. The string "12" converts to a number, and 12 to a
+ * string. As a bool, a number is true unless it is 0, and a string is true if it starts with y, Y,
+ * t, T, or 1. */
 wherry_json_type wherry_json_get_type(const wherry_json *json, const char *path);
 size_t wherry_json_count(const wherry_json *json, const char *path);
 bool wherry_json_get_bool(const wherry_json *json, const char *path, bool otherwise);
@@ -1555,8 +1660,8 @@ wherry_status wherry_json_set_value(wherry_json *json, const char *path, const w
 wherry_status wherry_json_remove_nulls(wherry_json *json);
 /* Returns a copy of the value at the path. E_ARGUMENT `not_found` if there is none. */
 wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry_json **out_copy);
-/* Returns the JSON text, borrowed until the next print or change. pretty indents by two spaces and
- * sorts names, as identifiers do. */
+/* Returns the JSON text, borrowed until the next print or change. With pretty, lines are indented
+ * by two spaces, and names are sorted; wherry_request_identifier uses this format. */
 const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
 
 /* ---- 16. Stub transport: canned responses instead of a network, for tests
@@ -1565,33 +1670,37 @@ const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_
 wherry_status wherry_stub_new(wherry_stub **out_stub);
 /* Frees the handle. The stub lives as long as clients use it. */
 wherry_status wherry_stub_free(wherry_stub *stub);
-/* Adds a rule that responds to the next `times` matching requests (-1: all). The oldest matching
- * rule applies. A NULL method matches any. In url, '*' matches any text, but in the host it stops
- * at the path. head is "Name: value\n" lines or NULL. Requests that match no rule fail with
- * E_NETWORK `connect`. */
+/* Adds a rule that responds to the next `times` matching requests (-1: all). Of the matching rules
+ * that are not used up, the oldest applies. A NULL method matches any. In url, '*' matches any
+ * text; a '*' in the host matches only within the host. head is "Name: value\n" lines or NULL.
+ * Requests that match no rule fail with E_NETWORK `connect`. */
 wherry_status wherry_stub_add_response(wherry_stub *stub, const char *method, const char *url,
     int32_t times, int32_t http_code, const char *head, const void *body, size_t count);
-/* Fails with a reason of docs/errors.md, such as "resolve" or "truncated", after that many bytes. */
+/* Adds a rule that makes matching requests fail with a reason of docs/errors.md, such as "resolve"
+ * or "truncated". after_bytes is the size of the response body that arrives before the failure. */
 wherry_status wherry_stub_add_failure(wherry_stub *stub, const char *method, const char *url,
     int32_t times, const char *reason, int64_t after_bytes);
 /* Leaves the response to the program: each matching request raises a WHERRY_HOOK_RESPOND event in
- * the queue of its transfer, after the request body has been read (at most 64 MiB). Requests sent by
- * wherry_client_perform have no queue and fail. Background validations fail too. */
+ * the queue of its transfer, after the request body has been read (at most 64 MiB). Requests sent
+ * by wherry_client_perform have no queue and fail. Background validations fail too. */
 wherry_status wherry_stub_add_hook(wherry_stub *stub, const char *method, const char *url,
     int32_t times);
-/* Sends matching requests to the network, with all settings of the client except WAIT_FOR_NETWORK. Do
- * not combine with wherry_stub_advance_ms. */
+/* Sends matching requests to the network, with all settings of the client except WAIT_FOR_NETWORK.
+ * Do not combine with wherry_stub_advance_ms. */
 wherry_status wherry_stub_add_network(wherry_stub *stub, const char *method, const char *url,
     int32_t times);
-/* Delays the rule added last, on the stub's clock once wherry_stub_advance_ms was called. E_STATE for a
- * rule that does not respond itself. */
+/* Delays the responses or failures of the rule added last. After the first call of
+ * wherry_stub_advance_ms, the delay follows the stub's clock. E_STATE for rules of
+ * wherry_stub_add_hook and wherry_stub_add_network. */
 wherry_status wherry_stub_set_delay_ms(wherry_stub *stub, int64_t milliseconds);
 /* Advances the clock of all clients with this stub. After the first call, their timeouts and retry
  * delays depend only on this clock. Returns when everything that is due has happened. */
 wherry_status wherry_stub_advance_ms(wherry_stub *stub, int64_t milliseconds);
 size_t wherry_stub_request_count(const wherry_stub *stub);
-/* The requests so far, in order: URL, headers, and body as they would have been sent. The first header
- * is ":method". Requests that called a hook or went to the network are not recorded. */
+/* Copies a recorded request, as a response object with the URL, headers, and body that would have
+ * been sent. index counts in the order of arrival. The first header is ":method". Requests that
+ * matched a rule of wherry_stub_add_hook or wherry_stub_add_network are neither recorded nor
+ * counted. */
 wherry_status wherry_stub_copy_request(const wherry_stub *stub, size_t index,
     wherry_response **out_echo);
 
@@ -1610,30 +1719,32 @@ typedef struct wherry_cache_usage {
   int64_t memory_bytes; /* of entries that are also in memory */
 } wherry_cache_usage;
 
-/* None of these functions sends a request. Each may block on the disk, and fails with E_FILE, such
- * as `bad_storage`, if the storage folder cannot be used.
+/* None of these functions sends a request. They may block on the disk, and fail with E_FILE
+ * (`bad_storage` and others) if the storage folder cannot be used.
  *
- * Returns the cached response for a request: from the timed cache, or with the policy PROTOCOL or a
- * later one, from the HTTP cache. With OPTION_HTTP_CACHE, the HTTP cache is also tried after a miss
- * in the timed cache. E_CACHE_MISS has the reason `missing`, `damaged`, `clock`, `stale`,
- * `app_version`, or `cache_version`. The timed cache deletes entries that it cannot serve. */
+ * Returns the cached response for a request. A request with the policy PROTOCOL, RELOAD, ANY_AGE,
+ * or ANY_AGE_ONLY reads the HTTP cache, any other the timed cache. With OPTION_HTTP_CACHE, the HTTP
+ * cache is also tried after a miss in the timed cache. E_CACHE_MISS has the reason `missing`,
+ * `damaged`, `clock`, `stale`, `app_version`, or `cache_version`. The timed cache deletes entries
+ * that it cannot serve. */
 wherry_status wherry_client_read_cache(wherry_client *client, const wherry_request *request,
     wherry_response **out_response);
-/* Stores a response with status 200 in the timed cache. duration_ms <= 0 is `bad_value`. content_type
- * may be NULL. */
+/* Stores a response with status 200 in the timed cache. E_ARGUMENT `bad_value` unless duration_ms
+ * is positive. content_type may be NULL. */
 wherry_status wherry_client_write_cache(wherry_client *client, const wherry_request *request,
     const void *bytes, size_t count, const char *content_type, int64_t duration_ms);
-/* Deletes the entry of the timed cache for this request, and those of the HTTP cache for its URL and
- * query. *out_count is 1 if there were any, otherwise 0. */
+/* Deletes the entry of the timed cache for this request, and those of the HTTP cache for its URL
+ * and query. *out_count is 1 if at least one entry was deleted, otherwise 0. */
 wherry_status wherry_client_remove_cache(wherry_client *client, const wherry_request *request,
     size_t *out_count);
-/* Lists usable entries. url is as in a request or a row (NULL: all); a NULL method matches any.
- * stores combines TIMED and HTTP. base is the name of the entries' base URL, NULL for the unnamed
- * one; entries of requests with IGNORE_BASE are listed too. In the timed cache, the URL must match
- * exactly, including its own query. In the HTTP cache, a URL without a query matches all queries,
- * and every method is GET. Secret values in the query of a stored URL, such as `token` and
- * `password`, appear on disk and in rows as keyed hashes (`token=***3f0c...`); you can pass such a
- * URL too. Deletes entries of the timed cache that have expired. */
+/* Lists usable entries. url is a URL as in a request or in a row of this list; NULL means all URLs.
+ * A NULL method matches any. stores is TIMED, HTTP, or both, combined with |. base is the name of
+ * the entries' base URL, NULL for the unnamed one. Entries of requests with IGNORE_BASE have no
+ * base URL, and are always included. In the timed cache, url is the URL that the request was given,
+ * without the query made from parameters. In the HTTP cache, a URL without a query matches all
+ * queries, and all entries have the method GET. Secret values in the query of a stored URL, such as
+ * `token` and `password`, appear on disk and in rows as keyed hashes (`token=***3f0c...`); you can
+ * pass such a URL too. Deletes entries of the timed cache that have expired. */
 wherry_status wherry_client_list_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, wherry_list **out_list /* rows by wherry_list_entry */);
 /* Returns the response of a listed entry; E_CACHE_MISS `missing` if the entry no longer exists. */
@@ -1642,9 +1753,9 @@ wherry_status wherry_client_read_cache_entry(wherry_client *client, const char *
 /* Deletes a listed entry. *out_count is 1, or 0 if the entry was gone. */
 wherry_status wherry_client_remove_cache_entry(wherry_client *client, const char *entry_id,
     size_t *out_count);
-/* Deletes the entries that wherry_client_list_cache would list; combine stores with |. Partial
- * files of running downloads are kept. Returns OK even if nothing matches; *out_count is the number
- * of matches. */
+/* Deletes the entries that wherry_client_list_cache would list. stores can also contain
+ * WHERRY_STORE_PARTIALS, which deletes the matching partial files, except those of running
+ * downloads. Returns OK even if nothing matches; *out_count is the number of matches. */
 wherry_status wherry_client_clear_cache(wherry_client *client, uint32_t stores, const char *base,
     const char *url, const char *method, size_t *out_count);
 /* Set out_usage->size first. */
@@ -1655,57 +1766,61 @@ wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, 
 
 /* ---- 18. Background sessions: downloads and uploads that outlive the process ------------------ */
 
-/* A separate process, wherry-agent, runs the jobs of a session. It starts with the first job and exits
- * after the last. Programs of the same user that open a session with the same name share its jobs. Job
- * records are in $XDG_STATE_HOME/wherry/<name>, mode 0700. They contain the request headers until the
- * job ends. These functions wait for the disk and the agent. */
+/* A separate process, wherry-agent, runs the jobs of a session. It starts with the first job, and
+ * exits when no job is left and no program follows one. Programs of the same user that open a
+ * session with the same name share its jobs. Job records are in $XDG_STATE_HOME/wherry/<name>, mode
+ * 0700. They contain the request headers until the job ends. These functions wait for the disk and
+ * the agent. */
 typedef struct wherry_session wherry_session;
 
-/* Opens or creates the session of that name: a file name of at most 100 bytes without spaces or a
- * leading dot. Starts no agent. Config NULL: defaults. Its B and BLR options apply to the jobs,
- * except those for caches and hooks. Credentials, pins, and client certificates give `bad_option`,
- * because job records never contain passwords or keys. They do contain headers and bearer tokens.
- * E_FILE `unsafe_state_dir`: the folder is a link, belongs to another user, or is accessible to
- * others. */
+/* Opens or creates the session of that name. The name is a file name of at most 100 bytes, without
+ * spaces or a leading dot. Starts no agent. A NULL config means all defaults. The options of the
+ * config apply to the jobs, except those for caches and hooks. User names and passwords, pins, and
+ * client certificates give `bad_option`; job records cannot store them. Job records do contain the
+ * headers and bearer tokens of requests. E_FILE `unsafe_state_dir`: the folder is a link, belongs
+ * to another user, or is accessible to others. */
 wherry_status wherry_session_new(const wherry_config *config, const char *name,
     wherry_session **out_session);
 /* Frees the session and stops following its jobs, which continue. */
 wherry_status wherry_session_free(wherry_session *session);
 #define WHERRY_JOB_ID_SIZE 33 /* 32 hexadecimal digits and NUL */
 
-/* Starts a download job; returns when the agent has stored it. Returns the errors that
- * wherry_client_download returns at once, and E_FILE `no_agent` if no agent can be started. A call with
- * the path and URL of an existing job returns OK and the id of that job. A job that is paused,
- * interrupted, failed, or cancelled restarts with this request; a job that is running, or done and not
- * acknowledged, does not change. E_BUSY `busy`: another URL is being downloaded to that path. out_id has
- * WHERRY_JOB_ID_SIZE bytes or is NULL. path must be absolute. */
+/* Starts a download job; returns when the agent has stored it. Fails like wherry_client_download,
+ * and with E_FILE `no_agent` if no agent can be started. A call with the path and URL of an
+ * existing job returns OK and the id of that job. If that job is paused, interrupted, or failed, it
+ * continues its partial file with this request; if it is cancelled, it starts again. A job that is
+ * running, or done and not acknowledged, does not change. E_BUSY `busy`: another URL is being
+ * downloaded to that path. out_id has WHERRY_JOB_ID_SIZE bytes or is NULL. path must be absolute.
+ * */
 wherry_status wherry_session_download(wherry_session *session, const wherry_request *request,
     const char *path, char *out_id);
 /* Starts an upload job. Before it returns, it encodes images, reads files, and stores a copy of the
- * body. Streamed bodies and SEPARATE_IMAGES are not supported. Each call starts a separate job. The
- * agent retries an interrupted upload from its start, each time with the header `Idempotency-Key:
- * "<job id>"`, so that the server can recognize it. A header of that name in the request or config
- * overrides it; a NULL value suppresses it. An upload that the server has accepted with 2xx is
- * never retried: if the agent died before it had the complete response, the job is done with the
- * reason `interrupted` and a response without a body; if nothing could be recorded, it fails with
- * `interrupted`. If the stored copy of the body has changed, the job fails with `damaged_job`, and
- * nothing is sent. After E_TIMEOUT, the agent may still run the job, whose id is in the error
- * message. */
+ * body. Streamed bodies and SEPARATE_IMAGES are not supported. Each call starts a separate job. If
+ * the connection is lost or the agent dies, the upload is sent again from its first byte. Each
+ * attempt has the same header `Idempotency-Key: "<job id>"`, so that the server can recognize a
+ * repeated upload. A header of that name in the request or config overrides it; a NULL value
+ * suppresses it. After a 2xx status, the upload is not sent again. If the agent dies after it has
+ * recorded this status and before it has the complete response, the job is DONE, with the reason
+ * `interrupted` and a response without a body. If the agent sent the upload completely but its
+ * result cannot be found out any more, the job is FAILED with the reason `interrupted` and is not
+ * sent again; check whether the server has the upload. If the stored copy of the body has changed,
+ * the job fails with `damaged_job`, and nothing is sent. E_TIMEOUT if the agent does not reply in
+ * time. It may still run the job, whose id is in the error message. */
 wherry_status wherry_session_upload(wherry_session *session, const wherry_request *request,
     char *out_id);
-/* Lists all jobs, including finished ones that are not acknowledged, oldest first. If the agent
- * died, a new one starts and resumes the jobs, or without OPTION_AUTOSTART, they are INTERRUPTED. A
- * job whose record cannot be read is FAILED with the reason `damaged_job`; its message says why,
- * and acknowledging it deletes the record. */
+/* Lists all jobs, including finished ones that are not acknowledged, oldest first. If the agent has
+ * died, a new agent starts and resumes the jobs. Without OPTION_AUTOSTART none starts, and the jobs
+ * are INTERRUPTED. A job whose record cannot be read is FAILED with the reason `damaged_job`; its
+ * message says why, and acknowledging it deletes the record. */
 wherry_status wherry_session_list(wherry_session *session,
     wherry_list **out_list /* rows by wherry_list_job */);
 /* Sends STATE, PROGRESS, and DONE events of one job (NULL: all jobs, including later ones) to the
  * queue, starting with the current state. A finished job sends DONE at once. If the agent is
- * unreachable, STATE INTERRUPTED says why, and the library keeps trying. Until a program
- * acknowledges the job, every follower gets DONE, even a late one. After that, following the job
+ * unreachable, STATE INTERRUPTED says why, and the library keeps trying. Until the job is
+ * acknowledged or removed, every follower gets DONE, even a late one. After that, following the job
  * gives `not_found`. Freeing the session or the queue stops the events; wherry_queue_cancel does
- * not. Following a job twice gives E_BUSY `already_running`. The agent stays alive while a program
- * follows a job. */
+ * not. Following a job that the session already follows gives E_BUSY `already_running`. While a
+ * program follows a job, the agent stays alive. */
 wherry_status wherry_session_follow(wherry_session *session, const char *job_id,
     wherry_queue *queue, void *user_data);
 /* You may repeat these calls; they do not change a finished job. E_ARGUMENT `not_found` if the job
@@ -1716,12 +1831,13 @@ wherry_status wherry_session_resume(wherry_session *session, const char *job_id)
 wherry_status wherry_session_cancel(wherry_session *session, const char *job_id);
 /* Acknowledges a finished job and deletes its record. Only one caller among all processes gets OK;
  * others get E_ARGUMENT `not_found`. Therefore handle DONE only if this call succeeds. E_STATE for
- * an unfinished job. Jobs that are not acknowledged are removed after 7 days. */
+ * an unfinished job. A finished job that no program acknowledges is removed after 7 days. */
 wherry_status wherry_session_acknowledge(wherry_session *session, const char *job_id);
-/* Pause, resume, cancel, or acknowledge all matching jobs: ALL, URL, URLS, TAG, or PATH; other
- * matches give `bad_argument`. A URL matches with any query. Return OK even if nothing matches.
- * *out_count is the number of matching unfinished jobs; for acknowledge_all, of acknowledged jobs.
- * If one job fails, the others continue; the first error is returned. */
+/* Pause, resume, cancel, or acknowledge all matching jobs. match is ALL, URL, URLS, TAG, or PATH;
+ * others give `bad_argument`. URLs are compared without their queries. Return OK even if nothing
+ * matches. *out_count is the number of matching unfinished jobs; for acknowledge_all, of
+ * acknowledged jobs. If the call fails for one job, it still applies to the others, and returns the
+ * first error. */
 wherry_status wherry_session_pause_all(wherry_session *session, wherry_match match, const char *key,
     size_t *out_count);
 wherry_status wherry_session_resume_all(wherry_session *session, wherry_match match, const char *key,
@@ -1742,8 +1858,8 @@ int wherry_agent_main(int count, const char *const *arguments);
 /* ---- 19. Reachability: network reachability, from kernel routing state ------------------------ */
 
 /* A monitor of network reachability, based on links, addresses, and routes of IPv4 and IPv6. It
- * does not poll, and only probes send packets. One thread serves all monitors that run or are
- * waited for. */
+ * does not poll, and sends packets only for probes and name resolution. One thread serves all
+ * monitors that run or are waited for. */
 typedef struct wherry_reachability wherry_reachability;
 
 typedef enum wherry_reach {
@@ -1753,10 +1869,13 @@ typedef enum wherry_reach {
   WHERRY_REACH_WIFI = 2      /* any other network, including Ethernet and tunnels */
 } wherry_reach;
 
-/* The default comes first. */
+/* Each comment begins with the default value of the option. */
 typedef enum wherry_reach_option {
-  WHERRY_REACH_RAW = 1,               /* 0; 1: an event for every evaluation, even without a change */
-  WHERRY_REACH_INITIAL_SYNC = 2,      /* 0; 1: start evaluates before it returns; may wait for DNS */
+  /* default 0; 1: sends an event after every evaluation, even without a change */
+  WHERRY_REACH_RAW = 1,
+  /* default 0; 1: wherry_reachability_start evaluates the status before it returns, and may wait
+   * for DNS */
+  WHERRY_REACH_INITIAL_SYNC = 2,
   WHERRY_REACH_PROBE_INTERVAL_MS = 3, /* 30000; at least 10 */
   WHERRY_REACH_PROBE_TIMEOUT_MS = 4   /* 5000; at least 1 */
 } wherry_reach_option;
@@ -1772,22 +1891,26 @@ wherry_status wherry_reachability_new_reported(wherry_reachability **out_reachab
  * does not stop the monitor. */
 wherry_status wherry_client_open_reachability(wherry_client *client,
     wherry_reachability **out_reachability);
-/* Creates an observer, which receives the events of every monitor in the process until you free it,
- * after the monitor's own queue and in the same order. The observer's own status is UNKNOWN. */
+/* Creates an observer. Until you free the observer, the queue receives the events of all monitors
+ * in the process, including those started without a queue. The status of the observer itself is
+ * UNKNOWN. */
 wherry_status wherry_reachability_observe(wherry_queue *queue, void *user_data,
     wherry_reachability **out_reachability);
-/* Stops and frees the monitor. No event follows; queued events are dropped. */
+/* Frees the handle, and stops the monitor unless it is the client's own. No event follows; queued
+ * events are dropped. */
 wherry_status wherry_reachability_free(wherry_reachability *reachability);
-/* Set options and probe before the first start or wait; afterwards both calls return E_STATE. */
+/* Set options and the probe before the first start or wait; afterwards these two functions return
+ * E_STATE. */
 wherry_status wherry_reachability_set_option(wherry_reachability *reachability,
     wherry_reach_option option, int64_t value);
-/* Sets a server that must respond in addition to a route: "tcp://host:port" must accept a
- * connection, "http://..." and "https://..." must respond to GET with 200 to 299, without a
- * redirect. NULL removes the probe. An invalid URL gives E_ARGUMENT `bad_url`. */
+/* Sets a probe: the target then counts as reachable only if there is a route and a server responds.
+ * With "tcp://host:port", the server must accept a connection. With "http://..." and "https://...",
+ * it must respond to GET with 200 to 299, without a redirect. NULL removes the probe. An invalid
+ * URL gives E_ARGUMENT `bad_url`. */
 wherry_status wherry_reachability_set_probe(wherry_reachability *reachability, const char *url);
 /* Starts the monitor. It sends one REACHABILITY event soon, whatever the status, and then one for
- * every change. Starting a running monitor restarts it. A NULL queue gets no events. E_NETWORK
- * `no_network_state` if the system does not provide routing state. */
+ * every change. Starting a running monitor restarts it. If queue is NULL, only observers get
+ * events. E_NETWORK `no_network_state` if the system does not provide routing state. */
 wherry_status wherry_reachability_start(wherry_reachability *reachability, wherry_queue *queue,
     void *user_data);
 /* Stops the monitor, which keeps its status. No event follows; queued events are dropped. */
@@ -1801,8 +1924,8 @@ const char *wherry_reachability_interface(const wherry_reachability *reachabilit
  * wherry_client_copy_header; 16 bytes suffice. */
 wherry_status wherry_reachability_copy_name(const wherry_reachability *reachability, char *buffer,
     size_t capacity, size_t *out_count);
-/* Waits until the status is WWAN or WIFI, also without a start; otherwise E_TIMEOUT. A negative
- * timeout_ms means no limit. */
+/* Waits until the status is WWAN or WIFI; E_TIMEOUT if that takes longer than timeout_ms. A
+ * negative timeout_ms means no limit. The monitor need not be started. */
 wherry_status wherry_reachability_wait(wherry_reachability *reachability, int64_t timeout_ms);
 /* Like wherry_reachability_wait, without blocking: sends one REACHABILITY event, with NONE after a
  * timeout. No event arrives once the monitor is freed. */
@@ -1810,20 +1933,20 @@ wherry_status wherry_reachability_notify(wherry_reachability *reachability, int6
     wherry_queue *queue, void *user_data);
 /* Sets the status of a monitor made by wherry_reachability_new_reported; E_STATE for others. */
 wherry_status wherry_reachability_report(wherry_reachability *reachability, wherry_reach status);
-/* Returns the previous status of a REACHABILITY event; a first event without a change has the
- * current status. UNKNOWN for other events. */
+/* Returns the status before the change that a REACHABILITY event reports. If the event reports no
+ * change, this is the current status. UNKNOWN for other events. */
 wherry_reach wherry_event_reach_before(const wherry_event *event);
 /* Returns the localized text of a status, such as "Reachable via WiFi". Languages: simplified
  * Chinese ("zh", "zh_CN.UTF-8"), traditional Chinese ("zh-Hant", "zh_TW"), and English for
  * everything else. Static text. */
 const char *wherry_reach_text(wherry_reach status, const char *language);
 /* Like wherry_reach_text, for a kind of interface as wherry_reachability_interface returns it:
- * "Reachable via Ethernet" for "wired". For other values and NULL, it returns the same as
+ * "Reachable via Ethernet" for "wired". For unknown kinds and NULL, it returns the same as
  * wherry_reach_text. Static text. */
 const char *wherry_reach_interface_text(wherry_reach status, const char *interface,
     const char *language);
-/* Overrides the text of a status, for both functions above, in this process; NULL restores the
- * default. */
+/* Replaces the text of a status in this process, for both functions above and every kind of
+ * interface. NULL restores the default. */
 wherry_status wherry_reach_set_text(wherry_reach status, const char *language, const char *text);
 /* Sets the kind of the interfaces whose name matches ("usb0", or "usb*" for a prefix) in this
  * process. word is a result of wherry_reachability_interface except "none"; NULL removes the
@@ -1833,8 +1956,8 @@ wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
 /* ---- 20. Log, descriptions, and counters ------------------------------------------------------ */
 
 /* A client logs nothing by default. Enable the log with OPTION_DEBUG, with the calls below, or from
- * the environment: WHERRY_LOG=<level> writes to standard error, and WHERRY_LOG_FILE=<path> to a
- * file instead; programs with elevated privileges ignore both. Bodies are never logged. Secret
+ * the environment: WHERRY_LOG=<level> writes to standard error, and with WHERRY_LOG_FILE=<path> to
+ * that file instead. Programs with elevated privileges ignore both. Bodies are never logged. Secret
  * values are always redacted: Authorization, Cookie, Set-Cookie, user names and passwords in URLs,
  * and every field whose name contains token, secret, password, key, or similar. */
 typedef enum wherry_log_level {
@@ -1850,7 +1973,8 @@ typedef enum wherry_log_event {
   WHERRY_LOG_EVENT_NONE = 0,
   WHERRY_LOG_EVENT_STARTED = 1,    /* the first attempt starts */
   WHERRY_LOG_EVENT_HEADER = 2,     /* one of your headers is sent */
-  WHERRY_LOG_EVENT_SENT = 3,       /* attempt number `count` is sent, redirects included */
+  /* request number `count` of this transfer is sent, counting redirects and retries */
+  WHERRY_LOG_EVENT_SENT = 3,
   WHERRY_LOG_EVENT_HEADERS = 4,    /* status and headers have arrived */
   WHERRY_LOG_EVENT_REDIRECTED = 5,
   WHERRY_LOG_EVENT_RETRIED = 6,    /* an attempt failed (see reason), and a retry follows */
@@ -1858,7 +1982,7 @@ typedef enum wherry_log_event {
   WHERRY_LOG_EVENT_RESUMED = 8,
   WHERRY_LOG_EVENT_RESTARTED = 9,  /* a download restarts at byte 0 */
   WHERRY_LOG_EVENT_PROGRESSED = 10, /* `count` bytes */
-  WHERRY_LOG_EVENT_HOOK = 11,      /* a hook was called; the transfer waits for it */
+  WHERRY_LOG_EVENT_HOOK = 11,      /* a hook was called; the transfer waits until it is resolved */
   WHERRY_LOG_EVENT_ADAPTED = 12,   /* a hook changed the request */
   WHERRY_LOG_EVENT_IMAGE = 13,     /* image number `count` is ready, or failed */
   WHERRY_LOG_EVENT_HIT = 14,       /* a cache has a usable response */
@@ -1868,7 +1992,8 @@ typedef enum wherry_log_event {
   WHERRY_LOG_EVENT_UNSTORED = 18,  /* the response could not be stored */
   WHERRY_LOG_EVENT_VERIFYING = 19,
   WHERRY_LOG_EVENT_MOVED = 20,     /* a download was renamed to its final name, `path` */
-  WHERRY_LOG_EVENT_SUCCEEDED = 21, /* the transfer ended, with metrics, as for the next two */
+  /* the transfer ended; like FAILED and CANCELLED, this record has metrics */
+  WHERRY_LOG_EVENT_SUCCEEDED = 21,
   WHERRY_LOG_EVENT_FAILED = 22,
   WHERRY_LOG_EVENT_CANCELLED = 23,
   WHERRY_LOG_EVENT_REFUSED = 24,   /* a call failed and changed nothing */
@@ -1906,75 +2031,83 @@ typedef struct wherry_counters {
  * further ones are dropped and counted in a LOST event. */
 wherry_status wherry_client_set_log(wherry_client *client, wherry_log_level level,
     wherry_queue *queue, void *user_data);
-/* Sends ACTIVITY events of this client to a queue, for an indicator that is visible while `detail`
- * is not 0; a NULL queue stops them. An event with the number of running transfers arrives
- * show_after_ms after the first one started, if any still runs. An event with 0 arrives
- * hide_after_ms after the last one ended or was paused, or when the client is freed. Good values
- * are 1000 and 170. E_ARGUMENT `bad_value` for negative delays. */
+/* Sends ACTIVITY events of this client to a queue, for an activity indicator; a NULL queue stops
+ * them. The `detail` of an event is the number of running transfers. When a transfer starts while
+ * none is running, an event arrives show_after_ms later, if any transfer still runs then: show the
+ * indicator. After the last one has ended or been paused, an event with 0 arrives hide_after_ms
+ * later: hide the indicator. When the client is freed, it arrives at once. Good values are 1000 and
+ * 170. E_ARGUMENT `bad_value` for negative delays. */
 wherry_status wherry_client_set_activity(wherry_client *client, wherry_queue *queue,
     int64_t show_after_ms, int64_t hide_after_ms, void *user_data);
 /* Appends the log to a file, optionally as one JSON object per line. The file has mode 0600; above
  * max_bytes (0: no limit) it is renamed to PATH.1, and a new one is started. A library thread
- * writes the file. OFF or a NULL path stops the log; when that call or wherry_client_free returns,
- * everything is written. */
+ * writes the file. OFF or a NULL path stops the log file. When that call or wherry_client_free
+ * returns, all records have been written. */
 wherry_status wherry_client_set_log_file(wherry_client *client, wherry_log_level level,
     const char *path, bool json, int64_t max_bytes);
 /* Adds the name of a header, parameter, or JSON member whose values are redacted. Case, - and _ are
  * ignored. */
 wherry_status wherry_client_add_secret_name(wherry_client *client, const char *name);
-/* Returns the record of a LOG event; E_STATE for other events. Its texts are borrowed from the event. */
+/* Returns the record of a LOG event; E_STATE for other events. Its texts are borrowed from the
+ * event. */
 wherry_status wherry_event_log(const wherry_event *event, wherry_log_record *out_record);
-/* Copies a description, as in "<Request: 12>", or if in_full, several lines: kind, method, URL,
- * parameters, then cache, images, or path, identifier, and state. Copies like copy_header. */
+/* Copies a description such as "<Request: 12>". With in_full, it has several lines: kind, method,
+ * URL, and parameters; the cache settings of a request, the images of an upload, or the path of a
+ * download; identifier and state. Copies like wherry_client_copy_header. */
 wherry_status wherry_transfer_copy_description(const wherry_transfer *transfer, bool in_full,
     char *buffer, size_t capacity, size_t *out_count);
-/* Copies the absolute URL that a request is sent to, joined with the base URL and with the complete
- * query. Fails like wherry_client_send for an invalid URL. Copies like copy_header. */
+/* Copies the absolute URL that a request is sent to, including the base URL and the complete query.
+ * Fails like wherry_client_send for an invalid URL. Copies like wherry_client_copy_header. */
 wherry_status wherry_client_copy_url(const wherry_client *client, const wherry_request *request,
     char *buffer, size_t capacity, size_t *out_count);
-/* Copies a curl command that sends the same request. Unless with_secrets, *** replaces secrets, and
- * bodies other than forms and JSON. Images are the originals. Sends nothing and opens no file;
- * fails like wherry_client_send. Copies like copy_header. */
+/* Copies a curl command that sends the same request. Without with_secrets, the command contains ***
+ * instead of secrets and of bodies that are neither forms nor JSON. It uploads the original images,
+ * not the compressed ones. Sends nothing and opens no file; fails like wherry_client_send. Copies
+ * like copy_header. */
 wherry_status wherry_client_copy_curl_command(const wherry_client *client,
     const wherry_request *request, bool with_secrets, char *buffer, size_t capacity,
     size_t *out_count);
 wherry_status wherry_transfer_copy_curl_command(const wherry_transfer *transfer, bool with_secrets,
     char *buffer, size_t capacity, size_t *out_count);
 /* Returns the counters since the client was created, for all hosts (NULL) or one, such as
- * "example.org" (any port). Transfers count for the host of their first URL, requests and bytes for
- * the host they were sent to. */
+ * "example.org" (any port). A transfer counts for the host of its first URL; requests and bytes
+ * count for the host of each request. */
 wherry_status wherry_client_counters(const wherry_client *client, const char *host,
     wherry_counters *out_counters);
 
 /* ---- 21. Models and pages -------------------------------------------------------------------- */
 
 typedef struct wherry_mapping wherry_mapping;   /* the JSON paths and types of an item's fields */
-/* an endpoint with one access at a time: a new access cancels the previous one */
+/* a request that is sent repeatedly; each time is an access, and a new access cancels the previous
+ * one */
 typedef struct wherry_endpoint wherry_endpoint;
 typedef struct wherry_pager wherry_pager;       /* a list that is loaded page by page */
 
 /* The type of a field. Numbers and strings convert if nothing is lost: "12" to the integer 12, but
- * not "12 apples". Integers are exact up to 64 bits. Other values do not match the type. */
+ * not "12 apples". Integers are exact up to 64 bits. Unless the comment of a type says otherwise,
+ * other values do not match it. */
 typedef enum wherry_field_type {
   WHERRY_FIELD_VALUE = 0,   /* any value except null, unchanged */
-  WHERRY_FIELD_TEXT = 1,    /* a text, or a number as digits */
+  WHERRY_FIELD_TEXT = 1,    /* a string; a number becomes its digits */
   WHERRY_FIELD_INTEGER = 2, /* a number without a fraction, or a string of such a number */
   WHERRY_FIELD_NUMBER = 3,  /* a number, or a string of one */
-  WHERRY_FIELD_BOOL = 4,    /* a bool; true: a number except 0, or a string starting with y Y t T 1 */
+  /* a bool, number, or string; numbers except 0 are true, and so are strings starting with y, Y, t,
+   * T, or 1 */
+  WHERRY_FIELD_BOOL = 4,
   WHERRY_FIELD_ITEM = 5     /* an object with its own mapping; "" and [] count as missing */
 } wherry_field_type;
 
 wherry_status wherry_mapping_new(wherry_mapping **out_mapping);
 wherry_status wherry_mapping_free(wherry_mapping *mapping);
 /* Adds a field `name` of the item, found at `path` (NULL: at its name). arrays is the number of
- * nested arrays around the values, 0 to 16; one element of the wrong type drops its whole array.
- * item is the mapping of a FIELD_ITEM, copied at once and nested at most 16 deep; otherwise
- * NULL. */
+ * nested arrays around the values, 0 to 16; an element of the wrong type makes its array, and so
+ * the whole field, a value of the wrong type. item is the mapping of a FIELD_ITEM, copied at once
+ * and nested at most 16 deep; otherwise NULL. */
 wherry_status wherry_mapping_add(wherry_mapping *mapping, const char *name, const char *path,
     wherry_field_type type, int32_t arrays, const wherry_mapping *item);
 /* Creates a mapping of the fields that most lists show: the strings "identifier", "title",
- * "subtitle", "image", and "accessoryImage". Images are references that the program loads. If you
- * add a field with one of these names, it takes precedence when it is found. */
+ * "subtitle", "image", and "accessoryImage". The images are strings such as URLs; your program
+ * loads them. If you add a field with one of these names, it takes precedence when it is found. */
 wherry_status wherry_mapping_new_base_item(wherry_mapping **out_mapping);
 /* Reads the fields from the value at `path` in `json` and sets them in `record`. A field that is
  * missing, null, or of the wrong type leaves its member unchanged. A null record becomes an
@@ -1986,9 +2119,9 @@ wherry_status wherry_mapping_apply(const wherry_mapping *mapping, const wherry_j
 wherry_status wherry_mapping_check(const wherry_mapping *mapping, const wherry_json *json,
     const char *path, wherry_json **out_problems);
 
-/* Sets the URL of a request from a server as users type it ("example.org", "https://example.org/")
- * and the path of an endpoint. The default scheme is http. An invalid URL gives E_ARGUMENT
- * `bad_url`. */
+/* Sets the URL of a request from a server name as users type it ("example.org",
+ * "https://example.org/") and a path on that server. The default scheme is http. An invalid URL
+ * gives E_ARGUMENT `bad_url`. */
 wherry_status wherry_request_set_server(wherry_request *request, const char *server,
     const char *path);
 
@@ -1996,24 +2129,28 @@ typedef struct wherry_timing {
   size_t size;
   int64_t started_us;                                /* on the system's monotonic clock */
   int64_t queued_us, lookup_us, connect_us, tls_us;  /* the duration of each step */
-  int64_t first_byte_us, network_us;                 /* from the start of the exchange */
+  /* from the start of the last HTTP request to the first and to the last byte of its response */
+  int64_t first_byte_us, network_us;
   int64_t total_us;                                  /* of the access, without parsing */
-  int64_t parse_us;                                  /* duration of wherry_endpoint_json; 0 before it */
+  /* duration of wherry_endpoint_json; 0 before it */
+  int64_t parse_us;
 } wherry_timing;
 
-/* `request`, with its parts, is the template of every access. Each access is an ordinary transfer,
- * whose events go to the queue with this user_data. */
+/* A copy of `request` is the template of every access. Each access is an ordinary transfer, whose
+ * events go to the queue with this user_data. */
 wherry_status wherry_endpoint_new(wherry_client *client, const wherry_request *request,
     wherry_queue *queue, void *user_data, wherry_endpoint **out_endpoint);
 wherry_status wherry_endpoint_free(wherry_endpoint *endpoint); /* cancels */
-/* Starts an access. parameters is an object that replaces those of the last access; NULL repeats
- * them, or at first uses the template's. A running access ends with DONE E_CANCELLED `replaced`
- * before the first event of the new one. */
+/* Starts an access. parameters is a JSON object that replaces the request's parameters. NULL means
+ * those of the last access, or of the template for the first access. A running access ends with
+ * DONE E_CANCELLED `replaced` before the first event of the new one. */
 wherry_status wherry_endpoint_access(wherry_endpoint *endpoint, const wherry_json *parameters,
     wherry_transfer **out_transfer);
-/* Like access with NULL, but starts nothing while an access is running; *out_transfer is then NULL. */
+/* Like access with NULL, but starts nothing while an access is running; *out_transfer is then
+ * NULL. */
 wherry_status wherry_endpoint_load(wherry_endpoint *endpoint, wherry_transfer **out_transfer);
-wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint); /* OK also without an access */
+/* returns OK even if no access is running */
+wherry_status wherry_endpoint_cancel(wherry_endpoint *endpoint);
 /* Returns NONE before the first access, RUNNING during one, then DONE, FAILED, or CANCELLED. The
  * state changes before the DONE event can be read. */
 wherry_state wherry_endpoint_state(const wherry_endpoint *endpoint);
@@ -2026,19 +2163,22 @@ wherry_status wherry_endpoint_timing(const wherry_endpoint *endpoint, wherry_tim
 
 /* How a pager recognizes the last page. */
 typedef enum wherry_pager_end {
-  WHERRY_PAGER_END_SHORT_PAGE = 0, /* fewer items than wherry_pager_set_size, or than the previous page */
+  /* fewer items than wherry_pager_set_size says or, without a size, than the page before */
+  WHERRY_PAGER_END_SHORT_PAGE = 0,
   WHERRY_PAGER_END_LAST_PAGE = 1,  /* path: number of the last page */
   WHERRY_PAGER_END_HAS_NEXT = 2,   /* path: a bool */
-  WHERRY_PAGER_END_TOTAL = 3,      /* path: total number of items; an empty page also ends the list */
+  /* path: total number of items; an empty page also ends the list */
+  WHERRY_PAGER_END_TOTAL = 3,
   /* path: token of the next page, sent as the page parameter; if missing, the end */
   WHERRY_PAGER_END_CURSOR = 4,
-  WHERRY_PAGER_END_LINK = 5        /* the Link header, rel="next", same origin; path is NULL */
+  /* path: URL of the next page, of the same origin; NULL: the Link header with rel="next" */
+  WHERRY_PAGER_END_LINK = 5
 } wherry_pager_end;
 
 /* Creates a pager. items_path is the path of the items array, such as "data/list"; NULL means the
- * whole response. Defaults: first page 0, parameter "nextPage", SHORT_PAGE. A request without a
- * method and parameters is sent as GET. After the first load, the setters return E_STATE.
- * Contradictory settings give `bad_value` at the first load. */
+ * whole response. Defaults: first page 0, parameter "nextPage", SHORT_PAGE. A request that has
+ * neither a method nor parameters is sent as GET. Once a load has started, the functions that
+ * configure the pager return E_STATE. Contradictory settings give `bad_value` at the first load. */
 wherry_status wherry_pager_new(wherry_client *client, const wherry_request *request,
     const char *items_path, wherry_queue *queue, void *user_data, wherry_pager **out_pager);
 wherry_status wherry_pager_free(wherry_pager *pager); /* cancels a load and drops the items */
@@ -2061,7 +2201,7 @@ typedef enum wherry_page_event {
   WHERRY_PAGE_REFRESHED = 2, /* the list now consists of the first page */
   WHERRY_PAGE_LOADED = 3,    /* the page is now part of the list */
   WHERRY_PAGE_FAILED = 4,    /* with status and error; the list is unchanged */
-  WHERRY_PAGE_FINISHED = 5,  /* the load ended; without a page number, like the events below */
+  WHERRY_PAGE_FINISHED = 5,  /* the load ended; this event and those below have no page number */
   WHERRY_PAGE_FIRST = 6,     /* load_previous was called on the first page; a refresh follows */
   WHERRY_PAGE_LAST = 7       /* load_next on the last page; nothing follows */
 } wherry_page_event;
@@ -2078,14 +2218,15 @@ int64_t wherry_event_page(const wherry_event *event);
 wherry_status wherry_pager_load_next(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_load_previous(wherry_pager *pager, wherry_transfer **out_transfer);
 wherry_status wherry_pager_refresh(wherry_pager *pager, wherry_transfer **out_transfer);
-/* Loads any page. A page adjacent to the list is added to it; any other starts a new list.
- * `bad_value`: a page before the first, or with tokens and links, one whose token or link is not
- * known yet. */
+/* Loads any page. A page next to the loaded ones is added to the list, a loaded page is replaced,
+ * and any other page starts a new list. E_ARGUMENT `bad_value` for a page before the first one and,
+ * with END_CURSOR and END_LINK, for a page that no loaded page has led to. */
 wherry_status wherry_pager_load_page(wherry_pager *pager, int64_t page,
     wherry_transfer **out_transfer);
-wherry_status wherry_pager_cancel(wherry_pager *pager); /* OK also without a load */
-/* Undoes the last load, for example if its items are unusable: the list is as before, and the same
- * call loads the page again. E_STATE if no page has arrived since the last load began. */
+wherry_status wherry_pager_cancel(wherry_pager *pager); /* returns OK even if nothing is loading */
+/* Undoes the last load, for example if its items are unusable. The list is then as before the load,
+ * and the same load function loads the page again. E_STATE if no page has arrived since the last
+ * load began. */
 wherry_status wherry_pager_take_back(wherry_pager *pager);
 bool wherry_pager_is_loading(const wherry_pager *pager);
 /* as far as is known; true before the first load */
@@ -2118,7 +2259,8 @@ typedef enum wherry_change {
 typedef struct wherry_change_row {
   size_t size;
   size_t section;      /* section of the changed rows; otherwise 0 */
-  /* rows or sections, counted after the previous changes were applied; otherwise 0 */
+  /* first: number of the first changed row or section, after the earlier changes of this list have
+   * been applied. count: how many changed. Both are 0 for RELOAD_ALL */
   size_t first, count;
   int32_t kind;        /* wherry_change */
   int32_t reserved;    /* 0 */
@@ -2127,12 +2269,12 @@ typedef struct wherry_change_row {
 /* Set out_row->size first. E_ARGUMENT for an index past the end. */
 wherry_status wherry_list_change(const wherry_list *list, size_t index, wherry_change_row *out_row);
 
-/* Creates a list without sections; adding the first item creates one. */
+/* Creates a list without sections. wherry_sectioned_list_append creates the first one. */
 wherry_status wherry_sectioned_list_new(wherry_sectioned_list **out_sections);
 wherry_status wherry_sectioned_list_free(wherry_sectioned_list *sections);
 size_t wherry_sectioned_list_count(const wherry_sectioned_list *sections); /* of sections */
 size_t wherry_sectioned_list_row_count(const wherry_sectioned_list *sections, size_t section);
-/* Returns a copy of an item; *out_item is NULL out of range. */
+/* Returns a copy of an item; *out_item is NULL if the position is out of range. */
 wherry_status wherry_sectioned_list_copy_item(const wherry_sectioned_list *sections, size_t section,
     size_t row, wherry_json **out_item);
 /* Return a section's text; NULL if empty. Borrowed until the next call of the same function for
@@ -2142,23 +2284,24 @@ const char *wherry_sectioned_list_footer(const wherry_sectioned_list *sections, 
 /* Adds an array of items at the end of a section; creates the first section if there is none. */
 wherry_status wherry_sectioned_list_append(wherry_sectioned_list *sections, size_t section,
     const wherry_json *items, wherry_list **out_changes);
-/* Inserts items before a row; pass the number of rows to insert at the end. */
+/* Inserts items before `row`. To insert at the end of the section, pass its number of rows as
+ * `row`. */
 wherry_status wherry_sectioned_list_insert(wherry_sectioned_list *sections, size_t section,
     size_t row, const wherry_json *items, wherry_list **out_changes);
-/* Removes `count` rows from `row`, or as many of them as exist. */
+/* Removes `count` rows, starting with `row`, or fewer if the section ends earlier. */
 wherry_status wherry_sectioned_list_remove(wherry_sectioned_list *sections, size_t section,
     size_t row, size_t count, wherry_list **out_changes);
 wherry_status wherry_sectioned_list_replace(wherry_sectioned_list *sections, size_t section,
     size_t row, const wherry_json *item, wherry_list **out_changes);
-/* Inserts a section before another; pass the number of sections to insert at the end. Texts and
- * items may be NULL. */
+/* Inserts a section before `section`. To insert at the end, pass the number of sections as
+ * `section`. Texts and items may be NULL. */
 wherry_status wherry_sectioned_list_insert_section(wherry_sectioned_list *sections, size_t section,
     const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
 wherry_status wherry_sectioned_list_replace_section(wherry_sectioned_list *sections, size_t section,
     const char *header, const char *footer, const wherry_json *items, wherry_list **out_changes);
 wherry_status wherry_sectioned_list_remove_section(wherry_sectioned_list *sections, size_t section,
     wherry_list **out_changes);
-/* Removes all items and sections, and leaves one empty section. */
+/* Removes everything. The list then has one empty section. */
 wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
     wherry_list **out_changes);
 
@@ -2167,14 +2310,13 @@ wherry_status wherry_sectioned_list_remove_all(wherry_sectioned_list *sections,
 /* A parser for text/event-stream, which accepts the bytes in pieces of any size. */
 typedef struct wherry_sse wherry_sse;
 
-/* Creates a parser. An event longer than max_event_bytes (0: 1 MiB) gives E_LIMIT `too_large`. Use
- * it on one thread at a time. */
+/* Creates a parser. An event longer than max_event_bytes (0: 1 MiB) gives E_LIMIT `too_large`. */
 wherry_status wherry_sse_new(size_t max_event_bytes, wherry_sse **out_sse);
 wherry_status wherry_sse_free(wherry_sse *sse);
 /* Adds the bytes of a BODY event or another source. E_STATE after an error. */
 wherry_status wherry_sse_feed(wherry_sse *sse, const void *bytes, size_t count);
-/* Moves to the next complete event; false if there is none yet. Invalidates the text of the previous
- * event. */
+/* Moves to the next complete event; false if there is none yet. Invalidates the text of the
+ * previous event. */
 bool wherry_sse_next(wherry_sse *sse);
 /* Return the fields of the current event; NULL without an event. The name defaults to "message";
  * the id is the last one the stream has sent, or "". */
@@ -2189,9 +2331,9 @@ int64_t wherry_sse_retry_ms(const wherry_sse *sse);
 typedef enum wherry_group_policy {
   WHERRY_GROUP_FAIL_FAST = 0,   /* all at once; the first failure cancels the others */
   WHERRY_GROUP_ALL_SETTLED = 1, /* all at once; waits for all; DONE has OK despite failures */
-  /* One after the other; the first failure ends the chain. The hook NEXT asks for the next step: before
-   * the first one, unless one was added, and after each. The default is the next step that was added,
-   * or the end. */
+  /* One after the other; the first failure ends the chain. The hook NEXT asks for the next step:
+   * after each step, and at the start if no step was added. If the program does not decide, the
+   * next added step starts; if there is none, the chain ends. */
   WHERRY_GROUP_CHAIN = 2
 } wherry_group_policy;
 
@@ -2205,12 +2347,13 @@ wherry_status wherry_group_add(wherry_group *group, const wherry_request *reques
  * add `inner` again, or send it alone. */
 wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
     void *user_data);
-/* Starts all members; a second call returns E_STATE `already_started`. If any member has an error
- * that is known at once, the error is returned and nothing starts. The group is a transfer:
- * pausing, cancelling, and so on apply to all members. Its PROGRESS arrives as each member ends,
- * and its DONE after theirs. With FAIL_FAST and CHAIN, DONE has the status, error, and response of
- * the member that failed first; `detail` is that member's number, and the message names the member.
- * FROM_CACHE is set if all responses came from a cache without a request. */
+/* Starts the group: all its members, or the first step of a CHAIN. A second call returns E_STATE
+ * `already_started`. If any member has an error that is known at once, the error is returned and
+ * nothing starts. The group is a transfer: pausing, cancelling, and so on apply to all members. Its
+ * PROGRESS arrives as each member ends, and its DONE after theirs. With FAIL_FAST and CHAIN, DONE
+ * has the status, error, and response of the member that failed first; `detail` is that member's
+ * number, and the message names the member. FROM_CACHE is set if all responses came from a cache
+ * without a request. */
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 

@@ -13,8 +13,9 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.hookTimeout]) }
         set { values.options[.hookTimeout] = newValue.settingMilliseconds }
     }
-    /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
-    /// host, or port. Enable it only for servers that trust each other. Default: false.
+    /// Whether to send credentials, the headers that you set, and the body after a redirect to
+    /// another scheme, host, or port. Enable it only for servers that trust each other. Default:
+    /// false.
     public var keepsAuthAcrossHosts: Bool {
         get { values.options[.keepAuthAcrossHosts] == 1 }
         set { values.options[.keepAuthAcrossHosts] = newValue ? 1 : 0 }
@@ -179,8 +180,8 @@ extension Client.Configuration {
         get { .milliseconds(values.options[.maxRetryAfter]) }
         set { values.options[.maxRetryAfter] = newValue.settingMilliseconds }
     }
-    /// Whether interrupted jobs resume when a program opens the session. A job is interrupted when
-    /// its agent dies. Default: true.
+    /// Whether the next agent resumes the jobs of an agent that died. A job is interrupted when its
+    /// agent dies. Default: true.
     public var resumesInterruptedJobs: Bool {
         get { values.options[.autostart] == 1 }
         set { values.options[.autostart] = newValue ? 1 : 0 }

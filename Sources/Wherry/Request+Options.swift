@@ -13,9 +13,9 @@ extension Request {
         get { value(of: .hookTimeout).map { .milliseconds($0) } }
         set { set(.hookTimeout, newValue?.settingMilliseconds) }
     }
-    /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
-    /// host, or port. Enable it only for servers that trust each other. `nil` uses the client's
-    /// setting.
+    /// Whether to send credentials, the headers that you set, and the body after a redirect to
+    /// another scheme, host, or port. Enable it only for servers that trust each other. `nil` uses
+    /// the client's setting.
     public var keepsAuthAcrossHosts: Bool? {
         get { value(of: .keepAuthAcrossHosts).map { $0 == 1 } }
         set { set(.keepAuthAcrossHosts, newValue.map { $0 ? 1 : 0 }) }
@@ -95,8 +95,9 @@ extension Request {
         get { value(of: .unreadableImages).flatMap { UnreadableImages(rawValue: $0) } }
         set { set(.unreadableImages, newValue?.rawValue) }
     }
-    /// The number of images to upload concurrently, each in a separate form with all other parts.
-    /// 0 sends one form. Range: 0 to 1,000. `nil` uses the client's setting.
+    /// The number of images to upload concurrently, each in its own form. All parts that are not
+    /// images are in every form. 0 sends one form. Range: 0 to 1,000. `nil` uses the client's
+    /// setting.
     ///
     /// Each image is encoded while the previous one is sent. A failed image does not stop the
     /// others, but fails the whole upload; `failedImages` lists the failed ones. Timeouts apply to

@@ -64,7 +64,7 @@ extension CurlEasy {
                 return -1
             }
         }
-        if exchange?.request.deniesMetered == true, let target = NetworkAddress(start),
+        if exchange?.request.options.denyMetered == true, let target = NetworkAddress(start),
             Self.isMetered(target)
         {
             exchange?.state.meteredAddresses += 1

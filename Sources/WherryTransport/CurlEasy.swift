@@ -228,7 +228,7 @@ final class CurlEasy {
             )
         }
         if let error = prepareTrust(exchange.request.url.origin) { return error }
-        head.start(limit: exchange.request.maxHeaderBytes)
+        head.start(exchange.request.options)
         hear(exchange)
         var code = prepareUsual(exchange.request)
         prepareRare(exchange.request, isFresh: exchange.state.restarts >= CurlEasy.mostRestarts)
@@ -372,12 +372,13 @@ final class CurlEasy {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
         }
-        if request.deniesMetered { denyMetered() }
-        if request.maxSendSpeed > 0 || request.maxReceiveSpeed > 0 {
+        if request.options.denyMetered { denyMetered() }
+        if request.options.maxSendSpeed > 0 || request.options.maxReceiveSpeed > 0 {
             isPlain = false
-            ccurl_set_offset(handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(request.maxSendSpeed))
             ccurl_set_offset(
-                handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.maxReceiveSpeed))
+                handle, CURLOPT_MAX_SEND_SPEED_LARGE, curl_off_t(request.options.maxSendSpeed))
+            ccurl_set_offset(
+                handle, CURLOPT_MAX_RECV_SPEED_LARGE, curl_off_t(request.options.maxReceiveSpeed))
         }
     }
 

@@ -62,12 +62,9 @@ package struct ExchangeRequest: Sendable {
     package var deadline = Instant.never
     /// The HTTP version: 11 or 20; 0 chooses the best one.
     package var httpVersion: Int32 = 0
-    /// The maximum speeds in bytes per second; 0 for no limit.
-    package var maxSendSpeed: Int64 = 0
-    package var maxReceiveSpeed: Int64 = 0
+    package var options = TransportOptions()
     /// Limits on the receive speed that the exchange shares with others. All of them apply.
     package var speedLimits: [SpeedLimit] = []
-    package var maxHeaderBytes = 307_200
     /// Whether to call `exchangeDidProgress`, at most ten times a second.
     package var wantsProgress = false
     /// The User-Agent header, unless `headers` contains one; "" sends none.
@@ -77,8 +74,6 @@ package struct ExchangeRequest: Sendable {
     /// Whether to use a separate connection that is closed afterwards.
     package var ownConnection = false
     package var admission = Admission.waits
-    /// Whether to prevent connections over a cellular network.
-    package var deniesMetered = false
     /// The priority in the queue for a connection, -100...100; the highest goes first.
     package var priority: Int8 = 0
     /// Whether to resend the request if a reused connection is dropped without a response. The

@@ -44,9 +44,9 @@ struct HeadReader: ~Copyable {
     /// The size limit for all headers of a response; informational responses count separately.
     private var limit = 0
 
-    /// Prepares for another response with a size limit for its headers.
-    mutating func start(limit: Int) {
-        self.limit = limit
+    /// Prepares for another response.
+    mutating func start(_ options: TransportOptions) {
+        limit = Int(options.maxHeaderBytes)
         isInHead = false
         isDone = false
         version = 0

@@ -29,7 +29,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .network: "no connection, or a broken connection"
         case .tls: "TLS failed, or the server's certificate is not trusted"
         case .timeout: "a timeout, or a stalled download"
-        case .file: "a local file or directory failed, or a checksum does not match"
+        case .file: "a local file or directory cannot be used, or a checksum does not match"
         case .image: "an image cannot be read or encoded"
         case .cacheMiss: "no usable stored response, and the policy does not allow the network"
         case .interrupted: "Ctrl-C"

@@ -52,7 +52,9 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 /// Feeds the bytes line by line like libcurl, and parses the resulting headers.
 private func readHead(_ input: FuzzInput) {
     var reader = HeadReader()
-    reader.start(limit: 64 << 10)
+    var options = TransportOptions()
+    options.maxHeaderBytes = 64 << 10
+    reader.start(options)
     var head: ResponseHead?
     for line in input.bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
         let step = (Array(line) + [0x0A]).withUnsafeBytes { reader.add($0) }

@@ -8,9 +8,11 @@ import WherryTransport
 @testable import WherryHTTP
 
 @Suite struct NetrcTests {
-    private func found(_ text: String, _ url: String, isHome: Bool = true) throws -> String? {
+    private func found(_ text: String, _ url: String, isRequestedOrigin: Bool = true) throws
+        -> String?
+    {
         let known = try Netrc(Array(text.utf8)).credentials(
-            at: try HTTPURL(url).origin, isHome: isHome)
+            at: try HTTPURL(url).origin, isRequestedOrigin: isRequestedOrigin)
         return known.map { "\($0.user):\($0.password)" }
     }
 
@@ -51,8 +53,8 @@ import WherryTransport
     func fallback() throws {
         let text = "machine h.org login a password b default login c password d"
         #expect(try found(text, "http://x.org/") == "c:d")
-        #expect(try found(text, "http://x.org/", isHome: false) == nil)
-        #expect(try found(text, "http://h.org/", isHome: false) == "a:b")
+        #expect(try found(text, "http://x.org/", isRequestedOrigin: false) == nil)
+        #expect(try found(text, "http://h.org/", isRequestedOrigin: false) == "a:b")
         #expect(try found("", "http://h.org/") == nil && Netrc([]).isEmpty)
     }
 

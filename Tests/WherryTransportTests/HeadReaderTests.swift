@@ -9,9 +9,11 @@ import WherrySystem
 @Suite struct HeadReaderTests {
     /// Passes the lines to a parser; returns the step after the last of them.
     private func read(
-        _ lines: [String], with reader: inout HeadReader, limit: Int = 1000
+        _ lines: [String], with reader: inout HeadReader, limit: Int64 = 1000
     ) -> HeadReader.Step {
-        reader.start(limit: limit)
+        var options = TransportOptions()
+        options.maxHeaderBytes = limit
+        reader.start(options)
         var step = HeadReader.Step.goesOn
         for line in lines where step != .failed {
             step = Array((line + "\r\n").utf8).withUnsafeBytes { reader.add($0) }
@@ -99,7 +101,7 @@ import WherrySystem
         lines: [String], kind: TransportError.Kind
     ) throws {
         var reader = HeadReader()
-        let limit = lines.contains { $0.utf8.count > 16_384 } ? 300_000 : 1000
+        let limit: Int64 = lines.contains { $0.utf8.count > 16_384 } ? 300_000 : 1000
 
         let step = read(lines, with: &reader, limit: limit)
 

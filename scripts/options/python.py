@@ -134,7 +134,7 @@ def texts(name: str, title: str, options: list[Option]) -> list[str]:
 def module(table: Table) -> str:
     lines = [
         start("the options behind keywords").rstrip(),
-        '"""The number of the option of each keyword, and the function of `values` that converts its value."""',
+        '"""For each keyword: the number of its option, and the function of `values` that converts its value."""',
         "",
         "from __future__ import annotations",
         "",

@@ -8,6 +8,7 @@ from .table import REFERENCE, UNLIMITED, Option, Owner, Table, seconds
 from .text import wrapped
 
 REQUESTS, CORE, API, ABI = "Sources/WherryRequests", "Sources/WherryCore/Client", "Sources/Wherry", "Sources/WherryABI"
+TRANSPORT = "Sources/WherryTransport"
 SCOPES = {"B": "[.build]", "BL": "[.build, .live]", "BLR": "[.build, .live, .request]", "R": "[.request]"}
 PLAIN_TYPES = {
     "switch": "Bool",
@@ -238,11 +239,44 @@ def properties(table: Table, owner: Owner, is_core: bool) -> str:
     return start(f"{what} that are one option each") + imports + "\n".join([*lines, "}", ""])
 
 
+# The transport, which is below the table
+
+
+def transport_struct(table: Table) -> str:
+    lines = [
+        "/// The options of a request that the transport reads.",
+        "package struct TransportOptions: Sendable {",
+    ]
+    for option in filter(lambda option: option.transport, table.of("option")):
+        lines += wrapped(plain(first_sentence(option.docs_help or option.help)), "    /// ")
+        value = str(option.default == 1).lower() if option.type == "switch" else number(option.default)
+        kind = "" if option.type == "switch" else ": Int64"
+        lines.append(f"    package var {option.case}{kind} = {value}")
+    return start("the options that the transport reads") + "\n".join([*lines, "", "    package init() {}", "}", ""])
+
+
+def transport_reading(table: Table) -> str:
+    lines = [
+        "import WherryTransport",
+        "",
+        "extension TransportOptions {",
+        "    /// Reads the table of options.",
+        "    package init(_ options: OptionTable) {",
+        "        self.init()",
+    ]
+    for option in filter(lambda option: option.transport, table.of("option")):
+        is_on = " == 1" if option.type == "switch" else ""
+        lines.append(f"        {option.case} = options[.{option.case}]{is_on}")
+    return start("the options that the transport reads, from the table") + "\n".join([*lines, "    }", "}", ""])
+
+
 def files(table: Table) -> dict[str, str]:
     """The generated files by their paths."""
     return {
         f"{REQUESTS}/Options/Option.swift": option_enum(table),
         f"{REQUESTS}/Options/TextOption.swift": text_enum(table),
+        f"{REQUESTS}/Options/TransportOptions+Table.swift": transport_reading(table),
+        f"{TRANSPORT}/TransportOptions.swift": transport_struct(table),
         f"{CORE}/Configuration+Options.swift": properties(table, "client", True),
         f"{REQUESTS}/Request/Request+Options.swift": properties(table, "request", True),
         f"{API}/Configuration+Options.swift": properties(table, "client", False),

@@ -77,6 +77,7 @@ class Option:
     by_hand: str = ""
     without: str = ""
     optional: bool = False
+    transport: bool = False
     flags: tuple[Flag, ...] = ()
     python: str | bool = True
     python_in: tuple[str, ...] = ()
@@ -261,6 +262,9 @@ def _check(option: Option, table: Table, features: set[str]) -> None:
     for text in (option.help, option.more, option.docs_help, option.default_text):
         for name in REFERENCE.findall(text):
             table.named(name)
+    if option.transport:
+        require(option.type in ("switch", "integer", "bytes", "speed"), f"the transport cannot read a {option.type}")
+        require("R" in option.scope, "the transport reads options of requests only")
     for key in ("core", "by_hand", "without"):
         require(getattr(option, key) in ("", "client", "request", "both"), f"{key} is not client, request, or both")
     if option.type in ("bytes", "speed"):
@@ -271,7 +275,10 @@ def _check(option: Option, table: Table, features: set[str]) -> None:
     for flag in option.flags:
         require(flag.group in FLAG_GROUPS, f"--{flag.name} is in none of the groups {', '.join(FLAG_GROUPS)}")
         readable = ("switch", "integer", "bytes", "ms", "speed", "text", "path")
-        require(option.type in readable or bool(flag.type), f"--{flag.name} needs the key type: a Swift type of the command that reads a {option.type}")
+        require(
+            option.type in readable or bool(flag.type),
+            f"--{flag.name} needs the key type: a Swift type of the command that reads a {option.type}",
+        )
         require(bool(flag.value) == (option.type != "switch"), f"--{flag.name}: a value is named if there is one")
         scope = "B" if flag.group in CLIENT_GROUPS else "R"
         require(scope in option.scope, f"--{flag.name} is in the group {flag.group}, but the option is not for it")

@@ -46,7 +46,8 @@ extension ResponseCache {
         let url = try RequestPlanner.url(
             of: request, method: method, settings: settings, options: options)
         let headers = try RequestPlanner.fields(
-            of: request, contentType: nil, hasBody: false, settings: settings, crossOrigin: false,
+            of: request, contentType: nil, hasBody: false, settings: settings,
+            withholdsCredentials: false,
             lostBody: false, closes: options[.keepAlive] == 0)
         // Only the existence of a body matters here.
         let hasBody = if case .none = request.body { false } else { true }

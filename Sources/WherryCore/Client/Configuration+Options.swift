@@ -58,8 +58,7 @@ extension Client.Configuration {
         get { Int(values.options[.maxConnections]) }
         set { values.options[.maxConnections] = Int64(newValue) }
     }
-    /// Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a
-    /// request has a cache policy. Default: false.
+    /// Whether requests without a cache policy use the HTTP cache (RFC 9111). Default: false.
     public var usesHTTPCache: Bool {
         get { values.options[.httpCache] == 1 }
         set { values.options[.httpCache] = newValue ? 1 : 0 }
@@ -188,7 +187,7 @@ extension Client.Configuration {
         set { values.texts[.interface] = newValue }
     }
     /// The absolute path of a Unix socket for all connections, regardless of the URL's host.
-    /// Disables proxies. Default: none.
+    /// Proxies are then not used. Default: none.
     public var unixSocket: String? {
         get { values.texts[.unixSocket] }
         set { values.texts[.unixSocket] = newValue }

@@ -59,7 +59,7 @@ extension DownloadTransfer {
         return Hop.Start(
             request: request,
             follower: AttemptFollower(
-                url, method: method, origin: firstURL.origin, isCrossOrigin: isForeign))
+                url, method: method, origin: firstURL.origin, withholdsCredentials: isForeign))
     }
 
     func send(_ start: Hop.Start) {
@@ -89,8 +89,8 @@ extension DownloadTransfer {
                 extra: extra, authorization: authorization,
                 cookies: usesJar ? cookieJar.field(for: start.follower.url) : nil,
                 mergesCookies: options.cookieHandling.merges,
-                crossOrigin: start.follower.isCrossOrigin,
-                otherOrigin: start.follower.url.origin != firstURL.origin,
+                withholdsCredentials: start.follower.withholdsCredentials,
+                withholdsHost: start.follower.url.origin != firstURL.origin,
                 closes: options[.keepAlive] == 0)
             var exchange = RequestPlanner.exchange(
                 method: method, url: start.follower.url, headers: headers, body: .none,
@@ -100,7 +100,7 @@ extension DownloadTransfer {
             exchange.isBulk = true
             // The limit applies to all connections together and can change at any time. libcurl's
             // limit supports neither.
-            exchange.maxReceiveSpeed = 0
+            exchange.options.maxReceiveSpeed = 0
             exchange.speedLimits = speedLimits
             exchange.wantsProgress = true
             let window = Int64.milliseconds(options[.stallTimeout])

@@ -64,7 +64,7 @@ struct SharedRequestKey: Hashable, Sendable {
         bases = request.bases
         userAgent = transfer.settings.userAgent
         credentials = transfer.settings.credentials(
-            of: request, at: hop.follower.url.origin, isHome: true)
+            of: request, at: hop.follower.url.origin, isRequestedOrigin: true)
         options = transfer.options
         accepted = request.acceptedStatus
         shape = request.jsonShape

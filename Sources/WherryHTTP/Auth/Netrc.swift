@@ -18,11 +18,11 @@ package struct Netrc: Sendable {
 
     /// Returns the credentials for an origin. Only the host is compared, not the scheme or port.
     ///
-    /// - Parameter isHome: Whether the request itself names the origin. A redirect must not choose
-    ///   the host that receives the password of `default`.
-    package func credentials(at origin: Origin, isHome: Bool) -> Credentials? {
+    /// - Parameter isRequestedOrigin: Whether the request itself names the origin. A redirect must
+    ///   not choose the host that receives the password of `default`.
+    package func credentials(at origin: Origin, isRequestedOrigin: Bool) -> Credentials? {
         let host = HTTPURL.hostName(origin.host) ?? origin.host
-        return machines[host] ?? (isHome ? fallback : nil)
+        return machines[host] ?? (isRequestedOrigin ? fallback : nil)
     }
 
     /// A text that is unique to the set of user names and passwords.

@@ -111,8 +111,9 @@ package struct RequestHop: Sendable {
             of: shown, contentType: body.contentType, hasBody: hasBody, settings: settings,
             extra: body.digest.map { [$0] } ?? [], coding: body.coding,
             authorization: authorization, cookies: cookies,
-            mergesCookies: options.cookieHandling.merges, crossOrigin: follower.isCrossOrigin,
-            otherOrigin: follower.url.origin != follower.origin, added: redirectFields,
+            mergesCookies: options.cookieHandling.merges,
+            withholdsCredentials: follower.withholdsCredentials,
+            withholdsHost: follower.url.origin != follower.origin, added: redirectFields,
             lostBody: isBodyLost, closes: options[.keepAlive] == 0)
     }
 
@@ -124,7 +125,7 @@ package struct RequestHop: Sendable {
     /// Whether the hop sends the client's token, or would send it if the client had one.
     var isOfClientToken: Bool {
         let request = request
-        return !follower.isCrossOrigin && follower.authentication?.credentials == nil
+        return !follower.withholdsCredentials && follower.authentication?.credentials == nil
             && request.bearerToken == nil && request.credentials == nil
             && settings.values.credentials.isEmpty && !request.headers.contains("Authorization")
             && !settings.values.headers.contains("Authorization")
@@ -180,7 +181,8 @@ package struct RequestHop: Sendable {
         }
         let fields = RequestPlanner.previewFields(
             of: own, contentType: body?.contentType, settings: settings,
-            crossOrigin: follower.isCrossOrigin, added: redirectFields, lostBody: isBodyLost)
+            withholdsCredentials: follower.withholdsCredentials, added: redirectFields,
+            lostBody: isBodyLost)
         let preview = RequestPreview(
             own, method: method, url: url, headers: fields, settings: settings, options: options)
         return (own, preview)

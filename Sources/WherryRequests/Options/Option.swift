@@ -17,8 +17,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     case hookTimeout = 5
     /// The maximum number of redirects. 0 returns the redirect response.
     case maxRedirects = 10
-    /// Whether to send credentials, other headers, and the body after a redirect to another scheme,
-    /// host, or port.
+    /// Whether to send credentials, the headers that you set, and the body after a redirect to
+    /// another scheme, host, or port.
     case keepAuthAcrossHosts = 11
     /// The maximum number of automatic retries of transient failures.
     case maxRetries = 12
@@ -50,7 +50,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxDownloadSpeed = 24
     /// Whether to add the client's default parameters.
     case defaultParameters = 25
-    /// Whether to ignore the client's base URL, including in the identifier.
+    /// Whether to ignore the client's base URL, both for the request's URL and for its identifier.
     case ignoreBase = 26
     /// Whether a response fails if its content type is not JSON or its body is not valid JSON.
     case jsonOnly = 27
@@ -69,8 +69,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case wantProgress = 33
     /// What an upload does with an image that it cannot read.
     case unreadableImages = 34
-    /// The number of images to upload concurrently, each in a separate form with all other parts.
-    /// 0 sends one form.
+    /// The number of images to upload concurrently, each in its own form.
     case separateImages = 35
     /// The maximum number of retries of an image after a transient failure, with `separate_images`.
     case imageRetries = 36
@@ -102,8 +101,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     /// How `body_coding` treats a request with a Content-Encoding header, set on the request or on
     /// the client.
     case codedBody = 49
-    /// Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a
-    /// request has a cache policy.
+    /// Whether requests without a cache policy use the HTTP cache (RFC 9111).
     case httpCache = 50
     /// The maximum size in bytes of each of the two caches on disk.
     case cacheMaxBytes = 51
@@ -167,7 +165,7 @@ package enum Option: Int32, CaseIterable, Sendable {
     case maxRetryAfter = 79
     /// Whether to write all events to standard error, without secrets or bodies.
     case debug = 80
-    /// Whether interrupted jobs resume when a program opens the session.
+    /// Whether the next agent resumes the jobs of an agent that died.
     case autostart = 81
     /// The time that an idle agent stays alive. In milliseconds.
     case agentIdle = 82

@@ -47,7 +47,8 @@ extension Request {
         get { value(of: .defaultParameters) != 0 }
         set { set(.defaultParameters, newValue ? nil : 0) }
     }
-    /// Whether to ignore the client's base URL, including in the identifier. Default: false.
+    /// Whether to ignore the client's base URL, both for the request's URL and for its identifier.
+    /// Default: false.
     public var ignoresBase: Bool {
         get { value(of: .ignoreBase) == 1 }
         set { set(.ignoreBase, newValue ? 1 : nil) }

@@ -142,18 +142,21 @@ extension RequestPlanner {
     /// The client adds those two when it sends the request. A token may be renewed first, a digest
     /// depends on the final request, and neither may reach another origin with an edited URL.
     package static func previewFields(
-        of request: Request, contentType: String?, settings: ClientSettings, crossOrigin: Bool,
+        of request: Request, contentType: String?, settings: ClientSettings,
+        withholdsCredentials: Bool,
         added: AddedFields?, lostBody: Bool
     ) -> Headers {
         func isSent(_ field: Headers.Field) -> Bool {
             let name = field.name.asciiLowercased
-            return mayGo(name, crossOrigin: crossOrigin, lostBody: lostBody)
+            return mayGo(name, withholdsCredentials: withholdsCredentials, lostBody: lostBody)
                 || !(lostBody && isAboutBody(name)) && added?.contains(name, field.value) == true
         }
         var fields = request.headers.fields.filter(isSent)
         for field in settings.fields
         where !request.headers.contains(field.name)
-            && mayGo(field.name.asciiLowercased, crossOrigin: crossOrigin, lostBody: lostBody)
+            && mayGo(
+                field.name.asciiLowercased, withholdsCredentials: withholdsCredentials,
+                lostBody: lostBody)
             && !Headers.areEqual(field.name, "Authorization")
             && !Headers.areEqual(field.name, "Cookie")
         {

@@ -28,7 +28,7 @@ package struct AttemptFollower: Sendable {
     /// The method of the current hop.
     package var method: String
     /// Whether credentials are withheld, because the current hop leads to another origin.
-    package private(set) var isCrossOrigin: Bool
+    package private(set) var withholdsCredentials: Bool
     /// The redirects that were followed.
     package private(set) var redirects: [Response.Redirect] = []
     /// The authentication at the origin of the current hop; `nil` without credentials.
@@ -36,15 +36,15 @@ package struct AttemptFollower: Sendable {
 
     /// - Parameters:
     ///   - origin: The origin that the credentials belong to. Default: that of the URL.
-    ///   - isCrossOrigin: Whether the first URL itself must not receive credentials, as a mirror of
-    ///     a download. Default: false.
+    ///   - withholdsCredentials: Whether the first URL itself must not receive credentials, as a
+    ///     mirror of a download. Default: false.
     package init(
-        _ url: HTTPURL, method: String, origin: Origin? = nil, isCrossOrigin: Bool = false
+        _ url: HTTPURL, method: String, origin: Origin? = nil, withholdsCredentials: Bool = false
     ) {
         self.origin = origin ?? url.origin
         self.url = url
         self.method = method
-        self.isCrossOrigin = isCrossOrigin
+        self.withholdsCredentials = withholdsCredentials
     }
 
     // MARK: Redirects
@@ -74,7 +74,7 @@ package struct AttemptFollower: Sendable {
         redirects.append(.init(url: url.text, status: head.status, head: head))
         url = hop.url
         method = hop.method
-        isCrossOrigin = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
+        withholdsCredentials = hop.isCrossOrigin && options[.keepAuthAcrossHosts] == 0
     }
 
     /// Changes the target of the current hop, as the program or the next base URL requires. Without
@@ -83,7 +83,7 @@ package struct AttemptFollower: Sendable {
         self.url = url
         self.method = method
         if isRedirected {
-            isCrossOrigin = url.origin != origin && options[.keepAuthAcrossHosts] == 0
+            withholdsCredentials = url.origin != origin && options[.keepAuthAcrossHosts] == 0
         } else {
             origin = url.origin
         }
@@ -137,6 +137,6 @@ package struct AttemptFollower: Sendable {
     }
 
     private func credentials(of request: Request, _ settings: ClientSettings) -> Credentials? {
-        settings.credentials(of: request, at: url.origin, isHome: !isCrossOrigin)
+        settings.credentials(of: request, at: url.origin, isRequestedOrigin: !withholdsCredentials)
     }
 }

@@ -41,7 +41,9 @@ package struct CurlCommand {
         } else if method != "GET" || body.hasContent {
             add("--request", method)
         }
-        if let credentials = settings.credentials(of: request, at: url.origin, isHome: true) {
+        if let credentials = settings.credentials(
+            of: request, at: url.origin, isRequestedOrigin: true)
+        {
             addCredentials(credentials)
         }
         add("--url", shown(url.text))

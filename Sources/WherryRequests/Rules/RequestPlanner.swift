@@ -252,9 +252,9 @@ package enum RequestPlanner {
     ///   - cookies: The cookies of the jar for this URL. A `Cookie` header of the request takes
     ///     precedence.
     ///   - mergesCookies: Whether to send them in addition to a `Cookie` header of the request.
-    ///   - crossOrigin: Whether to leave out headers that another origin must not see.
-    ///   - otherOrigin: Whether to leave out `Host`, which names the first origin. Unlike
-    ///     `crossOrigin`, no option turns this off.
+    ///   - withholdsCredentials: Whether to leave out headers that another origin must not see.
+    ///   - withholdsHost: Whether to leave out `Host`, which names the first origin. No option
+    ///     turns this off.
     ///   - added: Headers of the request to send to this origin even so.
     ///   - lostBody: Whether a redirect removed the body: headers that describe the body are left
     ///     out (RFC 9110 section 15.4).
@@ -263,9 +263,9 @@ package enum RequestPlanner {
     package static func fields(
         of request: Request, contentType: String?, hasBody: Bool, settings: ClientSettings,
         extra: [Headers.Field] = [], coding: Inflater.Coding? = nil, authorization: String? = nil,
-        cookies: String? = nil, mergesCookies: Bool = false, crossOrigin: Bool = false,
-        otherOrigin: Bool = false,
-        added: AddedFields? = nil, lostBody: Bool = false, closes: Bool = false
+        cookies: String? = nil, mergesCookies: Bool = false, withholdsCredentials: Bool = false,
+        withholdsHost: Bool = false, added: AddedFields? = nil, lostBody: Bool = false,
+        closes: Bool = false
     ) throws(WherryError) -> HeaderList {
         var own: [(name: String, value: String?)] = []
         if let authorization { own.append(("Authorization", authorization)) }
@@ -285,13 +285,13 @@ package enum RequestPlanner {
         }
         // Another origin does not receive the caller's cookies, but may receive those of the jar.
         var isJar = false
-        if mergesCookies, !crossOrigin, let jar = cookies,
+        if mergesCookies, !withholdsCredentials, let jar = cookies,
             let index = own.firstIndex(where: {
                 Headers.areEqual($0.name, "Cookie") && $0.value != nil
             })
         {
             own[index].value = CookieHandling.merge(own: own[index].value ?? "", jar: jar)
-        } else if let cookies, crossOrigin || !has("Cookie") {
+        } else if let cookies, withholdsCredentials || !has("Cookie") {
             own.removeAll { Headers.areEqual($0.name, "Cookie") }
             own.append(("Cookie", cookies))
             isJar = true
@@ -316,8 +316,8 @@ package enum RequestPlanner {
         // second.
         if hasBody { own.append(("Expect", nil)) }
         for field in extra where !has(field.name) { own.append((field.name, field.value)) }
-        let dropsHost = otherOrigin && request.ownHost(settings) != nil
-        guard crossOrigin || lostBody || dropsHost else {
+        let dropsHost = withholdsHost && request.ownHost(settings) != nil
+        guard withholdsCredentials || lostBody || dropsHost else {
             if own.isEmpty { return settings.headerList }
             if !settings.fields.contains(where: { has($0.name) }) {
                 return HeaderList(own, rest: settings.headerList)
@@ -326,7 +326,7 @@ package enum RequestPlanner {
             return HeaderList(own + rest.map { ($0.name, $0.value) })
         }
         func mayGo(_ name: String) -> Bool {
-            Self.mayGo(name, crossOrigin: crossOrigin, lostBody: lostBody)
+            Self.mayGo(name, withholdsCredentials: withholdsCredentials, lostBody: lostBody)
                 && !(dropsHost && name == "host")
         }
         var kept: [(String, String?)] = own.filter { field in
@@ -346,9 +346,9 @@ package enum RequestPlanner {
     }
 
     /// Returns whether a header may be sent after a redirect. The name is in lower case.
-    static func mayGo(_ name: String, crossOrigin: Bool, lostBody: Bool) -> Bool {
+    static func mayGo(_ name: String, withholdsCredentials: Bool, lostBody: Bool) -> Bool {
         if lostBody && isAboutBody(name) { return false }
-        return !crossOrigin || safeNames.contains(name)
+        return !withholdsCredentials || safeNames.contains(name)
     }
 
     /// Returns whether a header describes the request body. The name is in lower case.
@@ -395,13 +395,10 @@ package enum RequestPlanner {
         exchange.deadline = deadline
         exchange.userAgent = settings.userAgent
         exchange.httpVersion = Int32(options[.httpVersion])
-        exchange.maxSendSpeed = options[.maxSendSpeed]
-        exchange.maxReceiveSpeed = options[.maxReceiveSpeed]
+        exchange.options = TransportOptions(options)
         if options[.retryUnsafeMethods] == 1 { exchange.mayRepeat = true }
         if options[.keepAlive] == 0 { exchange.ownConnection = true }
-        exchange.deniesMetered = options[.denyMetered] == 1
         exchange.priority = Int8(clamping: options[.priority])
-        exchange.maxHeaderBytes = Int(options[.maxHeaderBytes])
         exchange.decoding =
             switch options[.compressed] {
             case 0: .identity

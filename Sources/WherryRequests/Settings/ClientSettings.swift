@@ -151,24 +151,26 @@ package final class ClientSettings: Sendable {
     /// client, else of the .netrc file. `nil` if there are none, or if the request has an
     /// Authorization header.
     ///
-    /// - Parameter isHome: Whether the request itself names the origin. `false` for the target of a
-    ///   redirect.
+    /// - Parameter isRequestedOrigin: Whether the request itself names the origin. `false` for the
+    ///   target of a redirect.
     package func credentials(
-        of request: Request, at origin: Origin, isHome: Bool
+        of request: Request, at origin: Origin, isRequestedOrigin: Bool
     ) -> Credentials? {
-        if isHome {
+        if isRequestedOrigin {
             if request.bearerToken != nil || request.headers.contains("Authorization") {
                 return nil
             }
             if let own = request.credentials { return own }
         }
-        if let known = credentials[origin.text] ?? (isHome ? credentials[""] : nil) { return known }
+        if let known = credentials[origin.text] ?? (isRequestedOrigin ? credentials[""] : nil) {
+            return known
+        }
         // The client's Authorization header for the first origin also overrides the file.
         guard let netrc = values.netrc,
-            !isHome
+            !isRequestedOrigin
                 || values.texts[.bearerToken] == nil && !values.headers.contains("Authorization")
         else { return nil }
-        return netrc.credentials(at: origin, isHome: isHome)
+        return netrc.credentials(at: origin, isRequestedOrigin: isRequestedOrigin)
     }
 
     /// Returns the origin of a URL.

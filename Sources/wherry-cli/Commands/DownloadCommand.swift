@@ -22,7 +22,7 @@ struct DownloadCommand: ConnectingCommand {
             to it keeps what arrived. Run the same command again to resume, provided that the file on \
             the server has not changed. Several files are downloaded independently: one failure does \
             not stop the others. They start, and JSON results are printed, in the order of the \
-            arguments. The exit status is that of the first file that failed.
+            arguments. The exit status is that of the first argument that failed.
             """)
 
     @Argument(
@@ -106,7 +106,7 @@ struct DownloadCommand: ConnectingCommand {
     @Option(
         name: .customLong("stall-timeout"),
         help: ArgumentHelp(
-            "Retry after this long below 1 kB/s. If set, it also shortens the limit for the first byte. (default: 10; first byte: 30)",
+            "Retry after this long below 1 kB/s. If you set it, it also limits the wait for the first byte. (default: 10; first byte: 30)",
             valueName: "seconds"))
     var stallTimeout: Seconds?
 

@@ -262,15 +262,15 @@ struct JobsCleanCommand: SessionCommand {
 struct JobsFollowCommand: SessionCommand {
     static let configuration = CommandConfiguration(
         commandName: "follow",
-        abstract: "Show the progress of jobs until they end, and exit with their status.",
+        abstract: "Show the progress of jobs until they end, and exit with the first error.",
         discussion: """
             EXAMPLES
               wherry jobs follow
               wherry jobs follow debian.iso --progress json
 
-            Without names, it follows all unfinished jobs, and reports the failed jobs in the list, so \
-            that no failure is missed. Ctrl-C ends the command, but not the jobs. The command \
-            acknowledges no job, so other programs still receive its result.
+            Without arguments, it follows all unfinished jobs, and also reports those that have \
+            already failed. Ctrl-C ends the command, but not the jobs. The command acknowledges \
+            no job, so other programs still receive its result.
             """)
     @Argument(help: JobName.help, transform: { try JobName($0) })
     var job: [JobName] = []

@@ -16,8 +16,8 @@ struct UploadCommand: ConnectingCommand {
               wherry upload https://example.org/album a.png b.png --name photo --field album=summer
               wherry upload https://example.org/photos beach.jpg --detach
 
-            GPS positions and other metadata are removed, and images are rotated upright. If one \
-            image cannot be read, nothing is sent.
+            GPS positions and other metadata are removed, and images are rotated upright. By \
+            default, nothing is sent if an image cannot be read.
             """)
 
     @Argument(
@@ -101,7 +101,7 @@ struct UploadCommand: ConnectingCommand {
 
     @Flag(
         name: .shortAndLong,
-        help: "Do not print the body of an error response. The exit status is 3 in any case.")
+        help: "Do not print the body of an error response. Its exit status is 3 in both cases.")
     var fail = false
 
     @Flag(

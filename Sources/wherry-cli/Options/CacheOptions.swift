@@ -46,7 +46,7 @@ struct CacheOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "If the server fails, use a stored response that became stale no longer ago than this.",
+            "If the server fails, use a stored response that has been stale for at most this time.",
             discussion:
                 "Implies --cache-policy protocol, unless --cache or --cache-policy is given.",
             valueName: "seconds"))

@@ -24,7 +24,8 @@ struct ConnectionOptions: ParsableArguments, Sendable {
     @Flag(help: "Use Digest authentication with --user.")
     var digest = false
 
-    @Flag(help: "Use the best scheme with --user that the server offers: Digest before Basic.")
+    @Flag(
+        help: "Use the best scheme that the server offers for --user: Digest, or else Basic.")
     var anyauth = false
 
     @Flag(

@@ -29,7 +29,7 @@ struct RequestOptions: ParsableArguments, Sendable {
 
     @Flag(
         name: .shortAndLong,
-        help: "Do not print the body of an error response. The exit status is 3 in any case.")
+        help: "Do not print the body of an error response. Its exit status is 3 in both cases.")
     var fail = false
 
     @Option(

@@ -79,7 +79,7 @@ struct TLSOptions: ParsableArguments, Sendable {
     @Flag(
         name: .customLong("deny-private"),
         help:
-            "Connect to public addresses only, also after redirects, and without a proxy."
+            "Connect to public addresses only, even after redirects. Proxies are not used."
     )
     var denyPrivate = false
 

@@ -19,8 +19,8 @@ class CommonKeywords(TypedDict, total=False):
 
     #: The maximum number of redirects. 0 returns the redirect response. From 0 to 100.
     max_redirects: int
-    #: Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or
-    #: port. Enable it only for servers that trust each other.
+    #: Whether to send credentials, the headers that you set, and the body after a redirect to another scheme,
+    #: host, or port. Enable it only for servers that trust each other.
     keep_auth_across_hosts: bool
     #: The maximum number of automatic retries of transient failures. From 0 to 1,000. Transient failures are
     #: dropped connections, timeouts, and the statuses 408, 429, 500, 502, 503, and 504. Before each retry, a
@@ -44,7 +44,7 @@ class CommonKeywords(TypedDict, total=False):
     max_receive_bytes_per_second: int
     #: Whether to add the client's default parameters. Parameters of the request override them.
     default_parameters: bool
-    #: Whether to ignore the client's base URL, including in the identifier.
+    #: Whether to ignore the client's base URL, both for the request's URL and for its identifier.
     ignore_base: bool
     #: Whether a response fails if its content type is not JSON or its body is not valid JSON.
     json_only: bool
@@ -154,7 +154,7 @@ class DownloadKeywords(TypedDict, total=False):
     resume: bool
     #: Whether to create the missing directories of a file.
     make_directories: bool
-    #: Connections per file: 1 to 16, or "auto" for as many as increase the speed.
+    #: Connections per file: 1 to 16, or "auto", which adds connections as long as they increase the speed.
     segments: Union[int, str]
     #: The time that a download may be slower than stall_bytes_per_second before it counts as stalled. In
     #: seconds. If set, for the client or the request, it also limits the wait for the first byte of a
@@ -177,8 +177,8 @@ class LiveKeywords(TypedDict, total=False):
     hook_timeout: float
     #: The maximum number of redirects. 0 returns the redirect response. From 0 to 100.
     max_redirects: int
-    #: Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or
-    #: port. Enable it only for servers that trust each other.
+    #: Whether to send credentials, the headers that you set, and the body after a redirect to another scheme,
+    #: host, or port. Enable it only for servers that trust each other.
     keep_auth_across_hosts: bool
     #: The maximum number of automatic retries of transient failures. From 0 to 1,000. Transient failures are
     #: dropped connections, timeouts, and the statuses 408, 429, 500, 502, 503, and 504. Before each retry, a
@@ -215,8 +215,8 @@ class LiveKeywords(TypedDict, total=False):
     #: The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index":
     #: `a[0]=1&a[1]=2`.
     array_style: str
-    #: False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. A
-    #: mapping is sent to every host; see `Client.cookies`.
+    #: False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. The
+    #: cookies of a mapping are sent to the host of every request's URL; see `Client.cookies`.
     cookies: Union[bool, str, Mapping[str, str], Iterable[Any]]
     #: What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only
     #: these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata.
@@ -257,8 +257,7 @@ class LiveKeywords(TypedDict, total=False):
     #: "skip": the body is sent unchanged. "replace": the body is compressed, and the header names only the
     #: new encoding. "error": the request fails with `bad_header`.
     coded_body: str
-    #: Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a request has a
-    #: cache policy.
+    #: Whether requests without a cache policy use the HTTP cache (RFC 9111).
     cache: bool
     #: The maximum size in bytes of each of the two caches on disk. The least recently used entries are
     #: removed first. A response larger than an eighth of the size is not stored.
@@ -281,10 +280,10 @@ class LiveKeywords(TypedDict, total=False):
     rate_interval: float
     #: Whether to create the missing directories of a file.
     make_directories: bool
-    #: For downloads: 0 lets the system decide when to write, 1 makes checkpoints, 2 also makes one after
-    #: every MiB.
+    #: For downloads: 0 lets the system decide when to write to the disk, 1 writes every second or 4 MiB,
+    #: 2 every second or 1 MiB.
     durability: int
-    #: Connections per file: 1 to 16, or "auto" for as many as increase the speed.
+    #: Connections per file: 1 to 16, or "auto", which adds connections as long as they increase the speed.
     segments: Union[int, str]
     #: The minimum speed of a download in bytes per second. A download that is slower for stall_timeout has
     #: stalled and is retried. With 0, only the idle timeout applies.
@@ -355,7 +354,8 @@ class SessionKeywords(TypedDict, total=False):
     resolve: Optional[Mapping[str, Union[str, Iterable[str]]]]
     #: The network interface ("eth0") or local address of outgoing connections.
     interface: Optional[str]
-    #: The absolute path of a Unix socket for all connections, regardless of the URL's host. Disables proxies.
+    #: The absolute path of a Unix socket for all connections, regardless of the URL's host. Proxies are then
+    #: not used.
     unix_socket: Optional[Target]
 
 
@@ -395,7 +395,7 @@ class ChangeKeywords(TypedDict, total=False):
 ROWS = """\
 hook_timeout | 30 | The timeout of a hook. After the timeout, the default behavior applies. 0 applies the default at once. In seconds
 max_redirects | 10 | The maximum number of redirects. 0 returns the redirect response. From 0 to 100
-keep_auth_across_hosts | False | Whether to send credentials, other headers, and the body after a redirect to another scheme, host, or port. Enable it only for servers that trust each other
+keep_auth_across_hosts | False | Whether to send credentials, the headers that you set, and the body after a redirect to another scheme, host, or port. Enable it only for servers that trust each other
 max_retries | 5 for downloads, 0 for requests | The maximum number of automatic retries of transient failures. From 0 to 1,000
 retry_unsafe_methods | False | Whether to retry requests with methods that are not idempotent, such as POST. The server may execute such a request twice
 wait_for_network | 0 for requests, 60 s for downloads | The maximum time that a transfer waits while its host is unreachable. 0: no wait. In seconds
@@ -408,10 +408,10 @@ max_send_bytes_per_second | 0 | The maximum send rate of one transfer in bytes p
 max_receive_bytes_per_second | 0 | The maximum receive rate of one transfer in bytes per second. 0: no limit
 max_download_bytes_per_second | 0 | The maximum total receive rate of all downloads in bytes per second. A new value also applies to running downloads. 0: no limit
 default_parameters | True | Whether to add the client's default parameters. Parameters of the request override them
-ignore_base | False | Whether to ignore the client's base URL, including in the identifier
+ignore_base | False | Whether to ignore the client's base URL, both for the request's URL and for its identifier
 json_only | False | Whether a response fails if its content type is not JSON or its body is not valid JSON
 array_style | "brackets" | The encoding of arrays in queries and forms. "brackets": `a[]=1&a[]=2`. "repeat": `a=1&a=2`. "index": `a[0]=1&a[1]=2`
-cookies | True | False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. A mapping is sent to every host; see `Client.cookies`
+cookies | True | False neither stores nor sends cookies. "isolated" keeps them for one request and its redirects. The cookies of a mapping are sent to the host of every request's URL; see `Client.cookies`
 priority | 0 | The priority among requests that wait for a connection, and among queued downloads. The highest priority starts first. Equal priorities start in the order of submission. From -100 to 100
 unreadable | "fail" | What an upload does with an image that it cannot read. "fail": nothing is sent. With separate, only these images fail. "skip": the image is omitted. "send": the file is sent unchanged, with all metadata
 separate | 0 | The number of images to send concurrently, each in a separate request. 0 sends one form
@@ -429,7 +429,7 @@ body_coding | "identity" | The content encoding of request bodies. The server mu
 deny_metered | False | Whether to fail with `metered` instead of connecting over a mobile network. Name lookups are not restricted
 body_coding_min_bytes | 1024 | The minimum body size in bytes for body_coding. Smaller bodies are sent unchanged
 coded_body | "skip" | How body_coding treats a request with a Content-Encoding header, set on the request or on the client. "skip": the body is sent unchanged. "replace": the body is compressed, and the header names only the new encoding. "error": the request fails with `bad_header`
-cache | False | Whether to store responses and serve requests from the HTTP cache (RFC 9111), unless a request has a cache policy
+cache | False | Whether requests without a cache policy use the HTTP cache (RFC 9111)
 cache_max_bytes | 268435456 | The maximum size in bytes of each of the two caches on disk. The least recently used entries are removed first. A response larger than an eighth of the size is not stored
 cache_memory_bytes | 16777216 | The maximum size in bytes of the responses that each of the two caches keeps in memory. 0 keeps none
 rate_limit | 0 | The maximum number of requests per rate_interval. Further requests wait in the order of their priority. 0: no limit. From 0 to 1,000,000
@@ -447,8 +447,8 @@ require_pins | False | Whether to refuse hosts without pins
 report_pins | False | Whether a pin mismatch only prints a warning to standard error, once per host, and the connection continues
 resume | True | Whether a download resumes an existing partial file
 make_directories | False | Whether to create the missing directories of a file
-durability | 1 | For downloads: 0 lets the system decide when to write, 1 makes checkpoints, 2 also makes one after every MiB
-segments | "auto" | Connections per file: 1 to 16, or "auto" for as many as increase the speed
+durability | 1 | For downloads: 0 lets the system decide when to write to the disk, 1 writes every second or 4 MiB, 2 every second or 1 MiB
+segments | "auto" | Connections per file: 1 to 16, or "auto", which adds connections as long as they increase the speed
 stall_bytes_per_second | 1000 | The minimum speed of a download in bytes per second. A download that is slower for stall_timeout has stalled and is retried. With 0, only the idle timeout applies
 stall_timeout | 10 | The time that a download may be slower than stall_bytes_per_second before it counts as stalled. In seconds
 partial_of | "same_path" | The partial files that a download resumes, if the server confirms their validator and length. "url": those of the same URL. "same_path": those of the same URL with any query. "any": any partial file for the same output file
@@ -473,7 +473,7 @@ image_names | "index" | Names of image parts: "index" name0, name1; "repeat" nam
 jpeg_type | "image/jpeg" | The content type of JPEG images. Old servers need "image/jpg"
 resolve | none | Addresses of hosts, used instead of a DNS lookup: {"host:port": "127.0.0.1"}
 interface | chosen by the system | The network interface ("eth0") or local address of outgoing connections
-unix_socket | none | The absolute path of a Unix socket for all connections, regardless of the URL's host. Disables proxies
+unix_socket | none | The absolute path of a Unix socket for all connections, regardless of the URL's host. Proxies are then not used
 netrc | False | True reads user names and passwords by host from ~/.netrc when the client is created. A path reads another file
 """
 
