@@ -111,9 +111,10 @@ static wherry_status upload(const options *wanted, struct dirent **names, int co
               (long long)(100 * progress.done_bytes / progress.expected_bytes));
     wherry_event_free(event);
   }
-  /* guide: end upload */
   fprintf(stderr, "\n");
+  /* DONE has only the first failure; wherry_transfer_list_images has the result of each image. */
   if (is_done) *sent = print_images(transfer, names, count);
+  /* guide: end upload */
   else fprintf(stderr, "%s\n", wherry_error_message(wherry_last_error()));
   wherry_transfer_free(transfer);
   wherry_request_free(request);

@@ -82,13 +82,16 @@ def name_keyword(name: str, error: BaseException) -> None:
 class ImageResult:
     """The result of one image of an upload. Attributes:
 
-    ``index``          position in the upload, from 0 ``file_name``      the name or path you
-    passed, or the name in the form ``status``         0, or the C status of the failure of this
-    image or of the whole request ``reason``, ``message``  why the image failed; "" if it succeeded
-    ``original_bytes``, ``encoded_bytes`` size in bytes; None if the image was not processed or the
-    size is unknown ``width``, ``height``    size in pixels as sent; 0 if the image was not
-    processed ``quality``        JPEG quality, 1 to 100; None for PNG, and if the image was not
-    re-encoded
+    ``index``          position in the upload, from 0
+    ``file_name``      the name or path that you passed, otherwise the name in the form
+    ``status``         0, or the C status of the failure of this image or of the whole request
+    ``reason``         why the image failed; "" if it succeeded
+    ``message``        a sentence about the failure; "" if it succeeded
+    ``original_bytes`` size in bytes; None if it is unknown
+    ``encoded_bytes``  size in bytes as sent; None if the image was not processed
+    ``width``          width in pixels as sent; 0 if the image was not processed
+    ``height``         height in pixels as sent; 0 if the image was not processed
+    ``quality``        JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
 
     If each image has a separate request (``separate=``):
 
@@ -147,16 +150,21 @@ class WherryError(Exception):
 
     Unknown numbers are 0, and other unknown values are None. Attributes:
 
-    ``reason``        a stable identifier for programs; see docs/errors.md ``message``       a
-    human-readable message ``status``        the C status of the class ``http_status``   the status
-    code of the response, if there is one ``curl_code``     the libcurl error code, if libcurl
-    failed ``os_code``       the errno, if a system call failed ``retryable``     whether a retry
-    may succeed ``retry_after``   seconds that the server asked the client to wait ``partial_path``
-    the path of the partial file of a download ``failed_images`` the images of an upload that failed
-    ``images``        the results of all images of the upload ``response``      the response, if
-    there is one ``request``       the request that failed, as a `SentRequest`; None if there was
-    none ``context``       the value of the ``context=`` keyword ``underlying``    the error that
-    caused this one
+    ``reason``        a stable identifier for programs; see docs/errors.md
+    ``message``       a human-readable message
+    ``status``        the C status that belongs to the class, such as -5 for `NetworkError`
+    ``http_status``   the status code of the response, if there is one
+    ``curl_code``     the libcurl error code, if libcurl failed
+    ``os_code``       the errno, if a system call failed
+    ``retryable``     whether a retry may succeed
+    ``retry_after``   seconds that the server asked the client to wait
+    ``partial_path``  the path of the partial file of a download
+    ``failed_images`` the images that could not be uploaded
+    ``images``        the results of all images of the upload
+    ``response``      the response, if there is one
+    ``request``       the request that failed, as a `SentRequest`; None if there was none
+    ``context``       the value of the ``context=`` keyword
+    ``underlying``    the error that caused this one
     """
 
     message: str
@@ -255,7 +263,7 @@ class TLSError(WherryError, ConnectionError, status=-6):
 
 
 class HTTPStatusError(WherryError, status=-7):
-    """The response has an error status. See ``response``."""
+    """The response has an error status, or is not what was requested. See ``response``."""
 
 
 class FileError(WherryError, OSError, status=-8):

@@ -85,7 +85,7 @@ class Job:
         return fraction_of(self.done_bytes, self.total_bytes)
 
     def describe(self, full: bool = True) -> str:
-        """Describes the job on several lines, without secrets.
+        """Returns a description of the job in several lines, without secrets.
 
         ``full=False`` gives a short form: "<Download job: 3f2a91c07d5e>".
         """

@@ -67,7 +67,7 @@ class BaseSession(Forkable):
         trust_env: bool = True,
         **settings: Unpack[SessionSettings],
     ) -> None:
-        """Opens or creates the session ``name``. This does not start any job.
+        """Opens or creates the session ``name``. This starts no new job.
 
         All programs that one user runs share the jobs of a session with the same name.
 
@@ -75,7 +75,7 @@ class BaseSession(Forkable):
         :param state_directory: Absolute path of the directory for job records (default:
             ``$XDG_STATE_HOME/wherry/<name>``).
         :param agent: Path of the agent program (default: next to the library).
-        :param autostart: Whether jobs restart automatically after their agent died. If False, they
+        :param autostart: Whether the next agent resumes the jobs of an agent that died. If False, they
         wait for `resume`.
         :param agent_idle: How long an idle agent keeps running, in seconds (default: 5).
 
@@ -222,7 +222,8 @@ class BackgroundSession(BaseSession):
 
         Takes the same keyword arguments as `Client.download`. The job is on disk when this method
         returns, so it survives a crash of this program. A second call with the same URL and path
-        returns the same job. A paused, interrupted, failed, or cancelled job restarts.
+        returns the same job. If that job is paused, interrupted, failed, or cancelled, the call starts it
+        again.
         """
         return self._download(url, path, options)
 
@@ -233,9 +234,9 @@ class BackgroundSession(BaseSession):
         this method returns. The agent retries an interrupted upload. Each attempt sends the header
         ``Idempotency-Key: "<job id>"`` unless ``headers`` sets it. A value of None omits it.
 
-        An upload that received a 2xx response is never retried. If the agent dies before it has the
-        complete response, the job is done with the reason ``interrupted``. If the stored body has
-        changed, the job fails with `damaged_job` and nothing is sent.
+        An upload that received a 2xx response is never retried. If the agent dies between a 2xx status and
+        the end of the response, the job's state is "done", with the reason ``interrupted``. If the stored
+        body has changed, the job fails with `damaged_job` and nothing is sent.
         """
         return self._upload(url, images, options)
 

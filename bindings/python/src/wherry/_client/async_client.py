@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The asyncio client.
 
-Each event loop has one queue. Threads are used only to close clients.
+Each event loop has one queue. Requests use no threads; closing a client and reading its cache do.
 """
 
 from __future__ import annotations

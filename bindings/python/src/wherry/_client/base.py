@@ -195,7 +195,8 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
 
     @property
     def reachability(self) -> Reachability:
-        """The reachability monitor for any network. It runs only after you start it or wait for it."""
+        """A monitor that reports whether any network is available. It runs only after `start` or
+        `wait_until_reachable`."""
         from .._monitoring.reachability import of_client
 
         return of_client(self)

@@ -87,7 +87,7 @@ class CacheUsage:
 
 
 class BaseCache:
-    """The common base of both caches. All methods block."""
+    """The common base of `Cache` and `AsyncCache`. All methods block."""
 
     __slots__ = ("_client",)
 
@@ -166,8 +166,9 @@ class Cache(BaseCache):
 
         Raises CacheMissError, with a reason, if there is none.
 
-        Reads the timed cache, or the HTTP cache if ``cache_policy=`` is one of its policies. A
-        client with ``cache=True`` also reads the HTTP cache if the timed cache has no entry.
+        Reads the timed cache, or the HTTP cache if ``cache_policy=`` is "protocol", "reload", "any_age", or
+        "any_age_only". A client with ``cache=True`` also reads the HTTP cache if the timed cache has no
+        entry.
         """
         return self._with_draft(method, url, options, self._read)
 

@@ -38,7 +38,8 @@ def check_freed(status: int) -> None:
 
 
 def create(function: Any, *arguments: Any) -> int:
-    """Calls a function whose last parameter is an out-parameter, and returns its value."""
+    """Calls a function whose last parameter is an out-parameter, and returns the value of the
+    out-parameter."""
     try:
         cell = _cells.pop()
     except IndexError:

@@ -188,7 +188,8 @@ class Cookies:
     def update(self, cookies: Any) -> None:
         """Sets several cookies.
 
-        Cookies from a mapping or from pairs are sent to all hosts. Cookies from a jar keep their domain.
+        Cookies from a mapping or from pairs are sent to the host of every request's URL. Cookies from a jar
+        keep their domain.
         """
         for each in checked(cookies):
             if hasattr(each, "domain"):  # From `http.cookiejar` or another client.
@@ -242,8 +243,8 @@ class Cookies:
     def clear(self, url: Optional[str] = None, *, domain: Optional[str] = None, path: Optional[str] = None) -> None:
         """Removes all cookies, or selected ones.
 
-        With ``url``, removes the cookies that would be sent to the URL. With ``domain`` or ``path``,
-        removes the cookies with that domain and path.
+        With ``url``, removes the cookies that would be sent to the URL. With ``domain``, ``path``, or both,
+        removes only the cookies that match.
         """
         if domain is not None or path is not None:
             self._remove([cookie for cookie in self if _is_of(cookie, domain, path)])
@@ -346,7 +347,7 @@ def is_plain_map(cookies: Any) -> bool:
 
 
 class OwnCookies:
-    """The cookies that a program sets by name only. They are sent to all hosts."""
+    """The cookies that a program sets by name only. They are sent to the host of every request's URL."""
 
     __slots__ = ("values", "_changes", "_added")
 
@@ -373,9 +374,9 @@ class OwnCookies:
         self._added = {}
 
     def add_to_jar(self, client: int, url: str) -> None:
-        """Adds each cookie to the jar for the host of a URL, once.
+        """Adds each cookie to the jar for the host of a URL, unless it was added for that host before.
 
-        Cookies that the server sets or deletes later take precedence.
+        If the server sets or deletes a cookie of that name later, the server's change takes precedence.
         """
         from urllib.parse import urlsplit
 

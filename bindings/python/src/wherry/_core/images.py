@@ -118,9 +118,11 @@ class ImageInfo:
 
     For results of `Image.compress` also:
 
-    ``original_bytes`` the size of the original in bytes; None for raw pixels ``quality``        the
-    JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded ``way`` how the result
-    was produced: "untouched", "stripped", "turned", "recoded", "streamed" or "whole"
+    ``original_bytes`` the size of the original in bytes; None for raw pixels
+    ``quality``        the JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
+    ``way``            how the result was produced, cheapest first: "untouched"; "stripped" of
+                       metadata; "turned" or "recoded", both without decoding a JPEG completely;
+                       "streamed", decoded row by row; or "whole", decoded in memory
     """
 
     __slots__ = (
@@ -157,8 +159,8 @@ class ImageInfo:
 class Image:
     """An image from a path, encoded bytes, an array, or a Pillow image.
 
-    Arrays, such as those of numpy, are uint8 of shape (h, w), (h, w, 3) or (h, w, 4). They are not
-    copied: do not change an array while it is in use. ``name`` is the file name in uploads.
+    Arrays, such as those of numpy, are uint8 of shape (h, w), (h, w, 3) or (h, w, 4). They are usually not
+    copied, so do not change an array while it is in use. ``name`` is the file name in uploads.
     """
 
     def __init__(self, image: Any, name: Optional[str] = None) -> None:
@@ -196,8 +198,8 @@ class Image:
         """Decodes the image and returns its pixels as an upright uint8 array, top row first.
 
         The shape is (h, w) for the order "gray", (h, w, 3) for "rgb", and (h, w, 4) for "rgba" and
-        "bgra". None selects "gray", "rgb" or "rgba", whichever loses no information, except that
-        samples of more than 8 bits are reduced to 8 bits.
+        "bgra". None selects the smallest of "gray", "rgb", and "rgba" that has all channels of the image.
+        Samples of more than 8 bits are always reduced to 8 bits.
 
         If alpha is removed, the image is blended with ``background=``. "gray" is the luminance of
         the colors. The keyword arguments are those of `Compression`; only background, orientation

@@ -1,6 +1,6 @@
 # Wherry: proxies, addresses, and the .netrc file of a new client
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a new client whose values need conversion (row C19)."""
+"""Settings of a new client whose values need conversion."""
 
 from __future__ import annotations
 

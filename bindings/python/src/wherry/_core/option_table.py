@@ -1,7 +1,7 @@
 # Wherry: the options behind keywords
 # SPDX-License-Identifier: Apache-2.0
 # Written by scripts/make-options from options.toml.
-"""The number of the option of each keyword, and the function of `values` that converts its value."""
+"""For each keyword: the number of its option, and the function of `values` that converts its value."""
 
 from __future__ import annotations
 

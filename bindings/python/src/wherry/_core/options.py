@@ -33,7 +33,7 @@ UNSET = Unset()
 class Fixed:
     """An immutable value.
 
-    A change would have no effect on clients and requests that already read it.
+    A change would have no effect on clients and requests that have read it already.
     """
 
     __slots__ = ()
@@ -81,7 +81,7 @@ class Timeout(Fixed):
     ``Timeout(5)`` limits each wait, as ``timeout=5`` does: it sets ``connect``, ``first_byte``, and
     ``idle``. ``Timeout(5, connect=60)`` overrides one of these timeouts.
 
-    * ``connect`` (default: 10) limits the name lookup, the connection, and the TLS handshake.
+    * ``connect`` (default: 10) limits the name lookup, the connection, and the TLS handshake together.
 
     * ``first_byte`` (default: 30) limits the wait for the response.
 
@@ -89,8 +89,8 @@ class Timeout(Fixed):
 
     * ``total`` (default: none) limits everything, including redirects and retries.
 
-    The wait for the response is also idle time. Except for downloads, it is limited by the shorter
-    of ``idle`` and ``first_byte``.
+    While a request waits for the response, both ``idle`` and ``first_byte`` limit it, so by default it waits
+    at most 20 seconds. Only ``first_byte`` limits this wait in downloads.
     """
 
     __slots__ = ("idle", "connect", "first_byte", "total")

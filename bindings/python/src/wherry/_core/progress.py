@@ -22,7 +22,23 @@ def fraction_of(done: int, total: Optional[int]) -> Optional[float]:
 
 
 class Progress:
-    """The progress of a transfer. None means unknown."""
+    """The progress of a transfer. None means unknown. Attributes:
+
+    ``done_bytes``       bytes sent or received, from the start of the file or body. For a compressed
+                         response, bytes on the wire; for a body compressed with ``body_coding=``,
+                         bytes before compression
+    ``total_bytes``      the expected total of ``done_bytes``
+    ``fraction``         ``done_bytes`` divided by ``total_bytes``, 0.0 to 1.0
+    ``resumed_at_bytes`` the size of the partial file that this transfer resumed, or 0
+    ``wire_bytes``       bytes on the wire during this transfer, as compressed
+    ``decoded_bytes``    like ``done_bytes``, but after decoding: larger for a gzip response
+    ``bytes_per_second`` the rate over the last five seconds
+    ``remaining``        the estimated seconds until the end
+    ``generation``       increases when the file on the server has changed, which resets ``done_bytes``
+    ``count``            the number of transfers in these numbers; for a group, the number of its members
+    ``ended``            for a group, the number of members that have ended
+    ``images``           the progress of each image, for uploads with ``separate=``
+    """
 
     __slots__ = (
         "done_bytes", "total_bytes", "resumed_at_bytes", "wire_bytes", "bytes_per_second",
@@ -31,28 +47,16 @@ class Progress:
 
     def __init__(self, values: Tuple[int, ...]) -> None:
         done, total, resumed, wire, speed, remaining, generation, decoded, count, ended = values
-        #: Bytes sent or received, counted from the start of the file or body. For a compressed
-        #: response, bytes on the wire; for a body compressed with ``body_coding=``, bytes before
-        #: compression. Only these totals are known in advance.
         self.done_bytes = done
         self.total_bytes: Optional[int] = None if total < 0 else total
-        #: Bytes of the partial file that this run resumed.
         self.resumed_at_bytes = resumed
-        #: Bytes transferred by this run, before decoding.
         self.wire_bytes = wire
-        #: The rate over the last five seconds.
         self.bytes_per_second: Optional[int] = None if speed < 0 else speed
-        #: Estimated seconds remaining.
         self.remaining: Optional[float] = None if remaining < 0 else remaining / 1000
-        #: Incremented when the file on the server changed, which resets done_bytes to 0.
         self.generation = generation
-        #: Like `done_bytes`, but after decoding: larger for a gzip response.
         self.decoded_bytes = decoded
-        #: The number of transfers in this sum; for a group, the number of its members.
         self.count = count
-        #: For a group, the number of members that have ended.
         self.ended = ended
-        #: The progress of each image, for uploads with ``separate=``.
         self.images: Tuple[ImageResult, ...] = ()
 
     @property

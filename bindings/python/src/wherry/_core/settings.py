@@ -17,7 +17,7 @@ MAX_REDIRECTS = 10
 
 
 def cookie_handling(value: Any) -> int:
-    """Returns the number for ``cookies=`` of a client: a bool, or "isolated"."""
+    """Converts ``cookies=`` of a client, a bool or "isolated", to the number of the option."""
     if value == "isolated":
         return 3
     if isinstance(value, str) or value not in (False, True):

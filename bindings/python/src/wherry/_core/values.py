@@ -144,7 +144,7 @@ def http_version(value: Any) -> int:
 
 
 def milliseconds(seconds: Any) -> int:
-    """Converts seconds to milliseconds. Only 0 becomes 0, which means "none"."""
+    """Converts seconds to milliseconds. Values other than 0 become at least 1, because 0 means "none"."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise ArgumentError(f"seconds must be a number, not {brief(seconds)}", "bad_value")
     if not 0 <= seconds < 1e15:
@@ -162,7 +162,7 @@ def segments(count: Any) -> int:
 
 
 def status_range(value: Union[range, Tuple[int, int]]) -> range:
-    """Converts (lowest, highest), or a `range`, to a range."""
+    """Converts (lowest, highest), or a `range`, to the lowest and highest status."""
     is_pair = isinstance(value, (tuple, list)) and len(value) == 2
     if is_pair and all(isinstance(each, int) for each in value):
         value = range(value[0], value[1] + 1)

@@ -119,8 +119,8 @@ class BaseEndpoint:
 class Endpoint(BaseEndpoint):
     """An endpoint of a server for repeated requests. A new access cancels the previous one.
 
-    `access` blocks. If another thread starts a newer access, it raises CancelledError with the reason
-    `replaced`.
+    `access` blocks. If another thread starts a newer access meanwhile, the older call raises CancelledError
+    with the reason `replaced`.
     """
 
     def __init__(self, client: Client, server: str, path: str = "", method: str = "POST", **options: Any) -> None:
@@ -136,7 +136,7 @@ class Endpoint(BaseEndpoint):
         return self._wait({**(parameters or {}), **named})
 
     def refresh(self) -> Response:
-        """Repeats the last access. The first access is sent without parameters."""
+        """Repeats the last access. If there was no access yet, sends one without parameters."""
         return self._wait(None)
 
     def close(self) -> None:

@@ -220,7 +220,8 @@ class Mapping(Generic[Item]):
 
 @dataclasses.dataclass
 class BaseItem:
-    """An item with the fields that most lists show. The program loads the referenced images itself.
+    """An item with the fields that most lists show. The image fields are URLs or names; your program loads
+    the images.
 
     A subclass can give its fields other paths: ``title: str = field(default="",
     metadata=at("name"))``.

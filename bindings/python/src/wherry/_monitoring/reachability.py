@@ -267,7 +267,7 @@ class Reachability(_Listener):
 
     @property
     def is_reachable_via_wifi(self) -> bool:
-        """Whether the route does not use a mobile network: Wi-Fi, a wired network, a tunnel, or only this machine."""
+        """Whether the route uses Wi-Fi, a wired network, a tunnel, or only the loopback interface."""
         return self.status == REACHABLE_VIA_WIFI
 
     @property
@@ -283,7 +283,8 @@ class Reachability(_Listener):
     # Running
 
     def start(self) -> None:
-        """Starts the monitor. A first change is reported soon, even if the status did not change.
+        """Starts the monitor. The current status is reported soon after the start, even if it is the same as
+        before.
 
         A monitor that is already running starts over.
         """
@@ -367,7 +368,7 @@ def of_client(client: BaseClient[Any]) -> Reachability:
 
 
 class ReachabilityObserver(_Listener):
-    """Receives the changes of every monitor in this process, in the same order.
+    """Receives the changes of all monitors in this process, in the order in which they happened.
 
     Each change arrives after the monitor itself received it. ``callback`` is called by `poll`,
     `changes`, and ``async for``, as with `Reachability`.

@@ -1,6 +1,6 @@
 # Wherry: use after fork
 # SPDX-License-Identifier: Apache-2.0
-"""Objects created before ``os.fork`` work in the child process.
+"""Clients, mock transports, and background sessions created before ``os.fork`` work in the child process.
 
 Each is rebuilt on its first use there.
 

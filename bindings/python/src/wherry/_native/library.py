@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
+#: The directory of the package `wherry`.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: The major and minor version of the library that these declarations match.
 ABI = 0 * 1000 + 1
 
@@ -107,16 +109,21 @@ def _type(text: str) -> Any:
     return found
 
 
+def _checkout() -> Optional[str]:
+    """The top of the checkout that contains this file; None in an installed package."""
+    root = os.path.abspath(os.path.join(_PACKAGE, *[os.pardir] * 4))
+    return root if os.path.exists(os.path.join(root, "include", "wherry.h")) else None
+
+
 def candidates() -> Iterator[str]:
     """Yields the possible paths of the library, best first."""
     path = os.environ.get("WHERRY_LIBRARY")
     if path:
         yield path
         return
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    yield os.path.join(package, "_lib", "libwherry.so.0")
-    root = os.path.abspath(os.path.join(package, *[os.pardir] * 4))
-    if os.path.exists(os.path.join(root, "include", "wherry.h")):
+    yield os.path.join(_PACKAGE, "_lib", "libwherry.so.0")
+    root = _checkout()
+    if root is not None:
         built = [
             os.path.join(root, *parts)
             for parts in (
@@ -125,8 +132,16 @@ def candidates() -> Iterator[str]:
                 (".build", "debug", "libwherry-c.so"),
             )
         ]
-        yield from sorted(filter(os.path.exists, built), key=os.path.getmtime, reverse=True)
+        yield from sorted(filter(os.path.exists, built), key=os.path.getmtime, reverse=True) or built
     yield "libwherry.so.0"
+
+
+def _advice() -> str:
+    if os.environ.get("WHERRY_LIBRARY"):
+        return "Correct or unset WHERRY_LIBRARY. Tried:"
+    if _checkout() is None:
+        return "Install it, or set WHERRY_LIBRARY to its path. Tried:"
+    return "Build it (cmake -G Ninja -B build && cmake --build build), or set WHERRY_LIBRARY to its path. Tried:"
 
 
 def load() -> Library:
@@ -145,7 +160,7 @@ def load() -> Library:
         if version // 1000 != ABI:
             raise ImportError(f"{path} has the version {version}, not {ABI // 1000}.{ABI % 1000}")
         return library
-    raise ImportError("libwherry was not found:\n  " + "\n  ".join(tried))
+    raise ImportError("libwherry was not found. " + _advice() + "\n  " + "\n  ".join(tried))
 
 
 class _Lazy:

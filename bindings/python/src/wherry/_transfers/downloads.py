@@ -199,7 +199,7 @@ class BaseDownload:
         check(lib.wherry_transfer_set_priority(self._exchange.transfer, priority))
 
     def cancel(self) -> None:
-        """Cancels the download and keeps a partial file that can be resumed.
+        """Cancels the download. The partial file is kept if it can be resumed.
 
         `wait` raises CancelledError.
         """

@@ -171,7 +171,7 @@ class Group(BaseGroup):
     """
 
     def run(self) -> List[Any]:
-        """Sends all requests, waits, and returns the results in the order of adding.
+        """Sends all requests, waits, and returns the results in the order in which the requests were added.
 
         A result is a response, an error, or the list of results of a nested group. A second call raises
         StateError `already_started`.

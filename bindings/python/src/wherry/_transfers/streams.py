@@ -253,7 +253,7 @@ class Stream(BaseStream):
 
 
 def open_hint(name: str, way: str) -> Optional[str]:
-    """Returns the hint for an attribute of a response that a stream does not have before it is opened."""
+    """Returns the hint for a stream whose response is read before the stream is opened."""
     if name[:1] == "_" or not hasattr(Response, name) and name not in ("status_code", "url", "iter_events"):
         return None
     return f"open the stream with `{way} client.stream(...) as response`"

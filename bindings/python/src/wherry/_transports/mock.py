@@ -165,7 +165,7 @@ class MockTransport(Forkable):
         return self._handler(request)
 
     def close(self) -> None:
-        """Frees the transport. Clients that use it keep it alive."""
+        """Releases the transport. It is freed when no client uses it any more."""
         handle = self._take_handle()
         if handle:
             lib.wherry_stub_free(handle)

@@ -71,7 +71,8 @@ class Pattern:
         return not self.host or host == self.host.strip("[]")
 
     def globs(self) -> Iterator[str]:
-        """Yields the pattern as rules of the library: "*" is any text in the host, or in the rest."""
+        """Yields the pattern as rules of the library: "*" is any text within the host, or within the rest of
+        the URL."""
         hosts = [self.host or "*"]
         if self.host.startswith("*") and not self.host.startswith("*."):
             hosts = [self.host[1:], "*." + self.host[1:]]
@@ -222,7 +223,7 @@ def _is_mock(transport: Transport) -> bool:
 
 
 def refuse_transport(transport: Transport, is_async: bool) -> None:
-    """Raises TypeError for an object that cannot respond to the requests of such a client."""
+    """Raises TypeError for an object that is not a transport of this kind of client."""
     if isinstance(transport, type):
         name = transport.__name__
         raise TypeError(

@@ -1,6 +1,6 @@
 # Wherry: the hooks of a request
 # SPDX-License-Identifier: Apache-2.0
-"""The hooks of a transfer (see wherry.h), and the hooks that make them.
+"""The hooks of a transfer (see wherry.h), and the keywords that set them.
 
 An AsyncClient also accepts coroutine functions, and runs other requests while it awaits them.
 """

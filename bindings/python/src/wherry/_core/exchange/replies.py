@@ -57,7 +57,8 @@ def decoded(body: bytes, coding: str) -> bytes:
 
 
 def report_failure(event: int, error: BaseException) -> bool:
-    """Reports a failed attempt to the library. Returns False for other errors."""
+    """Reports a NetworkError or TimeoutError to the library as a failed attempt. Returns False for other
+    errors."""
     if not isinstance(error, FAILURES) or not error.reason:
         return False
     reason, message = error.reason.encode(), error.message.encode("utf-8", "replace").replace(b"\0", b"")

@@ -28,7 +28,7 @@ ENDED = frozenset(("done", "failed", "cancelled"))
 
 
 class Source:
-    """A streamed body. It is written as the library has room for more bytes."""
+    """A streamed body. It is written whenever the library has room for more bytes."""
 
     __slots__ = (
         "count", "asynchronous", "restart", "chunk_name", "_pieces", "_piece", "_at", "_read",

@@ -81,7 +81,7 @@ class Request:
 
     @property
     def method(self) -> str:
-        """The method, such as "GET". In ``on_redirect=``, the method of the redirected request."""
+        """The method, such as "GET". In ``on_redirect=``, the method of the next request."""
         return (lib.wherry_request_method(self._live()) or b"").decode()
 
     @method.setter

@@ -163,8 +163,8 @@ class Sized:
 
     ``pieces`` is an iterable of bytes or a file; for `AsyncClient` also an asynchronous iterable. The
     chunks are read while they are sent, so the body is never in memory as a whole. ``size`` is sent as
-    its length. If the total size differs, the request fails with ArgumentError. The body cannot be
-    resent after a redirect.
+    its length. If the total size differs, the request fails with ArgumentError, perhaps after a part was
+    sent. The body cannot be resent after a redirect.
     """
 
     __slots__ = ("pieces", "size")

@@ -43,7 +43,7 @@ class ResponseBody:
         return self.content
 
     async def aread(self) -> bytes:
-        """Like `read`, for asynchronous pieces."""
+        """Like `read`, for an asynchronous body."""
         if self._pieces is not None and hasattr(self._pieces, "__aiter__"):
             from ..request.body import as_bytes
 
@@ -118,8 +118,8 @@ class ResponseBody:
     ) -> Iterator[str]:  # fmt: skip
         """Iterates over the lines of the text, without line endings.
 
-        Takes the same arguments as in requests. ``chunk_size`` has no effect. Lines are always str,
-        so ``decode_unicode`` must be True. ``delimiter`` ends a line instead of LF, CRLF, or CR.
+        Takes the same arguments as in requests. ``chunk_size`` has no effect. Lines are always str, so
+        ``decode_unicode=False`` raises an error. ``delimiter`` ends a line instead of LF, CRLF, or CR.
         """
         return self._lines(self._splitter(chunk_size, decode_unicode, delimiter))
 

@@ -32,7 +32,7 @@ class Response(ResponseBody, ResponseCompatibility):
 
     ``status_code``   the HTTP status
     ``url``           the URL of the response, after redirects
-    ``tag``           the name of the request's group, as given with ``tag=``
+    ``tag``           the request's ``tag=``
     ``from_cache``    whether the response comes from a cache
     ``is_stale``      whether a cached response is stale
     ``is_revalidated`` whether the server just confirmed a cached response with a 304
@@ -40,7 +40,7 @@ class Response(ResponseBody, ResponseCompatibility):
     ``unchanged``     whether the body equals the cached body that ``on_cached=`` received
     ``informational`` the informational responses (1xx) before this one, such as 103
     ``history``       the redirects that led to this response, oldest first
-    ``failed_images`` the images of an upload that failed
+    ``failed_images`` the images that could not be uploaded
     ``images``        all images of the upload, including skipped ones, in order
     ``saved_path``    the file that ``on_headers=`` saved the body to
     ``context``       the object that the caller passed as ``context=``
@@ -232,8 +232,7 @@ class Response(ResponseBody, ResponseCompatibility):
     def ok(self) -> bool:
         """Whether `raise_for_status` returns without an error.
 
-        The status is below 400, or within ``accept_status_range=`` if given, or one of
-        ``accept_status=``.
+        The status is within ``accept_status_range=`` (default: below 400), or is one of ``accept_status=``.
         """
         status, statuses = self.status_code, self._accepted_range
         if status < 400 if statuses is None else status in statuses:
