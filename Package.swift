@@ -15,11 +15,7 @@ let package = Package(
     products: [
         .library(name: "Wherry", targets: ["Wherry"]),
         .library(name: "wherry-c", type: .dynamic, targets: ["WherryDylib"]),
-        .executable(name: "wherry-cli", targets: ["wherry-cli"]),
         .executable(name: "wherry-agent", targets: ["WherryAgent"]),
-    ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
     ],
     targets: [
         // C and the system's libraries, in thin wrappers.
@@ -71,13 +67,6 @@ let package = Package(
             name: "WherryAgent", dependencies: ["WherryBackground", "WherrySystem", "CArguments"],
             path: "Sources/wherry-agent"),
 
-        .executableTarget(
-            name: "wherry-cli",
-            dependencies: [
-                "Wherry", "WherryImaging", "WherrySystem", "CArguments",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]),
-
         .target(
             name: "TestServer", path: "Tests/TestServer",
             exclude: [
@@ -116,3 +105,18 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The command is the only part that needs another package. With WHERRY_COMMAND=1 in the environment, it is a part of
+// this one; without, programs that depend on Wherry resolve nothing else.
+if Context.environment["WHERRY_COMMAND"] == "1" {
+    package.products.append(.executable(name: "wherry-cli", targets: ["wherry-cli"]))
+    package.dependencies.append(
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"))
+    package.targets.append(
+        .executableTarget(
+            name: "wherry-cli",
+            dependencies: [
+                "Wherry", "WherryImaging", "WherrySystem", "CArguments",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]))
+}

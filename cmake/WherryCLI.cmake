@@ -9,7 +9,7 @@ set(cli_program ${cli_build}/release/wherry-cli)
 set(cli_files ${cli_build}/share)
 
 add_custom_target(wherry_cli ALL
-  COMMAND ${WHERRY_SWIFT} build -c release --product wherry-cli
+  COMMAND ${CMAKE_COMMAND} -E env WHERRY_COMMAND=1 ${WHERRY_SWIFT} build -c release --product wherry-cli
     --package-path ${PROJECT_SOURCE_DIR} --scratch-path ${cli_build} -Xswiftc -static-stdlib
     -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --gc-sections
   BYPRODUCTS ${cli_program}

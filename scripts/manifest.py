@@ -21,7 +21,7 @@ class Target:
 
 def targets() -> dict[str, Target]:
     """The targets of the package by name, including tests."""
-    text = re.sub(r"//[^\n]*", "", TEXT.split(START, 1)[1])
+    text = re.sub(r"^ *//.*$", "", TEXT.split(START, 1)[1], flags=re.MULTILINE)
     found = {}
     for start in re.finditer(r"^        \.\w+\(", text, re.MULTILINE):
         depth, end = 1, start.end()
