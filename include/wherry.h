@@ -504,8 +504,7 @@ typedef enum wherry_text_option {
   /* options: end */
 } wherry_text_option;
 
-/* ---- 4. Config: settings for new clients; may be freed once the client exists
- * -------------------- */
+/* ---- 4. Config: settings for new clients; may be freed once the client exists ---------------- */
 
 typedef struct wherry_config wherry_config;
 typedef struct wherry_stub wherry_stub; /* section 16 */
@@ -560,7 +559,7 @@ wherry_status wherry_config_set_ca_certificates(wherry_config *config, const voi
 wherry_status wherry_config_set_client_certificate(wherry_config *config, const char *origin,
     const char *certificate, const char *key, const char *password);
 
-/* ---- 5. Client: connections and live settings ------------------------------------------- */
+/* ---- 5. Client: connections and live settings ------------------------------------------------ */
 
 typedef struct wherry_client wherry_client;
 typedef struct wherry_queue wherry_queue;
@@ -866,8 +865,7 @@ const char *wherry_request_parameters(const wherry_request *request, size_t *out
  * from parameters and fields. Returns NULL and 0 for no body, files, streams, and parts. */
 const uint8_t *wherry_request_body(const wherry_request *request, size_t *out_count);
 
-/* ---- 7. Transfers: requests in flight, identified by a handle or an id
- * -------------------------- */
+/* ---- 7. Transfers: requests in flight, identified by a handle or an id ----------------------- */
 
 typedef struct wherry_transfer wherry_transfer;
 typedef struct wherry_record wherry_record; /* section 8 */
@@ -1125,7 +1123,7 @@ const char *wherry_event_digest(const wherry_event *event, wherry_digest digest)
 /* Gets the progress of a PROGRESS event; E_STATE for other events. */
 wherry_status wherry_event_progress(const wherry_event *event, wherry_progress *out_progress);
 
-/* ---- 9. Hooks: decisions of the program during a transfer ------------------------------------- */
+/* ---- 9. Hooks: decisions of the program during a transfer ------------------------------------ */
 
 /* A hook lets the program decide about a step of a transfer, such as a redirect. Enable hooks with
  * wherry_client_set_hooks or wherry_request_set_hooks; combine them with |. The transfer then sends
@@ -1241,8 +1239,7 @@ wherry_status wherry_event_resolve_failure(wherry_event *event, const char *reas
 /* Any hook: ends the transfer with E_CANCELLED `refused` and this message. */
 wherry_status wherry_event_resolve_refuse(wherry_event *event, const char *message);
 
-/* ---- 10. Management: select transfers by URL, tag, identifier, path, or all
- * -------------------------------- */
+/* ---- 10. Management: transfers by URL, tag, identifier, path, or all ------------------------- */
 
 typedef enum wherry_match {
   /* all transfers that have not ended at the time of the call; key is NULL */
@@ -1295,7 +1292,7 @@ wherry_status wherry_client_open_transfer(wherry_client *client, uint64_t transf
 wherry_status wherry_client_list(const wherry_client *client, wherry_match match, const char *key,
     wherry_list **out_list /* rows by wherry_list_transfer */);
 
-/* ---- 11. Lists: snapshots with plain structs as rows; their text lives as long as the list ---- */
+/* ---- 11. Lists: snapshots with plain structs as rows; their text lives as long as the list --- */
 
 typedef struct wherry_transfer_row {
   size_t size;
@@ -1600,8 +1597,7 @@ wherry_status wherry_compression_set_option(wherry_compression *compression,
  * SJNetwork; anything else means "jpg". */
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
 
-/* ---- 14. Partial downloads on disk, including those of earlier processes
- * ------------------------------------- */
+/* ---- 14. Partial downloads on disk, including those of earlier processes --------------------- */
 
 /* Reads the journals in a directory and starts nothing. E_FILE if it cannot be read. */
 wherry_status wherry_partial_list(const char *directory,
@@ -1664,8 +1660,7 @@ wherry_status wherry_json_copy(const wherry_json *json, const char *path, wherry
  * by two spaces, and names are sorted; wherry_request_identifier uses this format. */
 const char *wherry_json_print(const wherry_json *json, bool pretty, size_t *out_count);
 
-/* ---- 16. Stub transport: canned responses instead of a network, for tests
- * -------------------------------- */
+/* ---- 16. Stub transport: canned responses instead of a network, for tests -------------------- */
 
 wherry_status wherry_stub_new(wherry_stub **out_stub);
 /* Frees the handle. The stub lives as long as clients use it. */
@@ -1764,7 +1759,7 @@ wherry_status wherry_client_cache_usage(wherry_client *client, wherry_cache_usag
  * 32 bytes suffice. */
 wherry_status wherry_format_bytes(int64_t bytes, char *buffer, size_t capacity, size_t *out_count);
 
-/* ---- 18. Background sessions: downloads and uploads that outlive the process ------------------ */
+/* ---- 18. Background sessions: downloads and uploads that outlive the process ----------------- */
 
 /* A separate process, wherry-agent, runs the jobs of a session. It starts with the first job, and
  * exits when no job is left and no program follows one. Programs of the same user that open a
@@ -1855,7 +1850,7 @@ wherry_status wherry_session_copy_description(wherry_session *session, const cha
  * no jobs are left. */
 int wherry_agent_main(int count, const char *const *arguments);
 
-/* ---- 19. Reachability: network reachability, from kernel routing state ------------------------ */
+/* ---- 19. Reachability: network reachability, from kernel routing state ----------------------- */
 
 /* A monitor of network reachability, based on links, addresses, and routes of IPv4 and IPv6. It
  * does not poll, and sends packets only for probes and name resolution. One thread serves all
@@ -1953,7 +1948,7 @@ wherry_status wherry_reach_set_text(wherry_reach status, const char *language, c
  * pattern. */
 wherry_status wherry_reach_set_interface(const char *pattern, const char *word);
 
-/* ---- 20. Log, descriptions, and counters ------------------------------------------------------ */
+/* ---- 20. Log, descriptions, and counters ----------------------------------------------------- */
 
 /* A client logs nothing by default. Enable the log with OPTION_DEBUG, with the calls below, or from
  * the environment: WHERRY_LOG=<level> writes to standard error, and with WHERRY_LOG_FILE=<path> to
@@ -2326,7 +2321,7 @@ const char *wherry_sse_id(const wherry_sse *sse);
 /* Returns the reconnection delay that the server asked for, or -1. */
 int64_t wherry_sse_retry_ms(const wherry_sse *sse);
 
-/* ---- 23. Groups: several requests that end together ------------------------------------------- */
+/* ---- 23. Groups: several requests that end together ------------------------------------------ */
 
 typedef enum wherry_group_policy {
   WHERRY_GROUP_FAIL_FAST = 0,   /* all at once; the first failure cancels the others */

@@ -65,9 +65,9 @@ static void fill(long entries) {
   wherry_stub *stub = NULL;
   check(wherry_stub_new(&stub));
   check(wherry_stub_add_response(stub, NULL, "*", -1, 200,
-                               "Content-Type: application/octet-stream\n"
-                               "Cache-Control: max-age=86400\nETag: \"v1\"\n",
-                               body, size));
+                                 "Content-Type: application/octet-stream\n"
+                                 "Cache-Control: max-age=86400\nETag: \"v1\"\n",
+                                 body, size));
   wherry_client *filler = open_client(stub);
   for (long i = 0; i < entries; i++) {
     wherry_request *request = ask(i);

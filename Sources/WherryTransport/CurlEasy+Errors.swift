@@ -136,6 +136,9 @@ extension CurlEasy {
             return (.tls, "Could not use a certificate file for")
         case CURLE_PARTIAL_FILE: return (.truncated, "Received only a part of the response from")
         case CURLE_GOT_NOTHING: return (.reset, "Received no response from")
+        case CURLE_RECV_ERROR where detail.hasPrefix("Too large response headers"):
+            // libcurl's limit of 300 KiB counts the line ends too, so it can be reached before ours.
+            return (.headerTooLarge, "Received response headers that are too large from")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR:
             return (.reset, "Lost the connection to")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2,

@@ -21,11 +21,11 @@ static wherry_client *cached_client(wherry_stub *stub, const char *version) {
 
 static bench new_bench(void) {
   bench made = {.stub = new_stub()};
-  CHECK_OK(
-      wherry_stub_add_response(made.stub, NULL, "http://nowhere.invalid/bad", -1, 404, NULL, "", 0));
+  CHECK_OK(wherry_stub_add_response(made.stub, NULL, "http://nowhere.invalid/bad", -1, 404, NULL,
+                                    "", 0));
   CHECK_OK(wherry_stub_add_response(made.stub, NULL, "*", -1, 200,
-                                  "Content-Type: application/json\nSet-Cookie: a=planted\n", "{}",
-                                  2));
+                                    "Content-Type: application/json\nSet-Cookie: a=planted\n", "{}",
+                                    2));
   CHECK_OK(wherry_stub_advance_ms(made.stub, 0));
   made.client = cached_client(made.stub, "1");
   return made;

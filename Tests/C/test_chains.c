@@ -188,8 +188,7 @@ TEST("R35 refusing, an invalid step, and cancelling end the chain") {
   CHECK_OK(wherry_transfer_cancel(chain));
   CHECK_STATUS(done(queue, LOGIN), WHERRY_E_CANCELLED);
   CHECK_STATUS(done(queue, CHAIN), WHERRY_E_CANCELLED);
-  CHECK_FAILS(wherry_client_set_hooks(client, WHERRY_HOOK_NEXT), WHERRY_E_ARGUMENT,
-              "bad_value");
+  CHECK_FAILS(wherry_client_set_hooks(client, WHERRY_HOOK_NEXT), WHERRY_E_ARGUMENT, "bad_value");
 
   /* Freeing the client or the queue ends a chain that waits for a decision. */
   send_chain(client, new_group(WHERRY_GROUP_CHAIN), queue);

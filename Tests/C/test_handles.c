@@ -330,8 +330,8 @@ TEST("R14 text borrowed from a response lives as long as it, and copies share it
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   wherry_queue *queue = new_queue();
-  CHECK_OK(
-      wherry_stub_add_response(stub, NULL, "*", -1, 200, "A: 1\nB: caf\xc3\xa9\nA: 2\n", "body", 4));
+  CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, "A: 1\nB: caf\xc3\xa9\nA: 2\n",
+                                    "body", 4));
   CHECK_OK(wherry_client_send(client, new_request("GET", "http://h.invalid/x"), queue, NULL, NULL));
   wherry_event *event = next_event(queue, WHERRY_EVENT_DONE);
   const wherry_response *lent = wherry_event_response(event);

@@ -133,8 +133,7 @@ TEST("R21 an open decision continues after a timeout or a free, and a later one 
   CHECK_OK(wherry_stub_advance_ms(stub, 1));
   CHECK_TEXT(next_done(queue).body, "whole");
   CHECK_FAILS(wherry_event_resolve_headers(event, false), WHERRY_E_STATE, "hook_expired");
-  CHECK_FAILS(wherry_event_resolve_save(event, check_path("late")), WHERRY_E_STATE,
-              "hook_expired");
+  CHECK_FAILS(wherry_event_resolve_save(event, check_path("late")), WHERRY_E_STATE, "hook_expired");
   CHECK_OK(wherry_event_free(event));
   CHECK_OK(wherry_event_free(ask_about("http://h.invalid/")));
   CHECK_TEXT(next_done(queue).body, "whole");

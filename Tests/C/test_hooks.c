@@ -273,8 +273,7 @@ TEST("R31 with decision events enabled, a blocking call is refused before anythi
 TEST("R31 a transfer can be cancelled while the resolved decision is still held") {
   wherry_client *client = new_client(NULL);
   wherry_queue *queue = new_queue();
-  wherry_request *request =
-      asking(server_url("/bytes/1000?hold=10&gate=never"), WHERRY_HOOK_ADAPT);
+  wherry_request *request = asking(server_url("/bytes/1000?hold=10&gate=never"), WHERRY_HOOK_ADAPT);
   wherry_transfer *transfer = NULL;
   CHECK_OK(wherry_client_send(client, request, queue, NULL, &transfer));
   wherry_event *event = next_event(queue, WHERRY_EVENT_HOOK);

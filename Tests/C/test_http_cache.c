@@ -108,7 +108,7 @@ TEST("K13 a program decides what is stored, and which headers are left out") {
   bench b = new_bench();
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_add_response(b.stub, NULL, URL, -1, 200,
-                                  "Cache-Control: max-age=60\nX-Private: 1\nX-Own: 2\n", "x", 1));
+                                    "Cache-Control: max-age=60\nX-Private: 1\nX-Own: 2\n", "x", 1));
   for (int round = 0; round < 2; round++) {
     wherry_request *request = new_request("GET", URL);
     CHECK_OK(wherry_request_set_hooks(request, WHERRY_HOOK_STORE));

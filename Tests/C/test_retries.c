@@ -177,7 +177,7 @@ static const char *told(wherry_queue *queue) {
     wherry_record record = {.size = sizeof record};
     size_t count = 0;
     REQUIRE_OK(wherry_queue_read(queue, &record, 1, 600000, &count));
-    const char *word = record.kind == WHERRY_EVENT_HEADERS     ? "head"
+    const char *word = record.kind == WHERRY_EVENT_HEADERS  ? "head"
                        : record.kind == WHERRY_EVENT_BODY   ? "body"
                        : record.kind == WHERRY_EVENT_CACHED ? "cached"
                                                             : "done";
@@ -205,9 +205,9 @@ TEST("R29 R20 K15 each response has one HEAD event, that of the final attempt") 
   wherry_client *client = new_client(config);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_add_response(stub, NULL, url, 1, 200,
-                                  "Cache-Control: max-age=0\nETag: \"1\"\n", "stored", 6));
+                                    "Cache-Control: max-age=0\nETag: \"1\"\n", "stored", 6));
   CHECK_OK(wherry_stub_add_response(stub, NULL, url, 2, 401, "WWW-Authenticate: Basic realm=r\n",
-                                  "who", 3));
+                                    "who", 3));
   CHECK_OK(wherry_stub_add_response(stub, NULL, url, 1, 503, NULL, "no", 2));
   CHECK_OK(wherry_stub_add_response(stub, NULL, url, -1, 304, "ETag: \"1\"\n", NULL, 0));
   const struct {

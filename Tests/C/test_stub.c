@@ -7,8 +7,9 @@ TEST("R39 a stub responds, counts, and records its requests") {
   wherry_stub *stub = new_stub();
   wherry_client *client = new_stub_client(stub);
   CHECK_OK(wherry_stub_add_response(stub, "GET", "http://nowhere.invalid/a", 1, 200,
-                                  "Content-Type: application/json\nX-A: 1\n", "{\"n\":1}", 7));
-  CHECK_OK(wherry_stub_add_response(stub, NULL, "http://nowhere.invalid/*", -1, 404, NULL, "no", 2));
+                                    "Content-Type: application/json\nX-A: 1\n", "{\"n\":1}", 7));
+  CHECK_OK(
+      wherry_stub_add_response(stub, NULL, "http://nowhere.invalid/*", -1, 404, NULL, "no", 2));
 
   outcome got = perform(client, new_request("GET", "http://nowhere.invalid/a"));
   CHECK_STATUS(got.status, WHERRY_OK);
@@ -43,8 +44,8 @@ TEST("R39 a stub refuses lines that are no headers") {
   REQUIRE_OK(wherry_stub_new(&stub));
   const char *bad[] = {"no colon", "A: 1\nno colon\n", ": no name", "A b: 1", "A: 1\x01"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    CHECK_FAILS(wherry_stub_add_response(stub, NULL, "*", -1, 200, bad[i], "", 0), WHERRY_E_ARGUMENT,
-                "bad_header");
+    CHECK_FAILS(wherry_stub_add_response(stub, NULL, "*", -1, 200, bad[i], "", 0),
+                WHERRY_E_ARGUMENT, "bad_header");
   CHECK_OK(wherry_stub_add_response(stub, NULL, "*", -1, 200, "A: 1\r\nB:\n\n", "", 0));
   CHECK_OK(wherry_stub_free(stub));
 }
