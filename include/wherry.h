@@ -791,7 +791,8 @@ wherry_status wherry_request_set_digest(wherry_request *request, wherry_digest d
  * The request's parameters and query are not added to the mirror URL, and credentials go only to
  * the origin of the first URL. NULL removes all mirrors. */
 wherry_status wherry_request_add_mirror(wherry_request *request, const char *url);
-/* There are two caches, each with its own storage.
+/* Sets which cache the request uses, and for how long the timed cache stores the response. There are
+ * two caches, each with its own storage.
  *
  * The timed cache stores a successful response for duration_ms (<= 0: not at all), regardless of
  * its headers. Its key consists of base URL, URL, method, the request's own parameters, query, and

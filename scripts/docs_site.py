@@ -240,6 +240,8 @@ def header_pages() -> list[tuple[str, str, str]]:
     """Name, title, and text of the page of each section."""
     text = (ROOT / "include/wherry.h").read_text()
     marks = list(SECTION.finditer(text))
+    if [int(mark[1]) for mark in marks] != list(range(1, len(re.findall(r"^/\* -+ \d+\.", text, re.MULTILINE)) + 1)):
+        raise PluginError("the sections of wherry.h are not numbered from 1, or a heading is longer than a line")
     pages = []
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), text.index("#pragma GCC visibility pop")]):
         title, _, rest = mark[2].partition(":")
