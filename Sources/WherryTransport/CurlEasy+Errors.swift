@@ -33,21 +33,36 @@ extension CurlEasy {
         }
         let osCode = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
         return TransportError(
-            kind, "\(what) \(host): \(detail)\(advice(kind, detail))",
+            kind, "\(what) \(host)\(reason(kind, detail, osCode))\(advice(kind, detail, osCode))",
             curlCode: Int32(code.rawValue), osCode: osCode)
     }
 
+    /// Returns the cause, after the host: libcurl's message, unless it says the same again.
+    private func reason(_ kind: TransportError.Kind, _ detail: String, _ osCode: Int32) -> String {
+        switch kind {
+        case .resolve where detail.hasPrefix("Could not resolve host"): return ""
+        case .connect where osCode == ECONNREFUSED: return ": the connection was refused"
+        default: return ": \(detail)"
+        }
+    }
+
     /// Returns a sentence that says what to do, as the end of a message; "" if there is none.
-    private func advice(_ kind: TransportError.Kind, _ detail: String) -> String {
+    private func advice(
+        _ kind: TransportError.Kind, _ detail: String, _ osCode: Int32
+    ) -> String {
         let advice: String
         switch kind {
         case .resolve: advice = "Check the name and your network."
         case .connect where loop.configuration.unixSocket != nil:
             advice = "Check the path of the socket, and that a server uses it."
+        case .connect where osCode == ECONNREFUSED:
+            advice = "Check the port, and that the server is running."
         case .connect: advice = "Check the address and your network."
         case .connectTimeout: advice = "Check your network, or raise the connect timeout."
         case .proxy: advice = "Check the proxy settings."
         case .metered: advice = "Use another network, or allow mobile networks."
+        case .tls where detail.contains("wrong version number"):
+            advice = "The server does not use TLS on this port: check the port, or use http."
         default: return ""
         }
         return (detail.hasSuffix(".") ? " " : ". ") + advice

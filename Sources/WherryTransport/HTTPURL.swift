@@ -251,6 +251,16 @@ package struct HTTPURL: Hashable, Sendable {
         let code = curl_url_set(handle, CURLUPART_URL, escaped(text, from: query), flags)
         guard code == CURLUE_OK else {
             let relative = base == nil && !text.contains("://")
+            // Before the first colon libcurl expects a scheme, but a port follows here.
+            let host = text.prefix { $0 != "/" }
+            if code == CURLUE_BAD_SLASHES, let colon = host.firstIndex(of: ":"),
+                host[colon...].dropFirst().allSatisfy(\.isNumber)
+            {
+                throw Invalid(
+                    message:
+                        "The \(name) \"\(redacted(text))\" has no scheme. Write http://\(host) or https://\(host)."
+                )
+            }
             throw Invalid(
                 message: relative
                     ? "The \(name) \"\(redacted(text))\" is not absolute"

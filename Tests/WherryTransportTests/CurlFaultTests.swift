@@ -317,9 +317,17 @@ import WherrySystem
         let (refused, _) = try ask("http://127.0.0.1:\(port)/", "GET", .discard)
         #expect(refused.error?.kind == .connect)
         #expect(refused.error?.osCode == ECONNREFUSED)
-        #expect(refused.error?.message.contains("127.0.0.1:\(port)") == true)
+        let advice = "Check the port, and that the server is running."
+        #expect(
+            refused.error?.message
+                == "Could not connect to http://127.0.0.1:\(port): the connection was refused. \(advice)"
+        )
         let (unknown, _) = try ask("http://nobody.invalid/", "GET", .discard)
         #expect(unknown.error?.kind == .resolve)
+        #expect(
+            unknown.error?.message
+                == "Could not resolve the host of http://nobody.invalid:80. Check the name and your network."
+        )
     }
 
     @Test func `the errno of a failure is not reported for the next one`() throws {

@@ -171,6 +171,22 @@ import Testing
         #expect(HTTPURL.hostName("bücher.example") == "xn--bcher-kva.example")
     }
 
+    @Test("A host with a port but without a scheme is refused with the URLs to write")
+    func missingScheme() throws {
+        for base in [nil, try HTTPURL("http://h/")] {
+            let error = #expect(throws: HTTPURL.Invalid.self) {
+                if let base {
+                    _ = try base.resolving("127.0.0.1:80/a")
+                } else {
+                    _ = try HTTPURL("127.0.0.1:80/a")
+                }
+            }
+            #expect(
+                error?.message.contains("has no scheme. Write http://127.0.0.1:80 or https://")
+                    == true)
+        }
+    }
+
     @Test(
         "A name with characters that represent a slash or a number is refused",
         arguments: [

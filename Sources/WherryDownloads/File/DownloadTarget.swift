@@ -73,7 +73,9 @@ package struct DownloadTarget: Sendable {
             parent = absolute
         } else if path.utf8.last == UInt8(ascii: "/") || ["", ".", ".."].contains(name) {
             throw DownloadError(
-                .isDirectory, "\(path) is the path of a directory. Use the path of a file.")
+                .isDirectory,
+                "\(path) is the path of a directory. Use the path of a file, or let the server name a file in this directory."
+            )
         } else if name.utf8.count > 255 {
             throw DownloadError(
                 .badPath, "The file name \(name) is too long. Use at most 255 bytes.")

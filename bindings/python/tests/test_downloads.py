@@ -78,6 +78,9 @@ def test_D3_a_directory_target_is_an_error_unless_it_is_declared_as_one(
     with pytest.raises(wherry.FileError) as caught:
         client.download(server.url("/bytes/1000"), tmp_path)
     assert caught.value.reason == "is_directory"
+    with pytest.raises(wherry.FileError) as caught:
+        client.download(server.url("/bytes/1000"), f"{tmp_path}/none/")
+    assert caught.value.reason == "is_directory"
     with pytest.raises(wherry.WherryError):
         client.download(server.url("/bytes/1000"), tmp_path / "no" / "file")
     client.download(server.url("/bytes/10"), tmp_path / "no" / "file", make_directories=True)

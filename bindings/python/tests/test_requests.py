@@ -209,7 +209,7 @@ def test_R16_a_closed_port_is_a_network_error(client: wherry.Client) -> None:
         with pytest.raises(wherry.NetworkError) as caught:
             client.get(f"http://127.0.0.1:{deaf.getsockname()[1]}/")
 
-    assert caught.value.reason == "connect"
+    assert caught.value.reason == "connect" and "the connection was refused" in caught.value.message
     assert caught.value.curl_code == 7
     assert isinstance(caught.value, ConnectionError)
     assert caught.value.http_status == 0
@@ -226,6 +226,8 @@ def test_R16_an_invalid_URL_is_an_argument_error(client: wherry.Client) -> None:
         with pytest.raises(wherry.ArgumentError) as caught:
             client.get(url)
         assert caught.value.reason == "bad_url", url
+    with pytest.raises(wherry.ArgumentError, match="has no scheme. Write http://127.0.0.1:80 or"):
+        client.get("127.0.0.1:80/a")
 
 
 def test_R16_a_body_over_its_limit_is_a_limit_error(server: Server, client: wherry.Client) -> None:

@@ -126,6 +126,9 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
         self._is_loaded = bool(config)
         handle = create(lib.wherry_config_new)
         try:
+            program = _program_name()
+            if program:
+                check(lib.wherry_config_set_text(handle, codes.TEXT_STORAGE_NAME, text(program)))
             if config:
                 with Keyword("config"):
                     place = None if config is True else os.path.abspath(os.fspath(config))
@@ -301,6 +304,17 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
 def free_client(handle: int) -> None:
     """Frees a native client and cancels its transfers."""
     check_freed(lib.wherry_client_free(handle))
+
+
+def _program_name() -> str:
+    """Returns the name of the running script for the storage folder; "" without a script."""
+    import sys
+
+    script = getattr(sys, "argv", [""])[0] if getattr(sys, "argv", None) else ""
+    name = os.path.splitext(os.path.basename(script))[0]
+    if name == "__main__":  # python -m package
+        name = os.path.basename(os.path.dirname(script))
+    return name if name.isascii() and name.replace("-", "_").replace(".", "_").isidentifier() else ""
 
 
 def restart() -> None:

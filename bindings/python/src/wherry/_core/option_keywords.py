@@ -461,7 +461,7 @@ cache_stream | False | Whether the caches also serve and store a streamed respon
 base_url | none | The base URL against which relative URLs are resolved (RFC 3986). A missing trailing slash is added
 app_version | "1" | The application's version. Cache entries of other versions are misses
 user_agent | Wherry and its version | The User-Agent header
-storage_name | the program's name | The name of the storage directory in the user's cache directory
+storage_name | the script's name | The name of the storage directory in the user's cache directory
 storage_directory | none | The absolute path of the storage directory, used instead of storage_name
 app_name | none | The application's name for user_agent. Accents are removed, and other non-ASCII characters are percent-encoded
 proxy | from the environment | The URL of a proxy for all requests, with the scheme http, https, socks4, socks4a, socks5, or socks5h. "" uses no proxy

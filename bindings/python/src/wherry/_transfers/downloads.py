@@ -367,5 +367,5 @@ def _fspath(path: Any) -> str:
     import os
 
     name = os.fsdecode(path)
-    # Keep an empty path: abspath() would return the working directory.
-    return os.path.abspath(name) if name else ""
+    # Keep an empty path and a final slash: abspath() would return the working directory, and make "dir/" a file.
+    return os.path.abspath(name) + "/" * (name.endswith("/") and name != "/") if name else ""
