@@ -37,7 +37,6 @@ struct HeadReader: ~Copyable {
     private var isDone = false
     private var block = ByteBuffer()
     private var lineCount = 0
-    private var headCount = 0
     /// The informational responses so far, and the size of their headers.
     private var interim: [ResponseHead] = []
     private var interimBytes = 0
@@ -50,7 +49,6 @@ struct HeadReader: ~Copyable {
         isInHead = false
         isDone = false
         version = 0
-        headCount = 0
         if !interim.isEmpty { interim = [] }
         interimBytes = 0
         if failure != nil { failure = nil }
@@ -80,7 +78,6 @@ struct HeadReader: ~Copyable {
 
     private mutating func startHead(_ line: UnsafeRawBufferPointer) -> Step {
         isInHead = true
-        headCount += 1
         block.removeAll()
         lineCount = 0
         length = nil
@@ -99,7 +96,7 @@ struct HeadReader: ~Copyable {
         guard line.count > 5, memcmp(line.baseAddress!, "HTTP/", 5) == 0, status >= 100 else {
             return fail(.badProtocol, "The response does not start with a status line")
         }
-        guard headCount <= Self.maxInterimHeads else {
+        guard status >= 200 || interim.count < Self.maxInterimHeads else {
             return fail(
                 .headerTooLarge,
                 "More than \(Self.maxInterimHeads) informational responses arrived before the final one"

@@ -169,8 +169,9 @@ import WherrySystem
         #expect(await ending("headers?count=1&size=16500") == "header_too_large")
         #expect(await ending("headers?count=100&size=4000") == "header_too_large")
         // Around libcurl's limit, which counts line ends too.
-        for size in [1264, 1266, 1271, 1276, 1281] {
-            #expect(await ending("headers?count=240&size=\(size)") == "header_too_large")
+        for size in [1266, 1271, 1276, 1281] {
+            #expect(
+                await ending("headers?count=240&size=\(size)") == "header_too_large", "\(size)")
         }
         let narrow = try makeClient(scope) { $0.maxHeaderBytes = 2000 }
         #expect(await ending(narrow, "headers?count=10&size=300") == "header_too_large")

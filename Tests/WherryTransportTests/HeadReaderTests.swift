@@ -82,6 +82,14 @@ import WherrySystem
         #expect(head?.values("a") == ["b  c"])
     }
 
+    @Test func `64 informational responses may precede the final one`() {
+        var reader = HeadReader()
+        let interim = Array(repeating: ["HTTP/1.1 102 P", ""], count: 64).flatMap { $0 }
+
+        #expect(read(interim + ["HTTP/1.1 200 OK", ""], with: &reader) == .isComplete)
+        #expect(reader.makeHead()?.interim.count == 64)
+    }
+
     @Test(
         arguments: [
             (["HTTQ/1.1 200 OK"], TransportError.Kind.badProtocol),
