@@ -1269,8 +1269,8 @@ wherry_status wherry_client_resume(wherry_client *client, wherry_match match, co
     size_t *out_count);
 wherry_status wherry_client_cancel(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
-/* With URL, URLS, and PATH, also deletes the matching partial files that no transfer uses, in the
- * directories that this client has used. */
+/* With URL and URLS, also deletes matching partial files that no transfer uses, in the directories
+ * that this client has used; with PATH, the partial file of that path. */
 wherry_status wherry_client_discard(wherry_client *client, wherry_match match, const char *key,
     size_t *out_count);
 size_t wherry_client_count(const wherry_client *client, wherry_match match, const char *key);
