@@ -218,8 +218,9 @@ typedef enum wherry_option {
   /* BLR 10 (0 to 100); 0: the redirect itself is the response */
   WHERRY_OPTION_MAX_REDIRECTS = 10,
   /* BLR 0: after a redirect to another origin, only headers without secrets are sent, such as
-   * Accept. Credentials, Cookie, all other headers that you set, and the body are not sent. 1: they
-   * are sent, except Host */
+   * Accept. Credentials, Cookie, and all other headers that you set are not sent, and a redirect
+   * that would send the body fails with E_HTTP `redirect_refused`. 1: all of these are sent, except
+   * Host */
   WHERRY_OPTION_KEEP_AUTH_ACROSS_HOSTS = 11,
   /* BLR -1 (0 to 1000): 5 for downloads, 0 for requests. Maximum number of retries after a dropped
    * connection, a timeout, or status 408, 429, 500, 502, 503, 504. The wait before a retry is
@@ -618,10 +619,10 @@ wherry_status wherry_client_copy_storage(const wherry_client *client, char *buff
     size_t *out_count);
 /* Sets credentials for later requests to one origin, given as "https://host:port" or any URL of it.
  * A NULL origin means the origin of each request's own URL. Credentials are not sent to another
- * origin, even after redirects, unless KEEP_AUTH_ACROSS_HOSTS is set. An Authorization header or
- * bearer token of a request takes precedence. A NULL user removes the credentials of that origin.
- * E_ARGUMENT `bad_value`: control characters, or a colon in a user name that may be sent as Basic.
- * */
+ * origin, even after redirects. Only with KEEP_AUTH_ACROSS_HOSTS, those of a NULL origin are sent
+ * to the targets of redirects too. An Authorization header or bearer token of a request takes
+ * precedence. A NULL user removes the credentials of that origin. E_ARGUMENT `bad_value`: control
+ * characters, or a colon in a user name that may be sent as Basic. */
 wherry_status wherry_client_set_credentials(wherry_client *client, const char *origin,
     wherry_auth auth, const char *user, const char *password);
 /* Adds a cookie to the client's jar (RFC 6265). The jar is in memory, is scoped by domain, path,
@@ -1393,7 +1394,8 @@ typedef struct wherry_metrics {
   int64_t sent_bytes, received_bytes; /* on the wire, headers included */
   int32_t http_version;               /* 10, 11, 20 */
   /* retries: the number of attempts, not counting the first attempt and redirects: after a failure,
-   * after a 401, with a new token, and at the next base URL */
+   * after a 401, with a new token, at the next base URL, and when a cache sends the request again
+   * */
   int32_t redirects, retries;
   int32_t is_reused;                  /* 1: used an existing connection */
 } wherry_metrics;

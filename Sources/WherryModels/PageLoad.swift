@@ -122,10 +122,12 @@ extension Paging {
         case .hasNext(let path):
             signals.mark = json.value(at: path)
             // Without this check, the list would silently end at the first page.
-            if case .string(let text) = signals.mark, text.contains("/") {
+            if case .string(let text) = signals.mark, let first = text.first,
+                !"yYtT1nNfF0".contains(first)
+            {
                 throw Self.unusable(
                     response,
-                    "has a URL at \"\(path)\", not a bool. Use the end of a list for URLs of the next page."
+                    "has a text at \"\(path)\" that is not a bool. If it is the URL of the next page, use the end for links."
                 )
             }
         case .nextURL(let path):

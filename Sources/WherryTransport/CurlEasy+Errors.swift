@@ -62,7 +62,11 @@ extension CurlEasy {
         case .proxy: advice = "Check the proxy settings."
         case .metered: advice = "Use another network, or allow mobile networks."
         case .tls where detail.contains("wrong version number"):
-            advice = "The server does not use TLS on this port: check the port, or use http."
+            guard let origin = exchange?.request.url.origin else { return "" }
+            advice =
+                loop.proxies.proxy(for: origin) == nil
+                ? "The server does not use TLS on this port: check the port, or use http."
+                : "The server, or an https proxy, does not use TLS on this port: check the ports."
         default: return ""
         }
         return (detail.hasSuffix(".") ? " " : ". ") + advice

@@ -228,6 +228,18 @@ package struct HTTPURL: Hashable, Sendable {
         )
     }
 
+    /// Returns whether a text begins with a host and a port, such as "127.0.0.1:80/a". libcurl takes
+    /// the host for a scheme.
+    private static func beginsWithPort(_ text: String) -> Bool {
+        let parts = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }.split(
+            separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...5).contains(parts[1].utf8.count), !text.contains("@") else {
+            return false
+        }
+        return parts[1].utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+            && (parts[0].contains(".") || parts[0] == "localhost")
+    }
+
     private static func parse(
         _ text: String, as name: String, base: HTTPURL?
     ) throws(Invalid) -> HTTPURL {
@@ -251,14 +263,10 @@ package struct HTTPURL: Hashable, Sendable {
         let code = curl_url_set(handle, CURLUPART_URL, escaped(text, from: query), flags)
         guard code == CURLUE_OK else {
             let relative = base == nil && !text.contains("://")
-            // Before the first colon libcurl expects a scheme, but a port follows here.
-            let host = text.prefix { $0 != "/" }
-            if code == CURLUE_BAD_SLASHES, let colon = host.firstIndex(of: ":"),
-                host[colon...].dropFirst().allSatisfy(\.isNumber)
-            {
+            if code == CURLUE_BAD_SLASHES, beginsWithPort(text) {
                 throw Invalid(
                     message:
-                        "The \(name) \"\(redacted(text))\" has no scheme. Write http://\(host) or https://\(host)."
+                        "The \(name) \"\(redacted(text))\" has no scheme. Write http://\(redacted(text)) or https://\(redacted(text))."
                 )
             }
             throw Invalid(

@@ -313,9 +313,9 @@ TEST("R16 each kind of failure has its status and reason") {
   CHECK_STATUS(got.status, WHERRY_E_NETWORK);
   CHECK_TEXT(got.reason, "resolve");
   wherry_response *none = NULL;
-  CHECK_STATUS(wherry_get("127.0.0.1:80/a", &none), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_get("localhost:80/a", &none), WHERRY_E_ARGUMENT);
   CHECK_HOLDS(wherry_error_message(wherry_last_error()),
-              "has no scheme. Write http://127.0.0.1:80");
+              "has no scheme. Write http://localhost:80/a");
 
   int64_t before = server_count("requests");
   got = perform(client, new_request("GET", server_tls_url("/empty")));

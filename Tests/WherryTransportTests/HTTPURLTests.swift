@@ -171,20 +171,28 @@ import Testing
         #expect(HTTPURL.hostName("bücher.example") == "xn--bcher-kva.example")
     }
 
-    @Test("A host with a port but without a scheme is refused with the URLs to write")
-    func missingScheme() throws {
-        for base in [nil, try HTTPURL("http://h/")] {
-            let error = #expect(throws: HTTPURL.Invalid.self) {
-                if let base {
-                    _ = try base.resolving("127.0.0.1:80/a")
-                } else {
-                    _ = try HTTPURL("127.0.0.1:80/a")
-                }
-            }
+    @Test(
+        "A host with a port but without a scheme is refused with the URLs to write",
+        arguments: ["localhost:80/a", "example.org:8080", "example.org:8443/a?b=1:2"])
+    func missingScheme(text: String) throws {
+        let absolute = #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
+        let base = try HTTPURL("http://h/")
+        let joined = #expect(throws: HTTPURL.Invalid.self) { try base.resolving(text) }
+        for error in [absolute, joined] {
             #expect(
-                error?.message.contains("has no scheme. Write http://127.0.0.1:80 or https://")
-                    == true)
+                error?.message.contains("has no scheme. Write http://\(text) or https://") == true)
         }
+    }
+
+    @Test(
+        "Other texts with a colon are not said to lack a scheme",
+        arguments: [
+            "http:", "https:80/a", "http:////a", "tel:555", "mailto:1@h.org", "h.org:123456/",
+            "user:12345@h.org/", "h.org:80@x/",
+        ])
+    func otherColons(text: String) throws {
+        let error = #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
+        #expect(error?.message.contains("no scheme") == false)
     }
 
     @Test(

@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 import sys
-from typing import Any
+from typing import Any, List, Optional
 
 import pytest
 from conftest import Server, run_python
@@ -23,17 +23,39 @@ def test_C12_storage_is_created_on_request_and_is_private(tmp_path: Any, monkeyp
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
-@pytest.mark.parametrize(("path", "name"), [("list-books.py", "list-books"), ("pack/__main__.py", "pack")])
-def test_C12_the_default_folder_has_the_name_of_the_script(tmp_path: Any, path: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "command", "name"),
+    [
+        ("list-books.py", ["list-books.py"], "list-books"), ("pack/__main__.py", ["-m", "pack"], "pack"),
+        ("pack/__main__.py", ["pack"], "pack"), ("pack/__main__.py", ["./pack/__main__.py"], "pack"),
+        ("list-books.py", ["-c", "import runpy; runpy.run_path('list-books.py')"], None),
+    ],
+)  # fmt: skip
+def test_C12_the_default_folder_has_the_name_of_the_script(
+    tmp_path: Any, path: str, command: List[str], name: Optional[str]
+) -> None:
     script = tmp_path / path
     script.parent.mkdir(exist_ok=True)
     script.write_text("import wherry\nwith wherry.Client() as client: print(client.storage)\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    command = [sys.executable, *(["-m", "pack"] if "__main__" in path else [script])]
 
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
 
-    assert (done.stderr, done.stdout) == ("", f"{tmp_path}/cache/wherry/{name}\n")
+    found = os.path.basename(done.stdout.strip())
+    assert done.stderr == "" and (found == name if name else found.startswith("python"))
+
+
+def test_C12_a_folder_can_be_the_program(tmp_path: Any) -> None:
+    (tmp_path / "__main__.py").write_text("import wherry\nwith wherry.Client() as client: print(client.storage)\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    done = subprocess.run(
+        [sys.executable, "."], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.stderr == "" and done.stdout.startswith(f"{tmp_path}/cache/wherry/")
 
 
 def test_C12_without_a_home_folder_storage_is_a_clear_error(tmp_path: Any) -> None:

@@ -310,11 +310,15 @@ def _program_name() -> str:
     """Returns the name of the running script for the storage folder; "" without a script."""
     import sys
 
-    script = getattr(sys, "argv", [""])[0] if getattr(sys, "argv", None) else ""
-    name = os.path.splitext(os.path.basename(script))[0]
-    if name == "__main__":  # python -m package
-        name = os.path.basename(os.path.dirname(script))
-    return name if name.isascii() and name.replace("-", "_").replace(".", "_").isidentifier() else ""
+    script = (getattr(sys, "argv", None) or [""])[0]
+    if not isinstance(script, str) or not script or script.startswith("-"):
+        return ""  # python -c, python -m while it starts, or a program on standard input
+    path = os.path.abspath(script)
+    if os.path.basename(path) == "__main__.py":  # python -m package, python folder
+        path = os.path.dirname(path)
+    name = os.path.splitext(os.path.basename(path))[0]
+    is_usual = name.isascii() and name.replace("-", "_").replace(".", "_").isidentifier()
+    return name if is_usual and not name.startswith((".", "-")) else ""
 
 
 def restart() -> None:
