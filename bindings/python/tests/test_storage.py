@@ -28,7 +28,7 @@ def test_C12_storage_is_created_on_request_and_is_private(tmp_path: Any, monkeyp
     [
         ("list-books.py", ["list-books.py"], "list-books"), ("pack/__main__.py", ["-m", "pack"], "pack"),
         ("pack/__main__.py", ["pack"], "pack"), ("pack/__main__.py", ["./pack/__main__.py"], "pack"),
-        ("list-books.py", ["-c", "import runpy; runpy.run_path('list-books.py')"], None),
+        ("list-books.py", ["-c", "exec(open('list-books.py').read())"], None),
     ],
 )  # fmt: skip
 def test_C12_the_default_folder_has_the_name_of_the_script(
