@@ -173,7 +173,7 @@ import Testing
 
     @Test(
         "A host with a port but without a scheme is refused with the URLs to write",
-        arguments: ["localhost:80/a", "example.org:8080", "example.org:8443/a?b=1:2"])
+        arguments: ["localhost:80/a", "example.org:8080", "example.org:8443/a:b"])
     func missingScheme(text: String) throws {
         let absolute = #expect(throws: HTTPURL.Invalid.self) { try HTTPURL(text) }
         let base = try HTTPURL("http://h/")
