@@ -106,8 +106,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The command is the only part that needs another package. With WHERRY_COMMAND=1 in the environment, it is a part of
-// this one; without, programs that depend on Wherry resolve nothing else.
+// The command is the only part that needs another package. It is included only with
+// WHERRY_COMMAND=1 in the environment, so that programs that depend on Wherry resolve nothing else.
 if Context.environment["WHERRY_COMMAND"] == "1" {
     package.products.append(.executable(name: "wherry-cli", targets: ["wherry-cli"]))
     package.dependencies.append(

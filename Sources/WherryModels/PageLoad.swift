@@ -127,7 +127,7 @@ extension Paging {
             {
                 throw Self.unusable(
                     response,
-                    "has a text at \"\(path)\" that is not a bool. If it is the URL of the next page, use the end for links."
+                    "has a text at \"\(path)\" that is not a bool. If it is the URL of the next page, let the list end with its link."
                 )
             }
         case .nextURL(let path):

@@ -62,6 +62,7 @@ package struct ExchangeRequest: Sendable {
     package var deadline = Instant.never
     /// The HTTP version: 11 or 20; 0 chooses the best one.
     package var httpVersion: Int32 = 0
+    /// The options that only the transport reads.
     package var options = TransportOptions()
     /// Limits on the receive speed that the exchange shares with others. All of them apply.
     package var speedLimits: [SpeedLimit] = []

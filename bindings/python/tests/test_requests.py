@@ -215,6 +215,22 @@ def test_R16_a_closed_port_is_a_network_error(client: wherry.Client) -> None:
     assert caught.value.http_status == 0
 
 
+def test_R16_a_port_without_TLS_is_named(client: wherry.Client) -> None:
+    def respond(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=respond, args=[listener])
+        thread.start()
+        with pytest.raises(wherry.TLSError) as caught:
+            client.get(f"https://127.0.0.1:{listener.getsockname()[1]}/")
+        thread.join()
+    assert caught.value.message.endswith("The server does not use TLS on this port: check the port, or use http.")
+
+
 def test_R16_a_cut_body_is_a_network_error(server: Server, client: wherry.Client) -> None:
     with pytest.raises(wherry.NetworkError) as caught:
         client.get(server.url("/bytes/10000", cut=500))

@@ -60,8 +60,9 @@ clear_after_fork(PLAIN_REQUESTS.clear)
 
 def plain_request(method: Optional[str]) -> int:
     """Creates the native request that plain requests with a method share, and adds it to `PLAIN_REQUESTS`.
-    Returns 0 if the method
-    is not a common one."""
+
+    Returns 0 if the method is not a common one.
+    """
     name = METHODS.get(method)
     if name is None:
         return 0

@@ -367,5 +367,7 @@ def _fspath(path: Any) -> str:
     import os
 
     name = os.fsdecode(path)
-    # Keep an empty path and a final slash: abspath() would return the working directory, and make "dir/" a file.
-    return os.path.abspath(name) + "/" * (name.endswith("/") and name != "/") if name else ""
+    if not name:
+        return ""  # abspath() would return the working directory.
+    # abspath() removes the final slash, and "folder/" would become a file.
+    return os.path.join(os.path.abspath(name), "") if name.endswith("/") else os.path.abspath(name)
