@@ -54,8 +54,10 @@ let package = Package(
         .target(name: "WherryBackground", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(name: "WherryModels", dependencies: ["WherryCore"], swiftSettings: memorySafe),
         .target(
-            name: "Wherry", dependencies: ["WherryBackground", "WherryModels", "WherryCore"],
+            name: "WherryAsync", dependencies: ["WherryBackground", "WherryModels", "WherryCore"],
             swiftSettings: memorySafe),
+        // WherryAsync with Foundation's URL, Data, and coders.
+        .target(name: "Wherry", dependencies: ["WherryAsync"], swiftSettings: memorySafe),
         .target(
             name: "WherryABI",
             dependencies: ["CWherry", "WherryBackground", "WherryModels", "WherryCore"]),
@@ -116,7 +118,7 @@ if Context.environment["WHERRY_COMMAND"] == "1" {
         .executableTarget(
             name: "wherry-cli",
             dependencies: [
-                "Wherry", "WherryImaging", "WherrySystem", "CArguments",
+                "WherryAsync", "WherryImaging", "WherrySystem", "CArguments",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]))
 }

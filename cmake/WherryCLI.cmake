@@ -1,40 +1,51 @@
-# Wherry: the command line tool, built by SwiftPM and installed as `wherry`
+# Wherry: the command line tool, built and installed as `wherry`
 # SPDX-License-Identifier: Apache-2.0
 #
-# The target always runs SwiftPM, which rebuilds what has changed. The first build fetches
-# swift-argument-parser.
-find_program(WHERRY_SWIFT swift REQUIRED)
-set(cli_build ${PROJECT_BINARY_DIR}/cli)
-set(cli_program ${cli_build}/release/wherry-cli)
-set(cli_files ${cli_build}/share)
+# Fetches the sources of swift-argument-parser and compiles them without Foundation, which would add 9 MB to the command.
+# SwiftPM builds the command with the package as it is.
+include(FetchContent)
+FetchContent_Declare(swift_argument_parser
+  GIT_REPOSITORY https://github.com/apple/swift-argument-parser GIT_TAG 1.8.2 GIT_SHALLOW ON
+  SOURCE_SUBDIR Sources/none) # This project has its own targets for the modules.
+FetchContent_MakeAvailable(swift_argument_parser)
 
-add_custom_target(wherry_cli ALL
-  COMMAND ${CMAKE_COMMAND} -E env WHERRY_COMMAND=1 ${WHERRY_SWIFT} build -c release --product wherry-cli
-    --package-path ${PROJECT_SOURCE_DIR} --scratch-path ${cli_build} -Xswiftc -static-stdlib
-    -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --gc-sections
-  BYPRODUCTS ${cli_program}
-  USES_TERMINAL VERBATIM
-  COMMENT "Building the command line tool with SwiftPM")
+# wherry_argument_parser(NAME [SOURCE...]): a module of swift-argument-parser, without its file for Foundation.
+function(wherry_argument_parser name)
+  file(GLOB_RECURSE sources ${swift_argument_parser_SOURCE_DIR}/Sources/${name}/*.swift)
+  list(FILTER sources EXCLUDE REGEX "/Foundation\\.swift$")
+  add_library(${name} STATIC ${sources} ${ARGN})
+  set_target_properties(${name} PROPERTIES Swift_MODULE_NAME ${name})
+  target_include_directories(${name} PUBLIC ${CMAKE_Swift_MODULE_DIRECTORY})
+  set(WHERRY_WARNINGS_AS_ERRORS OFF)
+  wherry_swift_options(${name})
+  target_compile_options(${name} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>" -suppress-warnings)
+endfunction()
+wherry_argument_parser(ArgumentParserToolInfo)
+wherry_argument_parser(ArgumentParser ${CMAKE_CURRENT_LIST_DIR}/ArgumentParserFoundation.swift)
+target_link_libraries(ArgumentParser PUBLIC ArgumentParserToolInfo)
 
-# The program generates its completions. scripts/make-manual generates the manual page, and a test
-# compares it.
+wherry_c_module(CArguments)
+wherry_swift_module(WherryAsync SMALL WherryBackground WherryModels WherryCore)
+file(GLOB_RECURSE wherry_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/wherry-cli/*.swift)
+add_executable(wherry-cli ${wherry_cli_sources})
+set_target_properties(wherry-cli PROPERTIES Swift_MODULE_NAME wherry_cli OUTPUT_NAME wherry)
+wherry_swift_options(wherry-cli)
+target_compile_options(wherry-cli PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
+target_link_libraries(wherry-cli PRIVATE WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
+target_link_options(wherry-cli PRIVATE ${wherry_link_static})
+
+# The program generates its completions. scripts/make-manual generates the manual page, and a test compares it.
+set(cli_files ${PROJECT_BINARY_DIR}/completions)
 add_custom_command(
   OUTPUT ${cli_files}/wherry.bash ${cli_files}/wherry.zsh ${cli_files}/wherry.fish
   COMMAND ${CMAKE_COMMAND} -E make_directory ${cli_files}
-  COMMAND ${cli_program} --generate-completion-script bash > ${cli_files}/wherry.bash
-  COMMAND ${cli_program} --generate-completion-script zsh > ${cli_files}/wherry.zsh
-  COMMAND ${cli_program} --generate-completion-script fish > ${cli_files}/wherry.fish
-  DEPENDS wherry_cli ${cli_program}
-  VERBATIM
-  COMMENT "Writing completions")
+  COMMAND wherry-cli --generate-completion-script bash > ${cli_files}/wherry.bash
+  COMMAND wherry-cli --generate-completion-script zsh > ${cli_files}/wherry.zsh
+  COMMAND wherry-cli --generate-completion-script fish > ${cli_files}/wherry.fish
+  DEPENDS wherry-cli VERBATIM COMMENT "Writing completions")
 add_custom_target(wherry_cli_files ALL DEPENDS ${cli_files}/wherry.bash)
 
-install(PROGRAMS ${cli_program} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME wherry COMPONENT command)
-# `cmake --install --strip` strips targets of CMake only.
-install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/wherry\"
-    COMMAND_ERROR_IS_FATAL ANY)
-endif()" COMPONENT command)
+install(TARGETS wherry-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/docs/man/wherry.1
   OUTPUT_FILE ${PROJECT_BINARY_DIR}/wherry.1.gz COMMAND_ERROR_IS_FATAL ANY)
 install(FILES ${PROJECT_BINARY_DIR}/wherry.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)

@@ -40,7 +40,7 @@ endfunction()
 # code for regular expressions would add 1.4 MB to the library.
 function(wherry_swift_options name)
   target_compile_options(${name} PRIVATE
-    -parse-as-library "SHELL:-package-name wherry"
+    $<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-parse-as-library> "SHELL:-package-name wherry"
     "SHELL:-Xfrontend -disable-implicit-string-processing-module-import"
     $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"

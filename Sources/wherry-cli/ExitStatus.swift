@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 
 /// The exit statuses, documented in --help and docs/cli.md.
 enum ExitStatus: Int32, CaseIterable {

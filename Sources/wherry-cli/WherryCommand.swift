@@ -3,9 +3,9 @@
 
 import ArgumentParser
 import Dispatch
-import FoundationEssentials
 import Glibc
-import Wherry
+import WherryAsync
+import WherrySystem
 
 struct WherryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -113,7 +113,9 @@ extension WherryCommand {
         if GivenArguments.wantsJSON || GivenArguments.wantsJSONLines {
             Glibc.exit(console.complain(ValidationError(short)))
         }
-        if !message.isEmpty { text = text.replacing(message, with: short) }
+        if !message.isEmpty, let range = text.firstRange(of: message) {
+            text.replaceSubrange(range, with: short)
+        }
         if !text.isEmpty { FileBytes.writeLine(text.printableLines, to: STDERR_FILENO) }
         Glibc.exit(ExitStatus.usage.rawValue)
     }

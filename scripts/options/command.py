@@ -126,7 +126,7 @@ def functions(table: Table) -> str:
     lines = [line for group in GROUPS for line in extension(table, group)]
     return (
         start("what the flags that are one option each do")
-        + "import ArgumentParser\nimport Wherry\n\n"
+        + "import ArgumentParser\nimport WherryAsync\n\n"
         + "\n".join(lines)
     )
 

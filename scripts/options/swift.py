@@ -7,7 +7,12 @@ import re
 from .table import REFERENCE, UNLIMITED, Option, Owner, Table, seconds
 from .text import wrapped
 
-REQUESTS, CORE, API, ABI = "Sources/WherryRequests", "Sources/WherryCore/Client", "Sources/Wherry", "Sources/WherryABI"
+REQUESTS, CORE, API, ABI = (
+    "Sources/WherryRequests",
+    "Sources/WherryCore/Client",
+    "Sources/WherryAsync",
+    "Sources/WherryABI",
+)
 TRANSPORT = "Sources/WherryTransport"
 SCOPES = {"B": "[.build]", "BL": "[.build, .live]", "BLR": "[.build, .live, .request]", "R": "[.request]"}
 PLAIN_TYPES = {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WherrySystem
 
 /// The command that was probably meant by arguments in the style of curl: `wherry -sSL example.org`.
 struct CommandHint {

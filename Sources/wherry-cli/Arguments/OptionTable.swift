@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 
 /// The options of all commands, as the argument parser describes them. Created only if the arguments
 /// could not be parsed as they are.

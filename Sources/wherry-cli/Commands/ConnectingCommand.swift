@@ -1,7 +1,7 @@
 // Wherry: what the commands that create a client share.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 
 /// A command that creates a client from its options.
 ///

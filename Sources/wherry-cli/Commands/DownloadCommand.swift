@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import FoundationEssentials
-import Wherry
+import WherryAsync
 import WherrySystem
 
 struct DownloadCommand: ConnectingCommand {
@@ -317,8 +316,7 @@ func guessedName(of url: String) -> String {
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     guard !name.isEmpty else { return url }
-    // URLComponents removes the percent encoding of a path.
-    return URLComponents(string: "/\(name)").map { String($0.path.dropFirst()) } ?? String(name)
+    return PercentCoding.decode(name.utf8).flatMap { String(validating: $0, as: UTF8.self) } ?? String(name)
 }
 
 /// Shows the progress of a download.

@@ -1,7 +1,7 @@
 // Wherry: the short keys of cache entries.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 
 /// Names an entry of `wherry cache list` in `show` and `clear`: 16 hexadecimal digits.
 struct EntryKey: Equatable {

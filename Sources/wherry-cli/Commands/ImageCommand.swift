@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 import WherryImaging
 
 struct ImageCommand: NetworkCommand {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 import WherrySystem
 
 /// The id of a job, the beginning of its id, or the file that it downloads.

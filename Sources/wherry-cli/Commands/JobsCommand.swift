@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 import WherrySystem
 
 struct JobsCommand: ParsableCommand {

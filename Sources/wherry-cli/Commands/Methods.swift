@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 
 /// A command that sends a request and prints the response.
 protocol MethodCommand: ConnectingCommand {

@@ -1,7 +1,7 @@
 // Wherry: sends a request, and prints the response while it arrives.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 
 /// Sends a request, and writes the response to standard output or a file.
 struct RequestRunner {

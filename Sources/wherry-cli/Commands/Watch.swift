@@ -1,7 +1,7 @@
 // Wherry: observes a transfer until it ends.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 import WherrySystem
 
 /// Observes a transfer, and passes its events on in order.

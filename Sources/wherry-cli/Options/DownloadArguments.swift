@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 import WherrySystem
 
 /// `sha256=DIGITS`; or md5, sha1, or sha512.

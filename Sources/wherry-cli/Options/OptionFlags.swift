@@ -3,7 +3,7 @@
 // Written by scripts/make-options from options.toml.
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 
 extension ConnectionOptions {
     /// Sets the options of a client that one flag of this group sets each.

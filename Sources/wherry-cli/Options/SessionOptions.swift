@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Wherry
+import WherryAsync
 import WherrySystem
 
 /// The options of commands that start or manage background jobs.

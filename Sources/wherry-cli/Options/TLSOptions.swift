@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import FoundationEssentials
-import Wherry
+import WherryAsync
 
 struct TLSOptions: ParsableArguments, Sendable {
     // options: begin (scripts/make-options)

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import Glibc
-import Wherry
+import WherryAsync
 
 /// Results go to standard output, everything else to standard error.
 struct Console: Sendable {

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import FoundationEssentials
 import Glibc
-import Wherry
+import WherryAsync
 import WherrySystem
 
 enum FileBytes {

@@ -1,7 +1,7 @@
 // Wherry: indents, compacts, and colors JSON.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 
 /// Changes the white space of JSON text. Every token stays as the server wrote it: all digits of
 /// numbers, repeated names, and escapes.

@@ -1,7 +1,7 @@
 // Wherry: formats background jobs as lines and as JSON objects.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 
 /// Descriptions of a job.
 enum JobReport {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Wherry
+import WherryAsync
 import WherrySystem
 
 /// Writes a body in pieces. A regular file is written under a temporary name in the same directory, and

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Wherry
+import WherryAsync
 
 /// `photo.iso  ━━━━━━━━╸━━━━━━━  62 %  158.7 of 256.0 MiB  412.0 MiB/s  0:03 left`
 final class ProgressBar: ProgressDisplay {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Wherry
+import WherryAsync
 
 /// Displays the progress of a transfer.
 protocol ProgressDisplay: AnyObject {

@@ -1,8 +1,8 @@
 // Wherry: results as JSON objects, for --json-output.
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
-import Wherry
+import WherryAsync
+import WherrySystem
 
 /// The JSON objects of results, documented in docs/cli.md.
 enum Report {
@@ -91,7 +91,7 @@ enum Report {
         } else if let text = String(validating: body, as: UTF8.self) {
             object["text"] = .string(text)
         } else {
-            object["base64"] = .string(body.data.base64EncodedString())
+            object["base64"] = .string(Base64.encode(body))
         }
     }
 

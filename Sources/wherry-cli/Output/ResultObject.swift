@@ -1,7 +1,7 @@
 // Wherry: a result as one line of JSON.
 // SPDX-License-Identifier: Apache-2.0
 
-import Wherry
+import WherryAsync
 
 /// The members of a result, and the JSON body of its response as the server wrote it: parsed values
 /// would lose digits and repeated names.

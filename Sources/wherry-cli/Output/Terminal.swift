@@ -1,8 +1,8 @@
 // Wherry: properties of the terminal.
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Glibc
+import WherrySystem
 
 /// A file descriptor that may be a terminal.
 struct Terminal: Sendable {
@@ -14,10 +14,8 @@ struct Terminal: Sendable {
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
-        let environment = ProcessInfo.processInfo.environment
         hasColour =
-            isTerminal && environment["NO_COLOR", default: ""].isEmpty
-            && environment["TERM", default: "dumb"] != "dumb"
+            isTerminal && Environment["NO_COLOR"] == nil && (Environment["TERM"] ?? "dumb") != "dumb"
     }
 
     static let output = Terminal(STDOUT_FILENO)

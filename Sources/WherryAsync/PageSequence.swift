@@ -3,36 +3,6 @@
 
 import WherrySystem
 
-extension Client {
-    /// Returns the pages of a list as arrays of items. The next pages are loaded in advance.
-    ///
-    ///     for try await books in client.pages(Request("books"), paging, of: Book.self) { show(books) }
-    ///
-    /// - Parameters:
-    ///   - request: The template for every page's request. The default method is GET if there are
-    ///     no parameters.
-    ///   - mapping: The mapping from JSON to the fields of an item.
-    ///   - prefetch: The number of pages to load in advance. Default: 1; with 0 each page is loaded
-    ///     on demand.
-    public func pages<Item: Decodable & Sendable>(
-        _ request: Request, _ paging: Paging = Paging(), of type: Item.Type,
-        mapping: ItemMapping? = nil, prefetch: Int = 1
-    ) -> PageSequence<Item> {
-        PageSequence(prefetch: prefetch) { [self] () throws(WherryError) in
-            try PagedList(self, request, paging: paging, of: type, mapping: mapping)
-        }
-    }
-
-    /// Returns the items of a list, page after page; see ``pages(_:_:of:mapping:prefetch:)``.
-    public func items<Item: Decodable & Sendable>(
-        _ request: Request, _ paging: Paging = Paging(), of type: Item.Type,
-        mapping: ItemMapping? = nil, prefetch: Int = 1
-    ) -> PageItemSequence<Item> {
-        PageItemSequence(
-            pages: pages(request, paging, of: type, mapping: mapping, prefetch: prefetch))
-    }
-}
-
 /// The pages of a list in order, as arrays of items without duplicates of earlier pages (O19).
 ///
 /// Every iteration loads the pages again. If a page fails, the iteration ends. Releasing an
@@ -44,7 +14,9 @@ public struct PageSequence<Item: Sendable>: AsyncSequence, Sendable {
     private let prefetch: Int
     private let list: @Sendable () throws(WherryError) -> PagedList<Item>
 
-    init(prefetch: Int, list: @escaping @Sendable () throws(WherryError) -> PagedList<Item>) {
+    package init(
+        prefetch: Int, list: @escaping @Sendable () throws(WherryError) -> PagedList<Item>
+    ) {
         self.prefetch = Swift.max(0, prefetch)
         self.list = list
     }
@@ -70,7 +42,9 @@ public struct PageItemSequence<Item: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Item
     public typealias Failure = WherryError
 
-    let pages: PageSequence<Item>
+    private let pages: PageSequence<Item>
+
+    package init(pages: PageSequence<Item>) { self.pages = pages }
 
     /// Creates an independent iterator that starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }

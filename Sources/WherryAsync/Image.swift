@@ -1,7 +1,6 @@
 // Wherry: images for uploads.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FoundationEssentials
 import WherryImaging
 import WherrySystem
 
@@ -56,19 +55,9 @@ public struct Image: Sendable {
         Image(.file(path: path), fileName: fileName)
     }
 
-    /// Creates an image from a file, opened on demand.
-    public static func file(_ url: URL, fileName: String? = nil) -> Image {
-        Image(.file(path: url.path), fileName: fileName)
-    }
-
     /// Creates an image from encoded bytes.
     public static func bytes(_ bytes: Bytes, fileName: String? = nil) -> Image {
         Image(.bytes(bytes), fileName: fileName)
-    }
-
-    /// Creates an image from encoded bytes.
-    public static func data(_ data: Data, fileName: String? = nil) -> Image {
-        Image(.bytes(Bytes(data)), fileName: fileName)
     }
 
     /// Creates an image from raw pixels, the top row first.

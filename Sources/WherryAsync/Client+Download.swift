@@ -1,7 +1,6 @@
 // Wherry: downloads to files.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FoundationEssentials
 import WherrySystem
 
 /// A running download.
@@ -17,9 +16,6 @@ public struct DownloadedFile: Sendable {
     /// by the server, and ``/WherryRequests/Request/reportedDigest``. For a file that already
     /// existed, only the digest that identified it.
     public let digests: [DigestKind: String]
-
-    /// The file's URL.
-    public var url: URL { URL(fileURLWithPath: path) }
 }
 
 extension TransferHandle<DownloadedFile> {
@@ -76,16 +72,5 @@ extension Client {
     /// Starts a download of a URL to a file.
     public func download(_ url: String, to path: String) throws(WherryError) -> Download {
         try download(Request(url), to: path)
-    }
-
-    /// Starts a download of a URL to a file.
-    public func download(_ url: URL, to file: URL) throws(WherryError) -> Download {
-        guard file.isFileURL else {
-            throw WherryError(
-                .badPath,
-                "The download target must be a file URL, but its scheme is \(file.scheme ?? "none")"
-            )
-        }
-        return try download(Request(url), to: file.path)
     }
 }

@@ -1,7 +1,6 @@
 // Wherry: async methods of background sessions.
 // SPDX-License-Identifier: Apache-2.0
 
-public import FoundationEssentials
 import WherryBackground
 import WherryCore
 
@@ -18,18 +17,6 @@ extension BackgroundSession {
     @discardableResult
     public func download(_ url: String, to path: String) async throws(WherryError) -> String {
         try await download(Request(url), to: path)
-    }
-
-    /// Starts a background download of a URL.
-    @discardableResult
-    public func download(_ url: URL, to file: URL) async throws(WherryError) -> String {
-        guard file.isFileURL else {
-            throw WherryError(
-                .badPath,
-                "The download target must be a file URL, but its scheme is \(file.scheme ?? "none")"
-            )
-        }
-        return try await download(Request(url), to: file.path)
     }
 
     /// Starts a background upload; see the synchronous method.

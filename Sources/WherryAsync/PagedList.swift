@@ -48,20 +48,6 @@ public final class PagedList<Item: Sendable>: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Creates a list of decodable items.
-    ///
-    /// - Parameter mapping: The mapping from JSON to the fields of an item.
-    public convenience init(
-        _ client: Client, _ request: Request, paging: Paging = Paging(), of type: Item.Type,
-        mapping: ItemMapping? = nil,
-        key: (@Sendable (Item) -> (any Hashable & Sendable)?)? = nil,
-        onEvent: (@Sendable (PageEvent) -> Void)? = nil
-    ) throws(WherryError) where Item: Decodable {
-        try self.init(client, request, paging: paging, key: key, onEvent: onEvent) { elements in
-            try JSON.array(elements).decode([Item].self, mapping: mapping)
-        }
-    }
-
     // MARK: State
 
     /// The items of all pages in the list, in the order of the pages.

@@ -38,18 +38,6 @@ public final class Model<Value: Sendable>: Sendable {
         self.read = read
     }
 
-    /// Creates a model whose value is at a path of the JSON response.
-    ///
-    /// - Parameter mapping: The mapping from JSON to the fields of the value.
-    public convenience init(
-        _ endpoint: Endpoint, as type: Value.Type = Value.self, at path: String = "",
-        mapping: ItemMapping? = nil, didRead: (@Sendable (Value) -> Void)? = nil
-    ) where Value: Decodable {
-        self.init(endpoint, didRead: didRead) { response in
-            try response.decode(type, at: path, mapping: mapping)
-        }
-    }
-
     /// The state of the model.
     public var phase: EndpointState { endpoint.phase }
     /// The last loaded value; `nil` before the first load. A failed load does not change it.

@@ -20,16 +20,6 @@ extension Client {
         return try await awaiter.end(of: transfer).response()
     }
 
-    /// Sends a request and decodes its JSON response.
-    ///
-    /// - Throws: Also `bad_json_body` if the response does not decode as `type`; the error's
-    ///   `response` holds the response.
-    public func send<Value: Decodable>(
-        _ request: Request, as type: Value.Type, hooks: Hooks? = nil
-    ) async throws(WherryError) -> Value {
-        try await send(request, hooks: hooks).decode(type)
-    }
-
     // MARK: Methods without a body
 
     /// Sends a GET request with the parameters in the query.
@@ -37,13 +27,6 @@ extension Client {
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("GET", url, parameters, headers))
-    }
-
-    /// Sends a GET request and decodes the JSON response.
-    public func get<Value: Decodable>(
-        _ url: String, parameters: JSONObject = [:], headers: Headers = [:], as type: Value.Type
-    ) async throws(WherryError) -> Value {
-        try await get(url, parameters: parameters, headers: headers).decode(type)
     }
 
     /// Sends a HEAD request and returns the status and headers, without a body.
@@ -69,32 +52,11 @@ extension Client {
         try await send(Self.request("POST", url, parameters, headers))
     }
 
-    /// Sends a POST request with a value encoded as JSON.
-    public func post(
-        _ url: String, json value: some Encodable, headers: Headers = [:]
-    ) async throws(WherryError) -> Response {
-        try await send(Self.request("POST", url, json: value, headers))
-    }
-
-    /// Sends a POST request with a value encoded as JSON and decodes the JSON response.
-    public func post<Value: Decodable>(
-        _ url: String, json value: some Encodable, headers: Headers = [:], as type: Value.Type
-    ) async throws(WherryError) -> Value {
-        try await send(Self.request("POST", url, json: value, headers)).decode(type)
-    }
-
     /// Sends a PUT request with the parameters as a JSON body.
     public func put(
         _ url: String, parameters: JSONObject = [:], headers: Headers = [:]
     ) async throws(WherryError) -> Response {
         try await send(Self.request("PUT", url, parameters, headers))
-    }
-
-    /// Sends a PUT request with a value encoded as JSON.
-    public func put(
-        _ url: String, json value: some Encodable, headers: Headers = [:]
-    ) async throws(WherryError) -> Response {
-        try await send(Self.request("PUT", url, json: value, headers))
     }
 
     /// Sends a PATCH request with the parameters as a JSON body.
@@ -104,26 +66,11 @@ extension Client {
         try await send(Self.request("PATCH", url, parameters, headers))
     }
 
-    /// Sends a PATCH request with a value encoded as JSON.
-    public func patch(
-        _ url: String, json value: some Encodable, headers: Headers = [:]
-    ) async throws(WherryError) -> Response {
-        try await send(Self.request("PATCH", url, json: value, headers))
-    }
-
     private static func request(
         _ method: String, _ url: String, _ parameters: JSONObject, _ headers: Headers
     ) -> Request {
         var request = Request(url, method: method)
         request.parameters = parameters
-        request.headers = headers
-        return request
-    }
-
-    private static func request(
-        _ method: String, _ url: String, json value: some Encodable, _ headers: Headers
-    ) throws(WherryError) -> Request {
-        var request = try Request(url, method: method, json: value)
         request.headers = headers
         return request
     }
