@@ -91,7 +91,7 @@ let package = Package(
             name: "WherryBackgroundTests", dependencies: ["WherryBackground", "TestServer"]),
         .testTarget(name: "WherryModelsTests", dependencies: ["WherryModels", "TestServer"]),
         .testTarget(name: "WherryABITests", dependencies: ["CWherry", "WherryABI"]),
-        .testTarget(name: "WherryTests", dependencies: ["Wherry", "TestServer"]),
+        .testTarget(name: "WherryTests", dependencies: ["Wherry", "WherryAsync", "TestServer"]),
         // Tests kill it.
         .executableTarget(
             name: "DownloadChild", dependencies: ["Wherry"], path: "Tests/DownloadChild"),
@@ -102,7 +102,8 @@ let package = Package(
         .testTarget(
             name: "AcceptanceTests",
             dependencies: [
-                "Wherry", "TestServer", "DownloadChild", "BackgroundChild", "WherryAgent",
+                "Wherry", "WherryAsync", "TestServer", "DownloadChild", "BackgroundChild",
+                "WherryAgent",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -62,3 +62,15 @@ function(wherry_swift_module name)
     target_compile_options(${name} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
   endif()
 endfunction()
+
+# wherry_joined_object(OUTPUT MODULE [ARGUMENT...]): joins the objects of a module, and what else the linker gets, into one.
+# An archive would not do for a shared library: -static-stdlib hides the symbols of archives.
+function(wherry_joined_object output module)
+  file(REAL_PATH ${CMAKE_Swift_COMPILER} compiler)
+  cmake_path(GET compiler PARENT_PATH tools)
+  find_program(WHERRY_LLD ld.lld HINTS ${tools} REQUIRED)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${WHERRY_LLD} -r -o ${output} --whole-archive $<TARGET_FILE:${module}> --no-whole-archive ${ARGN}
+    DEPENDS ${module} VERBATIM COMMENT "Joining objects into ${output}")
+  add_custom_target(${output}_joined DEPENDS ${PROJECT_BINARY_DIR}/${output})
+endfunction()

@@ -6,7 +6,8 @@ import TestServer
 import Testing
 import WherrySystem
 
-@testable import Wherry
+import Wherry
+@testable import WherryAsync
 
 @Suite struct HeadersHookTests {
     private let scope: TestServer.Scope

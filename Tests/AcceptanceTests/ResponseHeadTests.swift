@@ -5,7 +5,8 @@ import TestServer
 import Testing
 import WherrySystem
 
-@testable import Wherry
+import Wherry
+@testable import WherryAsync
 
 @Suite struct ResponseHeadTests {
     private let stub = StubServer()

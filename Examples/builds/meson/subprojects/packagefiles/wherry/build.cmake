@@ -1,0 +1,6 @@
+# Wherry: configures and builds the library in BUILD, and writes it to OUTPUT
+# SPDX-License-Identifier: Apache-2.0
+execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${BUILD} -DWHERRY_BUILD_TESTS=OFF
+  -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${OUTPUT} -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${OUTPUT}
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} COMMAND_ERROR_IS_FATAL ANY)
