@@ -1,7 +1,7 @@
 # Wherry: Debian packages by CPack; scripts/deb builds and tests them
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each component is a package: libwherry0, libwherry-dev, wherry, and python3-wherry.
+# Each component is a package: libwherry0, libwherry0-dbgsym, libwherry-dev, wherry, and python3-wherry.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wherry)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -24,6 +24,10 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=") # newer versions are compa
 set(CPACK_COMPONENTS_ALL runtime development python)
 if(WHERRY_BUILD_CLI)
   list(APPEND CPACK_COMPONENTS_ALL command)
+endif()
+
+if(WHERRY_DEBUG_SYMBOLS)
+  list(APPEND CPACK_COMPONENTS_ALL debug)
 endif()
 
 get_target_property(wherry_soversion wherry SOVERSION)
@@ -59,6 +63,14 @@ wherry_package(runtime libwherry${wherry_soversion} libs "HTTP client library wi
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ca-certificates)
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
+
+if(WHERRY_DEBUG_SYMBOLS)
+  # CPack warns that the symbols have no soname, which they do not need.
+  wherry_package(debug libwherry${wherry_soversion}-dbgsym debug "symbols for libwherry${wherry_soversion}"
+    "This package contains the symbols of the library and the agent for debuggers.")
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_DEPENDS "libwherry${wherry_soversion} (= ${wherry_version})")
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_SHLIBDEPS OFF)
+endif()
 
 wherry_package(development libwherry-dev libdevel "HTTP client library with resumable downloads (headers)"
   "This package contains the C header and the files for CMake and pkg-config.")

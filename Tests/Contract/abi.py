@@ -6,9 +6,9 @@
 Tests/Contract/abi.py --library build/libwherry.so    compares, and runs a program built for the release
 Tests/Contract/abi.py --record                        at a release: saves the current interface
 
-The folder `released/0` contains the header and the symbol versions of the last release with the soname libwherry.so.0. abidiff needs
-debug information of C, which a library written in Swift does not have. So it compares two libraries whose functions
-are empty: one is compiled from the saved header, the other from the current one.
+The folder `released/0` contains the header and the symbol versions of the last release with the soname
+libwherry.so.0. abidiff needs debug information of C, which a library written in Swift does not have. So it compares two
+libraries whose functions are empty: one is compiled from the saved header, the other from the current one.
 """
 
 from __future__ import annotations
