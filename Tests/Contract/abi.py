@@ -118,7 +118,10 @@ def compare(old: Interface, new: Interface) -> List[str]:
         nodes_before, nodes = versions(before), versions(after)
     if done.returncode & ABIDIFF_ERROR:
         raise SystemExit(f"abi: abidiff failed:\n{done.stdout}")
-    breaks = [section(done.stdout)] if section(done.stdout) else []
+    breaks = []
+    summary = re.search(r"Functions changes summary: (\d+) Removed, (\d+) Changed", done.stdout)
+    if done.returncode != 0 and (summary is None or summary.groups() != ("0", "0")):
+        breaks.append(section(done.stdout) or done.stdout)
     # abidiff accepts new names for fields.
     gone = sorted(name for name in old.names() - new.names() if not re.search(r"\.reserved\d*$", name))
     breaks += [f"not in the header any more: {', '.join(gone)}"] if gone else []
