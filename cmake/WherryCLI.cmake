@@ -34,7 +34,7 @@ target_compile_options(wherry-cli PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
 target_link_libraries(wherry-cli PRIVATE WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
 target_link_options(wherry-cli PRIVATE ${wherry_link_static})
 
-# The program generates its completions. scripts/make-manual generates the manual page, and a test compares it.
+# The program generates its completions. scripts/make-manual generates the manual pages, and a test compares them.
 set(cli_files ${PROJECT_BINARY_DIR}/completions)
 add_custom_command(
   OUTPUT ${cli_files}/wherry.bash ${cli_files}/wherry.zsh ${cli_files}/wherry.fish
@@ -46,9 +46,16 @@ add_custom_command(
 add_custom_target(wherry_cli_files ALL DEPENDS ${cli_files}/wherry.bash)
 
 install(TARGETS wherry-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
-execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/docs/man/wherry.1
-  OUTPUT_FILE ${PROJECT_BINARY_DIR}/wherry.1.gz COMMAND_ERROR_IS_FATAL ANY)
-install(FILES ${PROJECT_BINARY_DIR}/wherry.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+file(GLOB manuals CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manuals})
+file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/man1)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man1)
+foreach(manual IN LISTS manuals)
+  cmake_path(GET manual FILENAME page)
+  execute_process(COMMAND gzip -9nc ${manual}
+    OUTPUT_FILE ${PROJECT_BINARY_DIR}/man1/${page}.gz COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT command)
 install(FILES ${cli_files}/wherry.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME wherry COMPONENT command)
 install(FILES ${cli_files}/wherry.zsh

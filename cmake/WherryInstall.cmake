@@ -28,7 +28,8 @@ endif()
 if(Python3_Interpreter_FOUND)
   add_custom_command(OUTPUT man3/wherry.3.gz
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make-man3 ${PROJECT_BINARY_DIR}/man3
-    DEPENDS ${PROJECT_SOURCE_DIR}/include/wherry.h ${PROJECT_SOURCE_DIR}/scripts/make-man3 VERBATIM)
+    DEPENDS ${PROJECT_SOURCE_DIR}/include/wherry.h ${PROJECT_SOURCE_DIR}/scripts/make-man3
+      ${PROJECT_SOURCE_DIR}/CHANGELOG.md VERBATIM)
   add_custom_target(wherry_man3 ALL DEPENDS man3/wherry.3.gz)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development)
 endif()

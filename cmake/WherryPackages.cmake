@@ -1,7 +1,7 @@
 # Wherry: Debian packages by CPack; scripts/deb builds and tests them
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each component is a package: libwherry0, libwherry-dev, wherry, and python3-wherry.
+# Each component is a package: libwherry0, libwherry0-dbgsym, libwherry-dev, wherry, and python3-wherry.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wherry)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -20,12 +20,17 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=")
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=") # newer versions are compatible: docs/abi.md
 set(CPACK_COMPONENTS_ALL runtime development python)
 if(WHERRY_BUILD_CLI)
   list(APPEND CPACK_COMPONENTS_ALL command)
 endif()
 
+if(WHERRY_DEBUG_SYMBOLS)
+  list(APPEND CPACK_COMPONENTS_ALL debug)
+endif()
+
+get_target_property(wherry_soversion wherry SOVERSION)
 set(wherry_version "${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 set(about "Wherry sends HTTP requests with caching, compresses and uploads images, and\nresumes interrupted downloads.")
 
@@ -53,20 +58,28 @@ file(WRITE ${PROJECT_BINARY_DIR}/changelog.Debian
 execute_process(COMMAND gzip -9nkf changelog.Debian
   WORKING_DIRECTORY ${PROJECT_BINARY_DIR} COMMAND_ERROR_IS_FATAL ANY)
 
-wherry_package(runtime libwherry${PROJECT_VERSION_MAJOR} libs "HTTP client library with resumable downloads"
+wherry_package(runtime libwherry${wherry_soversion} libs "HTTP client library with resumable downloads"
   "This package contains the shared library and the agent for background jobs.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ca-certificates)
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 
+if(WHERRY_DEBUG_SYMBOLS)
+  # CPack warns that the symbols have no soname, which they do not need.
+  wherry_package(debug libwherry${wherry_soversion}-dbgsym debug "symbols for libwherry${wherry_soversion}"
+    "This package contains the symbols of the library and the agent for debuggers.")
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_DEPENDS "libwherry${wherry_soversion} (= ${wherry_version})")
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_SHLIBDEPS OFF)
+endif()
+
 wherry_package(development libwherry-dev libdevel "HTTP client library with resumable downloads (headers)"
   "This package contains the C header and the files for CMake and pkg-config.")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libwherry${PROJECT_VERSION_MAJOR} (= ${wherry_version})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libwherry${wherry_soversion} (= ${wherry_version})")
 
 wherry_package(python python3-wherry python "HTTP client library with resumable downloads (Python 3)"
   "This package contains the Python package.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
-  "python3 (>= 3.9), libwherry${PROJECT_VERSION_MAJOR} (= ${wherry_version})")
+  "python3 (>= 3.9), libwherry${wherry_soversion} (= ${wherry_version})")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
@@ -82,6 +95,6 @@ install(FILES ${PROJECT_BINARY_DIR}/METADATA
 wherry_package(command wherry web "HTTP requests, image uploads, and resumable downloads"
   "This package contains the wherry command.")
 # The agent runs background downloads.
-set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "libwherry${PROJECT_VERSION_MAJOR} (= ${wherry_version})")
+set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "libwherry${wherry_soversion} (= ${wherry_version})")
 
 include(CPack)

@@ -16,7 +16,7 @@ from test_trust import Authority, authority  # noqa: F401
 from test_uploads import jpeg
 
 GUIDE = (ROOT / "docs/cli.md").read_text()
-MANUAL = (ROOT / "docs/man/wherry.1").read_text().replace("\\-", "-")
+MANUAL = re.sub(r"\\f[BIR]", "", (ROOT / "docs/man/wherry.1").read_text().replace("\\-", "-"))
 # The members of these objects are defined by the server.
 FOREIGN = {"json", "headers"}
 

@@ -1,7 +1,8 @@
-# Wherry: tests of help, completions and the manual page.
+# Wherry: tests of help, completions, and the manual pages.
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import gzip
 import os
 import pathlib
 import re
@@ -49,7 +50,7 @@ def test_the_help_lists_the_exit_statuses() -> None:
     ]
 
 
-def test_manual_page_and_guide_match_the_command() -> None:
+def test_manual_pages_and_guide_match_the_command() -> None:
     done = subprocess.run(
         [str(ROOT / "scripts/make-manual"), "--check"],
         capture_output=True,
@@ -74,15 +75,45 @@ def test_every_option_of_a_command_is_in_its_table_or_a_common_one() -> None:
             assert option in own + common, (command, option)
 
 
+def test_every_command_has_a_manual_page() -> None:
+    pages = {path.name for path in (ROOT / "docs/man").iterdir()}
+    assert pages == {"wherry.1"} | {f"wherry-{command}.1" for command in COMMANDS}
+    overview = (ROOT / "docs/man/wherry.1").read_text()
+    for command in COMMANDS:
+        text = (ROOT / f"docs/man/wherry-{command}.1").read_text()
+        headings = re.findall(r"^\.SH (.*)", text, re.MULTILINE)
+        assert headings[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"]
+        assert headings[-4:] == ["OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
+        assert rf"\fBwherry {command}" in text and rf".BR wherry\-{command} (1)" in overview
+
+
+@pytest.fixture(scope="module")
+def manuals(tmp_path_factory: pytest.TempPathFactory) -> list[pathlib.Path]:
+    """The manual pages of the command and of the C functions."""
+    folder = tmp_path_factory.mktemp("man")
+    subprocess.run([str(ROOT / "scripts/make-man3"), str(folder)], check=True)
+    for packed in folder.glob("*.gz"):
+        if not packed.is_symlink():
+            packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    return [*(ROOT / "docs/man").glob("*.1"), *folder.glob("*.3")]
+
+
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-def test_the_manual_page_is_well_formed() -> None:
-    done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", str(ROOT / "docs/man/wherry.1")], capture_output=True, text=True
-    )
+def test_groff_accepts_the_manual_pages(manuals: list[pathlib.Path]) -> None:
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", *manuals], capture_output=True, text=True)
 
     assert done.returncode == 0 and done.stderr == ""
     # Bold is a letter overstruck with itself.
-    assert "--max-redirects" in re.sub(".\b", "", done.stdout)
+    text = re.sub(".\b", "", done.stdout)
+    assert "--max-redirects" in text and "wherry_client_send(wherry_client *client" in text
+
+
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
+def test_mandoc_accepts_the_manual_pages(manuals: list[pathlib.Path]) -> None:
+    done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *manuals], capture_output=True, text=True)
+
+    # A version that is not released has no date.
+    assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

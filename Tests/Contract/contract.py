@@ -27,6 +27,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADER = os.path.join(ROOT, "include", "wherry.h")
+SONAME = "libwherry.so.0"
 BINDING = os.path.join(ROOT, "bindings", "python", "src")
 
 #: Libraries that libwherry.so may need at run time: C and C++ runtimes and three C libraries, no
@@ -55,7 +56,9 @@ class Header:
                 ours = os.path.basename(mark.group(1)) == os.path.basename(path)
             elif ours and not line.startswith("#"):
                 kept.append(line)
-        text = re.sub(r"__attribute__\(\(.*?\)\)", "", "\n".join(kept))
+        text = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", "\n".join(kept))
+        #: the declarations, without comments and attributes
+        self.text = text
         #: enumeration -> its constants; struct -> its fields
         self.enums: Dict[str, List[str]] = {}
         self.structs: Dict[str, List[str]] = {}
@@ -155,7 +158,7 @@ class Contract:
             self.compared += 1
             if not NEEDED.match(needed):
                 self.faults.append(f"{path} needs {needed}")
-        self.equal("soname", re.findall(r"\(SONAME\).*\[(.*)\]", text), ["libwherry.so.0"])
+        self.equal("soname", re.findall(r"\(SONAME\).*\[(.*)\]", text), [SONAME])
         self.equal("nodelete", "NODELETE" in text, True)
         self.equal("run path", re.findall(r"\((?:RPATH|RUNPATH)\)", text), [])
 
