@@ -11,12 +11,14 @@ local lib = ffi.load(os.getenv "WHERRY_LIBRARY" or "wherry")
 
 local BATCH = 32
 
+local Error = { __tostring = function(self) return self.message end }
+
 -- Raises an error of the library as a table with the reason and the message.
 local function raise(err)
-  error({
+  error(setmetatable({
     reason = ffi.string(lib.wherry_error_reason(err)),
     message = ffi.string(lib.wherry_error_message(err)),
-  }, 0)
+  }, Error), 0)
 end
 
 local function check(status)

@@ -7,6 +7,8 @@ use warnings;
 use FFI::Platypus;
 
 package Wherry::Error {
+    use overload '""' => sub { "$_[0]{message}\n" }, fallback => 1;
+
     sub throw {
         my ($class, $error) = @_;
         die bless {

@@ -6,6 +6,7 @@ mod wherry;
 
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 use wherry::{Client, Compression, EventKind, Queue, Request, Response};
 
 /// Prints the reports of a single transfer until it ends.
@@ -61,10 +62,17 @@ fn run(base: &str, picture: &Path, target: &Path) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    match &arguments[..] {
+    let result = match &arguments[..] {
         [_, base, picture, target] => run(base, Path::new(picture), Path::new(target)),
         _ => Err("usage: transfers BASE-URL PICTURE FILE".into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
     }
 }
