@@ -5,6 +5,7 @@ set(wherry_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wherry)
 install(TARGETS wherry EXPORT wherryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   COMPONENT runtime NAMELINK_COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/include/wherry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+include(cmake/WherryCdef.cmake)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 install(EXPORT wherryTargets NAMESPACE wherry:: DESTINATION ${wherry_cmake_dir} COMPONENT development)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/bindings/c/wherryConfig.cmake.in wherryConfig.cmake

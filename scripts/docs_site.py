@@ -29,12 +29,14 @@ PAGES = {
     "security-policy.md": "SECURITY.md",
     "changelog.md": "CHANGELOG.md",
     "examples.md": "Examples/README.md",
+    "other-languages.md": "Examples/other-languages/README.md",
     "reference/python/index.md": "bindings/python/README.md",
     "test-server.md": "Tests/TestServer/README.md",
 }
 #: Other files and folders that have a page.
 FOLDERS = {
     "Examples": "examples.md",
+    "Examples/other-languages": "other-languages.md",
     "docs/decisions": "decisions/index.md",
     "include/wherry.h": "reference/c/index.md",
 }

@@ -1,0 +1,3 @@
+module transfers
+
+go 1.19
