@@ -1,5 +1,15 @@
 # Wherry: installs the libraries, the header, the agent, and the files for CMake and pkg-config
 # SPDX-License-Identifier: Apache-2.0
+install(CODE [[
+  set(folder "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+  while(NOT EXISTS "${folder}")
+    cmake_path(GET folder PARENT_PATH folder)
+  endwhile()
+  execute_process(COMMAND test -w "${folder}" RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "No permission to write to ${folder}. Install as root, or into another folder with --prefix.")
+  endif()
+]] ALL_COMPONENTS)
 install(TARGETS wherry-agent RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/wherry COMPONENT runtime)
 set(wherry_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wherry)
 install(TARGETS wherry EXPORT wherryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
