@@ -121,7 +121,7 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert "  WHERRY_OPTION_TRIM = 901                  /* BL 1; whether to trim answers */\n" in header
     assert "  WHERRY_TEXT_GREETING = 900      /* BL; the greeting of a session */\n" in header
     subprocess.run(["cc", "-fsyntax-only", "-x", "c", str(tree / "include/wherry.h")], check=True)
-    core, api = tree / "Sources/WherryRequests/Options", tree / "Sources/Wherry"
+    core, api = tree / "Sources/WherryRequests/Options", tree / "Sources/WherryAsync"
     assert 'Declaration("pause_ms", [.build, .live, .request], 2500, 0...60_000)' in (core / "Option.swift").read_text()
     assert "    case greeting = 900\n" in (core / "TextOption.swift").read_text()
     client, request = (
