@@ -71,7 +71,10 @@
  *  THREADS   Any thread may call any function, at any time. If threads change the same config,
  *            request, response, event, list, image, compression, json, or sse concurrently, nothing
  *            crashes, but the result can be a mixture of their changes. The events of one transfer
- *            arrive in order. Your code never runs on a library thread.
+ *            arrive in order. Your code never runs on a library thread. A thread that calls the
+ *            library needs a stack of at least 64 KiB. wherry_json_parse needs 1 KiB more for each
+ *            level of nesting above 30, and fails with `bad_json` if the stack is too small. Library
+ *            threads have stacks of 8 MiB, whatever the stack limit of the process (ulimit -s).
  *  STRUCTS   A few types are plain structs, which the library fills. Before the call, set `size` to
  *            the sizeof of the struct; 0 gives E_ARGUMENT. Fields that an older library does not
  *            know become zero. The layouts are those of 64-bit Linux, the only supported system.

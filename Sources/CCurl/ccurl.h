@@ -166,6 +166,13 @@ static inline CURLSHcode ccurl_share_data(CURLSH *share, curl_lock_data data) {
 
 static inline CURLcode ccurl_global_init(void) { return curl_global_init(CURL_GLOBAL_ALL); }
 
+/* The version of libcurl in this process, such as 0x075800 for 7.88.0, and its text. */
+static inline unsigned ccurl_version(const char **text) {
+  const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+  *text = info->version;
+  return info->version_num;
+}
+
 /* Macros that Swift does not import. */
 enum {
   CCURL_WRITE_PAUSE = CURL_WRITEFUNC_PAUSE,

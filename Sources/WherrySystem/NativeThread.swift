@@ -12,6 +12,9 @@ import Synchronization
 /// blocks such a signal, and the program's crash handler would not run.
 package final class NativeThread: @unchecked Sendable {  // `handle` is written once, in init
     private var handle = pthread_t()
+    /// The stack of every library thread, whatever the stack limit of the process (`ulimit -s`): the
+    /// usual default.
+    private static let stackSize = 8 << 20
 
     private final class Start {
         let name: String
@@ -31,9 +34,13 @@ package final class NativeThread: @unchecked Sendable {  // `handle` is written 
         for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS] {
             sigdelset(&blocked, signal)
         }
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, Self.stackSize)
         pthread_sigmask(SIG_SETMASK, &blocked, &old)
         let result = pthread_create(
-            &handle, nil,
+            &handle, &attributes,
             { argument in
                 guard let argument else { return nil }
                 let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()

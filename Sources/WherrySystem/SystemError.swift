@@ -25,16 +25,18 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The system's message for `code`, such as "No space left on device". Names the limit on open
-    /// files if it was reached.
+    /// files if it was reached, and the required libcurl for ELIBACC.
     package var cause: String {
         switch code {
         case EMFILE: DescriptorLimit.text
+        case ELIBACC: "it is too old. Install version 7.88 or newer, or check LD_LIBRARY_PATH."
         default: String(cString: clinux_error_text(code))
         }
     }
 
     /// A message such as "Could not open the file /x: No such file or directory (errno 2)".
     package var description: String {
-        "Could not \(action)\(path.map { " " + PathText.shown($0) } ?? ""): \(cause) (errno \(code))"
+        let text = "Could not \(action)\(path.map { " " + PathText.shown($0) } ?? ""): \(cause)"
+        return code == ELIBACC ? text : text + " (errno \(code))"
     }
 }

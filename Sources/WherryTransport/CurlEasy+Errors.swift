@@ -67,6 +67,8 @@ extension CurlEasy {
                 loop.proxies.proxy(for: origin) == nil
                 ? "The server does not use TLS on this port: check the port, or use http."
                 : "The server, or an https proxy, does not use TLS on this port: check the ports."
+        case .tls where detail.hasPrefix("error setting certificate"):
+            advice = "Install the package ca-certificates, or set a CA file or directory."
         default: return ""
         }
         return (detail.hasSuffix(".") ? " " : ". ") + advice

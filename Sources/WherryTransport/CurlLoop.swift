@@ -128,6 +128,14 @@ final class CurlLoop: @unchecked Sendable {
         return ProcessExit.guarding { ccurl_global_init() == CURLE_OK } ?? false
     }()
 
+    /// The version of libcurl in this process if it is older than 7.88, and would ignore options that
+    /// Wherry sets; otherwise `nil`.
+    private static let oldVersion: String? = {
+        var text: UnsafePointer<CChar>?
+        guard ccurl_version(&text) < 0x07_58_00 else { return nil }
+        return text.map { String(cString: $0) } ?? ""
+    }()
+
     init(
         _ configuration: TransportConfiguration, clock: any Clock,
         report: @escaping @Sendable (String) -> Void = { _ in }
@@ -135,6 +143,7 @@ final class CurlLoop: @unchecked Sendable {
         self.configuration = configuration
         self.clock = clock
         self.report = report
+        if let version = Self.oldVersion { throw SystemError(ELIBACC, "use libcurl \(version)") }
         guard Self.isReady, let multi = curl_multi_init() else {
             throw SystemError(DescriptorLimit.isReached ? EMFILE : ENOMEM, "start libcurl")
         }

@@ -63,6 +63,7 @@ import WherrySystem
         .cacheVersion: "AcceptanceTests/TimedCacheTests.swift",
         .unsafeStateDirectory: "AcceptanceTests/BackgroundProcessTests.swift",
         .noAgent: "AcceptanceTests/BackgroundCrashTests.swift",
+        .oldLibcurl: "C/test_loading.c",
         .interrupted: "WherryBackgroundTests/AgentMachineTests.swift",
     ]
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "program.h"
 #include "server.h"
 
 extern char **environ;
@@ -169,4 +170,24 @@ TEST("SEC-A11 a program may exit during an upload") {
 
 TEST("SEC-A11 a program may exit while requests wait for a connection") {
   end_in_all_ways("queued", server_tls_url("/delay/600000"), "20", false);
+}
+
+TEST("SEC-A11 static C++ objects may use and free the client after main, while a request runs") {
+#ifdef WHERRY_STATIC_CHILD
+  static const struct {
+    const char *way, *prints;
+  } cases[] = {{"global", "E_CANCELLED OK\n"},
+               {"local", "E_CANCELLED OK\n"},
+               {"thread", "OK OK\n"}, /* destroyed before the process's exit begins */
+               {"function", "E_CANCELLED OK\n"}};
+  for (int run = 0; run < (check_in_full() ? 50 : 5); run++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      program child = program_run(WHERRY_STATIC_CHILD, cases[i].way, server_url("/echo"),
+                                  server_url("/delay/600000"), NULL);
+      if (!CHECK_INT(child.code, 0)) printf("  %s: %s\n", cases[i].way, child.err);
+      CHECK_TEXT(child.out, cases[i].prints);
+    }
+#else
+  printf("  skipped: no C++ compiler, or the library is instrumented\n");
+#endif
 }

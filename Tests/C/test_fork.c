@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,6 +124,87 @@ TEST("M12 a forked child reads its error whatever the other threads were doing")
   atomic_store(&stop, true);
   for (size_t i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   CHECK_INT(wrong, 0);
+}
+
+/* ---- Forks while transfers run --------------------------------------------------------------- */
+
+enum { PERFORMERS = 4 };
+
+static void *perform_often(void *count) {
+  wherry_request *request = NULL;
+  CHECK_OK(wherry_request_new("GET", url, &request));
+  while (!atomic_load(&stop)) {
+    wherry_response *response = NULL;
+    CHECK_OK(wherry_client_perform(client, request, &response));
+    CHECK_OK(wherry_response_free(response));
+    atomic_fetch_add((atomic_int *)count, 1);
+  }
+  CHECK_OK(wherry_request_free(request));
+  return NULL;
+}
+
+/* Runs the function in many children while four threads make requests and twenty transfers wait;
+ * none of these notices. */
+static void fork_under_load(int times, int (*function)(void)) {
+  pthread_t threads[PERFORMERS];
+  atomic_int counts[PERFORMERS] = {0};
+  client = new_client_with(WHERRY_OPTION_MAX_PER_HOST, 100);
+  queue = new_queue();
+  url = server_url("/echo");
+  for (int i = 0; i < 20; i++)
+    send_request(client, new_request("GET", server_url("/faulty-echo?gate=g")), queue, NULL);
+  atomic_store(&stop, false);
+  for (int i = 0; i < PERFORMERS; i++)
+    REQUIRE_INT(pthread_create(&threads[i], NULL, perform_often, &counts[i]), 0);
+  int wrong = 0;
+  for (int i = 0; i < times && wrong == 0; i++) wrong = in_child(function);
+  CHECK_INT(wrong, 0);
+  int seen[PERFORMERS];
+  for (int i = 0; i < PERFORMERS; i++) seen[i] = atomic_load(&counts[i]);
+  for (int i = 0; i < PERFORMERS; i++) /* all of them continue */
+    while (atomic_load(&counts[i]) < seen[i] + 2) CHECK(server_wait("requests=0"));
+  atomic_store(&stop, true);
+  for (int i = 0; i < PERFORMERS; i++) pthread_join(threads[i], NULL);
+  server_open("g");
+  for (int i = 0; i < 20; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);
+}
+
+static int forks(void) { return getenv("WHERRY_TEST_INSTRUMENTED") != NULL ? 10 : 100; }
+
+/* Unlike in_child, with exit handlers and destructors. */
+static int exits(void) { exit(0); }
+
+TEST("M12 a child that is forked while transfers run may exit without using the library") {
+  fork_under_load(forks(), exits);
+}
+
+TEST("M12 a child that is forked while transfers run can restart the library and make requests") {
+  fork_under_load(forks() / 2, restart_works);
+}
+
+TEST("M12 a child that is forked while transfers run gets E_FORKED without a restart") {
+  fork_under_load(forks(), every_call_is_refused);
+}
+
+/* The parent of exec has no shell between: it must not change the list. */
+static const char *list_path;
+static int list_descriptors(void) {
+  static const char code[] = "import os; print(*sorted(os.listdir('/proc/self/fd')))";
+  if (freopen(list_path, "w", stdout) == NULL) return 1;
+  const char *python = getenv("WHERRY_PYTHON");
+  execlp(python != NULL ? python : "python3", "python3", "-Sc", code, NULL);
+  return 2;
+}
+
+TEST("M12 SEC-S3 a program that is executed while transfers run inherits no descriptor") {
+  long count;
+  CHECK(strlen(server_url("/echo")) > 0); /* starts the server */
+  list_path = check_path("list");
+  REQUIRE_INT(in_child(list_descriptors), 0);
+  char *before = check_read_file(list_path, &count);
+  CHECK(count > 0);
+  fork_under_load(10, list_descriptors);
+  CHECK_TEXT(check_read_file(list_path, &count), before);
 }
 
 TEST("M12 event, request, and client may be freed in any order while an event is handled") {

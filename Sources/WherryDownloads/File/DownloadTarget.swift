@@ -1,6 +1,7 @@
 // Wherry: destination of a download.
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WherryHTTP
 import WherrySystem
 
@@ -102,10 +103,11 @@ package struct DownloadTarget: Sendable {
         do throws(SystemError) {
             try directory.checkWritable()
         } catch {
-            var refusal = DownloadError(
-                .readOnly,
-                "The directory \(parent) is not writable. Change its permissions, or use another directory."
-            )
+            let message =
+                error.code == EROFS
+                ? "The file system of the directory \(parent) is read-only. Use another directory."
+                : "The directory \(parent) is not writable. Change its permissions, or use another directory."
+            var refusal = DownloadError(.readOnly, message)
             refusal.osCode = error.code
             throw refusal
         }

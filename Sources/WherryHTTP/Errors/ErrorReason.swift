@@ -95,6 +95,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
     case alreadyComplete = "already_complete"
     case unsafeStateDirectory = "unsafe_state_dir"
     case noAgent = "no_agent"
+    case oldLibcurl = "old_libcurl"
     case interrupted
     case damagedJob = "damaged_job"
     // image
@@ -148,7 +149,7 @@ package enum ErrorReason: String, CaseIterable, Sendable {
             .http
         case .exists, .isDirectory, .noSpace, .readOnly, .noFile, .noPermission, .fileChanged,
             .badStorage, .badDirectory, .io, .checksum, .journalInvalid, .alreadyComplete,
-            .unsafeStateDirectory, .noAgent, .damagedJob:
+            .unsafeStateDirectory, .noAgent, .oldLibcurl, .damagedJob:
             .file
         case .badImage, .unsupportedImage, .truncatedImage, .imageTooLarge, .unsupportedOption:
             .image

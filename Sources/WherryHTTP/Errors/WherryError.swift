@@ -219,6 +219,7 @@ extension WherryError {
         case EEXIST: .exists
         case ENOMEM: .noMemory
         case EMFILE, ENFILE: .tooManyFiles
+        case ELIBACC: .oldLibcurl
         default: .io
         }
     }

@@ -94,6 +94,8 @@ void check_write_file(const char *path, const void *bytes, size_t count);
 bool check_exists(const char *path);
 /* The number of entries of a directory; -1 if it is missing. */
 long check_entries(const char *directory);
+/* The bytes that malloc has handed out. */
+long check_allocated(void);
 /* Resident memory and open descriptors of this process. */
 long check_resident_kib(void);
 /* Resets the peak of resident memory; false if the kernel does not allow it. */
