@@ -29,7 +29,7 @@ def settings(tmp_path: pathlib.Path) -> dict[str, str]:
         PATH=f"{programs}:{os.environ['PATH']}",
         XDG_CACHE_HOME=str(tmp_path / "cache"),
         XDG_STATE_HOME=str(tmp_path / "state"),
-        WHERRY_AGENT=str(ROOT / ".build/debug/wherry-agent"),
+        WHERRY_AGENT=str(BINARY.parent / "wherry-agent"),
     )
 
 
