@@ -10,7 +10,7 @@ extension Client {
     /// Uploads images as one form with POST.
     ///
     /// Workers compress several images at a time. The handle reports progress, and
-    /// ``/Wherry/TransferHandle/images`` the result of each image. An image that cannot be sent
+    /// ``/WherryAsync/TransferHandle/images`` the result of each image. An image that cannot be sent
     /// fails the upload before anything is sent; `error.failedImages` lists such images.
     ///
     /// - Parameters:

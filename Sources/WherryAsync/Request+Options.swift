@@ -101,7 +101,7 @@ extension Request {
     ///
     /// Each image is encoded while the previous one is sent. A failed image does not stop the
     /// others, but fails the whole upload; `failedImages` lists the failed ones. Timeouts apply to
-    /// each request. ``/Wherry/TransferHandle/images`` has the response for each image.
+    /// each request. ``/WherryAsync/TransferHandle/images`` has the response for each image.
     public var separateImages: Int? {
         get { value(of: .separateImages).map { Int($0) } }
         set { set(.separateImages, newValue.map { Int64($0) }) }

@@ -94,7 +94,7 @@ extension Request {
         }
     }
 
-    /// A digest to compute for a download and report in ``/Wherry/DownloadedFile/digests``. `nil`,
+    /// A digest to compute for a download and report in ``/WherryAsync/DownloadedFile/digests``. `nil`,
     /// the default, computes only digests to verify.
     public var reportedDigest: DigestKind? {
         get { computedDigest.flatMap { DigestKind($0) } }

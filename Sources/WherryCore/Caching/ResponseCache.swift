@@ -47,8 +47,8 @@ public struct ResponseCache: Sendable {
         public var method: String
         /// The absolute URL of the request. Digests such as `token=***3f0c...` replace secret
         /// values in its query. This form also finds the entry in
-        /// ``ResponseCache/entries(_:base:method:stores:)-uu1a`` and
-        /// ``ResponseCache/clear(_:base:method:stores:)-4hzb9``.
+        /// ``ResponseCache/entries(_:base:method:stores:)-8wr2n`` and
+        /// ``ResponseCache/clear(_:base:method:stores:)-1agkv``.
         public var url: String
         /// The HTTP status.
         public var status: Int
