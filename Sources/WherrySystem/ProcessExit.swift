@@ -40,6 +40,10 @@ package enum ProcessExit {
     /// Whether an exit handler has run. If so, libcurl and OpenSSL must not be called.
     package static var hasBegun: Bool { clinux_exit_has_begun() != 0 }
 
+    /// The interval, in nanoseconds, at which a wait for another thread checks ``hasBegun``: the
+    /// exit may stop that thread for good.
+    package static let checkInterval: Int64 = 20_000_000
+
     /// A descriptor that becomes readable when the process exits; -1 if unavailable.
     package static var descriptor: Int32 { clinux_exit_descriptor() }
 

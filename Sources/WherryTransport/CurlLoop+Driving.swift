@@ -195,7 +195,10 @@ extension CurlLoop {
     /// Cancels every exchange, closes every descriptor, and ends the thread.
     ///
     /// The thread that runs the loop does the work, or the caller if none does. While the process
-    /// exits, `close` does not wait for a driver longer than `exitPatience`.
+    /// exits, `close` does not wait for a driver longer than `exitPatience`, because the exit may
+    /// have stopped it.
+    ///
+    /// - Returns: Whether the loop is closed; `false` also inside the loop and in a forked child.
     @discardableResult
     func close() -> Bool {
         guard ForkGuard.current == forkGeneration else { return false }
@@ -208,7 +211,8 @@ extension CurlLoop {
             case join(NativeThread)
         }
         while true {
-            let patience = ProcessExit.hasBegun ? Self.exitPatience : nil
+            let isExiting = ProcessExit.hasBegun
+            let patience = isExiting ? Self.exitPatience : ProcessExit.checkInterval
             let step = mailbox.wait(timeout: patience) { mailbox -> Step? in
                 if mailbox.isClosed {
                     if let thread = mailbox.thread {
@@ -235,7 +239,8 @@ extension CurlLoop {
                 thread.join()
                 mailbox.update { $0.isJoining = false }
                 return true
-            case .done, nil: return true
+            case .done: return true
+            case nil: if isExiting { return false }
             }
         }
     }

@@ -101,10 +101,13 @@ static int run(char *const *words, int64_t *out_ns) {
 /* Runs each way to exit a program during some work. */
 static void end_in_all_ways(const char *work, const char *url, const char *count, bool joins) {
   REQUIRE(setenv("LSAN_OPTIONS", lsan_options, 1) == 0);
-  const char *ways[] = {"return",      "exit",       "thread",    "atexit",
-                        "atexit-late", "quick_exit", "join-free", "join"};
-  for (size_t i = 0; i < sizeof ways / sizeof *ways - !joins; i++)
-    for (int is_initialized = 0; is_initialized < 2; is_initialized++) {
+  const char *ways[] = {"return",     "exit",      "thread", "atexit",     "atexit-late",
+                        "quick_exit", "join-free", "stuck",  "join-stuck", "join"};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways - !joins; i++) {
+    /* The exit waits 50 ms for a thread in OpenSSL. After that, OpenSSL's own exit handler, which
+     * only a program that has initialized OpenSSL has, can crash the thread. */
+    bool is_stuck = strstr(ways[i], "stuck") != NULL;
+    for (int is_initialized = 0; is_initialized < 2 - is_stuck; is_initialized++) {
       int signals = 0, failures = 0, slow = 0, total = runs_of_each();
       int64_t longest = 0;
       static int64_t times[MOST_RUNS];
@@ -137,8 +140,9 @@ static void end_in_all_ways(const char *work, const char *url, const char *count
       CHECK_INT(signals, 0);
       CHECK_INT(failures, 0);
       CHECK(longest / 1000000 < LONGEST_MS || is_instrumented());
-      CHECK(median < median_limit());
+      CHECK(median < median_limit() || is_stuck); /* it may wait for the network thread */
     }
+  }
 }
 
 TEST("SEC-A11 a program may exit while TLS handshakes run") {

@@ -549,7 +549,7 @@ public final class Client: Sendable {
     }
 
     /// Closes the client and cancels its running transfers. On return, every final event has been
-    /// delivered, and no thread or descriptor is left.
+    /// delivered, and no thread or descriptor is left, unless the process exits meanwhile.
     public func close() {
         pool.close()
         queue.close()
@@ -560,7 +560,11 @@ public final class Client: Sendable {
         caches.close()
         workers.close()
         // Wait for transfers that other threads are starting, and for running download work.
-        if mayWait { _ = pool.wait(timeout: nil) { _ in true } }
+        if mayWait {
+            while !pool.wait(timeout: ProcessExit.checkInterval, { _ in true }),
+                !ProcessExit.hasBegun
+            {}
+        }
         if !isOver.exchange(true, ordering: .relaxed) {
             note(.info, .closed, [.everybody("Client closed")])
         }

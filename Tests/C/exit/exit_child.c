@@ -4,12 +4,15 @@
  * usage: exit_child WAY WORK URL COUNT DELAY_US FILE [initialized]
  *
  * Starts COUNT transfers, waits until the work has begun and DELAY_US microseconds more, and ends.
- * Just before the end it writes the time of the monotonic clock to standard output, in nanoseconds.
- * FILE is the target of a download. The work `queued` allows one connection. With `initialized`,
- * the program has initialized OpenSSL before, as Python does with `import ssl`. */
+ * With the way `stuck` or `join-stuck`, the network thread is busy during the exit. Just before the
+ * end, the program writes the time of the monotonic clock to standard output, in nanoseconds. FILE
+ * is the target of a download. The work `queued` allows one connection. With `initialized`, the
+ * program has initialized OpenSSL before, as Python does with `import ssl`. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +70,33 @@ static void *leave(void *nothing) {
 static pthread_t blocked;
 static void join_blocked(void) { pthread_join(blocked, NULL); }
 
+static volatile sig_atomic_t is_stuck;
+static void stick(int signal) {
+  (void)signal;
+  is_stuck = 1;
+  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+}
+
+/* Keeps the network thread busy for longer than the exit of the process waits for it. Of the
+ * signals that library threads do not block, SIGTRAP is the harmless one. */
+static void stick_network_thread(void) {
+  signal(SIGTRAP, stick);
+  DIR *threads = opendir("/proc/self/task");
+  if (threads == NULL) fail("tasks");
+  for (struct dirent *thread; (thread = readdir(threads)) != NULL;) {
+    char path[300], name[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread->d_name);
+    FILE *comm = fopen(path, "r");
+    if (comm == NULL) continue;
+    if (fgets(name, sizeof name, comm) != NULL && strcmp(name, "wherry-network\n") == 0) {
+      tgkill(getpid(), atoi(thread->d_name), SIGTRAP);
+      while (!is_stuck) sched_yield();
+    }
+    fclose(comm);
+  }
+  closedir(threads);
+}
+
 static void begin(const char *work, int count) {
   wherry_queue *queue = NULL;
   if (wherry_queue_new(&queue) != WHERRY_OK) fail("queue");
@@ -114,8 +144,9 @@ int main(int count, char **words) {
     if (ssl != NULL) *(void **)&init = dlsym(ssl, "OPENSSL_init_ssl");
     if (init == NULL || init(0, NULL) != 1) return 2;
   }
-  if (strcmp(way, "atexit") == 0) atexit(free_client);
-  if (strcmp(way, "join") == 0 || strcmp(way, "join-free") == 0) atexit(join_blocked);
+  if (strcmp(way, "atexit") == 0 || strcmp(way, "stuck") == 0) atexit(free_client);
+  if (strcmp(way, "join") == 0 || strcmp(way, "join-free") == 0 || strcmp(way, "join-stuck") == 0)
+    atexit(join_blocked);
   wherry_config *config = NULL;
   if (wherry_config_new(&config) != WHERRY_OK) fail("config");
   if (wherry_config_set_option(config, WHERRY_OPTION_INSECURE, 1) != WHERRY_OK) fail("option");
@@ -132,7 +163,9 @@ int main(int count, char **words) {
     if (pthread_create(&thread, NULL, leave, NULL) != 0) fail("thread");
     for (;;) pause();
   }
-  if (strcmp(way, "join-free") == 0 && pthread_create(&blocked, NULL, free_on_thread, NULL) != 0)
+  if (strstr(way, "stuck") != NULL) stick_network_thread();
+  if ((strcmp(way, "join-free") == 0 || strcmp(way, "join-stuck") == 0) &&
+      pthread_create(&blocked, NULL, free_on_thread, NULL) != 0)
     fail("thread");
   note_end();
   if (strcmp(way, "quick_exit") == 0) quick_exit(0);
