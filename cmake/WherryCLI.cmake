@@ -1,7 +1,7 @@
 # Wherry: the command line tool, built and installed as `wherry`
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fetches the sources of swift-argument-parser and compiles them without Foundation, which would add 9 MB to the command.
+# Fetches the sources of swift-argument-parser and compiles them without Foundation, which would add 7 MB to the command.
 # SwiftPM builds the command with the package as it is.
 include(FetchContent)
 FetchContent_Declare(swift_argument_parser
@@ -45,6 +45,9 @@ add_custom_command(
   DEPENDS wherry-cli VERBATIM COMMENT "Writing completions")
 add_custom_target(wherry_cli_files ALL DEPENDS ${cli_files}/wherry.bash)
 
+if(NOT WHERRY_INSTALL)
+  return()
+endif()
 install(TARGETS wherry-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 file(GLOB manuals CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.1)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manuals})
