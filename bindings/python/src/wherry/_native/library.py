@@ -12,7 +12,7 @@ import ctypes
 import os
 import re
 
-from . import forking
+from . import faults, forking
 from .prototypes import DECLARATIONS
 
 TYPE_CHECKING = False
@@ -144,22 +144,56 @@ def _advice() -> str:
     return "Build it (cmake -G Ninja -B build && cmake --build build), or set WHERRY_LIBRARY to its path. Tried:"
 
 
-def load() -> Library:
-    """Loads the library. Raises ImportError, which lists every path that was tried."""
-    tried = []
-    for path in candidates():
-        if os.sep in path and not os.path.exists(path):
-            tried.append(f"{path}: not found")
-            continue
-        try:
-            library = Library(path)
-        except OSError as error:
-            tried.append(str(error))
-            continue
+def _remedy() -> str:
+    """What to do about a library that is damaged or another one."""
+    if os.environ.get("WHERRY_LIBRARY"):
+        return "Correct or unset WHERRY_LIBRARY."
+    return "Install wherry again." if _checkout() is None else "Build the library again."
+
+
+def _open(path: str) -> Library:
+    """Loads a file, or a library of the system. Raises FileNotFoundError if there is none, and ImportError
+    with the reason and a remedy if it cannot be used."""
+    if os.sep in path:
+        if not os.path.exists(path):
+            raise FileNotFoundError(path)
+        if faults.is_truncated(path):
+            raise ImportError(f"Could not load {path}: it is incomplete. {_remedy()}")
+    try:
+        library = Library(path)
         version = int(library.wherry_library_version())
-        if version // 1000 != ABI:
-            raise ImportError(f"{path} has the version {version}, not {ABI // 1000}.{ABI % 1000}")
-        return library
+    except OSError as error:
+        if faults.missing(error) == path:
+            raise FileNotFoundError(path) from None
+        fault = faults.file_fault(path) if os.sep in path else None
+        reason = faults.loading_fault(error, _remedy()) if fault is None else f"{fault}. {_remedy()}"
+        raise ImportError(f"Could not load {path}: {reason}") from None
+    except AttributeError:
+        raise ImportError(f"Could not load {path}: it is another library. {_remedy()}") from None
+    if version // 1000 != ABI:
+        found = f"{version // 1_000_000}.{version // 1000 % 1000}.{version % 1000}"
+        advice = ", or unset WHERRY_LIBRARY." if os.environ.get("WHERRY_LIBRARY") else "."
+        raise ImportError(
+            f"Could not use {path}: it has version {found}, and this Python package needs version "
+            f"{ABI // 1000}.{ABI % 1000}. Install the same version of both" + advice
+        )
+    return library
+
+
+def load() -> Library:
+    """Loads the library. Raises ImportError, which says why each file that exists cannot be used, or else
+    lists every path that was tried."""
+    tried: List[str] = []
+    failures: List[str] = []
+    for path in candidates():
+        try:
+            return _open(path)
+        except FileNotFoundError:
+            tried.append(f"{path}: not found")
+        except ImportError as error:
+            failures.append(str(error))
+    if failures:
+        raise ImportError("\n".join(failures))
     raise ImportError("libwherry was not found. " + _advice() + "\n  " + "\n  ".join(tried))
 
 
