@@ -73,9 +73,7 @@ static int is_ready;
 /* The ex_data index of a context's watch; -1 if unavailable. */
 static int watch_index = -1;
 
-/* Returns a dlopen handle of libcurl, or NULL. A lookup in it finds the OpenSSL that libcurl is
- * linked with, and no other copy in the process. */
-static void *libcurl(void) {
+void *clinux_libcurl(void) {
   void *curl = dlsym(RTLD_DEFAULT, "curl_easy_init");
   Dl_info info;
   if (curl == NULL || dladdr(curl, &info) == 0 || info.dli_fname == NULL) return NULL;
@@ -83,12 +81,12 @@ static void *libcurl(void) {
 }
 
 void clinux_exit_keep_tls(void) {
-  void *library = libcurl();
+  void *library = clinux_libcurl();
   if (library != NULL) clinux_exit_keep_libcrypto(library);
 }
 
 static void load(void) {
-  void *library = libcurl();
+  void *library = clinux_libcurl();
   if (library == NULL) return;
 #define FIND(result, name, arguments)            \
   *(void **)(&ssl.name) = dlsym(library, #name); \

@@ -39,7 +39,8 @@ private struct Libcrypto: @unchecked Sendable {  // written once; the functions 
     static let shared: Libcrypto? = load()
 
     private static func load() -> Libcrypto? {
-        guard let library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL) else { return nil }
+        guard let library = SharedLibrary.find("libcrypto.so.3", with: "EVP_MD_fetch")
+        else { return nil }
         func find<Function>(_ name: String, as type: Function.Type) -> Function? {
             dlsym(library, name).map { unsafeBitCast($0, to: type) }
         }

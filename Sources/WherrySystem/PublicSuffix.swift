@@ -3,7 +3,7 @@
 
 import Glibc
 
-/// The public suffix list from libpsl, which the system's libcurl has already loaded. It is found
+/// The public suffix list from libpsl, which libcurl has already loaded. It is found
 /// at run time, like libcrypto, because the packages we depend on do not guarantee its headers.
 package enum PublicSuffix {
     private struct Library: @unchecked Sendable {  // the list is immutable
@@ -14,7 +14,7 @@ package enum PublicSuffix {
         let isSuffix: IsSuffix
 
         static let shared: Library? = {
-            guard let library = dlopen("libpsl.so.5", RTLD_LAZY | RTLD_LOCAL),
+            guard let library = SharedLibrary.find("libpsl.so.5", with: "psl_builtin"),
                 let list = dlsym(library, "psl_builtin"),
                 let isSuffix = dlsym(library, "psl_is_public_suffix"),
                 let known = unsafeBitCast(list, to: List.self)()

@@ -60,7 +60,7 @@ final class CurlLoop: @unchecked Sendable {
     let clock: any Clock
     let report: @Sendable (String) -> Void
     let proxies: ProxyRules
-    let systemRoots: Bool
+    let systemRoots: SystemRoots?
     let mailbox = Monitor(Mailbox())
     /// Signaled while the mailbox is locked; otherwise used only by the driver.
     var waker: EventFD?
@@ -172,7 +172,7 @@ final class CurlLoop: @unchecked Sendable {
         // Parsed once, because libcurl would read the environment for each request, at a cost of
         // 3,000 instructions.
         proxies = ProxyRules(configuration.proxies)
-        systemRoots = access("/etc/ssl/certs", R_OK | X_OK) == 0
+        systemRoots = SystemRoots.find()
         ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         ccurl_share_data(share, CURL_LOCK_DATA_DNS)
         let context = Unmanaged.passUnretained(self).toOpaque()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WherrySystem
 
 /// Internationalized domain names, converted by libidn2 (UTS #46, nontransitional).
 ///
@@ -22,7 +23,7 @@ enum InternationalName {
         let describe: Describe
 
         static let shared: Library? = {
-            guard let library = dlopen("libidn2.so.0", RTLD_LAZY | RTLD_LOCAL),
+            guard let library = SharedLibrary.find("libidn2.so.0", with: "idn2_to_ascii_8z"),
                 let convert = dlsym(library, "idn2_to_ascii_8z"),
                 let free = dlsym(library, "idn2_free"),
                 let describe = dlsym(library, "idn2_strerror")

@@ -153,6 +153,10 @@ typedef struct clinux_peer_watch {
   int only_reports; /* report a chain that reaches no anchor, but accept it */
 } clinux_peer_watch;
 
+/* Returns a dlopen handle of libcurl, or NULL. A lookup in it finds the copies of OpenSSL, libidn2,
+ * and libpsl that libcurl is linked with, and no others in the process. */
+void *clinux_libcurl(void);
+
 /* Returns whether libcurl uses OpenSSL and its functions were found. */
 int clinux_peer_is_available(void);
 
