@@ -1,0 +1,35 @@
+# Wherry: the files of the Python wheel in wheel/, which scripts/wheel uses
+# SPDX-License-Identifier: Apache-2.0
+#
+# With the command, the wheel has a library of its own, which also contains the code of the command. A separate program would
+# contain the engine and the Swift runtime again, and add 5 MB to the wheel instead of 1 MB.
+set(wherry_wheel ${PROJECT_BINARY_DIR}/wheel)
+set(library wherry)
+set(programs wherry-agent)
+if(TARGET ArgumentParser)
+  set(library wherry_wheel)
+  set(sources ${wherry_cli_sources})
+  list(FILTER sources EXCLUDE REGEX "/main\\.swift$")
+  add_library(wherry_wheel SHARED EXCLUDE_FROM_ALL ${sources} bindings/python/Command.swift)
+  set_target_properties(wherry_wheel PROPERTIES Swift_MODULE_NAME wherry_wheel
+    OUTPUT_NAME wherry LIBRARY_OUTPUT_DIRECTORY ${wherry_wheel}/unstripped
+    VERSION ${PROJECT_VERSION} SOVERSION $<TARGET_PROPERTY:wherry,SOVERSION> LINK_DEPENDS ${wherry_map})
+  wherry_swift_options(wherry_wheel)
+  target_compile_options(wherry_wheel PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
+  target_link_libraries(wherry_wheel PRIVATE WherryABI WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
+  target_link_options(wherry_wheel PRIVATE ${wherry_link_static}
+    "LINKER:--whole-archive,$<TARGET_FILE:WherryABI>,--no-whole-archive" "LINKER:--version-script=${wherry_map}"
+    "LINKER:-z,nodelete" "LINKER:-z,relro" "LINKER:-z,now" "LINKER:--no-undefined")
+  # The program `wherry` calls the library.
+  add_executable(wherry_wheel_command EXCLUDE_FROM_ALL bindings/python/command.c)
+  set_target_properties(wherry_wheel_command PROPERTIES
+    OUTPUT_NAME wherry RUNTIME_OUTPUT_DIRECTORY ${wherry_wheel}/unstripped BUILD_RPATH_USE_ORIGIN ON)
+  target_link_libraries(wherry_wheel_command PRIVATE wherry_wheel)
+  list(APPEND programs wherry_wheel_command)
+endif()
+
+set(strip COMMAND ${CMAKE_STRIP} -o ${wherry_wheel}/libwherry.so.0 $<TARGET_FILE:${library}>)
+foreach(program IN LISTS programs)
+  list(APPEND strip COMMAND ${CMAKE_STRIP} -o ${wherry_wheel}/$<TARGET_FILE_NAME:${program}> $<TARGET_FILE:${program}>)
+endforeach()
+add_custom_target(wheel_files ${strip} DEPENDS ${library} ${programs} VERBATIM)
