@@ -10,16 +10,19 @@ if(TARGET ArgumentParser)
   set(library wherry_wheel)
   set(sources ${wherry_cli_sources})
   list(FILTER sources EXCLUDE REGEX "/main\\.swift$")
+  get_target_property(soversion wherry SOVERSION)
   add_library(wherry_wheel SHARED EXCLUDE_FROM_ALL ${sources} bindings/python/Command.swift)
   set_target_properties(wherry_wheel PROPERTIES Swift_MODULE_NAME wherry_wheel
     OUTPUT_NAME wherry LIBRARY_OUTPUT_DIRECTORY ${wherry_wheel}/unstripped
-    VERSION ${PROJECT_VERSION} SOVERSION $<TARGET_PROPERTY:wherry,SOVERSION> LINK_DEPENDS ${wherry_map})
+    VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
+    LINK_DEPENDS "${wherry_map};${PROJECT_BINARY_DIR}/wherry_interface.o")
   wherry_swift_options(wherry_wheel)
   target_compile_options(wherry_wheel PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
   target_link_libraries(wherry_wheel PRIVATE WherryABI WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
   target_link_options(wherry_wheel PRIVATE ${wherry_link_static}
-    "LINKER:--whole-archive,$<TARGET_FILE:WherryABI>,--no-whole-archive" "LINKER:--version-script=${wherry_map}"
+    "LINKER:${PROJECT_BINARY_DIR}/wherry_interface.o" "LINKER:--version-script=${wherry_map}"
     "LINKER:-z,nodelete" "LINKER:-z,relro" "LINKER:-z,now" "LINKER:--no-undefined")
+  add_dependencies(wherry_wheel wherry_interface.o_joined)
   # The program `wherry` calls the library.
   add_executable(wherry_wheel_command EXCLUDE_FROM_ALL bindings/python/command.c)
   set_target_properties(wherry_wheel_command PROPERTIES
@@ -28,8 +31,9 @@ if(TARGET ArgumentParser)
   list(APPEND programs wherry_wheel_command)
 endif()
 
-set(strip COMMAND ${CMAKE_STRIP} -o ${wherry_wheel}/libwherry.so.0 $<TARGET_FILE:${library}>)
+set(strip COMMAND ${CMAKE_COMMAND} -E make_directory ${wherry_wheel}
+  COMMAND ${CMAKE_STRIP} -o ${wherry_wheel}/libwherry.so.0 $<TARGET_FILE:${library}>)
 foreach(program IN LISTS programs)
   list(APPEND strip COMMAND ${CMAKE_STRIP} -o ${wherry_wheel}/$<TARGET_FILE_NAME:${program}> $<TARGET_FILE:${program}>)
 endforeach()
-add_custom_target(wheel_files ${strip} DEPENDS ${library} ${programs} VERBATIM)
+add_custom_target(wheel_files ALL ${strip} DEPENDS ${library} ${programs} VERBATIM)
