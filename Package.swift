@@ -23,7 +23,8 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CWherry", path: "include"),
-        .target(name: "CLinux"),
+        // CMake compiles glibc.c, for libraries that contain the Swift runtime.
+        .target(name: "CLinux", exclude: ["glibc.c"]),
         .target(name: "CArguments"),
         .target(
             name: "CImageCodecs",

@@ -1,4 +1,4 @@
-/* Wherry: a function of libm whose symbol version is newer than the systems that Wherry runs on. */
+/* Wherry: a function of glibc whose symbol version is newer than the systems that Wherry runs on. Only for CMake. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
