@@ -23,8 +23,8 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CWherry", path: "include"),
-        // CMake compiles glibc.c, for libraries that contain the Swift runtime.
-        .target(name: "CLinux", exclude: ["glibc.c"]),
+        // runtime.c is for CMake, which links the Swift runtime statically.
+        .target(name: "CLinux", exclude: ["runtime.c"]),
         .target(name: "CArguments"),
         .target(
             name: "CImageCodecs",

@@ -13,6 +13,7 @@ function(wherry_c_module name)
   set(folder ${PROJECT_SOURCE_DIR}/Sources/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.c)
   file(GLOB headers CONFIGURE_DEPENDS ${folder}/include/*.h)
+  set_property(GLOBAL APPEND PROPERTY wherry_headers ${headers})
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${folder}/include)
   target_compile_options(${name} PRIVATE -Wall -Wextra -ffunction-sections -fdata-sections
@@ -30,6 +31,8 @@ endfunction()
 
 # wherry_system_module(NAME FOLDER [LIBRARY...]): existing headers with an existing module map.
 function(wherry_system_module name folder)
+  file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
+  set_property(GLOBAL APPEND PROPERTY wherry_headers ${headers})
   add_library(${name} INTERFACE)
   target_include_directories(${name} INTERFACE ${folder})
   target_link_libraries(${name} INTERFACE ${ARGN})
@@ -46,6 +49,12 @@ function(wherry_swift_options name)
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
     $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-warnings-as-errors>
     $<$<BOOL:${WHERRY_SANITIZE}>:-sanitize=${WHERRY_SANITIZE}>)
+  # CMake expects these files, but swiftc does not write all of them each time. Without them, every build would compile
+  # every module.
+  get_target_property(module ${name} Swift_MODULE_NAME)
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E touch $<TARGET_OBJECTS:${name}> ${CMAKE_Swift_MODULE_DIRECTORY}/${module}.swiftmodule
+    COMMAND_EXPAND_LISTS VERBATIM)
 endfunction()
 
 # wherry_swift_module(NAME [SMALL] [LIBRARY...]): a static library of the Swift files in Sources/NAME. SMALL optimizes for
@@ -53,7 +62,14 @@ endfunction()
 function(wherry_swift_module name)
   cmake_parse_arguments(PARSE_ARGV 1 module "SMALL" "" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/${name}/*.swift)
-  add_library(${name} STATIC ${sources})
+  # An empty source file that is newer than the imported modules and headers: CMake has no other way to depend on them.
+  set(imports ${module_UNPARSED_ARGUMENTS})
+  list(FILTER imports INCLUDE REGEX "^Wherry")
+  get_property(headers GLOBAL PROPERTY wherry_headers)
+  set(newest ${PROJECT_BINARY_DIR}/modules/${name}/Imports.swift)
+  add_custom_command(OUTPUT ${newest} COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/modules/${name}
+    COMMAND ${CMAKE_COMMAND} -E touch ${newest} DEPENDS ${imports} ${headers} VERBATIM COMMENT "")
+  add_library(${name} STATIC ${sources} ${newest})
   set_target_properties(${name} PROPERTIES Swift_MODULE_NAME ${name})
   target_include_directories(${name} PUBLIC ${CMAKE_Swift_MODULE_DIRECTORY})
   target_link_libraries(${name} PUBLIC ${module_UNPARSED_ARGUMENTS})

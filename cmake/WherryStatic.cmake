@@ -11,7 +11,8 @@ find_program(WHERRY_OBJCOPY llvm-objcopy HINTS ${folder}/../../bin REQUIRED)
 set(modules CLinux CImageCodecs WherrySystem WherryTransport WherryImaging WherryHTTP WherryCache WherryDownloads
   WherryRequests WherryReachability WherryLogging WherryCore WherryBackground WherryModels)
 list(TRANSFORM modules REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archives)
-wherry_joined_object(wherry_static.o WherryABI
+wherry_joined_object(wherry_static.o WherryABI --wrap=_swift_stdlib_getScalarName
+  -u __wrap__swift_stdlib_getScalarName -u hypotf
   --start-group ${archives} ${runtime}/libswiftCore.a ${runtime}/libswiftSynchronization.a
   ${runtime}/libswift_Builtin_float.a ${runtime}/libswiftGlibc.a --end-group
   ${runtime}/${CMAKE_SYSTEM_PROCESSOR}/swiftrt.o)

@@ -17,7 +17,7 @@ if(TARGET ArgumentParser)
     VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
     LINK_DEPENDS "${wherry_map};${PROJECT_BINARY_DIR}/wherry_interface.o")
   wherry_swift_options(wherry_wheel)
-  list(REMOVE_ITEM wherry_link_static -L${PROJECT_BINARY_DIR}/static/gcc_eh) # needs glibc 2.35
+  list(FILTER wherry_link_static EXCLUDE REGEX "pack-relative-relocs|static/gcc_eh$") # need glibc 2.36 and 2.35
   target_compile_options(wherry_wheel PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
   target_link_libraries(wherry_wheel PRIVATE WherryABI WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
   target_link_options(wherry_wheel PRIVATE ${wherry_link_static}

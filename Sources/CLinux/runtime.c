@@ -1,0 +1,20 @@
+/* Wherry: replacements for functions that the Swift runtime calls. Only for CMake, which links the runtime statically. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* hypotf has a new symbol version in glibc 2.35. With a definition of our own, the library also
+ * runs with glibc 2.34. A double holds the squares without overflow. */
+float hypotf(float x, float y) {
+  if (isinf(x) || isinf(y)) return INFINITY;
+  return (float)sqrt((double)x * x + (double)y * y);
+}
+
+/* The Unicode names of characters, of which the runtime has 550 kB. Nothing asks for them:
+ * Unicode.Scalar.Properties.name is nil. The linker's --wrap calls this instead. */
+ptrdiff_t __wrap__swift_stdlib_getScalarName(uint32_t scalar, uint8_t *buffer, ptrdiff_t capacity);
+ptrdiff_t __wrap__swift_stdlib_getScalarName(uint32_t scalar, uint8_t *buffer, ptrdiff_t capacity) {
+  (void)scalar, (void)buffer, (void)capacity;
+  return 0;
+}
