@@ -4,6 +4,7 @@
 """Compares the C interface with that of the last release, as docs/abi.md describes.
 
 Tests/Contract/abi.py --library build/libwherry.so    compares, and runs a program built for the release
+Tests/Contract/abi.py --header                        compares only the headers and the symbol versions, without a library
 Tests/Contract/abi.py --record                        at a release: saves the current interface
 
 The folder `released/0` contains the header and the symbol versions of the last release with the soname
@@ -199,32 +200,41 @@ def run(old: Interface, library: str) -> List[str]:
     return [f"{done.stdout}A program built for {text(old.version)} ends with status {done.returncode}."]
 
 
+def tested(old: Interface, new: Interface, library: str) -> List[str]:
+    """Returns the faults of a library: a program built for the old interface fails, or the symbol versions are wrong."""
+    faults = run(old, library) if os.path.exists(old.header) else []
+    with tempfile.TemporaryDirectory() as folder:
+        expected = versions(new.build(folder, {}))
+    found = versions(library)
+    wrong = sorted(name for name in expected.keys() & found.keys() if expected[name] != found[name])
+    if wrong:
+        faults.append(
+            f"{library} was not linked with bindings/c/wherry.map: {wrong[0]} has the symbol version "
+            f"{found[wrong[0]] or 'none'}, not {expected[wrong[0]]}, and so on for {len(wrong)} functions."
+        )
+    return faults
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="the C interface of the last release still works")
     parser.add_argument("--library", metavar="LIBWHERRY", help="built by CMake")
+    parser.add_argument("--header", action="store_true", help="compare without a library")
     parser.add_argument("--record", action="store_true", help="save the current interface as that of the last release")
     options = parser.parse_args()
-    if options.record == bool(options.library):
-        parser.error("give either --library or --record")
+    if options.record + options.header + bool(options.library) != 1:
+        parser.error("give one of --library, --header, and --record")
     new = current()
     if options.record:
         record(new)
         return 0
     old = release()
-    faults = []
+    faults: List[str] = []
     if not os.path.exists(old.header):
         print(f"{new.soname} is new: there is no release to compare with")
     else:
-        faults = compare(old, new) + run(old, options.library)
-    with tempfile.TemporaryDirectory() as folder:
-        expected = versions(new.build(folder, {}))
-    found = versions(options.library)
-    wrong = sorted(name for name in expected.keys() & found.keys() if expected[name] != found[name])
-    if wrong:
-        faults.append(
-            f"{options.library} was not linked with bindings/c/wherry.map: {wrong[0]} has the symbol version "
-            f"{found[wrong[0]] or 'none'}, not {expected[wrong[0]]}, and so on for {len(wrong)} functions."
-        )
+        faults = compare(old, new)
+    if options.library:
+        faults += tested(old, new, options.library)
     for fault in faults:
         print(fault)
     if os.path.exists(old.header):
