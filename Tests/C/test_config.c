@@ -306,7 +306,9 @@ TEST("C9 request headers override client headers, which override built-in header
   CHECK_OK(wherry_config_set_header(config, "Content-Type", "text/client"));
   wherry_client *client = new_client(config);
   outcome got = perform(new_client(NULL), new_request("GET", server_url("/echo")));
-  CHECK_HOLDS(echoed_header(&got, "User-Agent"), "Wherry/0.1.0");
+  char product[64];
+  snprintf(product, sizeof product, "Wherry/%s", wherry_library_version_text());
+  CHECK_HOLDS(echoed_header(&got, "User-Agent"), product);
 
   wherry_request *request = new_request("POST", server_url("/echo"));
   CHECK_OK(wherry_request_set_json(request, "{}", 2));
