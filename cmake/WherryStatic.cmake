@@ -21,7 +21,7 @@ add_custom_command(OUTPUT ${wherry_static_library}
   COMMAND ${WHERRY_OBJCOPY} --wildcard --keep-global-symbol=wherry_* --discard-all --strip-debug
     wherry_static.o wherry_global.o
   COMMAND ${CMAKE_COMMAND} -E rm -f ${wherry_static_library}
-  COMMAND ${CMAKE_AR} rcs ${wherry_static_library} wherry_global.o
+  COMMAND ${CMAKE_AR} rcsD ${wherry_static_library} wherry_global.o
   COMMAND ${CMAKE_COMMAND} -E rm wherry_global.o
   DEPENDS wherry_static.o ${modules} VERBATIM COMMENT "Linking static library libwherry.a")
 add_custom_target(wherry_static_archive ALL DEPENDS ${wherry_static_library})
