@@ -40,11 +40,13 @@ function(wherry_system_module name folder)
 endfunction()
 
 # wherry_swift_options(TARGET): sets the compiler options of Swift targets. Nothing imports _StringProcessing, because its
-# code for regular expressions would add 1.4 MB to the library.
+# code for regular expressions would add 1.4 MB to the library. Without incremental code generation, objects contain no hash
+# of the random path of a temporary file, so that two builds have the same bytes.
 function(wherry_swift_options name)
   target_compile_options(${name} PRIVATE
     $<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-parse-as-library> "SHELL:-package-name wherry"
     "SHELL:-Xfrontend -disable-implicit-string-processing-module-import"
+    "SHELL:-Xfrontend -disable-incremental-llvm-codegen"
     $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
     $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-warnings-as-errors>
