@@ -1,4 +1,4 @@
-/* Wherry: replacements for functions that the Swift runtime calls. Only for CMake, which links the runtime statically. */
+/* Wherry: replacements for functions that a static Swift runtime calls. Only for CMake. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stddef.h>
