@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fetches the sources of swift-argument-parser and compiles them without Foundation, which would add 7 MB to the command.
-# SwiftPM builds the command with the package as it is.
+# SwiftPM builds the command with the unmodified package.
 include(FetchContent)
 FetchContent_Declare(swift_argument_parser
   GIT_REPOSITORY https://github.com/apple/swift-argument-parser GIT_TAG 1.8.2 GIT_SHALLOW ON
   SOURCE_SUBDIR Sources/none) # This project has its own targets for the modules.
 FetchContent_MakeAvailable(swift_argument_parser)
 
-# wherry_argument_parser(NAME [SOURCE...]): a module of swift-argument-parser, without its file for Foundation.
+# wherry_argument_parser(NAME [SOURCE...]): a module of swift-argument-parser, without the file that imports Foundation.
 function(wherry_argument_parser name)
   file(GLOB_RECURSE sources ${swift_argument_parser_SOURCE_DIR}/Sources/${name}/*.swift)
   list(FILTER sources EXCLUDE REGEX "/Foundation\\.swift$")

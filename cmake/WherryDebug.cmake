@@ -1,10 +1,10 @@
-# Wherry: symbols in files of their own, which debuggers find by the build id
+# Wherry: separate symbol files, which debuggers find by the build id
 # SPDX-License-Identifier: Apache-2.0
 #
-# Of a Release build, they are the names of all functions; RelWithDebInfo adds source lines and types. If the build folder
-# is in the source folder, the paths of the sources begin with /usr/src/wherry-VERSION. elfutils find no code without a
-# table of addresses (aranges). gdb warns about references to Clang modules (breadcrumbs), and about the tables of names
-# that lld concatenates.
+# In a Release build, the files contain the names of all functions. RelWithDebInfo adds source lines and types. If the build
+# folder is in the source folder, source paths begin with /usr/src/wherry-VERSION. elfutils needs the address table
+# (aranges) to find code. gdb would warn about references to Clang modules (breadcrumbs), and about the name tables that lld
+# concatenates, so these are omitted.
 set(wherry_source_map ${PROJECT_SOURCE_DIR}=/usr/src/wherry-${PROJECT_VERSION})
 add_compile_options(
   "$<$<COMPILE_LANGUAGE:C>:-fdebug-prefix-map=${wherry_source_map}>"

@@ -35,7 +35,7 @@ if(WHERRY_BUILD_STATIC)
   install(FILES ${PROJECT_BINARY_DIR}/wherry-static.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endif()
 
-# Manual pages of the C functions, if there is Python to write them.
+# The manual pages of the C functions, generated if Python is installed.
 if(Python3_Interpreter_FOUND)
   add_custom_command(OUTPUT man3/wherry.3.gz
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make-man3 ${PROJECT_BINARY_DIR}/man3

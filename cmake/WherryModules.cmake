@@ -81,8 +81,8 @@ function(wherry_swift_module name)
   endif()
 endfunction()
 
-# wherry_joined_object(OUTPUT MODULE [ARGUMENT...]): joins the objects of a module, and what else the linker gets, into one.
-# An archive would not do for a shared library: -static-stdlib hides the symbols of archives.
+# wherry_joined_object(OUTPUT MODULE [ARGUMENT...]): joins the objects of a module and the additional linker arguments into
+# one object. A shared library cannot use the archive instead, because -static-stdlib hides the symbols of archives.
 function(wherry_joined_object output module)
   file(REAL_PATH ${CMAKE_Swift_COMPILER} compiler)
   cmake_path(GET compiler PARENT_PATH tools)

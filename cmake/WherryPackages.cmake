@@ -1,11 +1,11 @@
-# Wherry: Debian packages by CPack; scripts/deb builds and tests them
+# Wherry: Debian packages, which scripts/deb builds with CPack and tests
 # SPDX-License-Identifier: Apache-2.0
 #
 # Each component is a package: libwherry0, libwherry0-dbgsym, libwherry-dev, wherry, and python3-wherry.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME wherry)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-# A person who publishes packages sets WHERRY_MAINTAINER to their name and address.
+# Set WHERRY_MAINTAINER to your name and address before you publish packages.
 set(WHERRY_MAINTAINER "Wherry <wherry@localhost>" CACHE STRING "The maintainer of the Debian packages")
 set(CPACK_PACKAGE_CONTACT ${WHERRY_MAINTAINER})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # Each package has its own.
@@ -67,7 +67,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 if(WHERRY_DEBUG_SYMBOLS)
   # CPack warns that the symbols have no soname, which they do not need.
   wherry_package(debug libwherry${wherry_soversion}-dbgsym debug "symbols for libwherry${wherry_soversion}"
-    "This package contains the symbols of the library and the agent for debuggers.")
+    "This package contains the debug symbols of the library and the agent.")
   set(CPACK_DEBIAN_DEBUG_PACKAGE_DEPENDS "libwherry${wherry_soversion} (= ${wherry_version})")
   set(CPACK_DEBIAN_DEBUG_PACKAGE_SHLIBDEPS OFF)
 endif()

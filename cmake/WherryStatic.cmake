@@ -1,8 +1,8 @@
 # Wherry: libwherry.a, which contains the Swift runtime
 # SPDX-License-Identifier: Apache-2.0
 #
-# Joins all modules and the runtime into one object file in which only the C interface is global: the runtime in it does
-# not meet another one in the program.
+# Joins all modules and the runtime into one object file in which only the C interface is global. Its Swift runtime
+# therefore does not conflict with another one in the program.
 execute_process(COMMAND ${CMAKE_Swift_COMPILER} -print-target-info OUTPUT_VARIABLE info COMMAND_ERROR_IS_FATAL ANY)
 string(JSON folder GET ${info} paths runtimeResourcePath)
 set(runtime ${folder}_static/linux)

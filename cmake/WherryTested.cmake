@@ -1,7 +1,7 @@
 # Wherry: the C tests for an existing library, such as one that SwiftPM built
 # SPDX-License-Identifier: Apache-2.0
 #
-# If the library was built with a sanitizer, set WHERRY_SANITIZE to it.
+# If the library was built with a sanitizer, set WHERRY_SANITIZE to that sanitizer.
 cmake_path(GET WHERRY_TESTED_LIBRARY PARENT_PATH wherry_tested_folder)
 add_library(wherry SHARED IMPORTED GLOBAL)
 set_target_properties(wherry PROPERTIES

@@ -1,8 +1,8 @@
 # Wherry: the files of the Python wheel in wheel/, which scripts/wheel uses
 # SPDX-License-Identifier: Apache-2.0
 #
-# With the command, the wheel has a library of its own, which also contains the code of the command. A separate program would
-# contain the engine and the Swift runtime again, and add 5 MB to the wheel instead of 1 MB.
+# With the command, the wheel has a separate library that also contains the code of the command. A separate program would
+# contain the engine and the Swift runtime again, and would add 5 MB to the wheel instead of 1 MB.
 set(wherry_wheel ${PROJECT_BINARY_DIR}/wheel)
 set(library wherry)
 set(programs wherry-agent)

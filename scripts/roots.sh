@@ -6,7 +6,7 @@
 # debootstrap, and uses the network.
 wherry_roots=${WHERRY_ROOTS:-$PWD/.build-roots}
 
-# debian_root SUITE: creates a minimal system with Python, once.
+# debian_root SUITE: creates a minimal system with Python, unless it exists.
 debian_root() {
     local suite=$1 root=$wherry_roots/$1 mirror=http://deb.debian.org/debian script=sid include=python3-venv options=()
     case $suite in
@@ -21,7 +21,7 @@ debian_root() {
     esac
     if [ -e "$root" ]; then return; fi
     if ! command -v debootstrap >/dev/null || [ "$(id -u)" -ne 0 ]; then
-        echo "${0##*/}: a new $suite needs root and debootstrap: apt install debootstrap" >&2
+        echo "${0##*/}: creating a $suite system needs root and debootstrap. Run as root: apt install debootstrap" >&2
         return 1
     fi
     rm -rf --one-file-system "$root.new"

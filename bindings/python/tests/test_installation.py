@@ -42,7 +42,7 @@ DAMAGES: Dict[str, Tuple[Callable[[bytes], bytes], str]] = {
     # The loader said "No such file or directory".
     "other machine": (with_bytes(18, b"\xf3\x00"), "it is for riscv64, and this Python is for "),
     "unknown machine": (with_bytes(18, b"\x39\x05"), "it is for another machine, and this Python is for "),
-    "32 bit": (with_bytes(4, b"\x01"), "it is for another kind of processor."),
+    "32 bit": (with_bytes(4, b"\x01"), "it is for another word size or byte order."),
 }
 
 

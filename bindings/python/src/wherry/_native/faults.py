@@ -17,6 +17,7 @@ _PACKAGES = {
     "libjpeg.so.62": "libjpeg62-turbo",
     "libpng16.so.16": "libpng16-16",
     "libz.so.1": "zlib1g",
+    "libgcc_s.so.1": "libgcc-s1",
     "libstdc++.so.6": "libstdc++6",
 }
 _MACHINES = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
@@ -24,7 +25,7 @@ _LOADED_SEGMENT = 1
 
 
 def is_truncated(path: str) -> bool:
-    """Whether the file is a library without its end. The system's loader would crash on it."""
+    """Whether the library file is truncated. The system's loader would crash on such a file."""
     try:
         with open(path, "rb", buffering=0) as file:
             return os.fstat(file.fileno()).st_size < _loaded_size(file.read(4096))
@@ -52,7 +53,7 @@ def file_fault(path: str) -> Optional[str]:
         return None
     machines = [_MACHINES.get(_number(start, 18, 2), "another machine") for start in (head, expected)]
     if machines[0] == machines[1]:
-        return "it is for another kind of processor"
+        return "it is for another word size or byte order"
     return f"it is for {machines[0]}, and this Python is for {machines[1]}"
 
 
