@@ -838,6 +838,11 @@ wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t 
  * with no-cache or must-revalidate is never served stale, except by policies that use entries of
  * any age. */
 wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
+/* Attaches an integer to the request, for languages such as Go that cannot pass one as a void *. It
+ * is the user_key of all events and list rows of the transfer, in addition to the user_data of the
+ * send call. The library does not use it. Redirects, retries, cache hits, and stubs keep it, and
+ * wherry_request_copy copies it. 0, the default: none. */
+wherry_status wherry_request_set_user_key(wherry_request *request, uint64_t key);
 /* These three return strings that are borrowed until the next call of the same function for this
  * request. */
 const char *wherry_request_method(const wherry_request *request);
@@ -1043,8 +1048,8 @@ typedef enum wherry_record_flag {
   WHERRY_RECORD_HTTP_1_0 = 256    /* the response is HTTP/1.0 */
 } wherry_record_flag;
 
-/* An event as a plain struct, with the fields that most programs need. 112 bytes without padding,
- * in native byte order: Python's struct "=QQQQiiqiIQQQQqqQ" reads it. Fields are only added at the
+/* An event as a plain struct, with the fields that most programs need. 120 bytes without padding,
+ * in native byte order: Python's struct "=QQQQiiqiIQQQQqqQQ" reads it. Fields are only added at the
  * end. */
 struct wherry_record {
   /* sizeof(wherry_record); wherry_queue_read needs it only in the first record */
@@ -1071,6 +1076,7 @@ struct wherry_record {
   /* static text, or NULL: the reason of the error or the state; REACHABILITY: the result of
    * wherry_reachability_interface */
   const char *reason;
+  uint64_t user_key; /* the result of wherry_event_user_key */
 };
 
 wherry_status wherry_queue_new(wherry_queue **out_queue);
@@ -1104,6 +1110,10 @@ wherry_status wherry_queue_wake(wherry_queue *queue, void *user_data);
 wherry_status wherry_event_free(wherry_event *event);
 wherry_event_kind wherry_event_get_kind(const wherry_event *event);
 void *wherry_event_user_data(const wherry_event *event);
+/* Returns the integer of wherry_request_set_user_key; for the group's own events, that of
+ * wherry_group_set_user_key. 0 if none was set, and for events without a transfer, such as LOG,
+ * PAGE, and those of background jobs (see wherry_event_job_id). */
+uint64_t wherry_event_user_key(const wherry_event *event);
 uint64_t wherry_event_transfer_id(const wherry_event *event);
 /* Opens a handle to the event's transfer; you own the handle. Also works after the transfer's end.
  * E_STATE for events without a transfer. */
@@ -1309,6 +1319,7 @@ typedef struct wherry_transfer_row {
   int64_t done_bytes, expected_bytes;
   int32_t kind;  /* wherry_transfer_kind */
   int32_t state; /* wherry_state */
+  uint64_t user_key; /* see wherry_request_set_user_key */
 } wherry_transfer_row;
 
 typedef struct wherry_image_row {
@@ -2348,6 +2359,9 @@ wherry_status wherry_group_add(wherry_group *group, const wherry_request *reques
  * add `inner` again, or send it alone. */
 wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
     void *user_data);
+/* Sets the user_key of the group's own events. The events of a member have that of its request.
+ * E_STATE `already_started` once the group is sent. 0, the default: none. */
+wherry_status wherry_group_set_user_key(wherry_group *group, uint64_t key);
 /* Starts the group: all its members, or the first step of a CHAIN. A second call returns E_STATE
  * `already_started`. If any member has an error that is known at once, the error is returned and
  * nothing starts. The group is a transfer: pausing, cancelling, and so on apply to all members. Its

@@ -85,6 +85,11 @@ public func wherry_event_user_data(_ event: OpaquePointer?) -> UnsafeMutableRawP
     }
 }
 
+@_cdecl("wherry_event_user_key") @implementation
+public func wherry_event_user_key(_ event: OpaquePointer?) -> UInt64 {
+    value(0) { () throws(WherryError) in try getEvent(event).transfer?.userKey ?? 0 }
+}
+
 @_cdecl("wherry_event_transfer_id") @implementation
 public func wherry_event_transfer_id(_ event: OpaquePointer?) -> UInt64 {
     value(0) { () throws(WherryError) in

@@ -42,6 +42,16 @@ public func wherry_group_free(_ group: OpaquePointer?) -> wherry_status {
     status { () throws(WherryError) in try Handles.free(group, Box<GroupValue>.self) }
 }
 
+@_cdecl("wherry_group_set_user_key") @implementation
+public func wherry_group_set_user_key(_ group: OpaquePointer?, _ key: UInt64) -> wherry_status {
+    status { () throws(WherryError) in
+        try Handles.get(group, Box<GroupValue>.self).with { value throws(WherryError) in
+            try value.beforeStart()
+            value.group.userInfo = key == 0 ? nil : key
+        }
+    }
+}
+
 @_cdecl("wherry_group_add") @implementation
 public func wherry_group_add(
     _ group: OpaquePointer?, _ request: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?

@@ -445,6 +445,11 @@ public func wherry_request_add_mirror(
     }
 }
 
+@_cdecl("wherry_request_set_user_key") @implementation
+public func wherry_request_set_user_key(_ request: OpaquePointer?, _ key: UInt64) -> wherry_status {
+    edit(request) { request throws(WherryError) in request.userInfo = key == 0 ? nil : key }
+}
+
 extension DigestAlgorithm {
     /// `nil` for NONE.
     init?(_ digest: wherry_digest) throws(WherryError) {

@@ -90,6 +90,7 @@ TEST("D14 a job is followed to its end, reported until acknowledged, and claimed
   wherry_event *event = next_of(queue, WHERRY_EVENT_PROGRESS);
   CHECK_TEXT(wherry_event_job_id(event), id);
   CHECK_INT(wherry_event_transfer_id(event), 0);
+  CHECK_INT(wherry_event_user_key(event), 0);
   CHECK(wherry_event_user_data(event) == &mark);
   CHECK_OK(wherry_event_free(event));
   CHECK(!check_exists(path));

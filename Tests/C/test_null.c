@@ -126,6 +126,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_queue_wake(bad, NULL));
   CHECK_INT(wherry_event_get_kind(bad), WHERRY_EVENT_NONE);
   CHECK(wherry_event_user_data(bad) == NULL);
+  CHECK_INT(wherry_event_user_key(bad), 0);
   CHECK_INT(wherry_event_transfer_id(bad), 0);
   REFUSED(wherry_event_open_transfer(bad, NULL));
   CHECK_INT(wherry_event_detail(bad), 0);
@@ -271,6 +272,7 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK_INT(wherry_sse_retry_ms(bad), -1);
   REFUSED(wherry_group_add(bad, NULL, NULL));
   REFUSED(wherry_group_add_group(bad, NULL, NULL));
+  REFUSED(wherry_group_set_user_key(bad, 1));
   REFUSED(wherry_client_send_group(bad, NULL, NULL, NULL, NULL));
   REFUSED(wherry_event_resolve_next(bad, NULL, NULL));
   REFUSED(wherry_event_resolve_next_group(bad, NULL, NULL));
@@ -281,6 +283,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_request_set_cache_partition(bad, NULL));
   REFUSED(wherry_request_set_cache_version(bad, 0));
   REFUSED(wherry_request_set_stale_if_error_ms(bad, 0));
+  REFUSED(wherry_request_set_user_key(bad, 1));
   REFUSED(wherry_client_read_cache(bad, bad, NULL));
   REFUSED(wherry_client_write_cache(bad, bad, NULL, 0, NULL, 1));
   REFUSED(wherry_client_remove_cache(bad, bad, NULL));

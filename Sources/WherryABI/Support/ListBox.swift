@@ -208,5 +208,6 @@ extension wherry_transfer_row {
         expected_bytes = progress.total ?? -1
         kind = transfer.kind.rawValue
         state = transfer.state.rawValue
+        user_key = transfer.userKey
     }
 }

@@ -71,7 +71,10 @@ extension wherry_record {
     init(_ event: QueueEvent) {
         self.init()
         user_data = UnsafeMutableRawPointer(bitPattern: event.userData)
-        transfer_id = event.transfer?.id ?? 0
+        if let transfer = event.transfer {
+            transfer_id = transfer.id
+            user_key = transfer.userKey
+        }
         kind = event.kind
         expected_bytes = -1
         if let log = event.log {
@@ -179,6 +182,11 @@ extension wherry_record {
         body = bytes.lent.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
         body_count = bytes.count
     }
+}
+
+extension Transfer {
+    /// The number that the C interface stores as `userInfo` of the request or the group.
+    var userKey: UInt64 { userInfo.flatMap { $0 as? UInt64 } ?? 0 }
 }
 
 extension QueueEvent {

@@ -22,8 +22,10 @@ package class CompoundTransfer: Transfer, @unchecked Sendable {  // subclasses g
         self.group = group
         self.level = level
         self.keepsResults = keepsResults
+        var request = Request("")
+        request.userInfo = group.userInfo
         super.init(
-            .group, Request(""), client: client, settings: settings, options: settings.options,
+            .group, request, client: client, settings: settings, options: settings.options,
             observer: observer, userData: userData)
     }
 

@@ -56,6 +56,10 @@ public struct RequestGroup: Sendable {
     package private(set) var depth = 1
     /// The hook that adds steps to a chain; its type belongs to the language binding.
     package var next: (any Sendable)?
+    /// A value that the program attaches to the group, as ``/WherryRequests/Request/userInfo`` is
+    /// attached to a request. It becomes ``Transfer/userInfo`` of the group's transfer. Default:
+    /// `nil`.
+    public var userInfo: (any Sendable)?
 
     /// Creates an empty group.
     public init(_ policy: Policy = .failFast) { self.policy = policy }

@@ -87,7 +87,7 @@ public class Transfer: @unchecked Sendable {  // guarded by `life`, or the subcl
     }
     /// The tag of the request.
     public var tag: String? { request.tag }
-    /// The request's `userInfo` value.
+    /// The `userInfo` value of the request or the group.
     public var userInfo: (any Sendable)? { request.userInfo }
     /// The destination of a download; `nil` for other transfers.
     public var path: String? { nil }

@@ -300,6 +300,7 @@ wherry_status wherry_request_add_cache_header(wherry_request *request, const cha
 wherry_status wherry_request_set_cache_partition(wherry_request *request, const char *text);
 wherry_status wherry_request_set_cache_version(wherry_request *request, int64_t version);
 wherry_status wherry_request_set_stale_if_error_ms(wherry_request *request, int64_t milliseconds);
+wherry_status wherry_request_set_user_key(wherry_request *request, uint64_t key);
 const char *wherry_request_method(const wherry_request *request);
 const char *wherry_request_url(const wherry_request *request);
 const char *wherry_request_identifier(const wherry_request *request, const wherry_client *client);
@@ -420,6 +421,7 @@ struct wherry_record {
   int64_t done_bytes;
   int64_t expected_bytes;
   const char *reason;
+  uint64_t user_key;
 };
 wherry_status wherry_queue_new(wherry_queue **out_queue);
 wherry_status wherry_queue_free(wherry_queue *queue);
@@ -435,6 +437,7 @@ wherry_status wherry_queue_wake(wherry_queue *queue, void *user_data);
 wherry_status wherry_event_free(wherry_event *event);
 wherry_event_kind wherry_event_get_kind(const wherry_event *event);
 void *wherry_event_user_data(const wherry_event *event);
+uint64_t wherry_event_user_key(const wherry_event *event);
 uint64_t wherry_event_transfer_id(const wherry_event *event);
 wherry_status wherry_event_open_transfer(const wherry_event *event, wherry_transfer **out_transfer);
 int64_t wherry_event_detail(const wherry_event *event);
@@ -521,6 +524,7 @@ typedef struct wherry_transfer_row {
   int64_t done_bytes, expected_bytes;
   int32_t kind;
   int32_t state;
+  uint64_t user_key;
 } wherry_transfer_row;
 typedef struct wherry_image_row {
   size_t size;
@@ -1077,6 +1081,7 @@ wherry_status wherry_group_free(wherry_group *group);
 wherry_status wherry_group_add(wherry_group *group, const wherry_request *request, void *user_data);
 wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *inner,
     void *user_data);
+wherry_status wherry_group_set_user_key(wherry_group *group, uint64_t key);
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 #pragma GCC visibility pop

@@ -111,7 +111,7 @@ def rows(listing: int, getter: Any, layout: struct.Struct) -> Iterator[Tuple[Any
 def transfer_rows(listing: int) -> Iterator[Tuple[Any, ...]]:
     """Iterates over running transfers: id, method, url, tag, path, done, expected, kind, state."""
     for row in rows(listing, lib.wherry_list_transfer, TRANSFER_ROW):
-        number, method, url, tag, path, _, done, expected, kind, state = row
+        number, method, url, tag, path, _, done, expected, kind, state, _ = row
         words = (text_at(method), text_at(url), text_at(tag), path_at(path))
         yield (number, *words, done, expected, kind, state)
 

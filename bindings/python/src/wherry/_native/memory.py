@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, List, Optional, Tuple
 
     #: An event: the fields of wherry_record, at the positions below.
-    Record = Tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
+    Record = Tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
     PlainRecord = Tuple[int, int, int, int, int, int, int, int, int, int]
 
 #: wherry_record, field by field, in the header's order.
-RECORD = struct.Struct("=QQQQiiqiIQQQQqqQ")
-#: The positions of the fields in a record, after its size.
+RECORD = struct.Struct("=QQQQiiqiIQQQQqqQQ")
+#: The positions of the fields in a record, after its size and without user_key, which Python does not use.
 (
     EVENT, KEY, TRANSFER_ID, KIND, STATUS, DETAIL, HTTP_CODE, FLAGS, BODY, BODY_SIZE, HEADERS,
     HEADERS_SIZE, DONE_BYTES, EXPECTED_BYTES, REASON,
 ) = range(1, 16)  # fmt: skip
 #: The fields of a record that a plain response needs: event, user data, kind, status, http code,
 #: flags, body, body size, headers, header size.
-PLAIN_RECORD = struct.Struct("=8xQQ8xii8xiIQQQQ24x")
+PLAIN_RECORD = struct.Struct("=8xQQ8xii8xiIQQQQ32x")
 #: wherry_progress.
 PROGRESS = struct.Struct("=Q6q2iq2i")
 #: wherry_metrics.
 METRICS = struct.Struct("=Q8q4i")
-TRANSFER_ROW = struct.Struct("=Q6Q2q2i")
+TRANSFER_ROW = struct.Struct("=Q6Q2q2iQ")
 IMAGE_ROW = struct.Struct("=Q3Q2q6iq")
 #: wherry_image_info.
 IMAGE_INFO = struct.Struct("=Q3q8iIi")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BATCH = 256
 #: A substitute for the DONE event of a transfer whose queue was closed early.
-ENDED: Record = (0, 0, 0, 0, codes.EVENT_DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+ENDED: Record = (0, 0, 0, 0, codes.EVENT_DONE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Completion:
