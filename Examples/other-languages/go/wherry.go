@@ -57,7 +57,8 @@ type Client struct {
 	client    *C.wherry_client
 	queue     *C.wherry_queue
 	mutex     sync.Mutex
-	transfers map[C.uint64_t]*transfer // by id, because Go does not allow a number as a void pointer
+	transfers map[C.uint64_t]*transfer // by the key of their requests
+	last      C.uint64_t               // the key of the last request
 	reader    chan error               // receives the result of readEvents
 }
 
@@ -156,14 +157,31 @@ func (c *Client) start(method, path string, t *transfer, start starter) (*C.wher
 		return nil, err
 	}
 	defer C.wherry_request_free(request)
-	c.mutex.Lock() // readEvents must not look for the transfer before it is in the map
-	defer c.mutex.Unlock()
+	key := c.add(t)
 	var handle *C.wherry_transfer
-	if err := start(request, &handle); err != nil {
+	err := check(C.wherry_request_set_user_key(request, key))
+	if err == nil {
+		err = start(request, &handle)
+	}
+	if err != nil {
+		c.remove(key)
 		return nil, err
 	}
-	c.transfers[C.wherry_transfer_id(handle)] = t
 	return handle, nil
+}
+
+func (c *Client) add(t *transfer) C.uint64_t {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.last++
+	c.transfers[c.last] = t
+	return c.last
+}
+
+func (c *Client) remove(key C.uint64_t) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	delete(c.transfers, key)
 }
 
 // readEvents passes events to their transfers until Close wakes it.
@@ -196,7 +214,7 @@ func (c *Client) readEvents() error {
 
 func (c *Client) handle(record *C.wherry_record) {
 	c.mutex.Lock()
-	t := c.transfers[record.transfer_id]
+	t := c.transfers[record.user_key]
 	c.mutex.Unlock()
 	switch {
 	case record.kind == C.WHERRY_EVENT_PROGRESS && t.Progress != nil:
@@ -205,9 +223,7 @@ func (c *Client) handle(record *C.wherry_record) {
 		name := C.GoString(C.wherry_event_text(record.event))
 		t.Image(name, int64(record.expected_bytes), int64(record.done_bytes))
 	case record.kind == C.WHERRY_EVENT_DONE:
-		c.mutex.Lock()
-		delete(c.transfers, record.transfer_id)
-		c.mutex.Unlock()
+		c.remove(record.user_key)
 		t.response = Response{int(record.http_code), C.GoBytes(unsafe.Pointer(record.body), C.int(record.body_count))}
 		if record.status != C.WHERRY_OK {
 			t.err = newError(C.wherry_event_error(record.event))

@@ -46,7 +46,7 @@ function Client.new(base)
   check(lib.wherry_config_set_text(config, lib.WHERRY_TEXT_BASE_URL, base))
   local self = setmetatable({ client = new("client", config), queue = new "queue" }, Client)
   free("config", config)
-  self.waiting, self.last = {}, 0 -- coroutines by the number that their events carry
+  self.waiting, self.last = {}, 0 -- coroutines by the key of their requests
   return self
 end
 
@@ -72,8 +72,8 @@ function Client:run()
     records[0].size = ffi.sizeof "wherry_record"
     check(lib.wherry_queue_read(self.queue, records, BATCH, -1, count))
     for i = 0, tonumber(count[0]) - 1 do
-      local number = tonumber(ffi.cast("intptr_t", records[i].user_data))
-      if self.waiting[number] then assert(coroutine.resume(self.waiting[number], records[i])) end
+      local waiting = self.waiting[tonumber(records[i].user_key)]
+      if waiting then assert(coroutine.resume(waiting, records[i])) end
     end
     check(lib.wherry_queue_release(self.queue, records, count[0]))
   end
@@ -83,17 +83,18 @@ end
 -- Starts a transfer with `start`, and passes its events to `handle` until the last one.
 function Client:transfer(method, path, start, handle)
   self.last = self.last + 1
-  local number = self.last
+  local key = self.last
   local request = new("request", method, path)
-  check(start(request, ffi.cast("void *", number)))
+  check(lib.wherry_request_set_user_key(request, key))
+  check(start(request))
   free("request", request)
-  self.waiting[number] = coroutine.running()
+  self.waiting[key] = coroutine.running()
   local result
   repeat
     local record = coroutine.yield()
     local is_done = record.kind == lib.WHERRY_EVENT_DONE
     if is_done then
-      self.waiting[number] = nil
+      self.waiting[key] = nil
       if record.status ~= lib.WHERRY_OK then raise(lib.wherry_event_error(record.event)) end
       result = { status = record.http_code, body = ffi.string(record.body, record.body_count) }
     elseif handle then
@@ -104,8 +105,8 @@ function Client:transfer(method, path, start, handle)
 end
 
 function Client:get(path)
-  return self:transfer("GET", path, function(request, number)
-    return lib.wherry_client_send(self.client, request, self.queue, number, nil)
+  return self:transfer("GET", path, function(request)
+    return lib.wherry_client_send(self.client, request, self.queue, nil, nil)
   end)
 end
 
@@ -113,10 +114,10 @@ end
 function Client:upload(path, picture, quality, progress, image)
   local compression = new("compression", quality)
   check(lib.wherry_compression_set_option(compression, lib.WHERRY_IMAGE_FORMAT, lib.WHERRY_IMAGE_JPEG))
-  local response = self:transfer("POST", path, function(request, number)
+  local response = self:transfer("POST", path, function(request)
     local paths = ffi.new("const char *[1]", { picture })
     return lib.wherry_client_upload_images(self.client, request, "photo", paths, 1, compression,
-      self.queue, number, nil)
+      self.queue, nil, nil)
   end, function(record)
     if record.kind == lib.WHERRY_EVENT_PROGRESS then
       progress(tonumber(record.done_bytes), tonumber(record.expected_bytes))
@@ -130,8 +131,8 @@ function Client:upload(path, picture, quality, progress, image)
 end
 
 function Client:download(path, target, progress)
-  return self:transfer("GET", path, function(request, number)
-    return lib.wherry_client_download(self.client, request, target, self.queue, number, nil)
+  return self:transfer("GET", path, function(request)
+    return lib.wherry_client_download(self.client, request, target, self.queue, nil, nil)
   end, function(record)
     if record.kind == lib.WHERRY_EVENT_PROGRESS then
       progress(tonumber(record.done_bytes), tonumber(record.expected_bytes))

@@ -49,7 +49,7 @@ bool check(napi_env env, wherry_status status) {
 // Calls the handler with the transfer's number, the name of the event, and its values.
 void report(Client *client, const wherry_record &record) {
   napi_env env = client->env;
-  std::vector<napi_value> values = {number(env, reinterpret_cast<intptr_t>(record.user_data))};
+  std::vector<napi_value> values = {number(env, record.user_key)};
   if (record.kind == WHERRY_EVENT_PROGRESS) {
     values.insert(values.end(), {text(env, "progress"), number(env, record.done_bytes),
                                  number(env, record.expected_bytes)});
@@ -174,7 +174,7 @@ napi_value close(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Starts a transfer with send(client, request, user data).
+// Starts a transfer with send(client, request).
 template <typename Send>
 napi_value start(napi_env env, const Arguments &arguments, const char *method, Send send) {
   if (arguments.client == nullptr) {
@@ -182,24 +182,25 @@ napi_value start(napi_env env, const Arguments &arguments, const char *method, S
     return nullptr;
   }
   wherry_request *request = nullptr;
-  auto data = reinterpret_cast<void *>(static_cast<intptr_t>(arguments.real(env, 1)));
-  if (check(env, wherry_request_new(method, arguments.string(env, 2).c_str(), &request)))
-    check(env, send(arguments.client, request, data));
+  auto key = static_cast<uint64_t>(arguments.real(env, 1));
+  if (check(env, wherry_request_new(method, arguments.string(env, 2).c_str(), &request)) &&
+      check(env, wherry_request_set_user_key(request, key)))
+    check(env, send(arguments.client, request));
   wherry_request_free(request);
   return nullptr;
 }
 
 // get(client, number, path)
 napi_value get(napi_env env, napi_callback_info info) {
-  return start(env, Arguments(env, info), "GET", [](Client *client, wherry_request *request, void *data) {
-    return wherry_client_send(client->client, request, client->queue, data, nullptr);
+  return start(env, Arguments(env, info), "GET", [](Client *client, wherry_request *request) {
+    return wherry_client_send(client->client, request, client->queue, nullptr, nullptr);
   });
 }
 
 // upload(client, number, path, picture, quality)
 napi_value upload(napi_env env, napi_callback_info info) {
   Arguments arguments(env, info);
-  return start(env, arguments, "POST", [&](Client *client, wherry_request *request, void *data) {
+  return start(env, arguments, "POST", [&](Client *client, wherry_request *request) {
     std::string picture = arguments.string(env, 3);
     const char *path = picture.c_str();
     wherry_compression *compression = nullptr;
@@ -208,7 +209,7 @@ napi_value upload(napi_env env, napi_callback_info info) {
       status = wherry_compression_set_option(compression, WHERRY_IMAGE_FORMAT, WHERRY_IMAGE_JPEG);
     if (status == WHERRY_OK)
       status = wherry_client_upload_images(client->client, request, "photo", &path, 1, compression, client->queue,
-                                           data, nullptr);
+                                           nullptr, nullptr);
     wherry_compression_free(compression);
     return status;
   });
@@ -217,9 +218,9 @@ napi_value upload(napi_env env, napi_callback_info info) {
 // download(client, number, path, target)
 napi_value download(napi_env env, napi_callback_info info) {
   Arguments arguments(env, info);
-  return start(env, arguments, "GET", [&](Client *client, wherry_request *request, void *data) {
-    return wherry_client_download(client->client, request, arguments.string(env, 3).c_str(), client->queue, data,
-                                  nullptr);
+  return start(env, arguments, "GET", [&](Client *client, wherry_request *request) {
+    return wherry_client_download(client->client, request, arguments.string(env, 3).c_str(), client->queue,
+                                  nullptr, nullptr);
   });
 }
 
