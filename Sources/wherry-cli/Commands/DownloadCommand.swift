@@ -316,7 +316,8 @@ func guessedName(of url: String) -> String {
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
     guard !name.isEmpty else { return url }
-    return PercentCoding.decode(name.utf8).flatMap { String(validating: $0, as: UTF8.self) } ?? String(name)
+    let decoded = PercentCoding.decode(name.utf8)
+    return decoded.flatMap { String(validating: $0, as: UTF8.self) } ?? String(name)
 }
 
 /// Shows the progress of a download.

@@ -15,7 +15,8 @@ struct Terminal: Sendable {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
         hasColour =
-            isTerminal && Environment["NO_COLOR"] == nil && (Environment["TERM"] ?? "dumb") != "dumb"
+            isTerminal && Environment["NO_COLOR"] == nil
+            && (Environment["TERM"] ?? "dumb") != "dumb"
     }
 
     static let output = Terminal(STDOUT_FILENO)
