@@ -103,7 +103,7 @@ def test_a_library_that_needs_a_newer_system_says_so() -> None:
     assert told == "it needs glibc 2.99 or newer. Use a newer system, such as Debian 12."
 
 
-@pytest.mark.parametrize("needed", [0, 2, 1000])
+@pytest.mark.parametrize("needed", [0, 999, 1000])
 def test_a_library_of_another_version_names_both(monkeypatch: pytest.MonkeyPatch, needed: int) -> None:
     found = library.load()
     major, minor, patch = (int(found.wherry_library_version()) // unit % 1000 for unit in (10**6, 1000, 1))
