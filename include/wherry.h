@@ -1094,7 +1094,8 @@ size_t wherry_queue_count(const wherry_queue *queue);
  * event goes to one. */
 WHERRY_CHECKED wherry_status wherry_queue_next(wherry_queue *queue, int64_t timeout_ms,
     wherry_event **out_event);
-/* Waits for an event, then returns up to `capacity` of the queued events. */
+/* Waits for an event, then returns up to `capacity` of the queued events. Set records[0].size
+ * first, and pass the records to wherry_queue_release afterwards, which frees their events. */
 WHERRY_CHECKED wherry_status wherry_queue_read(wherry_queue *queue, wherry_record *records,
     size_t capacity, int64_t timeout_ms, size_t *out_count);
 /* Frees the event of each record, from whatever queue; records whose event is NULL are skipped. If

@@ -7,10 +7,11 @@ import WherrySystem
 
 /// Starts `wherry-agent` for a session.
 package struct AgentLauncher: Sendable {
-    /// The environment variables that the agent inherits: proxies, certificates, and locale. All
-    /// others are removed.
+    /// The environment variables that the agent inherits: folders, proxies, certificates, and
+    /// locale. All others are removed.
     private static let variables = [
-        "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "LD_LIBRARY_PATH",
+        "HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
+        "TZ", "LD_LIBRARY_PATH",
         "http_proxy", "https_proxy", "all_proxy", "no_proxy",
         "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
         "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
