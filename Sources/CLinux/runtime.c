@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* hypotf has a new symbol version in glibc 2.35. With a definition of our own, the library also
- * runs with glibc 2.34. A double holds the squares without overflow. */
+/* hypotf has a new symbol version in glibc 2.35. With this definition, the library also runs
+ * with glibc 2.34. A double holds the squares without overflow. */
 float hypotf(float x, float y) {
   if (isinf(x) || isinf(y)) return INFINITY;
   return (float)sqrt((double)x * x + (double)y * y);

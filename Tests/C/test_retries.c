@@ -198,11 +198,7 @@ static const char *told(wherry_queue *queue) {
 TEST("R29 R20 K15 each response has one HEAD event, that of the final attempt") {
   const char *url = "http://h.invalid/a";
   wherry_stub *stub = new_stub();
-  wherry_config *config = new_config();
-  CHECK_OK(wherry_config_set_stub(config, stub));
-  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("storage")));
-  CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1));
-  wherry_client *client = new_client(config);
+  wherry_client *client = new_cached_stub_client(stub);
   wherry_queue *queue = new_queue();
   CHECK_OK(wherry_stub_add_response(stub, NULL, url, 1, 200,
                                     "Cache-Control: max-age=0\nETag: \"1\"\n", "stored", 6));

@@ -81,11 +81,7 @@ TEST("R27 redirects, failures, and downloads keep the integer") {
 
 TEST("R27 stubs, retries, their hooks, and cache hits keep the integer") {
   wherry_stub *stub = new_stub();
-  wherry_config *config = new_config();
-  CHECK_OK(wherry_config_set_stub(config, stub));
-  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("storage")));
-  CHECK_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1));
-  wherry_client *client = new_client(config);
+  wherry_client *client = new_cached_stub_client(stub);
   wherry_queue *queue = new_queue();
   const char *url = "http://h.invalid/a";
   CHECK_OK(wherry_stub_add_failure(stub, NULL, url, 1, "connection_reset", 0));

@@ -475,3 +475,18 @@ def test_conflicting_options_and_unknown_jobs_are_refused(
         assert refused.status == 2 and refused.err != "", arguments
     empty = session.run("list")
     assert empty.status == 0 and empty.out == b"" and empty.err == "There are no jobs.\n"
+
+
+def test_C12_the_agent_stores_jobs_in_the_xdg_folders(server: Scope, tmp_path: pathlib.Path) -> None:
+    """The agent too uses XDG_STATE_HOME and XDG_CACHE_HOME, and writes nothing to HOME."""
+    folders = {name: str(tmp_path / name) for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    for folder in folders.values():
+        os.mkdir(folder)
+    url, target = server.url("/bytes/1000"), tmp_path / "file"
+    begun = wherry("download", url, "-o", target, *PATIENT_DOWNLOAD, "--background", **folders)
+    assert begun.status == 0, begun
+    followed = wherry("jobs", "follow", begun.text.strip(), **folders)
+    assert followed.status == 0, followed
+    assert target.stat().st_size == 1000
+    assert os.listdir(folders["HOME"]) == []
+    assert os.listdir(folders["XDG_STATE_HOME"]) == ["wherry"]

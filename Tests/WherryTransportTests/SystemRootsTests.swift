@@ -1,4 +1,4 @@
-// Wherry: where the system keeps its root certificates
+// Wherry: tests of the search for the system's root certificates
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation

@@ -4,7 +4,7 @@
 import Glibc
 import WherrySystem
 
-/// Where the system keeps its root certificates: a directory or a file, never both.
+/// The path of the system's root certificates: a directory or a file, never both.
 ///
 /// libcurl knows only the paths of the system that it was built for, and a libcurl from a Python
 /// wheel runs on others. Debian's libcurl has both a directory and a file by default. It then reads

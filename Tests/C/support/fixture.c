@@ -118,6 +118,14 @@ wherry_client *new_stub_client(wherry_stub *stub) {
   return new_client(config);
 }
 
+wherry_client *new_cached_stub_client(wherry_stub *stub) {
+  wherry_config *config = new_config();
+  REQUIRE_OK(wherry_config_set_stub(config, stub));
+  REQUIRE_OK(wherry_config_set_text(config, WHERRY_TEXT_STORAGE_DIRECTORY, check_path("storage")));
+  REQUIRE_OK(wherry_config_set_option(config, WHERRY_OPTION_HTTP_CACHE, 1));
+  return new_client(config);
+}
+
 wherry_json *new_json(const char *text, size_t count) {
   wherry_json *json = NULL;
   REQUIRE_OK(wherry_json_parse(text, count, &json));

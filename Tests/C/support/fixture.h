@@ -21,6 +21,8 @@ wherry_request *new_request(const char *method, const char *url);
 wherry_stub *new_stub(void);
 /* A client on this stub. */
 wherry_client *new_stub_client(wherry_stub *stub);
+/* The same with an HTTP cache. */
+wherry_client *new_cached_stub_client(wherry_stub *stub);
 /* Parsed; ends the test if it is not JSON. */
 wherry_json *new_json(const char *text, size_t count);
 /* A copy of the value at a path; the caller frees it. */

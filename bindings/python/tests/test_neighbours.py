@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Server, run_python
 
-#: pycurl comes with a libcurl of its own, or uses that of the system.
+#: pycurl comes with its own libcurl, or uses the system's.
 PROGRAM = """
 import sys, threading
 if sys.argv[2] == "before":
