@@ -116,11 +116,13 @@ if Context.environment["WHERRY_COMMAND"] == "1" {
     package.products.append(.executable(name: "wherry-cli", targets: ["wherry-cli"]))
     package.dependencies.append(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"))
-    package.targets.append(
-        .executableTarget(
-            name: "wherry-cli",
+    package.targets += [
+        .target(
+            name: "WherryCLI",
             dependencies: [
                 "WherryAsync", "WherryImaging", "WherrySystem", "CArguments",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]))
+            ]),
+        .executableTarget(name: "wherry-cli", dependencies: ["WherryCLI"]),
+    ]
 }

@@ -26,13 +26,15 @@ target_link_libraries(ArgumentParser PUBLIC ArgumentParserToolInfo)
 
 wherry_c_module(CArguments)
 wherry_swift_module(WherryAsync SMALL WherryBackground WherryModels WherryCore)
-file(GLOB_RECURSE wherry_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/Sources/wherry-cli/*.swift)
-add_executable(wherry-cli ${wherry_cli_sources})
+wherry_swift_module(WherryCLI SMALL WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
+set(wherry_link_command ${wherry_link_static}
+  "LINKER:-u,__wrap__dispatch_workq_worker_register,-u,__wrap__dispatch_workq_worker_unregister" # runtime.c
+  "LINKER:--wrap=_dispatch_workq_worker_register,--wrap=_dispatch_workq_worker_unregister")
+add_executable(wherry-cli Sources/wherry-cli/main.swift)
 set_target_properties(wherry-cli PROPERTIES Swift_MODULE_NAME wherry_cli OUTPUT_NAME wherry)
 wherry_swift_options(wherry-cli)
-target_compile_options(wherry-cli PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
-target_link_libraries(wherry-cli PRIVATE WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
-target_link_options(wherry-cli PRIVATE ${wherry_link_static})
+target_link_libraries(wherry-cli PRIVATE WherryCLI)
+target_link_options(wherry-cli PRIVATE ${wherry_link_command})
 
 # The program generates its completions. scripts/make-manual generates the manual pages, and a test compares them.
 set(cli_files ${PROJECT_BINARY_DIR}/completions)

@@ -8,22 +8,21 @@ set(library wherry)
 set(programs wherry-agent)
 if(TARGET ArgumentParser)
   set(library wherry_wheel)
-  set(sources ${wherry_cli_sources})
-  list(FILTER sources EXCLUDE REGEX "/main\\.swift$")
   get_target_property(soversion wherry SOVERSION)
-  add_library(wherry_wheel SHARED EXCLUDE_FROM_ALL ${sources} bindings/python/Command.swift)
+  wherry_joined_object(wherry_command.o WherryCLI)
+  set(objects ${PROJECT_BINARY_DIR}/wherry_interface.o ${PROJECT_BINARY_DIR}/wherry_command.o)
+  add_library(wherry_wheel SHARED EXCLUDE_FROM_ALL Sources/WherryDylib/WherryDylib.swift)
   set_target_properties(wherry_wheel PROPERTIES Swift_MODULE_NAME wherry_wheel
     OUTPUT_NAME wherry LIBRARY_OUTPUT_DIRECTORY ${wherry_wheel}/unstripped
     VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
-    LINK_DEPENDS "${wherry_map};${PROJECT_BINARY_DIR}/wherry_interface.o")
+    LINK_DEPENDS "${wherry_map};${objects}")
   wherry_swift_options(wherry_wheel)
-  list(FILTER wherry_link_static EXCLUDE REGEX "pack-relative-relocs|static/gcc_eh$") # need glibc 2.36 and 2.35
-  target_compile_options(wherry_wheel PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Osize>")
-  target_link_libraries(wherry_wheel PRIVATE WherryABI WherryAsync WherryImaging WherrySystem CArguments ArgumentParser)
-  target_link_options(wherry_wheel PRIVATE ${wherry_link_static}
-    "LINKER:${PROJECT_BINARY_DIR}/wherry_interface.o" "LINKER:--version-script=${wherry_map}"
+  list(FILTER wherry_link_command EXCLUDE REGEX "pack-relative-relocs|static/gcc_eh$") # need glibc 2.36 and 2.35
+  target_link_libraries(wherry_wheel PRIVATE WherryABI WherryCLI)
+  list(TRANSFORM objects PREPEND "LINKER:")
+  target_link_options(wherry_wheel PRIVATE ${wherry_link_command} ${objects} "LINKER:--version-script=${wherry_map}"
     "LINKER:-z,nodelete" "LINKER:-z,relro" "LINKER:-z,now" "LINKER:--no-undefined")
-  add_dependencies(wherry_wheel wherry_interface.o_joined)
+  add_dependencies(wherry_wheel wherry_interface.o_joined wherry_command.o_joined)
   # The program `wherry` calls the library.
   add_executable(wherry_wheel_command EXCLUDE_FROM_ALL bindings/python/command.c)
   set_target_properties(wherry_wheel_command PROPERTIES

@@ -46,8 +46,10 @@ def test_arguments_arrive_with_a_preloaded_library_that_changes_the_environment(
     assert (done.returncode, done.stdout) == (0, b"arrived")
 
 
-def test_arguments_arrive_without_proc(server: Scope) -> None:
-    url = server.url("/status/200?body=arrived")
+# The monitor of Dispatch reads /proc when it starts, and each second: it ended the command.
+@pytest.mark.parametrize("target", ["/status/200?body=arrived", "/status/200?body=arrived&delay_ms=1500"])
+def test_the_command_works_without_proc(server: Scope, target: str) -> None:
+    url = server.url(target)
     script = 'mount -t tmpfs none /proc && exec "$@"'
     done = subprocess.run(
         ["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh", str(BINARY), "get", url],

@@ -130,7 +130,7 @@ def test_a_new_option_is_declared_in_every_language(tree: pathlib.Path) -> None:
     assert "besides ``rateLimit``. Range: 0 s to 60 s. Default: 2.5 s.\n    public var pause: Duration {" in client
     assert "public var trim: Bool {" in client and "public var greeting: String? {" in client
     assert "public var pause: Duration? {" in request and "trim" not in request
-    cli = tree / "Sources/wherry-cli/Options"
+    cli = tree / "Sources/WherryCLI/Options"
     assert 'name: .customLong("pause"),' in (cli / "ConnectionOptions.swift").read_text()
     command = (cli.parent / "Commands/DownloadCommand.swift").read_text()
     assert 'name: [.customShort("w"), .customLong("wait"), .customLong("delay")],' in command

@@ -8,7 +8,7 @@ from .swift import start
 from .table import CLIENT_GROUPS, UNLIMITED, Flag, Option, Table
 from .text import replaced, wrapped
 
-FOLDER = "Sources/wherry-cli"
+FOLDER = "Sources/WherryCLI"
 #: The types that declare the flags of each group, in files of their name.
 GROUPS = {
     "connection": "Options/ConnectionOptions",
