@@ -479,7 +479,7 @@ def test_conflicting_options_and_unknown_jobs_are_refused(
 
 def test_C12_the_agent_stores_jobs_in_the_xdg_folders(server: Scope, tmp_path: pathlib.Path) -> None:
     """The agent too uses XDG_STATE_HOME and XDG_CACHE_HOME, and writes nothing to HOME."""
-    folders = {name: str(tmp_path / name) for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    folders: dict[str, Any] = {name: str(tmp_path / name) for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
     for folder in folders.values():
         os.mkdir(folder)
     url, target = server.url("/bytes/1000"), tmp_path / "file"
