@@ -1,0 +1,95 @@
+# Wherry: the command of bulk jobs
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the plan of a bulk job: ``python -m wherry.bulk plan.toml``, or ``wherry bulk plan.toml``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from typing import Any, Dict, List, Optional
+
+from .. import WherryError
+from . import dry_run, run
+from ._plan import read_plan
+from ._progress import duration
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Returns the exit status: 0, 1 if shards failed, 2 for invalid arguments, or 130 after Ctrl-C."""
+    parser = argparse.ArgumentParser(
+        prog=os.environ.get("WHERRY_PROGRAM", "python -m wherry.bulk"),
+        description="Download and process a list of URLs of any length. If the output folder has the beginning of the same "
+        "job, only what is missing is done.",
+        epilog="docs/guides/bulk-jobs.md describes plans.",
+    )
+    parser.add_argument("plan", help="a TOML file with the source, the steps, and the output")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="count the rows and try a sample, without writing anything"
+    )
+    parser.add_argument("--engine", choices=["local", "dask", "ray"], help="override the engine of the plan")
+    parser.add_argument("--workers", type=int, metavar="N", help="override the number of workers of the plan")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    chosen = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        values = read_plan(chosen.plan)
+        for name in ("engine", "workers"):
+            if getattr(chosen, name) is not None:
+                values[name] = getattr(chosen, name)
+        if chosen.dry_run:
+            return _dry_run(values, chosen.json)
+        return _run(values, chosen.json, False if chosen.quiet else None)
+    except WherryError as error:
+        print(f"{parser.prog}: {error.message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{parser.prog}: interrupted. Run the same command again to continue.", file=sys.stderr)
+        return 130
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _run(values: Dict[str, Any], as_json: bool, progress: Optional[bool]) -> int:
+    result = run(**values, progress=progress)
+    counts = result.statistics
+    if as_json:
+        found = {"ok": result.ok, "shards": result.shards, "failed_shards": result.failed_shards,
+                 "seconds": round(result.seconds, 1), "manifest": result.manifest_path, **counts.values()}  # fmt: skip
+        print(json.dumps(found))
+    else:
+        print(f"{counts.succeeded:,} of {counts.items:,} items in {result.shards:,} shards, {duration(result.seconds)}")
+        for reason, count in sorted(counts.failures.items(), key=lambda pair: -pair[1]):
+            print(f"  {count:,} failed: {reason}")
+        for name, why in sorted(result.failed_shards.items()):
+            print(f"  shard {name} failed: {why}")
+        print(f"report: {result.report_path}" if result.report_path else f"manifest: {result.manifest_path}")
+    return 0 if result.ok else 1
+
+
+def _dry_run(values: Dict[str, Any], as_json: bool) -> int:
+    found = dry_run(**values)
+    if as_json:
+        print(json.dumps({**vars(found), "sample": found.sample.values(),
+                          "errors": {url: vars(failure) for url, failure in found.errors.items()}}))  # fmt: skip
+        return 0
+    print(
+        f"{found.items:,} items in {found.shards:,} shards, {len(found.hosts):,} hosts, {found.invalid_urls:,} invalid URLs"
+    )
+    for host, count in list(found.hosts.items())[:10]:
+        print(f"  {count:,} {host}")
+    sample = found.sample
+    print(f"sample: {sample.succeeded:,} of {sample.items:,} succeeded")
+    for url, failure in found.errors.items():
+        print(f"  {url}: {failure.reason}: {failure.message}")
+    print(f"expected: {duration(found.seconds)}, {found.bytes:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

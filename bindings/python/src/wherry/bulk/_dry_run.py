@@ -1,0 +1,104 @@
+# Wherry: trials of bulk jobs
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the rows of a source, and runs the steps on a sample without writing anything."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import random
+import time
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Sequence
+
+from ._items import Failure, Item, Shard
+from ._limits import HostLimiter, Shares, Wanted
+from ._outputs import Output, Writer
+from ._statistics import Statistics
+from ._steps import host_of
+from ._work import Job, ShardRun
+
+#: Hosts are counted up to this number of different ones.
+HOSTS = 100_000
+
+
+@dataclass
+class DryRun:
+    """The result of a trial. Attributes:
+
+    ``items``             rows of the source
+    ``shards``            the number of shards that a run would write
+    ``hosts``             {host: rows}, most frequent first, at most 100,000 hosts
+    ``invalid_urls``      rows without a valid http or https URL
+    ``sample``            the counts of the items that were tried
+    ``errors``            the first failures of the sample, by URL
+    ``seconds``           the expected time of a run with the same number of workers, from the time of the sample
+    ``bytes``             the expected size of the output
+    """
+
+    items: int = 0
+    shards: int = 0
+    hosts: Dict[str, int] = field(default_factory=dict)
+    invalid_urls: int = 0
+    sample: Statistics = field(default_factory=Statistics)
+    errors: Dict[str, Failure] = field(default_factory=dict)
+    seconds: float = 0
+    bytes: int = 0
+
+
+class _Nothing(Writer):
+    def add(self, item: Item) -> None:
+        pass
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        return {}
+
+
+def sampled(shards: Any, size: int) -> tuple[DryRun, List[Item]]:
+    """Counts all rows, and chooses a random sample of them (reservoir sampling)."""
+    found = DryRun()
+    sample: List[Item] = []
+    choice = random.Random(0)
+    shard: Shard
+    for shard in shards:
+        found.shards += 1
+        for item in shard.items():
+            found.items += 1
+            host = host_of(item.url) if item.url.lower().startswith(("http://", "https://")) else ""
+            if not host:
+                found.invalid_urls += 1
+            elif host in found.hosts or len(found.hosts) < HOSTS:
+                found.hosts[host] = found.hosts.get(host, 0) + 1
+            if len(sample) < size:
+                sample.append(item)
+            else:
+                place = choice.randrange(found.items)
+                if place < size:
+                    sample[place] = item
+    found.hosts = dict(sorted(found.hosts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return found, sample
+
+
+def try_sample(
+    found: DryRun, sample: Sequence[Item], steps: Sequence[Any], output: Output, concurrency: int, threads: int,
+    limit: int, workers: int,
+) -> None:  # fmt: skip
+    """Runs the steps on the sample in this process, and adds the results."""
+    limiter = HostLimiter(limit)
+
+    async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+        return limiter.exchange(time.monotonic(), worker, wanted, pauses)
+
+    job = Job("dry-run", os.fspath(output.path), tuple(steps), output, concurrency, threads)
+    run = ShardRun(job, "dry-run", exchange, _Nothing(), io.StringIO())
+    begun = time.monotonic()
+    asyncio.run(run.run(sample))
+    seconds = time.monotonic() - begun
+    found.sample = run.statistics
+    for item in sample:
+        if item.failure is not None and len(found.errors) < 10:
+            found.errors[item.url] = item.failure
+    if sample:
+        found.seconds = seconds / len(sample) * found.items / max(workers, 1)
+        found.bytes = run.statistics.bytes * found.items // len(sample)

@@ -1,0 +1,94 @@
+# Wherry: the engines of bulk jobs
+# SPDX-License-Identifier: Apache-2.0
+"""An engine runs shards on workers: processes of this machine, Dask, or Ray.
+
+Each engine has one module here, which is all that depends on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+from ..._errors import ArgumentError, brief
+from .._items import Shard
+from .._store import Receipt
+from .._work import Job
+
+#: What happened to a shard: its receipt, or a sentence about the failure.
+Outcome = Tuple[Shard, Union[Receipt, str]]
+#: The versions of the package and of the library, which must be those of the workers.
+Versions = Tuple[str, str]
+
+
+class Engine:
+    """The base class of engines. The calls are in the order: ``start``, ``run``, ``close``."""
+
+    name = "engine"
+
+    def start(self, job: Job, limit: int) -> None:
+        """Connects to the workers, compares their versions, and creates the limiter with ``limit`` connections per host.
+
+        Raises StateError if a worker has another version.
+        """
+        raise NotImplementedError
+
+    def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
+        """Processes shards, at most two per worker at a time, and yields their outcomes as they finish.
+
+        A shard whose worker dies runs on another one. The next shard is taken only when a worker can start it.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Stops what ``start`` started."""
+        raise NotImplementedError
+
+    @property
+    def workers(self) -> int:
+        """The number of shards that can run at the same time."""
+        raise NotImplementedError
+
+
+def versions() -> Versions:
+    """The versions of the package and of its library in this process."""
+    from ... import __version__
+    from ..._native.library import lib
+
+    return __version__, lib.wherry_library_version_text().decode()
+
+
+def check_versions(workers: Dict[str, Versions]) -> None:
+    """Raises StateError if a worker has another version than this process."""
+    from ..._errors import StateError
+
+    own = versions()
+    others = {name: found for name, found in workers.items() if tuple(found) != own}
+    if others:
+        name, found = sorted(others.items())[0]
+        raise StateError(
+            f"{len(others)} of {len(workers)} workers have another version of Wherry: {name} has {found[0]} (library "
+            f"{found[1]}), but this process has {own[0]} (library {own[1]}). Install the same version everywhere.",
+            "wrong_state",
+        )
+
+
+def create(engine: Any, workers: Optional[int]) -> Engine:
+    """Returns the engine of a name, "local", "dask", or "ray", or of a Dask client."""
+    if isinstance(engine, Engine):
+        return engine
+    if engine == "local":
+        from .local import LocalEngine
+
+        return LocalEngine(workers)
+    if engine == "dask" or type(engine).__module__.partition(".")[0] == "distributed":
+        from .dask import DaskEngine
+
+        return DaskEngine(None if engine == "dask" else engine, workers)
+    if engine == "ray":
+        from .ray import RayEngine
+
+        return RayEngine(workers)
+    raise ArgumentError(f'engine= must be "local", "dask", "ray", or a Dask client, not {brief(engine)}', "bad_value")
+
+
+__all__: List[str] = ["Engine", "Outcome", "check_versions", "create", "versions"]

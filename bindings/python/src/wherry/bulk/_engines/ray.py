@@ -1,0 +1,122 @@
+# Wherry: bulk jobs on Ray
+# SPDX-License-Identifier: Apache-2.0
+"""`RayEngine` runs each shard as a task of Ray.
+
+The limiter of the hosts is an actor. It may lose its state when its node dies: workers then ask the new one for their
+shares. Ray repeats the shards of workers and nodes that it has lost. The dashboard shows the tasks as "wherry-shard NAME".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
+
+from ..._errors import ArgumentError
+from .._items import Shard
+from .._limits import HostLimiter, Shares, Wanted
+from .._store import Receipt
+from .._work import Job, process
+from . import Engine, Outcome, check_versions, versions
+
+try:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ImportError:
+    raise ArgumentError('engine="ray" needs Ray. Run: pip install "wherry[ray]"', "missing_package") from None
+
+#: A shard whose workers die this many times fails.
+ATTEMPTS = 5
+
+
+class _Limits:
+    """The actor of the limiter."""
+
+    def __init__(self, limit: int) -> None:
+        self._limiter = HostLimiter(limit)
+
+    def exchange(self, source: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+        return self._limiter.exchange(time.monotonic(), source, wanted, pauses)
+
+
+def _process(job: Job, shard: Shard, limits: Any) -> Receipt:
+    """Processes a shard in a worker process."""
+
+    async def exchange(source: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(None, lambda: ray.get(limits.exchange.remote(source, wanted, pauses)))
+        shares: Shares = answer
+        return shares
+
+    return process(job, shard, exchange)
+
+
+class RayEngine(Engine):
+    """Runs shards on the cluster to which ray.init connects, or on a new one on this machine."""
+
+    name = "ray"
+
+    def __init__(self, workers: Optional[int] = None) -> None:
+        self._wanted = workers
+        self._owned = False
+
+    @property
+    def workers(self) -> int:
+        return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def start(self, job: Job, limit: int) -> None:
+        if not ray.is_initialized():
+            ray.init(log_to_driver=False)
+            self._owned = True
+        self._job = job
+        asked = {
+            node["NodeManagerAddress"] + " " + node["NodeID"][:8]:
+                ray.remote(versions).options(
+                    num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+                ).remote()
+            for node in ray.nodes() if node["Alive"]
+        }  # fmt: skip
+        check_versions({name: ray.get(found) for name, found in asked.items()})
+        self._limits = ray.remote(_Limits).options(num_cpus=0, max_restarts=-1, max_task_retries=-1).remote(limit)
+        self._task = ray.remote(_process)
+
+    def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
+        running: Dict[Any, Tuple[Shard, int]] = {}
+        while True:
+            while len(running) < 2 * (self._wanted or self.workers):
+                shard = next(shards, None)
+                if shard is None:
+                    break
+                running[self._submit(shard)] = (shard, 1)
+            if not running:
+                return
+            for found in ray.wait(list(running), num_returns=1)[0]:
+                shard, count = running.pop(found)
+                outcome: Union[Receipt, str]
+                try:
+                    outcome = ray.get(found)
+                except ray.exceptions.RayTaskError as error:
+                    outcome = _sentence(error.cause or error)
+                except ray.exceptions.RayError as error:
+                    if count < ATTEMPTS:
+                        running[self._submit(shard)] = (shard, count + 1)
+                        continue
+                    outcome = f"{_sentence(error)}, after {count} attempts"
+                yield shard, outcome
+
+    def _submit(self, shard: Shard) -> Any:
+        # The engine repeats shards itself. The count of Ray includes nodes that left the cluster on purpose.
+        return self._task.options(name=f"wherry-shard {shard.name}", max_retries=0).remote(
+            self._job, shard, self._limits
+        )
+
+    def close(self) -> None:
+        if hasattr(self, "_limits"):
+            ray.kill(self._limits)
+        if self._owned:
+            ray.shutdown()
+
+
+def _sentence(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"

@@ -1,0 +1,63 @@
+# Wherry: a worker process of the local engine
+# SPDX-License-Identifier: Apache-2.0
+"""usage: python -m wherry.bulk._engines.worker DESCRIPTOR
+
+Receives the job and then shards over the socket, and sends receipts. Ends when the driver does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+from typing import Dict, Tuple
+
+from .._limits import Shares, Wanted
+from .._work import process
+from . import versions
+
+
+def main() -> None:
+    """Processes shards until the connection ends."""
+    connection = Connection(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the driver, which ends its workers.
+    try:
+        job = pickle.loads(connection.recv_bytes())
+    except EOFError:
+        return
+    except Exception as error:
+        connection.send(("failed", f"{type(error).__name__}: {error}"))
+        return
+
+    lock = threading.Lock()
+
+    def ask(question: Tuple[str, Wanted, Dict[str, float]]) -> Shares:
+        with lock:  # The last question of a shard may overtake one that was cancelled.
+            connection.send(("exchange", question))
+            shares: Shares = connection.recv()
+        return shares
+
+    async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+        return await asyncio.get_running_loop().run_in_executor(None, ask, (worker, wanted, pauses))
+
+    connection.send(("versions", versions()))
+    while True:
+        try:
+            _, shard = connection.recv()
+        except EOFError:
+            return
+        try:
+            outcome = process(job, shard, exchange)
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return
+        except Exception as error:
+            connection.send(("outcome", f"{type(error).__name__}: {error}"))
+        else:
+            connection.send(("outcome", outcome))
+
+
+if __name__ == "__main__":
+    main()

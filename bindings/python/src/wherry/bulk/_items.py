@@ -1,0 +1,116 @@
+# Wherry: the items of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""`Item` is one row of the source on its way through the steps; `Failure` says why an item failed."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple
+
+#: Extensions by content type. Other types get "bin".
+EXTENSIONS = {
+    "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "image/avif": "avif",
+    "image/heic": "heic", "image/tiff": "tiff", "image/svg+xml": "svg", "application/pdf": "pdf",
+    "application/json": "json", "text/html": "html", "text/plain": "txt", "text/css": "css",
+    "application/xml": "xml", "text/xml": "xml", "application/zip": "zip", "application/gzip": "gz",
+    "video/mp4": "mp4", "audio/mpeg": "mp3", "application/octet-stream": "bin",
+}  # fmt: skip
+
+
+@dataclass
+class Failure:
+    """Why an item failed.
+
+    ``step`` is the name of the step, such as "download". ``reason`` is a stable word: of docs/errors.md, or
+    one of "opted_out", "bad_key", and "exception".
+    """
+
+    step: str
+    reason: str
+    message: str
+
+
+class ItemError(Exception):
+    """A step raises this to fail an item with a reason. All other exceptions have the reason "exception"."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@dataclass
+class Item:
+    """One row of the source. Steps change it in place.
+
+    ``key``          the name of the item in the output, unique in a job
+    ``url``          the URL of the row
+    ``row``          all columns of the row, by name
+    ``data``         the bytes: the response body, and later what the steps made of it
+    ``type``         the content type of ``data``, without parameters; "" if unknown
+    ``http_status``  the status of the response; None if there was none
+    ``fields``       results of steps, such as "width" and "height". They are stored with the item
+    ``seconds``      the time of the download
+    ``failure``      why the item failed; None while it has not
+    """
+
+    key: str
+    url: str
+    row: Dict[str, Any]
+    data: bytes = b""
+    type: str = ""
+    http_status: Optional[int] = None
+    fields: Dict[str, Any] = field(default_factory=dict)
+    seconds: Optional[float] = None
+    failure: Optional[Failure] = None
+
+    @property
+    def extension(self) -> str:
+        """The extension of a file with ``data``, without the dot."""
+        return EXTENSIONS.get(self.type, "bin")
+
+    def fail(self, step: str, reason: str, message: str) -> None:
+        """Marks the item as failed, and drops its data."""
+        self.failure = Failure(step, reason, message)
+        self.data = b""
+
+    def record(self) -> Dict[str, Any]:
+        """The metadata that outputs and the log store, without the data."""
+        found: Dict[str, Any] = {"key": self.key, "url": self.url, "http_status": self.http_status}
+        if self.failure is None:
+            found.update(type=self.type, bytes=len(self.data), **self.fields)
+        else:
+            found.update(dataclasses.asdict(self.failure))
+        if self.seconds is not None:
+            found["ms"] = round(self.seconds * 1000)
+        return found
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Consecutive rows of the source, which one task processes and one file of the output contains.
+
+    ``index`` counts from 0. Each row of ``rows`` has the key of the item, its URL, and all columns.
+    """
+
+    index: int
+    rows: List[Tuple[str, str, Dict[str, Any]]]
+
+    @property
+    def name(self) -> str:
+        """The name of the shard's files, such as "00042"."""
+        return f"{self.index:05d}"
+
+    def items(self) -> List[Item]:
+        """The rows as items."""
+        return [Item(key, url, row) for key, url, row in self.rows]
+
+    def digest(self) -> str:
+        """A digest of the keys and URLs, to notice a source that has changed."""
+        import hashlib
+
+        found = hashlib.sha256()
+        for key, url, _ in self.rows:
+            found.update(f"{key}\0{url}\0".encode("utf-8", "surrogatepass"))
+        return found.hexdigest()

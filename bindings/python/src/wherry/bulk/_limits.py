@@ -1,0 +1,194 @@
+# Wherry: connection limits per host for all workers of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""`HostLimiter` divides the connections of each host among the workers; `HostGate` spends a worker's share.
+
+There is one limiter per job. Each worker calls `HostLimiter.exchange` every second with the number of connections that
+it could use for each host, and receives its shares. A worker that dies loses its shares after `LEASE` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import AsyncIterator, Awaitable, Callable, Deque, Dict, Mapping, Tuple
+
+#: Seconds between two exchanges of a worker.
+SLICE = 1.0
+#: Seconds after which the shares of a silent worker go to the others.
+LEASE = 30.0
+#: The maximum time in seconds that a server can pause its host with Retry-After.
+LONGEST_PAUSE = 600.0
+
+#: What a worker receives for each host: its share of the connections, and the seconds of a pause, or 0.
+Shares = Dict[str, Tuple[int, float]]
+#: The connections that a worker could use for each host, and how many of them are open.
+Wanted = Dict[str, Tuple[int, int]]
+#: (worker, wanted connections, pauses in seconds by host) -> shares
+Exchange = Callable[[str, Wanted, Dict[str, float]], Awaitable[Shares]]
+
+
+@dataclass
+class _Claim:
+    wanted: int
+    expires: float
+    granted: int = 0  # the share, or the open connections if these are more
+    served: int = 0  # slices with at least one connection, for fairness
+
+
+@dataclass
+class _Host:
+    claims: Dict[str, _Claim] = field(default_factory=dict)
+    paused_until: float = 0.0
+
+
+class HostLimiter:
+    """Divides ``limit`` connections per host among the workers that want some.
+
+    Not thread-safe. Times are seconds of any steady clock, which the caller passes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._hosts: Dict[str, _Host] = {}
+
+    def exchange(self, now: float, worker: str, wanted: Wanted, pauses: Mapping[str, float]) -> Shares:
+        """Returns the shares of a worker for the hosts of ``wanted``, and releases its shares of other hosts.
+
+        The workers never have more connections to a host than the limit, unless one of them is silent for longer than
+        its lease, and then continues.
+        """
+        for name, seconds in pauses.items():
+            host = self._hosts.setdefault(name, _Host())
+            host.paused_until = max(host.paused_until, now + min(max(seconds, 0.0), LONGEST_PAUSE))
+        for name, host in list(self._hosts.items()):
+            for other, claim in list(host.claims.items()):
+                if claim.expires <= now or (other == worker and name not in wanted):
+                    del host.claims[other]
+            if not host.claims and host.paused_until <= now and name not in wanted:
+                del self._hosts[name]
+        return {name: self._share(now, worker, name, *counts) for name, counts in wanted.items()}
+
+    def _share(self, now: float, worker: str, name: str, wanted: int, used: int) -> Tuple[int, float]:
+        host = self._hosts.setdefault(name, _Host())
+        known = host.claims.setdefault(worker, _Claim(wanted, now + LEASE, served=_least(host.claims)))
+        known.wanted, known.expires = wanted, now + LEASE
+        if host.paused_until > now:
+            known.granted = used
+            return 0, host.paused_until - now
+        fair = self._fair(host.claims)[worker]
+        free = self.limit - sum(claim.granted for other, claim in host.claims.items() if other != worker)
+        share = max(0, min(fair, free))
+        known.granted = max(share, used)
+        known.served += 1 if share else 0
+        return share, 0.0
+
+    def _fair(self, claims: Mapping[str, _Claim]) -> Dict[str, int]:
+        """Divides the limit: one connection each, those first that were served least, then evenly."""
+        order = sorted(claims, key=lambda name: (claims[name].served, name))
+        shares = dict.fromkeys(order, 0)
+        left = self.limit
+        while left > 0:
+            hungry = [name for name in order if shares[name] < claims[name].wanted]
+            if not hungry:
+                break
+            for name in hungry[:left]:
+                more = max(1, left // len(hungry))
+                shares[name] = min(claims[name].wanted, shares[name] + more)
+            left = self.limit - sum(shares.values())
+        return shares
+
+
+def _least(claims: Mapping[str, _Claim]) -> int:
+    """What a new claim counts as served: as little as any other, but not less."""
+    return min((claim.served for claim in claims.values()), default=0)
+
+
+@dataclass
+class _Waiting:
+    share: int = 0
+    used: int = 0
+    turns: Deque[asyncio.Future[None]] = field(default_factory=deque)
+
+
+class HostGate:
+    """Spends the shares of one worker: ``async with gate.turn(host)`` around each request.
+
+    ``run`` must run as a task while the gate is in use.
+    """
+
+    def __init__(self, worker: str, exchange: Exchange) -> None:
+        self._worker = worker
+        self._exchange = exchange
+        self._hosts: Dict[str, _Waiting] = {}
+        self._pauses: Dict[str, float] = {}
+        self._news = asyncio.Event()
+
+    @asynccontextmanager
+    async def turn(self, name: str) -> AsyncIterator[None]:
+        """Waits for a free connection of the worker's share of a host, and holds it."""
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = _Waiting()
+            self._news.set()
+        if host.used < host.share and not host.turns:
+            host.used += 1
+        else:
+            turn = asyncio.get_running_loop().create_future()
+            host.turns.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():  # The turn came at the same time.
+                    self._leave(name, host)
+                else:
+                    host.turns.remove(turn)
+                raise
+        try:
+            yield
+        finally:
+            self._leave(name, host)
+
+    def pause(self, name: str, seconds: float) -> None:
+        """Pauses a host for all workers, because its server sent Retry-After."""
+        self._pauses[name] = max(seconds, self._pauses.get(name, 0.0))
+        host = self._hosts.get(name)
+        if host is not None:
+            host.share = 0
+        self._news.set()
+
+    def _leave(self, name: str, host: _Waiting) -> None:
+        host.used -= 1
+        self._admit(host)
+        if host.used == 0 and not host.turns:
+            self._hosts.pop(name, None)
+
+    def _admit(self, host: _Waiting) -> None:
+        while host.turns and host.used < host.share:
+            turn = host.turns.popleft()
+            if not turn.done():
+                host.used += 1
+                turn.set_result(None)
+
+    async def run(self) -> None:
+        """Exchanges with the limiter, every second and as soon as a new host is wanted. Ends with an error if the limiter
+        is lost."""
+        while True:
+            self._news.clear()
+            pauses, self._pauses = self._pauses, {}
+            wanted = {}
+            for name, host in self._hosts.items():
+                wanted[name] = (host.used + len(host.turns), host.used)
+                host.share = host.used  # No new connections until the limiter has replied.
+            shares = await self._exchange(self._worker, wanted, pauses)
+            for name, (share, _) in shares.items():
+                known = self._hosts.get(name)
+                if known is not None and name not in self._pauses:  # otherwise it was paused in the meantime
+                    known.share = share
+                    self._admit(known)
+            pause = min((seconds for _, seconds in shares.values() if seconds > 0), default=SLICE)
+            try:
+                await asyncio.wait_for(self._news.wait(), min(SLICE, max(pause, 0.01)))
+            except asyncio.TimeoutError:
+                pass

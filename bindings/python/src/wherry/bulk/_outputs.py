@@ -1,0 +1,257 @@
+# Wherry: the outputs of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""`Folder`, `WebDataset`, and `Parquet` write the items of a shard.
+
+An output is a value; `open` returns a `Writer` for one shard in one worker. Writers get the items in the order in which
+they finish, and keep none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+from dataclasses import dataclass
+from typing import IO, Any, Dict, List, Optional, Union, cast
+
+from .._errors import ArgumentError
+from ._items import Item
+
+
+class Writer:
+    """Writes the items of one shard into a folder that only this writer uses."""
+
+    def add(self, item: Item) -> None:
+        """Writes an item that has not failed."""
+        raise NotImplementedError
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        """Ends the shard, and makes it durable. Returns {name: {"bytes": size, "sha256": digest}} for each file or folder."""
+        raise NotImplementedError
+
+    def abandon(self) -> None:
+        """Closes the files of a shard that failed."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The base class of outputs. ``path`` is the folder of the job, which is created if it is missing."""
+
+    path: Union[str, os.PathLike[str]]
+
+    name = "output"
+
+    def check(self) -> None:
+        """Raises ArgumentError if a package is missing."""
+
+    def open(self, folder: str, shard: str) -> Writer:
+        """Returns a writer for one shard, which creates its files in a folder."""
+        raise NotImplementedError
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace")
+
+
+def metadata(item: Item) -> Dict[str, Any]:
+    """What outputs store with an item: the columns of its row, and its record."""
+    return {**item.row, **item.record()}
+
+
+class _Hashing(io.RawIOBase):
+    """A file that computes the digest of what is written."""
+
+    def __init__(self, path: str) -> None:
+        self.file: IO[bytes] = open(path, "xb", buffering=1 << 18)
+        self.hash = hashlib.sha256()
+        self.count = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.hash.update(data)
+        self.count += len(data)
+        return self.file.write(data)
+
+    def tell(self) -> int:
+        return self.count
+
+    def sync(self) -> Dict[str, Any]:
+        """Closes the file when its content is on the disk, and returns its entry for the receipt."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        return {"bytes": self.count, "sha256": self.hash.hexdigest()}
+
+    def close(self) -> None:
+        if hasattr(self, "file"):
+            self.file.close()
+        super().close()
+
+
+@dataclass(frozen=True)
+class WebDataset(Output):
+    """One tar file for each shard, as WebDataset reads them: KEY.jpg, KEY.json, and KEY.txt for each item.
+
+    ``caption``   the name of the column that becomes KEY.txt
+    """
+
+    caption: Optional[str] = None
+
+    name = "webdataset"
+
+    def open(self, folder: str, shard: str) -> Writer:
+        return _TarWriter(folder, shard, self.caption)
+
+
+class _TarWriter(Writer):
+    def __init__(self, folder: str, shard: str, caption: Optional[str]) -> None:
+        self._name = f"{shard}.tar"
+        self._caption = caption
+        self._file = _Hashing(os.path.join(folder, self._name))
+        self._tar = tarfile.open(fileobj=cast("IO[bytes]", self._file), mode="w", format=tarfile.GNU_FORMAT)
+
+    def add(self, item: Item) -> None:
+        self._member(f"{item.key}.{item.extension}", item.data)
+        self._member(f"{item.key}.json", _json(metadata(item)))
+        if self._caption is not None:
+            self._member(f"{item.key}.txt", str(item.row.get(self._caption) or "").encode("utf-8", "replace"))
+
+    def _member(self, name: str, data: bytes) -> None:
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        member.mode = 0o644
+        self._tar.addfile(member, io.BytesIO(data))
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        self._tar.close()
+        return {self._name: self._file.sync()}
+
+    def abandon(self) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class Folder(Output):
+    """A folder for each shard, with a file for each item and its metadata: 00042/000420007.jpg and .json.
+
+    ``sidecars``  whether to write the JSON files (default: True)
+    """
+
+    sidecars: bool = True
+
+    name = "folder"
+
+    def open(self, folder: str, shard: str) -> Writer:
+        return _FolderWriter(folder, shard, self.sidecars)
+
+
+class _FolderWriter(Writer):
+    def __init__(self, folder: str, shard: str, sidecars: bool) -> None:
+        self._name = shard
+        self._folder = os.path.join(folder, shard)
+        self._sidecars = sidecars
+        self._files: List[str] = []
+        self._hash = hashlib.sha256()
+        self._count = 0
+        os.mkdir(self._folder)
+
+    def add(self, item: Item) -> None:
+        self._write(f"{item.key}.{item.extension}", item.data)
+        if self._sidecars:
+            self._write(f"{item.key}.json", _json(metadata(item)))
+
+    def _write(self, name: str, data: bytes) -> None:
+        with open(os.path.join(self._folder, name), "xb") as file:
+            file.write(data)
+        # The digest of a folder is that of the lines "SHA256  NAME", as sha256sum prints them.
+        self._hash.update(f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode())
+        self._count += len(data)
+        self._files.append(name)
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        for name in self._files:
+            with open(os.path.join(self._folder, name), "rb") as file:
+                os.fsync(file.fileno())
+        sync_folder(self._folder)
+        entry = {"bytes": self._count, "sha256": self._hash.hexdigest(), "files": len(self._files)}
+        return {self._name: entry}
+
+
+@dataclass(frozen=True)
+class Parquet(Output):
+    """A Parquet file for each shard, with the columns key, url, type, http_status, ms, data, and metadata (JSON).
+
+    Needs pyarrow. ``group``: the maximum number of rows of a row group, which is kept in memory (default: 100)
+    """
+
+    group: int = 100
+
+    name = "parquet"
+
+    def check(self) -> None:
+        _pyarrow()
+
+    def open(self, folder: str, shard: str) -> Writer:
+        return _ParquetWriter(folder, shard, self.group)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ArgumentError("Parquet needs pyarrow. Run: pip install 'wherry[bulk]'", "missing_package") from None
+    return pyarrow
+
+
+class _ParquetWriter(Writer):
+    def __init__(self, folder: str, shard: str, group: int) -> None:
+        self._arrow = arrow = _pyarrow()
+        self._name = f"{shard}.parquet"
+        self._group = group
+        self._rows: List[Dict[str, Any]] = []
+        self._schema = arrow.schema([
+            ("key", arrow.string()), ("url", arrow.string()), ("type", arrow.string()), ("http_status", arrow.int32()),
+            ("ms", arrow.int64()), ("data", arrow.binary()), ("metadata", arrow.string()),
+        ])  # fmt: skip
+        self._file = _Hashing(os.path.join(folder, self._name))
+        self._writer = arrow.parquet.ParquetWriter(arrow.PythonFile(self._file, mode="w"), self._schema)
+
+    def add(self, item: Item) -> None:
+        record = item.record()
+        self._rows.append({
+            "key": item.key, "url": item.url, "type": item.type, "http_status": item.http_status,
+            "ms": record.get("ms"), "data": item.data, "metadata": _json(metadata(item)).decode(),
+        })  # fmt: skip
+        if len(self._rows) >= self._group:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
+            self._rows = []
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        self._flush()
+        self._writer.close()
+        return {self._name: self._file.sync()}
+
+    def abandon(self) -> None:
+        self._file.close()
+
+
+def sync_folder(path: str) -> None:
+    """Makes the names in a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+#: The outputs by the names that plans use.
+OUTPUTS: Dict[str, Any] = {"folder": Folder, "webdataset": WebDataset, "parquet": Parquet}

@@ -1,0 +1,216 @@
+# Wherry: runs bulk jobs
+# SPDX-License-Identifier: Apache-2.0
+"""`run` reads the source, gives shards to the workers of an engine, and writes the manifest and the report."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
+
+from .. import __version__
+from .._errors import ArgumentError, StateError, brief
+from . import _engines, _sources, _steps
+from ._dry_run import DryRun, sampled, try_sample
+from ._items import Shard
+from ._outputs import Output
+from ._progress import Progress, watch
+from ._report import write_report
+from ._sources import Source
+from ._statistics import Statistics
+from ._steps import Download, Upload
+from ._store import Receipt, Store
+from ._work import Job
+
+
+@dataclass
+class Result:
+    """The result of a job. Attributes:
+
+    ``statistics``      the counts of all finished shards, of this run and of earlier ones
+    ``shards``          the number of finished shards
+    ``skipped_shards``  how many of them were finished before this run
+    ``failed_shards``   {name of the shard: sentence}; the next run repeats them
+    ``seconds``         the duration of this run
+    ``manifest_path``, ``report_path``   the files with the details; None if not written
+    """
+
+    statistics: Statistics
+    shards: int = 0
+    skipped_shards: int = 0
+    failed_shards: Dict[str, str] = field(default_factory=dict)
+    seconds: float = 0
+    manifest_path: Optional[str] = None
+    report_path: Optional[str] = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether all shards are finished. Items can have failed: see ``statistics.failures``."""
+        return not self.failed_shards
+
+
+def run(
+    source: Source,
+    steps: Sequence[Any],
+    output: Output,
+    engine: Any = "local",
+    *,
+    url_column: str = "url",
+    format: Optional[str] = None,
+    shard_size: int = 1000,
+    workers: Optional[int] = None,
+    concurrency: int = 64,
+    threads: int = 1,
+    max_per_host: int = 16,
+    progress: Union[bool, Callable[[Progress], object], None] = None,
+    report: bool = True,
+) -> Result:
+    """Downloads and processes all rows of a source, and writes them as shards.
+
+        from wherry.bulk import Download, Resize, WebDataset, run
+        run("urls.parquet", [Download(), Resize(256)], WebDataset("dataset"))
+
+    If the output folder has the beginning of the same job, the call does only what is missing. Killed workers and a
+    killed program neither lose nor repeat an item in the output.
+
+    ``source``        a path (Parquet, CSV, JSON lines, or text), an iterable of URLs or rows, or a Dask or Ray dataset
+    ``steps``         `Download`, and then any of `Check`, `Resize`, `Map`, and `Upload`
+    ``output``        `WebDataset`, `Folder`, or `Parquet`
+    ``engine``        "local" for processes of this machine, "dask", a Dask client, or "ray"
+    ``url_column``    the name of the column with the URLs
+    ``format``        the format of the source, if its extension does not show it
+    ``shard_size``    the number of rows of a shard (default: 1000)
+    ``workers``       the number of worker processes of the local engine (default: the cores), or the number of workers
+                      of a cluster to wait for (default: 1)
+    ``concurrency``   the maximum number of items that a worker downloads at the same time (default: 64)
+    ``threads``       threads of a worker for images and `Map` (default: 1)
+    ``max_per_host``  the maximum number of connections of all workers to the host of a URL (default: 16)
+    ``progress``      True, False, or a function; None shows a bar if standard error is a terminal
+    ``report``        whether to write report.html (default: True)
+
+    Raises ArgumentError for invalid arguments, StateError if the folder has another job or a worker has another version,
+    and BusyError if another process runs the job. Failed items and shards raise nothing: see `Result`.
+    """
+    checked = _steps.checked(steps)
+    _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
+    store = Store(os.fspath(output.path))
+    found = _sources.shards(_sources.rows(source, url_column, format), shard_size, url_column)
+    chosen = _engines.create(engine, workers)
+    begun = time.time()
+    with store.locked():
+        identity = store.prepare({"shard_size": shard_size, "output": _identity(output), "steps": _identities(checked)})
+        job = Job(identity, store.folder, checked, output, concurrency, threads)
+        result = Result(Statistics())
+        with watch(progress, _sources.count(source)) as show:
+            _process(job, store, chosen, found, max_per_host, result, show)
+        result.statistics = Statistics.sum(receipt["statistics"] for receipt in store.receipts())
+        result.seconds = time.time() - begun
+        result.manifest_path = store.write_manifest(_manifest(job, store, result, chosen.name))
+        if report:
+            result.report_path = write_report(store, result, chosen.name)
+    return result
+
+
+def dry_run(
+    source: Source,
+    steps: Sequence[Any],
+    output: Output,
+    engine: Any = "local",
+    *,
+    url_column: str = "url",
+    format: Optional[str] = None,
+    shard_size: int = 1000,
+    workers: Optional[int] = None,
+    concurrency: int = 64,
+    threads: int = 1,
+    max_per_host: int = 16,
+    report: bool = True,
+    sample: int = 100,
+) -> DryRun:
+    """Counts the rows of a source, and runs the steps on a random sample in this process. Writes nothing.
+
+    The arguments are those of `run`; ``sample`` is the number of items to try. `Upload` steps are left out.
+    """
+    checked = [step for step in _steps.checked(steps) if not isinstance(step, Upload)]
+    _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
+    found = _sources.shards(_sources.rows(source, url_column, format), shard_size, url_column)
+    result, items = sampled(found, sample)
+    count = _engines.create(engine, workers).workers if engine == "local" else workers or 1
+    try_sample(result, items, checked, output, concurrency, threads, max_per_host, count)
+    return result
+
+
+def _check(output: Any, **numbers: Any) -> None:
+    """Raises ArgumentError if the output or a number is invalid."""
+    if not isinstance(output, Output):
+        raise ArgumentError(f"output= must be WebDataset, Folder, or Parquet, not {brief(output)}", "bad_argument")
+    for name, value in numbers.items():
+        if not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"{name}= must be 1 or more, not {brief(value)}", "bad_value")
+    output.check()
+
+
+def _process(
+    job: Job, store: Store, engine: _engines.Engine, found: Iterator[Shard], limit: int, result: Result,
+    show: Callable[[Receipt], None],
+) -> None:  # fmt: skip
+    """Runs the missing shards on the engine, which is started only if any is missing."""
+
+    def missing() -> Iterator[Shard]:
+        for shard in found:
+            known = store.receipt(shard.name)
+            if known is None:
+                yield shard
+                continue
+            if known["digest"] != shard.digest():
+                raise StateError(
+                    f"the rows of shard {shard.name} are not those of the earlier run, so the source has changed. "
+                    "Choose another output folder, or use the original source.",
+                    "changed",
+                )
+            result.shards += 1
+            result.skipped_shards += 1
+            show(known)
+
+    shards = missing()
+    first = next(shards, None)
+    if first is None:
+        return
+    try:
+        engine.start(job, limit)
+        for shard, outcome in engine.run(itertools.chain([first], shards)):
+            if isinstance(outcome, str):
+                result.failed_shards[shard.name] = outcome
+            else:
+                result.shards += 1
+                show(outcome)
+    finally:
+        engine.close()
+
+
+def _identity(value: Any) -> str:
+    """A text that is equal for equal steps or outputs, wherever the output is."""
+    names = [name for name in vars(value) if name != "path"]
+    return f"{type(value).__name__}({', '.join(f'{name}={_named(getattr(value, name))}' for name in names)})"
+
+
+def _named(value: Any) -> str:
+    if callable(value):
+        return f"{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', value)}"
+    return repr(value)
+
+
+def _identities(steps: Sequence[Any]) -> List[str]:
+    """The steps that decide what the output contains. How items are downloaded may change between runs."""
+    return [step.name if isinstance(step, Download) else _identity(step) for step in steps]
+
+
+def _manifest(job: Job, store: Store, result: Result, engine: str) -> Dict[str, Any]:
+    files = {name: entry for receipt in store.receipts() for name, entry in receipt["files"].items()}
+    return {
+        "job": job.id, "wherry": __version__, "engine": engine, "complete": result.ok,
+        "shards": result.shards, "failed_shards": result.failed_shards, "seconds": round(result.seconds, 1),
+        **result.statistics.values(), "files": files,
+    }  # fmt: skip

@@ -1,0 +1,179 @@
+# Wherry: the sources of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""Reads rows from files, iterators, and datasets, and cuts them into shards. Nothing is read ahead."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import os
+from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Union
+
+from .._errors import ArgumentError, FileError, brief
+from ._items import Shard
+
+Row = Dict[str, Any]
+#: A path of a file, an iterable of URLs or of mappings, or a Dask or Ray dataset.
+Source = Union[str, "os.PathLike[str]", Iterable[Union[str, Mapping[str, Any]]], Any]
+
+
+def rows(source: Source, url_column: str = "url", format: Optional[str] = None) -> Iterator[Row]:
+    """Yields the rows of a source.
+
+    The extension of a path gives its format: .parquet, .csv, .tsv, .jsonl or .ndjson, and otherwise text with one URL per
+    line. ``format`` overrides it. A folder is read as all of its files of one format, in the order of their names.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return _files(os.fspath(source), url_column, format)
+    if hasattr(source, "iter_rows") and hasattr(source, "take_batch"):  # a Ray dataset
+        return (dict(row) for row in source.iter_rows())
+    if hasattr(source, "to_delayed") and hasattr(source, "columns"):  # a Dask data frame
+        return _delayed(source.to_delayed(), lambda frame: frame.to_dict("records"))
+    if hasattr(source, "to_delayed"):  # a Dask bag
+        return _values(_delayed(source.to_delayed(), iter), url_column)
+    try:
+        values = iter(source)
+    except TypeError:
+        raise ArgumentError(
+            f"source= takes a path, an iterable of URLs or rows, or a Dask or Ray dataset, not {brief(source)}",
+            "bad_argument",
+        ) from None
+    return _values(values, url_column)
+
+
+def shards(found: Iterable[Row], size: int, url_column: str = "url") -> Iterator[Shard]:
+    """Cuts rows into shards of ``size`` rows. The last one may be smaller. Keys are the shard's name and four digits."""
+    digits = max(4, len(str(size - 1)))
+    remaining = iter(found)
+    for index in itertools.count():
+        part = list(itertools.islice(remaining, size))
+        if not part:
+            return
+        yield Shard(index, [
+            (f"{index:05d}{place:0{digits}d}", _url(row.get(url_column)), row) for place, row in enumerate(part)
+        ])  # fmt: skip
+
+
+def _url(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _values(values: Iterator[Any], url_column: str) -> Iterator[Row]:
+    for value in values:
+        if isinstance(value, str):
+            yield {url_column: value}
+        elif isinstance(value, Mapping):
+            yield dict(value)
+        else:
+            raise ArgumentError(f"a row of the source is {brief(value)}, not a URL or a mapping", "bad_argument")
+
+
+def _delayed(parts: Iterable[Any], convert: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """Computes the partitions of a Dask collection one after the other."""
+    for part in parts:
+        yield from convert(part.compute())
+
+
+def _files(path: str, url_column: str, format: Optional[str]) -> Iterator[Row]:
+    if not os.path.isdir(path):
+        return _file(path, url_column, format or _format(path))
+    names = sorted(name for name in os.listdir(path) if not name.startswith((".", "_")))
+    formats = {_format(name) for name in names}
+    if len(formats) != 1 and format is None:
+        raise ArgumentError(
+            f"the folder {path} has {'files of several formats' if formats else 'no files'}. "
+            "Pass a folder with files of one format, or format=.",
+            "bad_argument",
+        )
+    kind = format or formats.pop()
+    return itertools.chain.from_iterable(_file(os.path.join(path, name), url_column, kind) for name in names)
+
+
+_FORMATS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def _format(path: str) -> str:
+    return _FORMATS.get(os.path.splitext(path)[1].lower(), "text")
+
+
+def _file(path: str, url_column: str, format: str) -> Iterator[Row]:
+    reader = _READERS.get(format)
+    if reader is None:
+        raise ArgumentError(f"format= must be one of {', '.join(_READERS)}, not {brief(format)}", "bad_value")
+    try:
+        yield from reader(path, url_column)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}. Check the path of the source.", "file") from error
+
+
+def _text(path: str, url_column: str) -> Iterator[Row]:
+    with open(path, encoding="utf-8-sig", errors="surrogateescape") as lines:
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                yield {url_column: line.strip()}
+
+
+def _jsonl(path: str, url_column: str) -> Iterator[Row]:
+    with open(path, encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise FileError(
+                    f"{path}, line {number}: {error}. Each line must be a JSON object.", "bad_source"
+                ) from None
+            yield dict(row) if isinstance(row, dict) else {url_column: row}
+
+
+def _delimited(delimiter: str) -> Callable[[str, str], Iterator[Row]]:
+    def read(path: str, url_column: str) -> Iterator[Row]:
+        with open(path, encoding="utf-8-sig", newline="") as lines:
+            reader = csv.DictReader(lines, delimiter=delimiter, restkey="_more")
+            if url_column not in (reader.fieldnames or []):
+                raise _without_column(path, url_column, list(reader.fieldnames or []))
+            yield from reader
+
+    return read
+
+
+def _parquet(path: str, url_column: str) -> Iterator[Row]:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ArgumentError(
+            f"{path}: reading Parquet needs pyarrow. Run: pip install 'wherry[bulk]'", "missing_package"
+        ) from None
+    with parquet.ParquetFile(path) as file:
+        if url_column not in file.schema_arrow.names:
+            raise _without_column(path, url_column, file.schema_arrow.names)
+        for batch in file.iter_batches(10_000):
+            yield from batch.to_pylist()
+
+
+def _without_column(path: str, column: str, names: list[str]) -> ArgumentError:
+    return ArgumentError(
+        f"{path} has no column {column!r}, only {', '.join(map(repr, names)) or 'an empty first line'}. Set url_column=.",
+        "bad_argument",
+    )
+
+
+_READERS: Dict[str, Callable[[str, str], Iterator[Row]]] = {
+    "parquet": _parquet, "csv": _delimited(","), "tsv": _delimited("\t"), "jsonl": _jsonl, "text": _text,
+}  # fmt: skip
+
+
+def count(source: Source) -> Optional[int]:
+    """The number of rows, if it is known without reading the source."""
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if not os.path.isfile(path) or _format(path) != "parquet":
+            return None
+        try:
+            from pyarrow import parquet
+        except ImportError:
+            return None
+        return int(parquet.read_metadata(path).num_rows)
+    return len(source) if isinstance(source, (list, tuple)) else None

@@ -1,0 +1,87 @@
+# Wherry: counts of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""`Statistics` counts items, reasons, sizes, and times. Its size does not depend on the number of items."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Tuple
+
+from ._items import Item
+
+#: Upper bounds of the classes of times (milliseconds) and sizes (bytes); the last class has no bound.
+TIMES_MS = (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
+SIZES = tuple(1 << power for power in range(8, 33, 2))
+
+
+@dataclass
+class Statistics:
+    """Counts of one shard or of a whole job. Attributes:
+
+    ``items``       rows of the source
+    ``succeeded``   items in the output
+    ``dropped``     items that a Map step left out
+    ``failures``    {reason: count}
+    ``statuses``    {HTTP status: count}, as text
+    ``bytes``       bytes in the output
+    ``times_ms``    counts by the classes of TIMES_MS, of finished downloads
+    ``sizes``       counts by the classes of SIZES, of items in the output
+    """
+
+    items: int = 0
+    succeeded: int = 0
+    dropped: int = 0
+    failures: Dict[str, int] = field(default_factory=dict)
+    statuses: Dict[str, int] = field(default_factory=dict)
+    bytes: int = 0
+    times_ms: List[int] = field(default_factory=lambda: [0] * (len(TIMES_MS) + 1))
+    sizes: List[int] = field(default_factory=lambda: [0] * (len(SIZES) + 1))
+
+    def count(self, item: Item) -> None:
+        """Counts an item that is finished."""
+        self.items += 1
+        if item.http_status is not None:
+            status = str(item.http_status)
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+        if item.seconds is not None:
+            self.times_ms[_class(item.seconds * 1000, TIMES_MS)] += 1
+        if item.failure is not None:
+            self.failures[item.failure.reason] = self.failures.get(item.failure.reason, 0) + 1
+            return
+        self.succeeded += 1
+        self.bytes += len(item.data)
+        self.sizes[_class(len(item.data), SIZES)] += 1
+
+    def drop(self) -> None:
+        """Counts an item that a Map step left out."""
+        self.items += 1
+        self.dropped += 1
+
+    @property
+    def failed(self) -> int:
+        """The number of failed items."""
+        return sum(self.failures.values())
+
+    def values(self) -> Dict[str, Any]:
+        """The counts as JSON values."""
+        return dict(vars(self))
+
+    @classmethod
+    def sum(cls, values: Iterable[Dict[str, Any]]) -> Statistics:
+        """Adds the counts of shards."""
+        total = cls()
+        for each in values:
+            for name in ("items", "succeeded", "dropped", "bytes"):
+                setattr(total, name, getattr(total, name) + each[name])
+            for name in ("failures", "statuses"):
+                counts = getattr(total, name)
+                for key, count in each[name].items():
+                    counts[key] = counts.get(key, 0) + count
+            for name in ("times_ms", "sizes"):
+                setattr(total, name, [a + b for a, b in zip(getattr(total, name), each[name])])
+        return total
+
+
+def _class(value: float, bounds: Tuple[int, ...]) -> int:
+    return bisect_left(bounds, value)

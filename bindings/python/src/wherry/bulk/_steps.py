@@ -1,0 +1,311 @@
+# Wherry: the steps of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""The steps that each item passes: `Download`, `Check`, `Resize`, `Map`, and `Upload`.
+
+Steps are values without state, so that they can be sent to workers. What they need while they run is in a `Workbench`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from urllib.parse import urlsplit
+
+from .. import AsyncClient, Compression, Image, Timeout, WherryError
+from .._errors import ArgumentError, brief
+from ._items import Item, ItemError
+from ._limits import HostGate
+
+#: The directives of X-Robots-Tag by which a site opts out of machine learning.
+OPT_OUTS = ("noai", "noimageai", "noindex", "noimageindex")
+
+
+@dataclass
+class Workbench:
+    """What steps need while they run: clients for downloads and for uploads, the gate of the hosts, and threads."""
+
+    client: AsyncClient
+    uploads: AsyncClient
+    gate: HostGate
+    threads: ThreadPoolExecutor
+    job: str
+
+    async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Runs a function in a thread, so that requests continue."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, function, *arguments)
+
+
+class Step:
+    """A step for each item. ``run`` changes the item, or raises an exception to fail it."""
+
+    name = "step"
+
+    async def run(self, item: Item, bench: Workbench) -> None:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Download(Step):
+    """Downloads the URL of each item into memory. It is the first step of every job.
+
+    ``headers``         headers of every request
+    ``user_agent``      the User-Agent; with ``user_agent_token``, sites can address the job in X-Robots-Tag
+    ``timeout``         seconds without any data before a request fails (default: 20)
+    ``total_timeout``   seconds for one attempt (default: 120)
+    ``retries``         maximum number of retries after a transient failure (default: 2)
+    ``max_bytes``       larger bodies fail with `too_large` (default: 64 MiB)
+    ``deny_addresses``  classes of addresses that are never connected, also after a redirect (default: "not_public");
+                        None permits all. Lists from strangers may contain addresses inside your network
+    ``opt_outs``        directives of X-Robots-Tag that fail an item with `opted_out`; () ignores the header
+    ``user_agent_token``  the name for which X-Robots-Tag may have directives of its own (default: "wherry")
+    ``verify``          as in `wherry.Client`
+    """
+
+    headers: Dict[str, str] = field(default_factory=dict)
+    user_agent: Optional[str] = None
+    user_agent_token: str = "wherry"
+    timeout: float = 20
+    total_timeout: float = 120
+    retries: int = 2
+    max_bytes: int = 64 * 1024 * 1024
+    deny_addresses: Union[str, Sequence[str], None] = "not_public"
+    opt_outs: Sequence[str] = OPT_OUTS
+    verify: Union[bool, str] = True
+
+    name = "download"
+
+    def client(self, concurrency: int) -> AsyncClient:
+        """Creates the client of a worker."""
+        settings: Dict[str, Any] = {} if self.deny_addresses is None else {"deny_addresses": self.deny_addresses}
+        if self.user_agent is not None:
+            settings["user_agent"] = self.user_agent
+        return AsyncClient(
+            headers=self.headers, verify=self.verify, max_body_bytes=self.max_bytes, cookies=False,
+            timeout=Timeout(idle=self.timeout, connect=self.timeout, first_byte=self.timeout, total=self.total_timeout),
+            max_connections=concurrency, max_per_host=concurrency, **settings,
+        )  # fmt: skip
+
+    async def run(self, item: Item, bench: Workbench) -> None:
+        host = host_of(item.url)
+        loop = asyncio.get_running_loop()
+
+        def pause(error: WherryError, _: int = 0) -> None:
+            if error.retry_after is not None:
+                bench.gate.pause(host, error.retry_after)
+
+        async with bench.gate.turn(host):
+            begun = loop.time()
+            try:
+                response = await bench.client.get(
+                    item.url, max_retries=self.retries, on_retry=pause, accept_status_range=range(200, 300)
+                )
+            finally:
+                item.seconds = loop.time() - begun
+        item.http_status = response.status_code
+        try:
+            response.raise_for_status()
+        except WherryError as error:
+            pause(error)
+            raise
+        self._respect(response.headers.get_list("x-robots-tag"))
+        item.data = response.content
+        item.type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def _respect(self, tags: List[str]) -> None:
+        """Raises an error if the site opts out, for all robots or for the user agent of the job."""
+        for tag in tags:
+            robot, colon, rest = tag.partition(":")
+            if colon and robot.strip().lower() not in ("", self.user_agent_token.lower()):
+                continue
+            for directive in (rest if colon else tag).lower().split(","):
+                if directive.strip() in self.opt_outs:
+                    raise ItemError("opted_out", f"the site opts out by X-Robots-Tag: {directive.strip()}")
+
+
+def host_of(url: str) -> str:
+    """The host and port for which the connections are limited; "" if the URL is invalid."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2].lower()
+    except ValueError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Check(Step):
+    """Fails items that are not what the list promises.
+
+    ``types``      accepted content types; "image/" accepts all images. The bytes of JPEG and PNG must also be of this format
+    ``min_bytes``, ``max_bytes``    limits of the size
+    ``digest``     the name of a column with hexadecimal digests, such as "sha256" or "md5", which is also the
+                   algorithm; rows without a value are not checked
+    ``column``     the name of the column, if it differs from the algorithm
+    """
+
+    types: Sequence[str] = ()
+    min_bytes: int = 0
+    max_bytes: Optional[int] = None
+    digest: Optional[str] = None
+    column: Optional[str] = None
+
+    name = "check"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.types, str):
+            object.__setattr__(self, "types", (self.types,))
+        if self.digest is not None and self.digest not in hashlib.algorithms_guaranteed:
+            raise ArgumentError(f"Check(digest=) must be a digest of hashlib, not {brief(self.digest)}", "bad_value")
+
+    async def run(self, item: Item, bench: Workbench) -> None:
+        count = len(item.data)
+        if count < self.min_bytes or (self.max_bytes is not None and count > self.max_bytes):
+            raise ItemError("too_large" if count > self.min_bytes else "truncated", f"the body has {count} bytes")
+        if self.types:
+            self._check_type(item)
+        expected = item.row.get(self.column or self.digest or "")
+        if self.digest is not None and expected:
+            found = hashlib.new(self.digest, item.data).hexdigest()
+            if found != str(expected).strip().lower():
+                raise ItemError("checksum", f"the {self.digest} digest is {found}, not {expected}")
+
+    def _check_type(self, item: Item) -> None:
+        if not any(item.type == kind or (kind.endswith("/") and item.type.startswith(kind)) for kind in self.types):
+            raise ItemError(
+                "content_type", f"the content type is {item.type or 'missing'}, not {', '.join(self.types)}"
+            )
+        magic = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG"}.get(item.type)
+        if magic is not None and not item.data.startswith(magic):
+            raise ItemError("content_type", f"the body is not {item.type}, although its header says so")
+
+
+@dataclass(frozen=True)
+class Resize(Step):
+    """Decodes each image, and encodes it again so that it fits into ``width`` times ``height`` pixels.
+
+    Images keep their aspect ratio, and are never enlarged. They are rotated upright, and lose GPS positions and other
+    metadata except the color profile.
+
+    ``quality``   JPEG quality, 0 to 1 (default: 0.9)
+    ``format``    "jpeg" (the default), "png", or "keep"
+    ``options``   other settings of `wherry.Compression`, such as {"background": 0xFFFFFF}
+    """
+
+    width: int
+    height: Optional[int] = None
+    quality: float = 0.9
+    format: str = "jpeg"
+    options: Dict[str, Any] = field(default_factory=dict)
+
+    name = "resize"
+
+    def __post_init__(self) -> None:
+        self._compression()
+
+    def _compression(self) -> Compression:
+        return Compression(
+            self.quality, format=self.format, max_width=self.width, max_height=self.height or self.width,
+            never_larger=False, **self.options,
+        )  # fmt: skip
+
+    async def run(self, item: Item, bench: Workbench) -> None:
+        original, result = await bench.in_thread(self._resize, item.data)
+        item.fields.update(
+            original_width=original.upright_size[0], original_height=original.upright_size[1],
+            width=result.info.width, height=result.info.height,
+        )  # fmt: skip
+        item.data = result.content
+        item.type = f"image/{result.info.format}"
+
+    def _resize(self, data: bytes) -> Tuple[Any, Image]:
+        image = Image(data)
+        return image.info, image.compress(self._compression())
+
+
+@dataclass(frozen=True)
+class Upload(Step):
+    """Sends each item to a server, as a file of a multipart form.
+
+    An item whose worker dies after the request is sent again: ``Idempotency-Key`` has the same value then.
+
+    ``url``       the URL of the form
+    ``fields``    other fields of the form
+    ``columns``   columns of the row that are sent as fields
+    ``headers``   headers of the request
+    ``retries``   maximum number of retries after a transient failure (default: 2)
+    ``file_field``  the name of the file's field (default: "file")
+    """
+
+    url: str
+    fields: Dict[str, str] = field(default_factory=dict)
+    columns: Sequence[str] = ()
+    headers: Dict[str, str] = field(default_factory=dict)
+    retries: int = 2
+    file_field: str = "file"
+
+    name = "upload"
+
+    async def run(self, item: Item, bench: Workbench) -> None:
+        name = f"{item.key}.{item.extension}"
+        values = {**self.fields, **{column: str(item.row.get(column, "")) for column in self.columns}}
+        async with bench.gate.turn(host_of(self.url)):
+            response = await bench.uploads.post(
+                self.url, data=values, files={self.file_field: (name, item.data, item.type or "application/octet-stream")},
+                headers={"Idempotency-Key": f"{bench.job}-{item.key}", **self.headers},
+                max_retries=self.retries, retry_unsafe_methods=True, accept_status_range=range(200, 300),
+            )  # fmt: skip
+        response.raise_for_status()
+        item.fields["upload_status"] = response.status_code
+
+
+@dataclass(frozen=True)
+class Map:
+    """Calls a function with batches of items that have not failed.
+
+    The function gets a list of `Item` values. It may change them, fail them with ``item.fail("map", reason, message)``,
+    and return a shorter list, which drops the others from the output. None keeps all. If it raises, the whole batch fails.
+
+    ``function``  a function of an importable module, or its name as "module:function"
+    ``batch``     the maximum number of items of a batch (default: 256)
+    """
+
+    function: Union[str, Callable[[List[Item]], Optional[List[Item]]]]
+    batch: int = 256
+
+    name = "map"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.function, str) and ":" not in self.function:
+            raise ArgumentError(f'Map() takes a function or "module:function", not {brief(self.function)}', "bad_value")
+        if self.batch < 1:
+            raise ArgumentError(f"Map(batch=) must be 1 or more, not {self.batch}", "bad_value")
+
+    def call(self, items: List[Item]) -> List[Item]:
+        """Calls the function, and returns the items that remain."""
+        function = self.function
+        if isinstance(function, str):
+            from importlib import import_module
+
+            module, _, name = function.partition(":")
+            function = getattr(import_module(module), name)
+        result = function(items)
+        return items if result is None else list(result)
+
+
+#: The steps of a job by the names that plans use.
+STEPS: Dict[str, Any] = {"download": Download, "check": Check, "resize": Resize, "map": Map, "upload": Upload}
+
+
+def checked(steps: Sequence[Any]) -> Tuple[Any, ...]:
+    """Returns the steps of a job, or raises ArgumentError."""
+    found = tuple(steps)
+    for step in found:
+        if not isinstance(step, (Step, Map)):
+            raise ArgumentError(f"a step is {brief(step)}, not one of {', '.join(s.__name__ for s in STEPS.values())}",
+                                "bad_argument")  # fmt: skip
+    if not found or not isinstance(found[0], Download):
+        raise ArgumentError("the first step must be Download()", "bad_argument")
+    if any(isinstance(step, Download) for step in found[1:]):
+        raise ArgumentError("Download() is only possible as the first step", "bad_argument")
+    return found

@@ -1,0 +1,234 @@
+# Wherry: the work of a bulk job on one shard
+# SPDX-License-Identifier: Apache-2.0
+"""`process` runs the steps on the items of a shard, and publishes the result. Workers call it, in any engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, List, Optional, Sequence, Tuple
+
+from .. import WherryError
+from ._items import Item, ItemError, Shard
+from ._limits import Exchange, HostGate
+from ._outputs import Output, Writer
+from ._statistics import Statistics
+from ._steps import Download, Map, Step, Workbench
+from ._store import Receipt, Store
+
+
+@dataclass(frozen=True)
+class Job:
+    """What workers have to know.
+
+    ``concurrency``  the maximum number of items of a worker that are downloaded or processed at the same time
+    ``held_bytes``   no download starts while the items in memory have more bytes than this
+    """
+
+    id: str
+    folder: str
+    steps: Tuple[Any, ...]
+    output: Output
+    concurrency: int = 64
+    threads: int = 1
+    held_bytes: int = 256 * 1024 * 1024
+
+
+def process(job: Job, shard: Shard, exchange: Exchange) -> Receipt:
+    """Processes a shard, and returns its receipt."""
+    store = Store(job.folder)
+    known = store.receipt(shard.name)
+    if known is not None:
+        return known
+    attempt = store.begin(shard.name)
+    begun = time.time()
+    writer: Optional[Writer] = None
+    try:
+        writer = job.output.open(attempt.folder, shard.name)
+        with open(attempt.log_path, "x", encoding="utf-8") as log:
+            run = ShardRun(job, f"{shard.name}.{attempt.id}", exchange, writer, log)
+            asyncio.run(run.run(shard.items()))
+            log.flush()
+            os.fsync(log.fileno())
+        files = writer.finish()
+        details = {
+            "digest": shard.digest(),
+            "begun": begun,
+            "ended": time.time(),
+            "statistics": run.statistics.values(),
+        }
+        return attempt.commit(files, details)
+    except BaseException:
+        if writer is not None:
+            writer.abandon()
+        attempt.abandon()
+        raise
+
+
+class ShardRun:
+    """Runs the steps on items, and writes them and their log in the order in which they finish."""
+
+    def __init__(self, job: Job, worker: str, exchange: Exchange, writer: Writer, log: Any) -> None:
+        self.statistics = Statistics()
+        self._job = job
+        self._worker = worker
+        self._exchange = exchange
+        self._writer = writer
+        self._log = log
+        self._held = 0
+        self._room = asyncio.Event()
+
+    async def run(self, items: Sequence[Item]) -> None:
+        """Processes all items. Raises an error if the output cannot be written or the limiter is lost."""
+        download: Download = self._job.steps[0]
+        gate = HostGate(self._worker, self._exchange)
+        self._room.set()
+        async with download.client(self._job.concurrency) as client, _upload_client() as uploads:
+            with ThreadPoolExecutor(self._job.threads) as threads:
+                bench = Workbench(client, uploads, gate, threads, self._job.id)
+                exchanges = asyncio.ensure_future(gate.run())
+                work = asyncio.ensure_future(self._all(items, bench))
+                try:
+                    await asyncio.wait([exchanges, work], return_when=asyncio.FIRST_COMPLETED)
+                    if exchanges.done():
+                        exchanges.result()
+                    await work
+                finally:
+                    for task in (work, exchanges):
+                        task.cancel()
+                    await asyncio.gather(work, exchanges, return_exceptions=True)
+                    try:
+                        await self._exchange(self._worker, {}, {})  # releases the shares
+                    except Exception:
+                        pass  # The lease ends them.
+
+    async def _all(self, items: Sequence[Item], bench: Workbench) -> None:
+        await self._segment(items, list(self._job.steps), bench)
+
+    async def _segment(self, items: Sequence[Item], steps: List[Any], bench: Workbench) -> None:
+        """Runs the steps up to the next Map on each item, then the rest in batches."""
+        place = next((index for index, step in enumerate(steps) if isinstance(step, Map)), len(steps))
+        own, rest = steps[:place], steps[place:]
+        batch: List[Item] = []
+        batches = asyncio.Lock()
+
+        async def finished(item: Item) -> None:
+            if not rest or item.failure is not None:
+                self._finish(item)
+                return
+            batch.append(item)
+            # Without room, no other item could fill the batch.
+            if len(batch) >= rest[0].batch or not self._room.is_set():
+                taken, batch[:] = list(batch), []
+                async with batches:
+                    await self._batch(taken, rest, bench)
+
+        async def one(item: Item) -> None:
+            for step in own:
+                before = len(item.data)
+                await _run(step, item, bench)
+                self._hold(len(item.data) - before)
+                if item.failure is not None:
+                    break
+            await finished(item)
+
+        await self._each(one, items, waits_for_room=isinstance(own[0], Download) if own else False)
+        if batch:
+            await self._batch(batch, rest, bench)
+
+    async def _batch(self, items: List[Item], steps: List[Any], bench: Workbench) -> None:
+        held = sum(len(item.data) for item in items)
+        try:
+            result = await bench.in_thread(steps[0].call, list(items))
+            kept = {id(item) for item in result}
+            if not kept <= {id(item) for item in items}:
+                raise ValueError("the function of Map() must return items of its batch, and no others")
+        except Exception as error:
+            kept = {id(item) for item in items}
+            for item in items:
+                item.fail("map", "exception", _sentence(error))
+        self._hold(sum(len(item.data) for item in items) - held)
+        alive: List[Item] = []
+        for item in items:
+            if id(item) not in kept:
+                self._drop(item)
+            elif item.failure is not None:
+                self._finish(item)
+            else:
+                alive.append(item)
+        await self._segment(alive, steps[1:], bench)
+
+    async def _each(
+        self, function: Callable[[Item], Awaitable[None]], items: Sequence[Item], waits_for_room: bool
+    ) -> None:
+        """Calls a function for each item, several at a time.
+
+        Downloads wait for room in memory. Later steps do not, because they make room.
+        """
+        waiting: set[asyncio.Future[None]] = set()
+        try:
+            for item in items:
+                if waits_for_room:
+                    await self._room.wait()
+                while len(waiting) >= self._job.concurrency:
+                    waiting = await _settled(waiting)
+                waiting.add(asyncio.ensure_future(function(item)))
+            while waiting:
+                waiting = await _settled(waiting)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    def _hold(self, change: int) -> None:
+        self._held += change
+        if self._held > self._job.held_bytes:
+            self._room.clear()
+        else:
+            self._room.set()
+
+    def _finish(self, item: Item) -> None:
+        if item.failure is None:
+            self._writer.add(item)
+        self._log.write(json.dumps(item.record(), default=str) + "\n")
+        self.statistics.count(item)
+        self._hold(-len(item.data))
+        item.data = b""
+
+    def _drop(self, item: Item) -> None:
+        self._log.write(json.dumps({**item.record(), "dropped": True}, default=str) + "\n")
+        self.statistics.drop()
+        self._hold(-len(item.data))
+        item.data = b""
+
+
+def _upload_client() -> Any:
+    from .. import AsyncClient
+
+    return AsyncClient(cookies=False)
+
+
+async def _settled(waiting: set[asyncio.Future[None]]) -> set[asyncio.Future[None]]:
+    """Waits until a task has ended, raises its error, and returns the others."""
+    ended, others = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in ended:
+        task.result()
+    return others
+
+
+async def _run(step: Step, item: Item, bench: Workbench) -> None:
+    """Runs a step on an item, which fails if the step raises an exception."""
+    try:
+        await step.run(item, bench)
+    except (ItemError, WherryError) as error:
+        item.fail(step.name, error.reason or "internal", error.message)
+    except Exception as error:
+        item.fail(step.name, "exception", _sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

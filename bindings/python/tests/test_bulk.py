@@ -1,0 +1,373 @@
+# Wherry: bulk jobs
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import os
+from typing import Any, Dict, List
+
+import pytest
+from bulk_jobs import left_over, logged, tar_items
+from conftest import Server
+from test_images import jpeg
+
+import wherry
+from wherry.bulk import Check, Download, Folder, Item, Map, Parquet, Resize, Upload, WebDataset, dry_run, run
+from wherry.bulk import _sources as sources
+
+#: The tests' server is on loopback.
+HERE = Download(deny_addresses=None, timeout=600, total_timeout=3600)
+
+
+def job(source: Any, output: Any, *steps: Any, **options: Any) -> Any:
+    return run(source, [HERE, *steps], output, **{"workers": 1, "progress": False, **options})
+
+
+def pictures(server: Server, count: int, **step: Any) -> List[str]:
+    """URLs of JPEG files, each of its own width."""
+    urls = []
+    for number in range(count):
+        body = base64.b64encode(jpeg(100 + number, 80)).decode()
+        server.script(f"p{number}", [{"headers": [["Content-Type", "image/jpeg"]], "body_base64": body, **step}])
+        urls.append(server.url(f"/s/p{number}"))
+    return urls
+
+
+# B1, B2, B3
+
+
+def test_B1_a_list_becomes_shards_with_metadata_a_manifest_and_a_log(server: Server, tmp_path: Any) -> None:
+    urls = [server.url(f"/bytes/{size}") for size in range(1, 8)]
+    result = job(urls, WebDataset(tmp_path), shard_size=3)
+
+    found = tar_items(tmp_path)
+    assert {key: len(data) for key, data in found.items()} == {f"{n // 3:05d}{n % 3:04d}": n + 1 for n in range(7)}
+    assert result.ok and result.shards == 3 and result.statistics.succeeded == 7 and result.statistics.bytes == 28
+    assert {line["url"] for line in logged(tmp_path)} == set(urls) and left_over(tmp_path) == []
+    assert "<h2>Counts</h2>" in (tmp_path / "report.html").read_text() and result.report_path == str(
+        tmp_path / "report.html"
+    )
+
+
+def test_B1_files_of_each_format_are_sources(tmp_path: Any) -> None:
+    urls = ["http://a/1", "http://a/2"]
+    (tmp_path / "l.txt").write_text("# comment\nhttp://a/1\n\n http://a/2 \n")
+    (tmp_path / "l.csv").write_text('n,url\n1,http://a/1\n2,"http://a/2"\n')
+    (tmp_path / "l.tsv").write_text("url\tn\nhttp://a/1\t1\nhttp://a/2\t2\n")
+    (tmp_path / "l.jsonl").write_text('{"url": "http://a/1", "n": 1}\n"http://a/2"\n')
+    for name in ("l.txt", "l.csv", "l.tsv", "l.jsonl"):
+        assert [row["url"] for row in sources.rows(tmp_path / name)] == urls, name
+    (tmp_path / "all").mkdir()
+    for number, url in enumerate(urls):
+        (tmp_path / "all" / f"{number}.txt").write_text(url)
+    assert [row["url"] for row in sources.rows(tmp_path / "all")] == urls
+    assert [row["url"] for row in sources.rows(iter(urls))] == urls
+    assert list(sources.rows([{"url": "http://a/1", "n": 1}])) == [{"url": "http://a/1", "n": 1}]
+
+
+def test_B1_a_Parquet_file_is_a_source_and_its_columns_are_kept(server: Server, tmp_path: Any) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.table({"address": [server.url("/bytes/5"), None], "caption": ["five", "none"]})
+    parquet.write_table(table, tmp_path / "l.parquet")
+    assert sources.count(tmp_path / "l.parquet") == 2
+    result = job(tmp_path / "l.parquet", Folder(tmp_path / "out"), url_column="address")
+
+    assert result.statistics.succeeded == 1 and result.statistics.failures == {"bad_url": 1}
+    assert json.loads((tmp_path / "out/00000/000000000.json").read_text())["caption"] == "five"
+
+
+def test_B1_an_unusable_source_is_named(tmp_path: Any) -> None:
+    (tmp_path / "l.csv").write_text("link\nhttp://a/\n")
+    (tmp_path / "bad.jsonl").write_text('{"url": 1}\n{')
+    (tmp_path / "empty").mkdir()
+    for source, words in (
+        (tmp_path / "l.csv", "no column 'url', only 'link'"),
+        (tmp_path / "bad.jsonl", "line 2"),
+        (tmp_path / "none.txt", "none.txt"),
+        (tmp_path / "empty", "no files"),
+        (7, "not 7"),
+        ([1], "a row of the source is 1"),
+    ):
+        with pytest.raises(wherry.WherryError, match=words):
+            list(sources.rows(source))
+
+
+def test_B1_invalid_arguments_raise_errors_that_name_them(tmp_path: Any) -> None:
+    output = WebDataset(tmp_path)
+    for steps, options, words in (
+        ([], {}, "first step must be Download"),
+        ([Resize(10)], {}, "first step must be Download"),
+        ([HERE, HERE], {}, "only possible as the first"),
+        ([HERE, print], {}, "a step is"),
+        ([HERE], {"shard_size": 0}, "shard_size= must be 1 or more"),
+        ([HERE], {"engine": "spork"}, "engine= must be"),
+        ([HERE], {"workers": 0}, "workers= must be"),
+        ([HERE], {"output": "folder"}, "output= must be"),
+    ):
+        values: Dict[str, Any] = {"output": output, **options}
+        with pytest.raises(wherry.ArgumentError, match=words):
+            run(["http://a/"], steps, **values)
+    for make, words in (
+        (lambda: Check(digest="crc"), "digest"),
+        (lambda: Map("no_colon"), "module:function"),
+        (lambda: Resize(10, format="bmp"), "format"),
+    ):
+        with pytest.raises(wherry.ArgumentError, match=words):
+            make()
+
+
+def test_B2_pictures_are_checked_and_resized(server: Server, tmp_path: Any) -> None:
+    urls = pictures(server, 3)
+    broken = base64.b64encode(jpeg(400, 300)[:2000]).decode()
+    server.script("broken", [{"headers": [["Content-Type", "image/jpeg"]], "body_base64": broken}])
+    server.script("false", [{"headers": [["Content-Type", "image/png"]], "body": "no picture"}])
+    urls += [server.url("/s/broken"), server.url("/s/false"), server.url("/json"), server.url("/status/404"), "no URL"]
+    result = job(urls, Folder(tmp_path), Check(types="image/"), Resize(50))
+
+    assert result.statistics.succeeded == 3
+    assert result.statistics.failures == {
+        "truncated_image": 1, "content_type": 2, "http_status": 1, "bad_url": 1,
+    }  # fmt: skip
+    for number in range(3):
+        info = wherry.Image(tmp_path / f"00000/00000000{number}.jpg").info
+        metadata = json.loads((tmp_path / f"00000/00000000{number}.json").read_text())
+        assert (info.format, info.width) == ("jpeg", 50)
+        assert (metadata["original_width"], metadata["width"]) == (100 + number, 50)
+    failed = {line["url"]: line for line in logged(tmp_path) if "reason" in line}
+    assert failed[server.url("/status/404")]["http_status"] == 404 and failed["no URL"]["step"] == "download"
+
+
+def test_B2_sizes_and_digests_are_checked(server: Server, tmp_path: Any) -> None:
+    url = server.url("/status/200?body=abc")
+    digest = hashlib.sha256(b"abc").hexdigest()
+    rows = [{"url": url, "sha256": value} for value in (digest, digest.upper(), "0" * 64, None)]
+    result = job(rows, WebDataset(tmp_path / "a"), Check(digest="sha256"))
+    assert result.statistics.succeeded == 3 and result.statistics.failures == {"checksum": 1}
+    sizes = [server.url(f"/bytes/{size}") for size in (1, 10, 100)]
+    result = job(sizes, WebDataset(tmp_path / "b"), Check(min_bytes=5, max_bytes=50))
+    assert result.statistics.succeeded == 1 and result.statistics.failures == {"truncated": 1, "too_large": 1}
+
+
+def halves(items: List[Item]) -> List[Item]:
+    """Keeps one half, and fails an item."""
+    kept = [item for item in items if len(item.data) % 2 == 0]
+    for item in kept:
+        item.data = item.data[: len(item.data) // 2]
+        item.fields["batch"] = len(items)
+        if len(item.data) == 1:
+            item.fail("map", "one", "a byte is too little")
+    return kept
+
+
+def failing(items: List[Item]) -> None:
+    raise ValueError("no")
+
+
+def others(items: List[Item]) -> List[Item]:
+    return [Item("new", "http://a/", {})]
+
+
+def test_B2_a_function_changes_fails_and_drops_items_of_a_batch(server: Server, tmp_path: Any) -> None:
+    urls = [server.url(f"/bytes/{size}") for size in range(1, 9)]
+    result = job(urls, WebDataset(tmp_path / "a"), Map(halves, batch=4), concurrency=1)
+    assert sorted(map(len, tar_items(tmp_path / "a").values())) == [2, 3, 4]
+    assert result.statistics.failures == {"one": 1} and result.statistics.dropped == 4
+    assert sum(line.get("dropped", False) for line in logged(tmp_path / "a")) == 4
+
+    functions: List[Any] = [failing, others, "test_bulk:missing"]
+    for number, function in enumerate(functions):
+        result = job(urls, WebDataset(tmp_path / str(number)), Map(function))
+        assert result.statistics.failures == {"exception": 8}, function
+
+
+def test_B2_items_are_uploaded_as_forms(server: Server, tmp_path: Any) -> None:
+    rows = [{"url": server.url("/bytes/7"), "album": "x"}]
+    place = server.url("/echo/form")
+    result = job(rows, WebDataset(tmp_path), Upload(place, fields={"kind": "test"}, columns=["album"]))
+
+    assert result.statistics.succeeded == 1
+    sent = [entry for entry in server.log() if entry["method"] == "POST"]
+    assert len(sent) == 1
+    headers = {name.lower(): value for name, value in sent[0]["headers"]}
+    assert headers["idempotency-key"].endswith("-000000000")
+    refused = job(rows, WebDataset(tmp_path / "b"), Upload(server.url("/status/403")))
+    assert refused.statistics.failures == {"http_status": 1}
+
+
+def test_B3_Parquet_files_have_the_bytes(server: Server, tmp_path: Any) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    result = job([server.url(f"/bytes/{size}") for size in range(5)], Parquet(tmp_path, group=2))
+    rows = parquet.read_table(tmp_path / "00000.parquet").to_pylist()
+    assert sorted(len(row["data"]) for row in rows) == [0, 1, 2, 3, 4] and result.statistics.succeeded == 5
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    content = (tmp_path / "00000.parquet").read_bytes()
+    assert manifest["files"]["00000.parquet"]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_B3_the_digest_of_a_folder_is_that_of_its_checksum_lines(server: Server, tmp_path: Any) -> None:
+    job([server.url("/bytes/3")], Folder(tmp_path, sidecars=False))
+    line = f"{hashlib.sha256((tmp_path / '00000/000000000.bin').read_bytes()).hexdigest()}  000000000.bin\n"
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["files"]["00000"] == {
+        "bytes": 3, "files": 1, "sha256": hashlib.sha256(line.encode()).hexdigest(),
+    }  # fmt: skip
+
+
+# B4
+
+
+def test_B4_a_second_run_does_only_what_is_missing(server: Server, tmp_path: Any) -> None:
+    urls = [server.url(f"/bytes/{size}") for size in range(1, 7)]
+    job(urls, WebDataset(tmp_path), shard_size=2)
+    before = len(server.log())
+    os.unlink(tmp_path / "00001.tar")
+    again = job(urls, WebDataset(tmp_path), shard_size=2)
+
+    assert len(server.log()) - before == 2 and again.skipped_shards == 2 and again.shards == 3
+    assert len(tar_items(tmp_path)) == 6 and again.statistics.items == 6
+
+
+def test_B4_another_job_or_source_in_the_same_folder_is_refused(server: Server, tmp_path: Any) -> None:
+    urls = [server.url("/bytes/1")]
+    job(urls, WebDataset(tmp_path))
+    for arguments, options, words in (
+        ((urls, WebDataset(tmp_path), Resize(10)), {}, "another steps"),
+        ((urls, Folder(tmp_path)), {}, "another output"),
+        ((urls, WebDataset(tmp_path)), {"shard_size": 5}, "another shard_size"),
+        (([urls[0] + "x"], WebDataset(tmp_path)), {}, "the source has changed"),
+    ):
+        with pytest.raises(wherry.StateError, match=words):
+            job(*arguments, **options)
+    assert job(urls, WebDataset(tmp_path)).skipped_shards == 1
+
+
+# B5, B6
+
+
+def test_B5_connections_of_all_workers_to_a_host_are_limited(server: Server, tmp_path: Any) -> None:
+    urls = [server.url(f"/bytes/{size}", delay_ms=20) for size in range(60)]
+    result = job(urls, WebDataset(tmp_path), shard_size=15, workers=3, max_per_host=4)
+
+    assert result.statistics.succeeded == 60
+    assert server.ask("/_stats")["peak_requests"] <= 4
+
+
+def test_B5_Retry_After_is_honored(server: Server, tmp_path: Any) -> None:
+    url = server.url("/bytes/9", status_first=503, status_times=1, retry_after=1)
+    result = job([url], WebDataset(tmp_path))
+    assert result.statistics.succeeded == 1 and len(server.log()) == 2
+
+
+@pytest.mark.parametrize(
+    "value, refused",
+    [
+        ("noai", True),
+        ("nofollow, NoImageAI", True),
+        ("otherbot: noai", False),
+        ("wherry: noindex", True),
+        ("nofollow", False),
+    ],
+)
+def test_B5_X_Robots_Tag_opts_out(server: Server, tmp_path: Any, value: str, refused: bool) -> None:
+    url = server.url("/bytes/9", header=f"X-Robots-Tag:{value}")
+    result = job([url], WebDataset(tmp_path / "a"))
+    assert result.statistics.failures == ({"opted_out": 1} if refused else {})
+    all_in = run(
+        [url], [Download(deny_addresses=None, opt_outs=())], WebDataset(tmp_path / "b"), workers=1, progress=False
+    )
+    assert all_in.statistics.succeeded == 1
+
+
+def test_B5_private_addresses_are_refused_by_default_also_after_a_redirect(server: Server, tmp_path: Any) -> None:
+    result = run([server.url("/echo")], [Download()], WebDataset(tmp_path), workers=1, progress=False)
+    assert result.statistics.failures == {"address_denied": 1} and server.log() == []
+
+
+def test_B6_the_source_is_read_as_workers_need_it(server: Server, tmp_path: Any) -> None:
+    taken = 0
+
+    def rows() -> Any:
+        nonlocal taken
+        for number in range(1000):
+            taken += 1
+            yield server.url(f"/bytes/{number % 3}")
+
+    seen: List[int] = []
+    run(rows(), [HERE], WebDataset(tmp_path), shard_size=10, workers=1,
+        progress=lambda state: seen.append(taken - state.statistics.items))  # fmt: skip
+    assert len(seen) == 100 and max(seen) <= 20
+
+
+def test_B6_full_memory_pauses_downloads_but_not_the_job(server: Server, tmp_path: Any) -> None:
+    from wherry.bulk._outputs import Writer
+    from wherry.bulk._work import Job, ShardRun
+    from wherry.bulk._limits import HostLimiter, Shares
+
+    limiter = HostLimiter(100)
+
+    async def exchange(worker: str, wanted: Any, pauses: Any) -> Shares:
+        return limiter.exchange(0, worker, wanted, pauses)
+
+    class Nothing(Writer):
+        def add(self, item: Item) -> None:
+            pass
+
+    import io
+
+    batches: List[int] = []
+
+    def count(items: List[Item]) -> None:
+        batches.append(sum(len(item.data) for item in items))
+
+    output = WebDataset(tmp_path)
+    made = Job("job", str(tmp_path), (HERE, Map(count, batch=1000)), output, concurrency=2, held_bytes=100_000)
+    work = ShardRun(made, "w", exchange, Nothing(), io.StringIO())
+    asyncio.run(work.run([Item(str(n), server.url("/bytes/30000"), {}) for n in range(20)]))
+    assert work.statistics.succeeded == 20 and max(batches) <= 100_000 + 2 * 30_000 and len(batches) >= 4
+
+
+# B7, B11
+
+
+def test_B7_progress_and_report(server: Server, tmp_path: Any) -> None:
+    states: List[Any] = []
+    urls = [server.url("/bytes/1"), server.url("/status/404"), server.url("/status/404")]
+    run(urls, [HERE], WebDataset(tmp_path), shard_size=2, workers=1, progress=states.append)
+    assert [state.statistics.items for state in states] == [2, 3] and states[0].total == 3
+    assert "3 of 3 items, 2 failed (2 http_status)" in str(states[1])
+    page = (tmp_path / "report.html").read_text()
+    assert "<td>http_status</td>" in page and ("<svg" in page or "pip install" in page)
+
+
+def test_B11_a_dry_run_counts_and_tries_without_writing(server: Server, tmp_path: Any) -> None:
+    urls = [server.url(f"/bytes/{size}") for size in range(10)] + ["ftp://a/", server.url("/status/404")]
+    found = dry_run(urls, [HERE], WebDataset(tmp_path / "out"), shard_size=5, workers=2)
+    assert (found.items, found.shards, found.invalid_urls, found.sample.items) == (12, 3, 1, 12)
+    assert list(found.hosts.values()) == [11] and {each.reason for each in found.errors.values()} >= {"http_status"}
+    assert found.seconds > 0 and found.bytes == 45 and not (tmp_path / "out").exists()
+    assert dry_run(urls, [HERE], WebDataset(tmp_path / "out"), sample=3).sample.items == 3
+
+
+# Bad input
+
+
+def test_a_row_cannot_choose_the_names_of_files(server: Server, tmp_path: Any) -> None:
+    rows = [
+        {"url": server.url("/bytes/3", disposition="attachment; filename=../../x"), "key": "../../evil", "type": "../x"}
+    ]
+    job(rows, Folder(tmp_path / "out"))
+    assert sorted(os.listdir(tmp_path)) == ["out"]
+    assert sorted(os.listdir(tmp_path / "out/00000")) == ["000000000.bin", "000000000.json"]
+
+
+def test_a_decompression_bomb_fails_its_item_only(server: Server, tmp_path: Any) -> None:
+    urls = [server.url("/gzip", zeros=300_000_000), server.url("/bytes/2")]
+    result = job(urls, WebDataset(tmp_path))
+    assert result.statistics.succeeded == 1 and set(result.statistics.failures) == {"too_large"}
