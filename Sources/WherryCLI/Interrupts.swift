@@ -39,6 +39,13 @@ enum Interrupts {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Restores the signals for a program that replaces this one.
+    static func unblock() {
+        var set = signals
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        signal(SIGPIPE, SIG_DFL)
+    }
+
     /// Calls `cancel` at the first signal. The second one ends the process at once.
     static func watch(_ cancel: @escaping @Sendable () -> Void) {
         do {

@@ -7,11 +7,13 @@ import base64
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from typing import Any, Dict, List
 
 import pytest
 from bulk_jobs import left_over, logged, tar_items
-from conftest import Server
+from conftest import ROOT, Server
 from test_images import jpeg
 
 import wherry
@@ -371,3 +373,105 @@ def test_a_decompression_bomb_fails_its_item_only(server: Server, tmp_path: Any)
     urls = [server.url("/gzip", zeros=300_000_000), server.url("/bytes/2")]
     result = job(urls, WebDataset(tmp_path))
     assert result.statistics.succeeded == 1 and set(result.statistics.failures) == {"too_large"}
+
+
+# Plans, and the example
+
+
+PLAN = """
+source = "urls.txt"
+shard_size = 2
+workers = 1
+progress_typo = 1
+
+[output]
+type = "webdataset"
+path = "out"
+
+[[steps]]
+type = "download"
+deny_addresses = []
+
+[[steps]]
+type = "check"
+min_bytes = 2
+"""
+
+
+def command(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    source = os.path.join(ROOT, "bindings", "python", "src")
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "wherry.bulk", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def test_B1_a_plan_runs_a_job(server: Server, tmp_path: Any) -> None:
+    (tmp_path / "urls.txt").write_text("".join(server.url(f"/bytes/{size}") + "\n" for size in (1, 2, 3)))
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    wrong = command(plan)
+    assert wrong.returncode == 2 and "unknown key 'progress_typo'" in wrong.stderr and "Traceback" not in wrong.stderr
+    plan.write_text(PLAN.replace("progress_typo = 1", ""))
+
+    tried = command(plan, "--dry-run")
+    assert tried.returncode == 0 and "3 items in 2 shards" in tried.stdout and not (tmp_path / "out").exists()
+    done = command(plan, "--json-output")
+    assert done.returncode == 0, done
+    assert (json.loads(done.stdout)["succeeded"], json.loads(done.stdout)["failures"]) == (2, {"truncated": 1})
+    assert "2 of 3 items in 2 shards" in command(plan).stdout
+    assert sorted(map(len, tar_items(tmp_path / "out").values())) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "plan, words",
+    [
+        ("source = 1", "no output"),
+        ("source = ''\nsteps = []\n[output]\ntype = 'zip'", "must be one of folder, webdataset, parquet"),
+        (
+            "source = ''\n[output]\ntype = 'folder'\npath = 'x'\n[[steps]]\ntype = 'download'\nretry = 1",
+            "no key 'retry'",
+        ),
+        ("source = ''\n[output]\ntype = 'folder'\n[[steps]]\ntype = 'download'", "path"),
+        ("source = ''\nsteps = 1\noutput = 2", "[[steps]]"),
+        ("source = ", "not valid TOML"),
+    ],
+)
+def test_B1_mistakes_in_a_plan_are_named(tmp_path: Any, plan: str, words: str) -> None:
+    place = tmp_path / "plan.toml"
+    place.write_text(plan)
+    done = command(place)
+    assert done.returncode == 2 and words in done.stderr and str(place) in done.stderr, done.stderr
+
+
+def example(*arguments: str) -> str:
+    program = os.path.join(ROOT, "Examples", "python", "bulk.py")
+    source = os.path.join(ROOT, "bindings", "python", "src")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", program, *arguments], env={**os.environ, "PYTHONPATH": source},
+        capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def test_B1_the_example_of_the_guide_runs(server: Server) -> None:
+    urls = [*pictures(server, 2), server.url("/json")]
+    assert example(*urls) == "2 of 3 in 1 shards\n1 failed: content_type\n"
+
+
+def test_B2_the_function_of_the_guide_runs(server: Server) -> None:
+    pytest.importorskip("cloudpickle")
+    assert example("--gray", *pictures(server, 2)) == "2\n"
+
+
+def test_B1_the_plan_of_the_guide_is_valid() -> None:
+    from wherry.bulk import _plan as plans
+
+    arguments = plans.read_plan(os.path.join(ROOT, "Examples", "python", "bulk.toml"))
+    assert arguments["output"].caption == "text" and [step.name for step in arguments["steps"]] == [
+        "download", "check", "resize",
+    ]  # fmt: skip

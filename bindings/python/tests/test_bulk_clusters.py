@@ -137,6 +137,14 @@ def test_B1_a_Dask_bag_is_a_source(server: Server, tmp_path: Any) -> None:
 
 
 @needs_dask
+@pytest.mark.filterwarnings("ignore")
+def test_B8_the_example_of_the_guide_runs_on_Dask(dask_client: Any, server: Server) -> None:
+    from test_bulk import example, pictures
+
+    assert example("--dask", dask_client.scheduler.address, *pictures(server, 2)) == "2\n"
+
+
+@needs_dask
 def test_B8_without_a_cluster_the_error_says_what_to_do(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DASK_SCHEDULER_ADDRESS", raising=False)
     with pytest.raises(wherry.StateError, match="DASK_SCHEDULER_ADDRESS"):

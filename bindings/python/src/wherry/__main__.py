@@ -12,6 +12,7 @@ def main() -> None:
     import wherry  # from the environment, also when pip has installed this file as a command
 
     program = os.path.join(os.path.dirname(os.path.abspath(wherry.__file__)), "_lib", "wherry")
+    os.environ.setdefault("WHERRY_PYTHON", sys.executable)  # for `wherry bulk`
     # Python ignores these signals, and a program inherits that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

@@ -31,7 +31,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     )
     parser.add_argument("--engine", choices=["local", "dask", "ray"], help="override the engine of the plan")
     parser.add_argument("--workers", type=int, metavar="N", help="override the number of workers of the plan")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
+    parser.add_argument("--json-output", action="store_true", help="print the result as JSON on standard output")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     chosen = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _terminate)
@@ -41,8 +41,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             if getattr(chosen, name) is not None:
                 values[name] = getattr(chosen, name)
         if chosen.dry_run:
-            return _dry_run(values, chosen.json)
-        return _run(values, chosen.json, False if chosen.quiet else None)
+            return _dry_run(values, chosen.json_output)
+        return _run(values, chosen.json_output, False if chosen.quiet else None)
     except WherryError as error:
         print(f"{parser.prog}: {error.message}", file=sys.stderr)
         return 2

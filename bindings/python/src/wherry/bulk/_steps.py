@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps that each item passes: `Download`, `Check`, `Resize`, `Map`, and `Upload`.
 
-Steps are values without state, so that they can be sent to workers. What they need while they run is in a `Workbench`.
+Steps are values without state, so that they can be sent to workers. A `Workbench` has the objects that running steps use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Download(Step):
     ``deny_addresses``  classes of addresses that are never connected, also after a redirect (default: "not_public");
                         None permits all. Lists from strangers may contain addresses inside your network
     ``opt_outs``        directives of X-Robots-Tag that fail an item with `opted_out`; () ignores the header
-    ``user_agent_token``  the name for which X-Robots-Tag may have directives of its own (default: "wherry")
+    ``user_agent_token``  the name by which X-Robots-Tag can address the job (default: "wherry")
     ``verify``          as in `wherry.Client`
     """
 
@@ -227,7 +227,7 @@ class Resize(Step):
 class Upload(Step):
     """Sends each item to a server, as a file of a multipart form.
 
-    An item whose worker dies after the request is sent again: ``Idempotency-Key`` has the same value then.
+    If a worker dies after the request, another one repeats the upload with the same ``Idempotency-Key``.
 
     ``url``       the URL of the form
     ``fields``    other fields of the form

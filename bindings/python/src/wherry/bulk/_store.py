@@ -185,7 +185,7 @@ class Store:
 
 
 class Attempt:
-    """One attempt at a shard, in a folder of its own."""
+    """One attempt at a shard, in its own folder."""
 
     def __init__(self, store: Store, shard: str) -> None:
         self._store = store

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# Wherry: an example of a bulk job
+# SPDX-License-Identifier: Apache-2.0
+"""usage: bulk.py [--gray] [--dask ADDRESS] URL...
+
+Downloads pictures, and writes them as a WebDataset with at most 256 pixels a side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+
+import wherry
+
+# guide: begin run
+from wherry.bulk import Check, Download, Resize, WebDataset, run
+
+# guide: end run
+from wherry.bulk import Item, Map
+
+
+# guide: begin map
+def gray(items: list[Item]) -> None:
+    for item in items:
+        pixels = wherry.Image(item.data).pixels("gray")
+        item.data = wherry.Image(pixels).compress(0.9, format="jpeg").content
+        item.fields["brightness"] = sum(pixels.tobytes()) // pixels.nbytes
+
+
+# guide: end map
+def main(urls: list[str], folder: str) -> None:
+    # The pictures of this example are on this machine. By default, addresses of private networks are refused.
+    local = Download(deny_addresses=None)
+    # guide: begin run
+    result = run(urls, [local, Check(types="image/"), Resize(256)], WebDataset(folder), shard_size=1000)
+    print(f"{result.statistics.succeeded} of {result.statistics.items} in {result.shards} shards")
+    for reason, count in result.statistics.failures.items():
+        print(f"{count} failed: {reason}")
+    # guide: end run
+
+
+def in_gray(urls: list[str], folder: str) -> None:
+    local = Download(deny_addresses=None)
+    result = run(urls, [local, Resize(256), Map(gray)], WebDataset(folder))
+    print(result.statistics.succeeded)
+
+
+def on_dask(urls: list[str], folder: str, address: str) -> None:
+    local = Download(deny_addresses=None)
+    # guide: begin dask
+    from distributed import Client
+
+    with Client(address) as client:
+        result = run(urls, [local, Resize(256)], WebDataset(folder), client)
+    # guide: end dask
+    print(result.statistics.succeeded)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gray", action="store_true")
+    parser.add_argument("--dask", metavar="ADDRESS")
+    parser.add_argument("urls", nargs="+", metavar="URL")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        if chosen.dask:
+            on_dask(chosen.urls, place, chosen.dask)
+        elif chosen.gray:
+            in_gray(chosen.urls, place)
+        else:
+            main(chosen.urls, place)
