@@ -189,6 +189,8 @@ class Resize(Step):
 
     ``quality``   JPEG quality, 0 to 1 (default: 0.9)
     ``format``    "jpeg" (the default), "png", or "keep"
+    ``optimize``  whether JPEG files get their own Huffman tables: about 5 % fewer bytes, and 30 % more processor time
+                  (default: False)
     ``options``   other settings of `wherry.Compression`, such as {"background": 0xFFFFFF}
     """
 
@@ -196,6 +198,7 @@ class Resize(Step):
     height: Optional[int] = None
     quality: float = 0.9
     format: str = "jpeg"
+    optimize: bool = False
     options: Dict[str, Any] = field(default_factory=dict)
 
     name = "resize"
@@ -206,7 +209,7 @@ class Resize(Step):
     def _compression(self) -> Compression:
         return Compression(
             self.quality, format=self.format, max_width=self.width, max_height=self.height or self.width,
-            never_larger=False, **self.options,
+            never_larger=False, optimize=self.optimize, **self.options,
         )  # fmt: skip
 
     async def run(self, item: Item, bench: Workbench) -> None:
