@@ -1565,6 +1565,12 @@ typedef struct wherry_image_info {
   int32_t reserved;       /* 0 */
 } wherry_image_info;
 
+/* How wherry_image_hash computes a hash. Only hashes of the same kind are comparable. */
+typedef enum wherry_hash_kind {
+  WHERRY_HASH_DIFFERENCE = 1, /* compares neighboring pixels: dhash of imagehash; cheaper */
+  WHERRY_HASH_PERCEPTUAL = 2  /* compares the lowest frequencies: phash; survives more edits */
+} wherry_hash_kind;
+
 /* Determines the image format from the first bytes: FF is JPEG, 89 PNG, 47 GIF, 49 or 4D TIFF,
  * RIFF....WEBP WebP, and an `ftyp` box HEIC or AVIF. WHERRY_IMAGE_KEEP for anything else. */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
@@ -1594,6 +1600,16 @@ wherry_status wherry_image_compress(const wherry_image *image,
  * fails like compress with E_IMAGE, E_LIMIT, and E_FILE. */
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
+/* Computes a perceptual hash of 64 bits. Copies of an image that were resized, recompressed, or
+ * slightly edited have hashes that differ in few bits: usually at most 4, and 20 or more for
+ * different images. `__builtin_popcountll(a ^ b)` counts them. The top left bit of the hash is the
+ * most significant one. The hash equals that of the Python package imagehash 4.3 with Pillow 13,
+ * but the image is rotated upright unless KEEP_ORIENTATION is set, and 16-bit gray images are not
+ * clipped. Alpha is ignored; of an animated PNG, the default image is used. compression may be
+ * NULL; its KEEP_ORIENTATION and limits apply. Decodes the image, and blocks and fails like
+ * wherry_image_decode. E_ARGUMENT `bad_value` for an unknown kind. */
+wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind,
+    const wherry_compression *compression, uint64_t *out_hash);
 /* Returns raw pixels, top row first, borrowed until wherry_image_free; NULL for an encoded image.
  * wherry_image_inspect returns width and height. *out_stride is the bytes per row. out_stride and
  * out_format may be NULL. */

@@ -122,6 +122,8 @@ cimage_status cimage_judge(uint64_t width, uint64_t height, const cimage_limits 
 
 cimage_header cimage_decoder_header(const cimage_decoder *decoder) { return decoder->header; }
 
+void cimage_decoder_use_high_bytes(cimage_decoder *decoder) { decoder->uses_high_bytes = true; }
+
 int cimage_decoder_errno(const cimage_decoder *decoder) { return decoder->reader.error; }
 
 cimage_status cimage_decoder_start(cimage_decoder *decoder, cimage_pixels pixels, int eighths,

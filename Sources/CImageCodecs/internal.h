@@ -53,6 +53,7 @@ struct cimage_decoder {
   cimage_limits limits;
   cimage_reader reader;
   cimage_pixels pixels;
+  bool uses_high_bytes;
   cimage_status (*start)(cimage_decoder *, int eighths, uint32_t *, uint32_t *, cimage_message);
   cimage_status (*read)(cimage_decoder *, uint8_t *, size_t, uint32_t, uint32_t *, cimage_message);
   void (*destroy)(cimage_decoder *);

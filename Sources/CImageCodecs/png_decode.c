@@ -78,7 +78,13 @@ static cimage_status png_start(cimage_decoder *base, int eighths, uint32_t *out_
   if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
   if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png);
   if (has_key) png_set_tRNS_to_alpha(png);
-  if (png_get_bit_depth(png, decoder->info) == 16) png_set_scale_16(png);
+  if (png_get_bit_depth(png, decoder->info) == 16) {
+    if (base->uses_high_bytes) {
+      png_set_strip_16(png);
+    } else {
+      png_set_scale_16(png);
+    }
+  }
   if (base->pixels != CIMAGE_GRAY8 && (type & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(png);
   if (base->pixels == CIMAGE_RGBA8 && !has_alpha) png_set_add_alpha(png, 255, PNG_FILLER_AFTER);
   decoder->passes = png_set_interlace_handling(png);

@@ -28,8 +28,8 @@ struct WherryCommand: ParsableCommand {
         subcommands: [
             GetCommand.self, HeadCommand.self, PostCommand.self, PutCommand.self,
             PatchCommand.self, DeleteCommand.self, UploadCommand.self, ImageCommand.self,
-            DownloadCommand.self, JobsCommand.self, CacheCommand.self, ReachCommand.self,
-            BulkCommand.self,
+            DuplicatesCommand.self, DownloadCommand.self, JobsCommand.self, CacheCommand.self,
+            ReachCommand.self, BulkCommand.self,
         ],
         // Not -h: the parser would see it in "-dash.jpg" too, and print help instead of an error.
         helpNames: .long)

@@ -147,6 +147,9 @@ final class Decoder: RowSource {
     private(set) var pixels: cimage_pixels
     private(set) var width: Int
     private(set) var height: Int
+    /// Whether 16-bit samples of a PNG become their high bytes instead of being rounded. Set it before
+    /// `start`.
+    var usesHighBytes = false
     private let handle: OpaquePointer
     private let input: ImageInput  // owns what the handle reads
 
@@ -175,6 +178,7 @@ final class Decoder: RowSource {
     /// Starts decoding in the header's natural format, or in `wanted`.
     func start(_ wanted: cimage_pixels? = nil, eighths: Int = 8) throws(ImagingError) {
         if let wanted { pixels = wanted }
+        if usesHighBytes { cimage_decoder_use_high_bytes(handle) }
         var columns: UInt32 = 0
         var lines: UInt32 = 0
         try callCodec(errno: { cimage_decoder_errno(handle) }) { message in

@@ -99,6 +99,10 @@ final class ConvertedRows: RowSource {
         for y in 0..<got {
             let from = (memory.base + y * step).assumingMemoryBound(to: UInt8.self)
             let to = (rows + y * stride).assumingMemoryBound(to: UInt8.self)
+            if outSize == 1, size > 1 {
+                Self.gray(from, to, width, size, isBGR: fromRed == 2)
+                continue
+            }
             for x in 0..<width {
                 let pixel = from + x * size
                 let out = to + x * outSize
@@ -106,11 +110,6 @@ final class ConvertedRows: RowSource {
                 let red = pixel[isGray ? 0 : fromRed]
                 let green = pixel[isGray ? 0 : 1]
                 let blue = pixel[isGray ? 0 : 2 - fromRed]
-                if outSize == 1 {
-                    let light = 19_595 * Int(red) + 38_470 * Int(green) + 7_471 * Int(blue)
-                    out[0] = isGray ? red : UInt8(truncatingIfNeeded: (light + 32_768) >> 16)
-                    continue
-                }
                 out[toRed] = red
                 out[1] = green
                 out[2 - toRed] = blue
@@ -118,5 +117,20 @@ final class ConvertedRows: RowSource {
             }
         }
         return got
+    }
+
+    /// Converts a row of pixels of `size` bytes to gray; ignores alpha.
+    private static func gray(
+        _ from: UnsafePointer<UInt8>, _ to: UnsafeMutablePointer<UInt8>, _ width: Int, _ size: Int,
+        isBGR: Bool
+    ) {
+        let red: Int32 = isBGR ? 7_471 : 19_595
+        let blue: Int32 = isBGR ? 19_595 : 7_471
+        for x in 0..<width {
+            let pixel = from + x &* size
+            let light =
+                red &* Int32(pixel[0]) &+ 38_470 &* Int32(pixel[1]) &+ blue &* Int32(pixel[2])
+            to[x] = UInt8(truncatingIfNeeded: (light &+ 32_768) >> 16)
+        }
     }
 }

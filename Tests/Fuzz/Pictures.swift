@@ -4,7 +4,7 @@
 import WherryImaging
 import WherrySystem
 
-/// Inspects, compresses, and decodes a file, as the first bytes of `data` select. An error is a
+/// Inspects, compresses, decodes, and hashes a file, as the first bytes of `data` select. An error is a
 /// valid result; output must be an image of the reported size.
 ///
 /// - Parameter mend: repairs the bytes so that they pass the first checks.
@@ -33,6 +33,7 @@ func fuzz(
     options.maxMemory = 8 << 20
     options.deadline = nil
     _ = try? ImageDecoder.decode(source, options)
+    _ = try? ImageHash.hashes(of: source, ImageHash.Kind.allCases, options)
     guard let made = try? ImageEncoder.encode(source, options) else { return 0 }
     // A file copied unchanged was not decoded, and may be damaged inside.
     if made.way == .untouched || made.way == .stripped { return 0 }

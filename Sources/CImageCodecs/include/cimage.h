@@ -95,6 +95,10 @@ int cimage_decoder_errno(const cimage_decoder *decoder);
 /* The ICC profile of a PNG, owned by the decoder; NULL if there is none or libpng rejects it. */
 const uint8_t *cimage_png_profile(const cimage_decoder *decoder, size_t *out_count);
 
+/* Makes 16-bit samples of a PNG their high bytes instead of rounding them. Call it before _start.
+ */
+void cimage_decoder_use_high_bytes(cimage_decoder *decoder);
+
 /* Starts decoding in the natural format, in RGBA8, or in YCBCR8 if is_ycbcr. A JPEG can be
  * decoded at `eighths`/8 of its size (1 to 8; smaller is cheaper), a PNG only at 8. */
 cimage_status cimage_decoder_start(cimage_decoder *decoder, cimage_pixels pixels, int eighths,

@@ -15,6 +15,7 @@ struct ImageCommand: NetworkCommand {
               wherry image beach.jpg small.jpg --max-bytes 200000
               wherry image beach.png beach.jpg --overwrite
               wherry image beach.jpg --info
+              wherry image beach.jpg --hash
 
             The result is what 'wherry upload' would send: GPS positions and other metadata are \
             removed, and the image is rotated upright. The extension of the result, .jpg or .png, \
@@ -34,6 +35,13 @@ struct ImageCommand: NetworkCommand {
     @Flag(help: "Print the format, the size, and the kinds of metadata, and write nothing.")
     var info = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Print two perceptual hashes of the upright image, and write nothing.",
+            discussion:
+                "Copies of an image have hashes that differ in few bits; see 'wherry duplicates'."))
+    var hash = false
+
     @Flag(help: "Replace an existing file.")
     var overwrite = false
 
@@ -41,11 +49,15 @@ struct ImageCommand: NetworkCommand {
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
-        if info, result != nil {
-            throw ValidationError("--info writes no file. Leave out \(result ?? "").")
+        let questions = [(info, "--info"), (hash, "--hash")].filter(\.0).map(\.1)
+        if questions.count > 1 {
+            throw ValidationError("\(questions.joined(separator: " and ")) cannot be combined.")
         }
-        if !info, result == nil {
-            throw ValidationError("No file for the result. Name one, or use --info.")
+        if let question = questions.first, let result {
+            throw ValidationError("\(question) writes no file. Leave out \(result).")
+        }
+        if questions.isEmpty, result == nil {
+            throw ValidationError("No file for the result. Name one, or use --info or --hash.")
         }
         if result == "-", output.jsonOutput {
             throw ValidationError(
@@ -63,6 +75,8 @@ struct ImageCommand: NetworkCommand {
     mutating func perform(_ console: Console) async throws {
         if let result {
             try write(result, console)
+        } else if hash {
+            try tellHashes(console)
         } else {
             try tell(console)
         }
@@ -131,6 +145,23 @@ struct ImageCommand: NetworkCommand {
         ]
         for (isSet, word) in more where isSet { line += ", " + word }
         try console.print(line)
+    }
+
+    private func tellHashes(_ console: Console) throws {
+        let kinds: [ImageHash.Kind] = [.difference, .perceptual]
+        let hashes: [ImageHash]
+        do {
+            hashes = try ImageHash.hashes(of: try source(), kinds, try compression.settings())
+        } catch let error as ImagingError {
+            throw named(error)
+        }
+        if console.isJSON {
+            return try console.print([
+                "ok": true, "difference_hash": .string("\(hashes[0])"),
+                "perceptual_hash": .string("\(hashes[1])"),
+            ])
+        }
+        try console.print("difference \(hashes[0])\nperceptual \(hashes[1])")
     }
 
     private func source() throws -> ImageSource {

@@ -694,6 +694,10 @@ typedef struct wherry_image_info {
   uint32_t flags;
   int32_t reserved;
 } wherry_image_info;
+typedef enum wherry_hash_kind {
+  WHERRY_HASH_DIFFERENCE = 1,
+  WHERRY_HASH_PERCEPTUAL = 2
+} wherry_hash_kind;
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
 wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
@@ -708,6 +712,8 @@ wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
+wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind,
+    const wherry_compression *compression, uint64_t *out_hash);
 const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
     size_t *out_stride);
 const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);

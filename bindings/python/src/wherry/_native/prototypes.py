@@ -294,6 +294,8 @@ wherry_status wherry_image_compress(const wherry_image *image, const wherry_comp
     *compression, wherry_image **out_image);
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
+wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind, const
+    wherry_compression *compression, uint64_t *out_hash);
 const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
     size_t *out_stride);
 const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);

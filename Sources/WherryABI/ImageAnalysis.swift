@@ -1,0 +1,29 @@
+// Wherry: wherry.h, section 13: image hashes.
+// SPDX-License-Identifier: Apache-2.0
+
+import CWherry
+import WherryHTTP
+import WherryImaging
+
+@_cdecl("wherry_image_hash") @implementation
+public func wherry_image_hash(
+    _ image: OpaquePointer?, _ kind: wherry_hash_kind, _ compression: OpaquePointer?,
+    _ out_hash: UnsafeMutablePointer<UInt64>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let out = try required(out_hash)
+        out.pointee = 0
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        let compression = try compressionValue(compression)
+        guard let kind = ImageHash.Kind(rawValue: kind.rawValue) else {
+            throw WherryError(
+                .badValue,
+                "Unknown hash kind \(kind.rawValue). Pass a constant of wherry_hash_kind.")
+        }
+        do throws(ImagingError) {
+            out.pointee = try ImageHash.hashes(of: value.source, [kind], compression)[0].bits
+        } catch {
+            throw WherryError(error)
+        }
+    }
+}

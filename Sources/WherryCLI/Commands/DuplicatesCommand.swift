@@ -1,0 +1,143 @@
+// Wherry: the command that finds images that look the same.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WherryAsync
+import WherryImaging
+
+struct DuplicatesCommand: NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "duplicates",
+        abstract: "List images that look the same, even if they were resized or recompressed.",
+        discussion: """
+            EXAMPLES
+              wherry duplicates ~/Pictures
+              wherry duplicates ~/Pictures --distance 0
+              wherry duplicates new.jpg ~/Pictures --json-output
+
+            The command prints the paths of each group, one per line, with an empty line between \
+            groups. It deletes nothing. In folders, it reads the JPEG and PNG files, also in \
+            subfolders, but follows no symbolic links. Files that cannot be read are reported, \
+            and do not change the exit status. 'wherry image --hash' prints the hashes that are \
+            compared.
+            """)
+
+    @Argument(
+        help: "Folders, and JPEG and PNG files.",
+        completion: .file(extensions: ["jpg", "jpeg", "png"]))
+    var path: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "The maximum number of bits in which the hashes of similar images differ, from 0 to 64.",
+            valueName: "bits"))
+    var distance = 4
+
+    @Option(
+        help: ArgumentHelp(
+            "The hash that is compared.",
+            discussion: "perceptual survives more edits; difference is faster.",
+            valueName: "kind"))
+    var hash = HashKindArgument.perceptual
+
+    @OptionGroup(title: "OUTPUT") var output: OutputOptions
+
+    mutating func validate() throws {
+        guard (0...64).contains(distance) else {
+            throw ValidationError("--distance takes 0 to 64, not \(distance).")
+        }
+    }
+
+    mutating func perform(_ console: Console) async throws {
+        var search = ImageSearch()
+        for path in path { try search.add(path) }
+        let files = search.files
+        let kind = hash.kind
+        let results = try await Self.concurrently(files) { Result(of: $0, kind) }
+        let readable = files.indices.compactMap { index in
+            results[index].hash.map { (index: index, hash: $0) }
+        }
+        let groups = ImageHash.groups(of: readable.map(\.hash), within: distance)
+            .map { $0.map { readable[$0].index } }
+        var failures = search.failures
+        for (path, result) in zip(files, results) {
+            if let failure = result.failure { failures.append((path, failure)) }
+        }
+        if console.isJSON {
+            let found = groups.map { group in
+                JSON.array(
+                    group.map { index in
+                        .object([
+                            "path": .string(files[index]),
+                            "hash": .string("\(results[index].hash ?? ImageHash(bits: 0))"),
+                        ])
+                    })
+            }
+            let unread = failures.map { path, error in
+                JSON.object([
+                    "path": .string(path), "reason": .string(error.reason),
+                    "message": .string(error.message),
+                ])
+            }
+            return try console.print([
+                "ok": true, "images": JSON(readable.count), "groups": .array(found),
+                "unreadable": .array(unread),
+            ])
+        }
+        for (path, error) in failures {
+            console.note("\(path.printable): \(error.reason): \(error.message)")
+        }
+        for (index, group) in groups.enumerated() {
+            if index > 0 { try console.print("") }
+            for file in group { try console.print(files[file].printable) }
+        }
+        if groups.isEmpty { console.note("No similar images among \(readable.count).") }
+    }
+
+    /// The hash of an image, or why there is none.
+    private struct Result: Sendable {
+        var hash: ImageHash?
+        var failure: WherryError?
+
+        init(of path: String, _ kind: ImageHash.Kind) {
+            do throws(ImagingError) {
+                hash = try ImageHash.hashes(of: .file(path: path), [kind])[0]
+            } catch {
+                failure = WherryError(error)
+            }
+        }
+    }
+
+    /// Returns `body` of each element, computed on all processors.
+    private static func concurrently<Value: Sendable>(
+        _ paths: [String], _ body: @escaping @Sendable (String) -> Value
+    ) async throws -> [Value] {
+        try await withThrowingTaskGroup(of: (Int, Value).self) { group in
+            var values = [Value?](repeating: nil, count: paths.count)
+            var started = 0
+            func startNext() {
+                guard started < paths.count else { return }
+                let index = started
+                started += 1
+                group.addTask {
+                    try Task.checkCancellation()
+                    return (index, body(paths[index]))
+                }
+            }
+            for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) { startNext() }
+            while let (index, value) = try await group.next() {
+                values[index] = value
+                startNext()
+            }
+            return values.compactMap(\.self)
+        }
+    }
+}
+
+/// A kind of hash.
+enum HashKindArgument: String, ExpressibleByArgument, CaseIterable {
+    case perceptual, difference
+
+    var kind: ImageHash.Kind { self == .perceptual ? .perceptual : .difference }
+}

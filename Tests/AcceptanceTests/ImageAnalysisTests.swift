@@ -1,0 +1,62 @@
+// Wherry: acceptance tests of hashes of images
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Wherry
+import WherrySystem
+
+@Suite struct ImageAnalysisTests {
+    /// Returns bright and dark rectangles, different for each seed.
+    private func picture(_ seed: UInt32, width: Int = 160, height: Int = 120) throws -> Image {
+        var state = seed
+        func next(_ limit: Int) -> Int {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            return Int(state >> 8) % limit
+        }
+        var bytes = [UInt8](repeating: 128, count: width * height * 3)
+        for _ in 0..<12 {
+            let (left, top) = (next(width), next(height))
+            let (right, bottom) = (
+                min(width, left + 10 + next(width / 2)), min(height, top + 10 + next(height / 2))
+            )
+            let color = (0..<3).map { _ in UInt8(next(256)) }
+            for y in top..<bottom {
+                for x in left..<right {
+                    for c in 0..<3 { bytes[(y * width + x) * 3 + c] = color[c] }
+                }
+            }
+        }
+        return try .pixels(bytes, .rgb8, width: width, height: height)
+    }
+
+    private func jpeg(_ image: Image, _ quality: Double, maxWidth: Int? = nil) throws -> Image {
+        var compression = Compression(quality: quality, type: "jpg")
+        compression.maxWidth = maxWidth
+        return try image.compressed(compression).image
+    }
+
+    @Test("I7 copies of an image are found among others")
+    func copies() throws {
+        let originals = try (1...4).map { try picture($0) }
+        var images = originals
+        images.append(try jpeg(originals[2], 0.5))
+        images.append(try jpeg(originals[0], 0.8, maxWidth: 100))
+        for kind in [Image.Hash.Kind.difference, .perceptual] {
+            let hashes = try images.map { try $0.hash(kind) }
+            #expect(Image.Hash.groups(of: hashes, within: 6) == [[0, 5], [2, 4]])
+            #expect(hashes[2].distance(to: hashes[4]) <= 6)
+            #expect(hashes[2].distance(to: hashes[1]) > 6)
+            #expect(Image.Hash(bits: hashes[0].bits) == hashes[0])
+            #expect(hashes[0].description.count == 16)
+        }
+    }
+
+    @Test("I7 a hash follows the limits of the compression")
+    func limits() throws {
+        var compression = Compression()
+        compression.maxPixels = 100
+        let image = try picture(1)
+        let error = #expect(throws: WherryError.self) { try image.hash(.perceptual, compression) }
+        #expect(error?.code == .image)
+    }
+}
