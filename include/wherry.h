@@ -1571,6 +1571,13 @@ typedef enum wherry_hash_kind {
   WHERRY_HASH_PERCEPTUAL = 2  /* compares the lowest frequencies: phash; survives more edits */
 } wherry_hash_kind;
 
+/* The similarity of two images: see wherry_image_compare. */
+typedef struct wherry_image_comparison {
+  size_t size;
+  double ssim; /* mean structural similarity of the gray images, at most 1, for equal images */
+  double psnr; /* peak signal-to-noise ratio of the RGB images, in dB; INFINITY for equal images */
+} wherry_image_comparison;
+
 /* Determines the image format from the first bytes: FF is JPEG, 89 PNG, 47 GIF, 49 or 4D TIFF,
  * RIFF....WEBP WebP, and an `ftyp` box HEIC or AVIF. WHERRY_IMAGE_KEEP for anything else. */
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
@@ -1610,6 +1617,15 @@ wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format
  * wherry_image_decode. E_ARGUMENT `bad_value` for an unknown kind. */
 wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind,
     const wherry_compression *compression, uint64_t *out_hash);
+/* Compares two images of the same size, such as an original and its compressed copy; their order
+ * does not matter. SSIM uses a Gaussian window of 11x11 pixels with a standard deviation of 1.5, at
+ * every position inside the image; along a side of fewer than 11 pixels, the window is as long as
+ * the side. The images are rotated upright unless KEEP_ORIENTATION is set, and alpha is blended
+ * with BACKGROUND_RGB. compression may be NULL; these options and the limits apply, the limits to
+ * each image. Decodes both images row by row, and blocks and fails like wherry_image_decode.
+ * E_ARGUMENT `bad_parameters` for different sizes. Set out_comparison->size first. */
+wherry_status wherry_image_compare(const wherry_image *image, const wherry_image *other,
+    const wherry_compression *compression, wherry_image_comparison *out_comparison);
 /* Returns raw pixels, top row first, borrowed until wherry_image_free; NULL for an encoded image.
  * wherry_image_inspect returns width and height. *out_stride is the bytes per row. out_stride and
  * out_format may be NULL. */

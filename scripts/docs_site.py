@@ -48,7 +48,7 @@ PYTHON = {
     "Responses": "Response Headers Cookies Cookie SentRequest Request ServerEvent Metrics codes Sized",
     "Errors": """WherryError ArgumentError StateError TimeoutError CancelledError NetworkError TLSError HTTPStatusError
         FileError ImageError ImageResult CacheMissError LimitError InternalError ForkedError BusyError DecodeError""",
-    "Images": "Image ImageHash ImageInfo Compression",
+    "Images": "Image ImageComparison ImageHash ImageInfo Compression",
     "Downloads": """Download AsyncDownload Progress Partial partials partial_ratio discard_partial TransferInfo
         BackgroundSession AsyncBackgroundSession Job""",
     "Caches": "Cache AsyncCache CacheEntry CacheUsage",

@@ -1,4 +1,4 @@
-// Wherry: wherry.h, section 13: image hashes.
+// Wherry: wherry.h, section 13: image hashes and comparisons.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
@@ -24,6 +24,29 @@ public func wherry_image_hash(
             out.pointee = try ImageHash.hashes(of: value.source, [kind], compression)[0].bits
         } catch {
             throw WherryError(error)
+        }
+    }
+}
+
+@_cdecl("wherry_image_compare") @implementation
+public func wherry_image_compare(
+    _ image: OpaquePointer?, _ other: OpaquePointer?, _ compression: OpaquePointer?,
+    _ out_comparison: UnsafeMutablePointer<wherry_image_comparison>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let first = try Handles.change(image, ImageValue.self) { $0 }
+        let second = try Handles.change(other, ImageValue.self) { $0 }
+        let compression = try compressionValue(compression)
+        try fill(out_comparison) { () throws(WherryError) in
+            do throws(ImagingError) {
+                let found = try ImageComparison(first.source, second.source, compression)
+                var result = wherry_image_comparison()
+                result.ssim = found.ssim
+                result.psnr = found.psnr
+                return result
+            } catch {
+                throw WherryError(error)
+            }
         }
     }
 }

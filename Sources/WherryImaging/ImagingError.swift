@@ -36,6 +36,11 @@ package struct ImagingError: Error, Hashable, Sendable, CustomStringConvertible 
 
     package var description: String { "\(reason): \(message)" }
 
+    /// The same error with words before its message.
+    func prefixed(_ words: String) -> Self {
+        Self(kind, reason, words + message, systemCode: systemCode)
+    }
+
     static func badImage(_ message: String) -> Self { Self(.image, "bad_image", message) }
     static func truncated(_ message: String) -> Self { Self(.image, "truncated", message) }
     static func badParameters(_ message: String) -> Self {

@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of hashes of images
+// Wherry: acceptance tests of hashes and comparisons of images
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -58,5 +58,20 @@ import WherrySystem
         let image = try picture(1)
         let error = #expect(throws: WherryError.self) { try image.hash(.perceptual, compression) }
         #expect(error?.code == .image)
+    }
+
+    @Test("I5 a copy is compared with its original")
+    func comparison() throws {
+        let original = try picture(5)
+        let fine = try original.compared(with: jpeg(original, 0.95))
+        let coarse = try original.compared(with: jpeg(original, 0.1))
+        #expect(coarse.ssim < fine.ssim && fine.ssim < 1)
+        #expect(coarse.psnr < fine.psnr && fine.psnr < .infinity)
+        let same = try original.compared(with: original)
+        #expect(same.ssim == 1 && same.psnr == .infinity)
+        let error = #expect(throws: WherryError.self) {
+            try original.compared(with: picture(5, width: 120, height: 160))
+        }
+        #expect(error?.code == .argument && error?.reason == "bad_parameters")
     }
 }

@@ -195,6 +195,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_image_decode(bad, WHERRY_PIXELS_NONE, NULL, NULL));
   REFUSED(wherry_image_hash(bad, WHERRY_HASH_PERCEPTUAL, NULL, NULL));
   REFUSED(wherry_image_hash(bad, WHERRY_HASH_PERCEPTUAL, NULL, &(uint64_t){0}));
+  REFUSED(wherry_image_compare(bad, bad, NULL, NULL));
   CHECK(wherry_image_pixels(bad, NULL, NULL) == NULL);
   CHECK(wherry_image_bytes(bad, NULL) == NULL);
   REFUSED(wherry_compression_set_option(bad_compression, WHERRY_IMAGE_FORMAT, 0));

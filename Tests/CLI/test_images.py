@@ -174,3 +174,35 @@ def test_the_extension_of_the_result_selects_its_format(picture: pathlib.Path) -
         "f.jpg",
         "g",
     ]
+
+
+def test_I5_an_image_is_compared_with_another_one(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    for name, quality in (("fine.jpg", "0.9"), ("coarse.jpg", "0.1")):
+        assert wherry("image", picture, folder / name, "--quality", quality, "--allow-larger").status == 0
+
+    same = wherry("image", picture, "--compare", picture)
+    fine = wherry("image", "fine.jpg", "--compare", picture, "--json-output", cwd=folder).json
+    coarse = wherry("image", "coarse.jpg", "--compare", picture, "--json-output", cwd=folder).json
+    text = wherry("image", "coarse.jpg", "--compare", picture, cwd=folder).text
+
+    assert same.text == "SSIM 1.0000, PSNR infinite\n"
+    assert wherry("image", picture, "--compare", picture, "--json-output").json["psnr"] is None
+    assert coarse["ssim"] < fine["ssim"] < 1 and coarse["psnr"] < fine["psnr"]
+    assert text == f"SSIM {coarse['ssim']:.4f}, PSNR {coarse['psnr']:.2f} dB\n"
+
+
+def test_I5_images_that_cannot_be_compared_are_named(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    Image.new("RGB", (10, 20)).save(folder / "small.png")
+    (folder / "text.jpg").write_text("no picture")
+
+    sizes = wherry("image", "beach.jpg", "--compare", "small.png", cwd=folder)
+    broken = wherry("image", "beach.jpg", "--compare", "text.jpg", cwd=folder)
+
+    assert sizes.status == 2 and "beach.jpg and small.png cannot be compared. " in sizes.err
+    assert "640x480 and 10x20 pixels" in sizes.err
+    assert broken.status == 8 and "cannot be compared. Second image: " in broken.err
+    for arguments in (["out.jpg", "--compare", "a.jpg"], ["--compare", "a.jpg", "--info"]):
+        assert wherry("image", picture, *arguments).status == 2
+    assert wherry("image", "-", "--compare", "-").status == 2

@@ -4,7 +4,7 @@
 import WherryImaging
 import WherrySystem
 
-/// Inspects, compresses, decodes, and hashes a file, as the first bytes of `data` select. An error is a
+/// Inspects, compresses, decodes, hashes, and compares a file, as the first bytes of `data` select. An error is a
 /// valid result; output must be an image of the reported size.
 ///
 /// - Parameter mend: repairs the bytes so that they pass the first checks.
@@ -35,6 +35,7 @@ func fuzz(
     _ = try? ImageDecoder.decode(source, options)
     _ = try? ImageHash.hashes(of: source, ImageHash.Kind.allCases, options)
     guard let made = try? ImageEncoder.encode(source, options) else { return 0 }
+    _ = try? ImageComparison(source, .bytes(made.bytes), options)
     // A file copied unchanged was not decoded, and may be damaged inside.
     if made.way == .untouched || made.way == .stripped { return 0 }
     var plain = Compression()

@@ -16,6 +16,7 @@ struct ImageCommand: NetworkCommand {
               wherry image beach.png beach.jpg --overwrite
               wherry image beach.jpg --info
               wherry image beach.jpg --hash
+              wherry image small.jpg --compare beach.jpg
 
             The result is what 'wherry upload' would send: GPS positions and other metadata are \
             removed, and the image is rotated upright. The extension of the result, .jpg or .png, \
@@ -42,6 +43,14 @@ struct ImageCommand: NetworkCommand {
                 "Copies of an image have hashes that differ in few bits; see 'wherry duplicates'."))
     var hash = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Print how similar the image is to another one of the same size, as SSIM and PSNR, and write nothing.",
+            discussion: "The SSIM of equal images is 1, and their PSNR is infinite.",
+            valueName: "file"),
+        completion: .file(extensions: ["jpg", "jpeg", "png"]))
+    var compare: String?
+
     @Flag(help: "Replace an existing file.")
     var overwrite = false
 
@@ -49,7 +58,9 @@ struct ImageCommand: NetworkCommand {
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
     mutating func validate() throws {
-        let questions = [(info, "--info"), (hash, "--hash")].filter(\.0).map(\.1)
+        let questions = [(info, "--info"), (hash, "--hash"), (compare != nil, "--compare")].filter(
+            \.0
+        ).map(\.1)
         if questions.count > 1 {
             throw ValidationError("\(questions.joined(separator: " and ")) cannot be combined.")
         }
@@ -57,7 +68,8 @@ struct ImageCommand: NetworkCommand {
             throw ValidationError("\(question) writes no file. Leave out \(result).")
         }
         if questions.isEmpty, result == nil {
-            throw ValidationError("No file for the result. Name one, or use --info or --hash.")
+            throw ValidationError(
+                "No file for the result. Name one, or use --info, --hash, or --compare.")
         }
         if result == "-", output.jsonOutput {
             throw ValidationError(
@@ -75,6 +87,8 @@ struct ImageCommand: NetworkCommand {
     mutating func perform(_ console: Console) async throws {
         if let result {
             try write(result, console)
+        } else if let compare {
+            try tellSimilarity(to: compare, console)
         } else if hash {
             try tellHashes(console)
         } else {
@@ -164,8 +178,38 @@ struct ImageCommand: NetworkCommand {
         try console.print("difference \(hashes[0])\nperceptual \(hashes[1])")
     }
 
-    private func source() throws -> ImageSource {
-        input == "-" ? .bytes(try FileBytes.contents("-")) : .file(path: input)
+    private func tellSimilarity(to other: String, _ console: Console) throws {
+        if input == "-", other == "-" {
+            throw ValidationError("Standard input can be only one of the two images.")
+        }
+        let found: ImageComparison
+        do {
+            found = try ImageComparison(
+                try source(), try Self.source(other), try compression.settings())
+        } catch let error as ImagingError {
+            throw WherryError(error).with {
+                $0.message =
+                    "\(Self.name(input)) and \(Self.name(other)) cannot be compared. \(error.message)"
+            }
+        }
+        if console.isJSON {
+            return try console.print([
+                "ok": true, "ssim": .double(found.ssim),
+                "psnr": found.psnr.isFinite ? .double(found.psnr) : .null,
+            ])
+        }
+        let psnr = found.psnr.isFinite ? Units.fixed(found.psnr, digits: 2) + " dB" : "infinite"
+        try console.print("SSIM \(Units.fixed(found.ssim, digits: 4)), PSNR \(psnr)")
+    }
+
+    private func source() throws -> ImageSource { try Self.source(input) }
+
+    private static func source(_ path: String) throws -> ImageSource {
+        path == "-" ? .bytes(try FileBytes.contents("-")) : .file(path: path)
+    }
+
+    private static func name(_ path: String) -> String {
+        path == "-" ? "standard input" : path
     }
 
     /// The failure with the image's name.

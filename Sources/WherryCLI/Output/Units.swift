@@ -42,7 +42,7 @@ enum Units {
     }
 
     /// A number below 2^53 with this many decimals, such as "1.50".
-    private static func fixed(_ value: Double, digits: Int) -> String {
+    static func fixed(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         let text = String(Int64((value.magnitude * scale).rounded(.toNearestOrEven)))
         let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text

@@ -698,6 +698,11 @@ typedef enum wherry_hash_kind {
   WHERRY_HASH_DIFFERENCE = 1,
   WHERRY_HASH_PERCEPTUAL = 2
 } wherry_hash_kind;
+typedef struct wherry_image_comparison {
+  size_t size;
+  double ssim;
+  double psnr;
+} wherry_image_comparison;
 wherry_image_format wherry_image_recognise(const void *bytes, size_t count);
 wherry_status wherry_image_new_file(const char *path, wherry_image **out_image);
 wherry_status wherry_image_new_bytes(const void *bytes, size_t count, wherry_image **out_image);
@@ -714,6 +719,8 @@ wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format
     const wherry_compression *compression, wherry_image **out_image);
 wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind,
     const wherry_compression *compression, uint64_t *out_hash);
+wherry_status wherry_image_compare(const wherry_image *image, const wherry_image *other,
+    const wherry_compression *compression, wherry_image_comparison *out_comparison);
 const uint8_t *wherry_image_pixels(const wherry_image *image, wherry_pixel_format *out_format,
     size_t *out_stride);
 const uint8_t *wherry_image_bytes(const wherry_image *image, size_t *out_count);

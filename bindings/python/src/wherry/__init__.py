@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._core.cookies import Cookie, Cookies
     from ._core.credentials import Basic, BasicAuth, Bearer, DigestAuth
     from ._core.headers import Headers
-    from ._core.images import Compression, Image, ImageHash, ImageInfo
+    from ._core.images import Compression, Image, ImageComparison, ImageHash, ImageInfo
     from ._core.keywords import (
         DownloadOptions, PageOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
     )  # fmt: skip
@@ -76,7 +76,7 @@ _HOMES = {
     "_core.cookies": "Cookie Cookies",
     "_core.credentials": "Basic BasicAuth Bearer DigestAuth",
     "_core.headers": "Headers",
-    "_core.images": "Compression Image ImageHash ImageInfo",
+    "_core.images": "Compression Image ImageComparison ImageHash ImageInfo",
     "_core.keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions Which",
     "_core.options": "Timeout",
     "_core.progress": "Metrics Partial Progress TransferInfo",
@@ -118,7 +118,7 @@ __all__ = [
     "BaseItem", "BaseTransport", "Basic", "BasicAuth", "Bearer", "BusyError", "Cache", "CacheEntry",
     "CacheMissError", "CacheUsage", "CancelledError", "Chain", "Client", "Compression", "Cookie",
     "Cookies", "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint",
-    "FileError", "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageError",
+    "FileError", "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageComparison", "ImageError",
     "ImageHash", "ImageInfo", "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge",
     "LogReader", "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model",
     "NOT_REACHABLE", "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress",

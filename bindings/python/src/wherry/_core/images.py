@@ -12,7 +12,7 @@ import os
 from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import IMAGE_INFO, Cell, bytes_at, memory_at
+from .._native.memory import IMAGE_COMPARISON, IMAGE_INFO, Cell, bytes_at, memory_at
 from .calls import check, check_freed, create, read_struct
 from .options import Fixed, milliseconds
 from .values import choice, file_name_text, path_text, text
@@ -198,6 +198,23 @@ class ImageHash:
         return f"ImageHash({str(self)!r})"
 
 
+class ImageComparison:
+    """The similarity of two images: a result of `Image.compare`. Attributes:
+
+    ``ssim``   the mean structural similarity of the gray images, at most 1, for equal images
+    ``psnr``   the peak signal-to-noise ratio of the RGB images in decibels; ``math.inf`` for equal images
+    """
+
+    __slots__ = ("psnr", "ssim")
+
+    def __init__(self, ssim: float, psnr: float) -> None:
+        self.ssim = ssim
+        self.psnr = psnr
+
+    def __repr__(self) -> str:
+        return f"<ImageComparison ssim={self.ssim:.4f} psnr={self.psnr:.2f}>"
+
+
 class Image:
     """An image from a path, encoded bytes, an array, or a Pillow image.
 
@@ -285,6 +302,27 @@ class Image:
         finally:
             lib.wherry_compression_free(settings)
         return ImageHash(cell.take())
+
+    def compare(self, other: Any, **options: Any) -> ImageComparison:
+        """Compares the image with another one of the same size, such as a compressed copy.
+
+        ``other`` is an `Image` or anything that `Image` accepts. SSIM uses a Gaussian window of 11x11 pixels
+        with a standard deviation of 1.5, at every position inside the image. Along a side of fewer than 11
+        pixels, the window is as long as the side.
+
+        Both images are rotated upright, and alpha is blended with ``background=``. The keyword arguments are
+        those of `Compression`; only background, orientation and limits apply. Images of different sizes
+        raise an `ArgumentError`. Releases the GIL while it runs.
+        """
+        native = NativeImage.of(other)
+        settings = native_compression(Compression(**options))
+        try:
+            values: Any = read_struct(
+                IMAGE_COMPARISON, lib.wherry_image_compare, self._native.handle, native.handle, settings
+            )
+        finally:
+            lib.wherry_compression_free(settings)
+        return ImageComparison(*values)
 
     @property
     def content(self) -> bytes:

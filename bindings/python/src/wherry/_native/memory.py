@@ -34,6 +34,8 @@ TRANSFER_ROW = struct.Struct("=Q6Q2q2iQ")
 IMAGE_ROW = struct.Struct("=Q3Q2q6iq")
 #: wherry_image_info.
 IMAGE_INFO = struct.Struct("=Q3q8iIi")
+#: wherry_image_comparison.
+IMAGE_COMPARISON = struct.Struct("=Q2d")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")
 JOB_ROW = struct.Struct("=Q6Q4q4i")
 ENTRY_ROW = struct.Struct("=Q4Q3q2i")
