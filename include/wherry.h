@@ -1571,6 +1571,25 @@ typedef enum wherry_hash_kind {
   WHERRY_HASH_PERCEPTUAL = 2  /* compares the lowest frequencies: phash; survives more edits */
 } wherry_hash_kind;
 
+typedef enum wherry_photo_flag {
+  WHERRY_PHOTO_HAS_POSITION = 1, /* latitude and longitude are set */
+  WHERRY_PHOTO_HAS_ALTITUDE = 2
+} wherry_photo_flag;
+
+/* What EXIF says about a photograph. Values that are missing or malformed are 0 and "". */
+typedef struct wherry_image_photo {
+  size_t size;
+  double latitude, longitude; /* degrees north and east; negative for south and west */
+  double altitude;            /* meters above sea level; negative below */
+  uint32_t flags;             /* combined wherry_photo_flag values */
+  int32_t reserved;           /* 0 */
+  /* The local time of the exposure: "2024-05-01T12:34:56", followed by the offset from UTC, such as
+   * "+02:00", if the camera recorded it. */
+  char taken_at[32];
+  char make[64];              /* manufacturer of the camera, as UTF-8; longer texts are cut */
+  char model[64];             /* model of the camera */
+} wherry_image_photo;
+
 /* The similarity of two images: see wherry_image_compare. */
 typedef struct wherry_image_comparison {
   size_t size;
@@ -1596,6 +1615,10 @@ wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count,
 wherry_status wherry_image_free(wherry_image *image);
 /* Reads the header without decoding. Set out_info->size first. */
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
+/* Reads from EXIF when, where, and with which camera a photograph was taken, without decoding.
+ * Succeeds with empty values for an image without EXIF, and fails like wherry_image_inspect. Set
+ * out_photo->size first. */
+wherry_status wherry_image_read_photo(const wherry_image *image, wherry_image_photo *out_photo);
 /* Returns the image that an upload with this compression (NULL: the default) would send. Blocks
  * while it compresses: tens of milliseconds for a photograph. Threads may compress different images
  * at the same time. */

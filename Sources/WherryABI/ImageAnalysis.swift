@@ -1,9 +1,54 @@
-// Wherry: wherry.h, section 13: image hashes and comparisons.
+// Wherry: wherry.h, section 13: photographs, image hashes, and comparisons.
 // SPDX-License-Identifier: Apache-2.0
 
 import CWherry
 import WherryHTTP
 import WherryImaging
+
+@_cdecl("wherry_image_read_photo") @implementation
+public func wherry_image_read_photo(
+    _ image: OpaquePointer?, _ out_photo: UnsafeMutablePointer<wherry_image_photo>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        try fill(out_photo) { () throws(WherryError) in
+            do throws(ImagingError) {
+                return wherry_image_photo(try ImageInfo(inspecting: value.source).photo)
+            } catch {
+                throw WherryError(error)
+            }
+        }
+    }
+}
+
+extension wherry_image_photo {
+    fileprivate init(_ photo: PhotoInfo) {
+        self.init()
+        if let position = photo.position {
+            latitude = position.latitude
+            longitude = position.longitude
+            flags |= WHERRY_PHOTO_HAS_POSITION.rawValue
+        }
+        if let meters = photo.altitude {
+            altitude = meters
+            flags |= WHERRY_PHOTO_HAS_ALTITUDE.rawValue
+        }
+        withUnsafeMutableBytes(of: &taken_at) { Self.write(photo.takenAt, to: $0) }
+        withUnsafeMutableBytes(of: &make) { Self.write(photo.make, to: $0) }
+        withUnsafeMutableBytes(of: &model) { Self.write(photo.model, to: $0) }
+    }
+
+    /// Writes as many characters of a text as fit before a zero byte.
+    private static func write(_ text: String?, to room: UnsafeMutableRawBufferPointer) {
+        var end = 0
+        for character in (text ?? "").unicodeScalars {
+            let bytes = Array(String(character).utf8)
+            guard end + bytes.count < room.count else { return }
+            UnsafeMutableRawBufferPointer(rebasing: room[end...]).copyBytes(from: bytes)
+            end += bytes.count
+        }
+    }
+}
 
 @_cdecl("wherry_image_hash") @implementation
 public func wherry_image_hash(

@@ -29,6 +29,19 @@ extension Image {
         public var hasEXIF: Bool { info.hasEXIF }
         /// Whether its EXIF contains a location.
         public var hasPlaces: Bool { info.hasGPS }
+        /// The local time of the exposure from EXIF, in ISO 8601: "2024-05-01T12:34:56", followed by
+        /// the offset from UTC, such as "+02:00", if the camera recorded it. `nil` if it is unknown.
+        public var takenAt: String? { info.photo.takenAt }
+        /// The manufacturer of the camera from EXIF.
+        public var make: String? { info.photo.make }
+        /// The model of the camera from EXIF.
+        public var model: String? { info.photo.model }
+        /// Degrees north of the equator and east of Greenwich, negative for south and west, from EXIF.
+        public var position: (latitude: Double, longitude: Double)? {
+            info.photo.position.map { ($0.latitude, $0.longitude) }
+        }
+        /// Meters above sea level from EXIF, negative below.
+        public var altitude: Double? { info.photo.altitude }
         public var isAnimated: Bool { info.isAnimated }
         /// Whether it is a progressive JPEG or an interlaced PNG, which decoders hold in memory as
         /// a whole.

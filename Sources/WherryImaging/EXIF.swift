@@ -127,6 +127,30 @@ struct EXIF {
         return (found, true)
     }
 
+    /// The offset of the main directory; `nil` for a truncated block.
+    var mainDirectory: Int? { u32(4) }
+
+    /// Returns the directory that an entry of another one points to.
+    func directory(_ tag: Int, in directory: Int?) -> Int? {
+        guard let directory, let entry = entries(directory).first(where: { u16($0) == tag }) else {
+            return nil
+        }
+        return u32(entry + 8)
+    }
+
+    /// Returns where the value of a tag is; `nil` if it has another type or is not in the block.
+    func value(_ tag: Int, type: Int, in directory: Int?) -> Range<Int>? {
+        guard let directory,
+            let entry = entries(directory).first(where: { u16($0) == tag && u16($0 + 2) == type }),
+            let count = u32(entry + 4), let size = Self.valueSizes[type]
+        else { return nil }
+        let length = count * size
+        guard let start = length <= 4 ? entry + 8 : u32(entry + 8), start >= 0,
+            start <= bytes.count, length <= bytes.count - start
+        else { return nil }
+        return start..<start + length
+    }
+
     /// Returns the offsets of a directory's entries that lie within the block.
     private func entries(_ directory: Int) -> StrideTo<Int> {
         let first = directory + 2
@@ -199,7 +223,7 @@ struct EXIF {
         return isLittle ? b << 8 | a : a << 8 | b
     }
 
-    private func u32(_ offset: Int) -> Int? {
+    func u32(_ offset: Int) -> Int? {
         guard let a = u16(offset), let b = u16(offset + 2) else { return nil }
         return isLittle ? b << 16 | a : a << 16 | b
     }

@@ -21,6 +21,8 @@ package struct ImageInfo: Hashable, Sendable {
     package let hasEXIF: Bool
     package let hasGPS: Bool
     package let isAnimated: Bool
+    /// What EXIF says about the photograph; empty if there is nothing.
+    package let photo: PhotoInfo
     /// Whether it is a progressive JPEG or an interlaced PNG, which decoders hold in memory as a
     /// whole.
     package let isProgressive: Bool
@@ -63,6 +65,7 @@ package struct ImageInfo: Hashable, Sendable {
         hasICC = false
         hasEXIF = false
         hasGPS = false
+        photo = PhotoInfo()
         isAnimated = false
         isProgressive = false
         byteCount = nil
@@ -91,6 +94,7 @@ package struct ImageInfo: Hashable, Sendable {
         hasICC = layout.segments.contains { $0.kind == .icc }
         hasEXIF = layout.segments.contains { $0.kind == .exif }
         hasGPS = exif?.hasGPS ?? false
+        photo = exif.map { PhotoInfo($0) } ?? PhotoInfo()
         isAnimated = false
         isProgressive = layout.isProgressive
         byteCount = input.count
@@ -111,6 +115,7 @@ package struct ImageInfo: Hashable, Sendable {
         hasICC = layout.first("iCCP") != nil
         hasEXIF = layout.first("eXIf") != nil
         hasGPS = exif?.hasGPS ?? false
+        photo = exif.map { PhotoInfo($0) } ?? PhotoInfo()
         isAnimated = layout.isAnimated
         isProgressive = layout.isInterlaced
         byteCount = input.count

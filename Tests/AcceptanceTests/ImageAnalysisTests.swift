@@ -1,4 +1,4 @@
-// Wherry: acceptance tests of hashes and comparisons of images
+// Wherry: acceptance tests of hashes, comparisons, and metadata of images
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
@@ -73,5 +73,20 @@ import WherrySystem
             try original.compared(with: picture(5, width: 120, height: 160))
         }
         #expect(error?.code == .argument && error?.reason == "bad_parameters")
+    }
+
+    @Test("I6 a photograph reports its camera, and other images report nothing")
+    func photograph() throws {
+        let bytes = try jpeg(picture(6), 0.9).compressed().bytes
+        let plain = try Image.bytes(bytes).info()
+        #expect(plain.takenAt == nil && plain.make == nil && plain.model == nil)
+        #expect(plain.position == nil && plain.altitude == nil)
+        // A main directory with the model "Acme 1".
+        var segment = Array("Exif\0\0MM\0".utf8) + [42, 0, 0, 0, 8, 0, 1, 0x01, 0x10, 0, 2]
+        segment += [0, 0, 0, 7, 0, 0, 0, 26, 0, 0, 0, 0] + Array("Acme 1\0".utf8)
+        let head: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(segment.count + 2)]
+        let rest = bytes.withUnsafeBytes { Array($0.dropFirst(2)) }
+        let info = try Image.bytes(Bytes(head + segment + rest)).info()
+        #expect(info.model == "Acme 1" && info.make == nil && info.hasEXIF)
     }
 }

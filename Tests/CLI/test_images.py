@@ -206,3 +206,33 @@ def test_I5_images_that_cannot_be_compared_are_named(picture: pathlib.Path) -> N
     for arguments in (["out.jpg", "--compare", "a.jpg"], ["--compare", "a.jpg", "--info"]):
         assert wherry("image", picture, *arguments).status == 2
     assert wherry("image", "-", "--compare", "-").status == 2
+
+
+def test_I6_info_prints_time_camera_and_place(picture: pathlib.Path) -> None:
+    exif = Image.Exif()
+    exif[0x010F], exif[0x0110] = "Acme", "One"
+    exif.get_ifd(0x8769).update({0x9003: "2024:05:01 12:34:56", 0x9011: "+02:00"})
+    exif.get_ifd(0x8825).update({1: "N", 2: (48, 51, 29.88), 3: "W", 4: (2, 17, 40.2), 6: 35.5})
+    with Image.open(picture) as plain:
+        plain.save(picture, "JPEG", exif=exif)
+
+    told = wherry("image", picture, "--info").text.splitlines()
+    data = wherry("image", picture, "--info", "--json-output").json
+
+    assert told[0].endswith("EXIF with GPS")
+    assert told[1:] == ["taken 2024-05-01T12:34:56+02:00 with Acme One at 48.85830, -2.29450, 36 m"]
+    assert (data["taken_at"], data["make"], data["model"]) == ("2024-05-01T12:34:56+02:00", "Acme", "One")
+    assert (data["latitude"], data["longitude"]) == (pytest.approx(48.8583), pytest.approx(-2.2945))
+    assert data["altitude"] == 35.5
+
+
+def test_I6_info_leaves_out_what_is_not_known(picture: pathlib.Path) -> None:
+    exif = Image.Exif()
+    exif[0x010F], exif[0x0110] = "Acme", "Acme One"
+    with Image.open(picture) as plain:
+        plain.save(picture, "JPEG", exif=exif)
+
+    data = wherry("image", picture, "--info", "--json-output").json
+
+    assert wherry("image", picture, "--info").text.splitlines()[1:] == ["with Acme One"]
+    assert not {"taken_at", "latitude", "longitude", "altitude"} & set(data)

@@ -18,6 +18,7 @@ extension wherry_metrics: PlainStruct {}
 extension wherry_transfer_row: PlainStruct {}
 extension wherry_image_row: PlainStruct {}
 extension wherry_image_info: PlainStruct {}
+extension wherry_image_photo: PlainStruct {}
 extension wherry_image_comparison: PlainStruct {}
 extension wherry_partial_row: PlainStruct {}
 extension wherry_entry_row: PlainStruct {}

@@ -33,7 +33,10 @@ struct ImageCommand: NetworkCommand {
         help: "The file for the result; - is standard output.", completion: .file())
     var result: String?
 
-    @Flag(help: "Print the format, the size, and the kinds of metadata, and write nothing.")
+    @Flag(
+        help:
+            "Print the format, the size, the kinds of metadata, and when and where a photograph was taken, and write nothing."
+    )
     var info = false
 
     @Flag(
@@ -135,7 +138,7 @@ struct ImageCommand: NetworkCommand {
         }
         let size = info.uprightSize
         if console.isJSON {
-            return try console.print([
+            var told: JSONObject = [
                 "ok": true, "format": .string(info.format == .png ? "png" : "jpeg"),
                 "width": JSON(info.width), "height": JSON(info.height),
                 "upright_width": JSON(size.width), "upright_height": JSON(size.height),
@@ -144,7 +147,17 @@ struct ImageCommand: NetworkCommand {
                 "icc": .bool(info.hasICC), "exif": .bool(info.hasEXIF), "gps": .bool(info.hasGPS),
                 "animated": .bool(info.isAnimated), "progressive": .bool(info.isProgressive),
                 "bytes": JSON(info.byteCount ?? 0), "pixel_bytes": JSON(info.pixelBytes),
-            ])
+            ]
+            let photo = info.photo
+            if let time = photo.takenAt { told["taken_at"] = .string(time) }
+            if let make = photo.make { told["make"] = .string(make) }
+            if let model = photo.model { told["model"] = .string(model) }
+            if let position = photo.position {
+                told["latitude"] = .double(position.latitude)
+                told["longitude"] = .double(position.longitude)
+            }
+            if let altitude = photo.altitude { told["altitude"] = .double(altitude) }
+            return try console.print(told)
         }
         let kind = info.format == .png ? "PNG" : "JPEG"
         var line =
@@ -159,6 +172,29 @@ struct ImageCommand: NetworkCommand {
         ]
         for (isSet, word) in more where isSet { line += ", " + word }
         try console.print(line)
+        if let text = Self.text(of: info.photo) { try console.print(text) }
+    }
+
+    /// "taken 2024-05-01T12:34:56+02:00 with Canon EOS R5 at 48.85837, 2.29448, 35 m"; `nil` if nothing
+    /// is known.
+    private static func text(of photo: PhotoInfo) -> String? {
+        var words: [String] = []
+        if let time = photo.takenAt { words.append("taken \(time)") }
+        // Many cameras repeat the manufacturer in the model.
+        var camera = photo.model
+        if let make = photo.make, camera?.hasPrefix(make) != true {
+            camera = camera.map { "\(make) \($0)" } ?? make
+        }
+        if let camera { words.append("with \(camera.printable)") }
+        var place: [String] = []
+        if let position = photo.position {
+            place.append(Units.fixed(position.latitude, digits: 5))
+            place.append(Units.fixed(position.longitude, digits: 5))
+        }
+        // A file can declare heights up to 2^32 m.
+        if let altitude = photo.altitude { place.append("\(Int64(altitude.rounded())) m") }
+        if !place.isEmpty { words.append("at " + place.joined(separator: ", ")) }
+        return words.isEmpty ? nil : words.joined(separator: " ")
     }
 
     private func tellHashes(_ console: Console) throws {

@@ -698,6 +698,20 @@ typedef enum wherry_hash_kind {
   WHERRY_HASH_DIFFERENCE = 1,
   WHERRY_HASH_PERCEPTUAL = 2
 } wherry_hash_kind;
+typedef enum wherry_photo_flag {
+  WHERRY_PHOTO_HAS_POSITION = 1,
+  WHERRY_PHOTO_HAS_ALTITUDE = 2
+} wherry_photo_flag;
+typedef struct wherry_image_photo {
+  size_t size;
+  double latitude, longitude;
+  double altitude;
+  uint32_t flags;
+  int32_t reserved;
+  char taken_at[32];
+  char make[64];
+  char model[64];
+} wherry_image_photo;
 typedef struct wherry_image_comparison {
   size_t size;
   double ssim;
@@ -713,6 +727,7 @@ wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count,
     wherry_image **out_image);
 wherry_status wherry_image_free(wherry_image *image);
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
+wherry_status wherry_image_read_photo(const wherry_image *image, wherry_image_photo *out_photo);
 wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,

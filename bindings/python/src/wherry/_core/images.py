@@ -12,7 +12,7 @@ import os
 from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import IMAGE_COMPARISON, IMAGE_INFO, Cell, bytes_at, memory_at
+from .._native.memory import IMAGE_COMPARISON, IMAGE_INFO, IMAGE_PHOTO, Cell, bytes_at, memory_at
 from .calls import check, check_freed, create, read_struct
 from .options import Fixed, milliseconds
 from .values import choice, file_name_text, path_text, text
@@ -117,6 +117,15 @@ class ImageInfo:
     ``byte_count``     the encoded size in bytes; None for raw pixels
     ``pixel_bytes``    the size of the decoded pixels in bytes
 
+    From EXIF; None if it is missing or malformed:
+
+    ``taken_at``       the local time of the exposure, "2024-05-01T12:34:56", followed by the offset
+                       from UTC, such as "+02:00", if the camera recorded it;
+                       `datetime.datetime.fromisoformat` reads both
+    ``make``, ``model``    the manufacturer and the model of the camera
+    ``latitude``, ``longitude``    degrees north and east, negative for south and west
+    ``altitude``       meters above sea level, negative below
+
     For results of `Image.compress` also:
 
     ``original_bytes`` the size of the original in bytes; None for raw pixels
@@ -129,10 +138,11 @@ class ImageInfo:
     __slots__ = (
         "format", "width", "height", "orientation", "components", "bit_depth", "has_alpha",
         "has_icc", "has_exif", "has_gps", "is_animated", "is_progressive", "byte_count",
-        "pixel_bytes", "original_bytes", "quality", "way",
+        "pixel_bytes", "original_bytes", "quality", "way", "taken_at", "make", "model", "latitude", "longitude",
+        "altitude",
     )  # fmt: skip
 
-    def __init__(self, values: Tuple[int, ...]) -> None:
+    def __init__(self, values: Tuple[int, ...], photo: Optional[Tuple[Any, ...]] = None) -> None:
         count, self.pixel_bytes, original, form, self.width, self.height = values[:6]
         self.orientation, self.components, self.bit_depth, quality, way, flags = values[6:12]
         self.format: Optional[str] = codes.IMAGE_FORMATS.get(form)
@@ -146,6 +156,14 @@ class ImageInfo:
         self.has_gps = bool(flags & codes.IMAGE_HAS_GPS)
         self.is_animated = bool(flags & codes.IMAGE_IS_ANIMATED)
         self.is_progressive = bool(flags & codes.IMAGE_IS_PROGRESSIVE)
+        north, east, height, known, _, *texts = photo or (0.0, 0.0, 0.0, 0, 0, b"", b"", b"")
+        self.latitude: Optional[float] = north if known & codes.PHOTO_HAS_POSITION else None
+        self.longitude: Optional[float] = east if known & codes.PHOTO_HAS_POSITION else None
+        self.altitude: Optional[float] = height if known & codes.PHOTO_HAS_ALTITUDE else None
+        taken_at, make, model = (content.split(b"\0", 1)[0].decode() or None for content in texts)
+        self.taken_at: Optional[str] = taken_at
+        self.make: Optional[str] = make
+        self.model: Optional[str] = model
 
     @property
     def upright_size(self) -> Tuple[int, int]:
@@ -230,7 +248,8 @@ class Image:
     @property
     def info(self) -> ImageInfo:
         """Information from the header of the image. The image is not decoded."""
-        return ImageInfo(read_struct(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle))
+        info = read_struct(IMAGE_INFO, lib.wherry_image_inspect, self._native.handle)
+        return ImageInfo(info, read_struct(IMAGE_PHOTO, lib.wherry_image_read_photo, self._native.handle))
 
     def compress(self, compression: Union[Compression, float, None] = None, **options: Any) -> Image:
         """Returns a compressed copy: the image that an upload with this compression would send.

@@ -290,6 +290,7 @@ wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count, wher
     format, int32_t width, int32_t height, size_t stride_bytes, wherry_image **out_image);
 wherry_status wherry_image_free(wherry_image *image);
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
+wherry_status wherry_image_read_photo(const wherry_image *image, wherry_image_photo *out_photo);
 wherry_status wherry_image_compress(const wherry_image *image, const wherry_compression
     *compression, wherry_image **out_image);
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
