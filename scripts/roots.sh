@@ -70,6 +70,22 @@ install_in_root() {
     } >>test/apt.log 2>&1 || { tail -40 test/apt.log >&2; return 1; }
 }
 
+# add_swift README: makes this machine's Swift available in the system, and installs the packages that Swift and this README
+# need. Programs of the system find Swift in with_swift.
+add_swift() {
+    local packages system=(binutils ca-certificates g++ libc6-dev libedit2 libncurses6 libsqlite3-0 libxml2 tzdata)
+    mkdir -p opt/swift/usr
+    mount --bind -o ro "$(dirname "$(dirname "$(realpath "$(command -v swiftc)")")")" opt/swift/usr
+    packages=$(sed -nE '/^`?apt install /{s/^`?apt install ([^`]*)`.*/\1/p}' "$1" | head -1)
+    # shellcheck disable=SC2086 # a list of packages
+    install_in_root "${system[@]}" ${packages:?$1 names no packages}
+}
+
+# with_swift COMMAND: runs a shell command in the system, with Swift in PATH.
+with_swift() {
+    in_root sh -c "PATH=\$PATH:/opt/swift/usr/bin; $1" >>test/build.log 2>&1 || { tail -50 test/build.log >&2; return 1; }
+}
+
 # serve_note: starts a server on a free port, and sets url to a page that contains "hello".
 serve_note() {
     local line
