@@ -17,7 +17,7 @@ from conftest import ROOT, Server
 from test_images import jpeg
 
 import wherry
-from wherry.bulk import Check, Download, Folder, Item, Map, Parquet, Resize, Upload, WebDataset, dry_run, run
+from wherry.bulk import Check, Download, Folder, Item, Map, Parquet, Resize, TFRecord, Upload, WebDataset, dry_run, run
 from wherry.bulk import _sources as sources
 
 #: The tests' server is on loopback.
@@ -211,6 +211,32 @@ def test_B3_Parquet_files_have_the_bytes(server: Server, tmp_path: Any) -> None:
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     content = (tmp_path / "00000.parquet").read_bytes()
     assert manifest["files"]["00000.parquet"]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_B3_the_package_tfrecord_reads_the_files(server: Server, tmp_path: Any) -> None:
+    reader = pytest.importorskip("tfrecord.reader")
+    job([server.url(f"/bytes/{size}") for size in range(4)], TFRecord(tmp_path))
+    features = {"key": "byte", "data": "byte", "metadata": "byte"}
+    rows = list(reader.tfrecord_loader(str(tmp_path / "00000.tfrecord"), None, features))
+    assert sorted(len(row["data"]) for row in rows) == [0, 1, 2, 3]
+    assert {json.loads(bytes(row["metadata"]))["key"] for row in rows} == {bytes(row["key"]).decode() for row in rows}
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    content = (tmp_path / "00000.tfrecord").read_bytes()
+    assert manifest["files"]["00000.tfrecord"]["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.filterwarnings("ignore")  # It does not close its files.
+def test_B3_the_package_webdataset_reads_the_files(server: Server, tmp_path: Any) -> None:
+    packages = pytest.importorskip("webdataset")
+    rows = [{"url": url, "text": f"caption {number}"} for number, url in enumerate(pictures(server, 3))]
+    job(rows, WebDataset(tmp_path, caption="text"), Resize(50))
+    dataset = (
+        packages.WebDataset(str(tmp_path / "00000.tar"), shardshuffle=False)
+        .decode("pil")
+        .to_tuple("__key__", "jpg", "json", "txt")
+    )
+    found = {key: (picture.size[0], metadata["width"], text) for key, picture, metadata, text in dataset}
+    assert found == {f"00000000{n}": (50, 50, f"caption {n}") for n in range(3)}
 
 
 def test_B3_the_digest_of_a_folder_is_that_of_its_checksum_lines(server: Server, tmp_path: Any) -> None:
@@ -430,7 +456,7 @@ def test_B1_a_plan_runs_a_job(server: Server, tmp_path: Any) -> None:
     "plan, words",
     [
         ("source = 1", "no output"),
-        ("source = ''\nsteps = []\n[output]\ntype = 'zip'", "must be one of folder, webdataset, parquet"),
+        ("source = ''\nsteps = []\n[output]\ntype = 'zip'", "must be one of folder, webdataset, parquet, tfrecord"),
         (
             "source = ''\n[output]\ntype = 'folder'\npath = 'x'\n[[steps]]\ntype = 'download'\nretry = 1",
             "no key 'retry'",

@@ -188,3 +188,9 @@ def test_B4_a_second_run_at_the_same_time_is_refused(server: Server, tmp_path: A
 
 def test_the_names_of_shards_stay_in_order() -> None:
     assert [Shard(index, []).name for index in (0, 7, 99_999, 100_000)] == ["00000", "00007", "99999", "100000"]
+
+
+def test_a_worker_that_cannot_start_says_why(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHERRY_LIBRARY", str(tmp_path / "none.so"))
+    with pytest.raises(wherry.StateError, match="could not start: libwherry was not found"):
+        run(["http://a/"], [Download()], WebDataset(tmp_path / "out"), workers=1, progress=False)

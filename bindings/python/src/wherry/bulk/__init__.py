@@ -12,13 +12,13 @@ The same from a shell: ``python -m wherry.bulk plan.toml``. docs/guides/bulk-job
 
 from ._dry_run import DryRun
 from ._items import Failure, Item, ItemError
-from ._outputs import Folder, Output, Parquet, WebDataset
+from ._outputs import Folder, Output, Parquet, TFRecord, WebDataset
 from ._progress import Progress
 from ._run import Result, dry_run, run
 from ._statistics import Statistics
 from ._steps import Check, Download, Map, Resize, Step, Upload
 
 __all__ = [
-    "Check", "Download", "DryRun", "Failure", "Folder", "Item", "ItemError", "Map", "Output", "Parquet", "Progress", "Resize",
-    "Result", "Statistics", "Step", "Upload", "WebDataset", "dry_run", "run",
+    "Check", "Download", "DryRun", "Failure", "Folder", "Item", "ItemError", "Map", "Output", "Parquet", "Progress",
+    "Resize", "Result", "Statistics", "Step", "TFRecord", "Upload", "WebDataset", "dry_run", "run",
 ]  # fmt: skip

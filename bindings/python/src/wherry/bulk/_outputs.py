@@ -1,6 +1,6 @@
 # Wherry: the outputs of a bulk job
 # SPDX-License-Identifier: Apache-2.0
-"""`Folder`, `WebDataset`, and `Parquet` write the items of a shard.
+"""`Folder`, `WebDataset`, `Parquet`, and `TFRecord` write the items of a shard.
 
 An output is a value; `open` returns a `Writer` for one shard in one worker. Writers get the items in the order in which
 they finish, and keep none of them.
@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tarfile
 from dataclasses import dataclass
 from typing import IO, Any, Dict, List, Optional, Union, cast
@@ -244,6 +245,52 @@ class _ParquetWriter(Writer):
         self._file.close()
 
 
+@dataclass(frozen=True)
+class TFRecord(Output):
+    """A TFRecord file for each shard: examples with the features key, url, type, data, and metadata (JSON).
+
+    Needs the package tfrecord; TensorFlow is not needed.
+    """
+
+    name = "tfrecord"
+
+    def check(self) -> None:
+        _tfrecord()
+
+    def open(self, folder: str, shard: str) -> Writer:
+        return _TFRecordWriter(folder, shard)
+
+
+def _tfrecord() -> Any:
+    try:
+        from tfrecord import TFRecordWriter
+    except ImportError:
+        raise ArgumentError("TFRecord needs tfrecord. Run: pip install 'wherry[bulk]'", "missing_package") from None
+    return TFRecordWriter
+
+
+class _TFRecordWriter(Writer):
+    def __init__(self, folder: str, shard: str) -> None:
+        self._format = _tfrecord()
+        self._name = f"{shard}.tfrecord"
+        self._file = _Hashing(os.path.join(folder, self._name))
+
+    def add(self, item: Item) -> None:
+        texts = {"key": item.key, "url": item.url, "type": item.type}
+        features = {name: (text.encode("utf-8", "replace"), "byte") for name, text in texts.items()}
+        features.update(data=(item.data, "byte"), metadata=(_json(metadata(item)), "byte"))
+        example: bytes = self._format.serialize_tf_example(features)
+        length = struct.pack("<Q", len(example))
+        for piece in (length, self._format.masked_crc(length), example, self._format.masked_crc(example)):
+            self._file.write(piece)
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        return {self._name: self._file.sync()}
+
+    def abandon(self) -> None:
+        self._file.close()
+
+
 def sync_folder(path: str) -> None:
     """Makes the names in a folder durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -254,4 +301,4 @@ def sync_folder(path: str) -> None:
 
 
 #: The outputs by the names that plans use.
-OUTPUTS: Dict[str, Any] = {"folder": Folder, "webdataset": WebDataset, "parquet": Parquet}
+OUTPUTS: Dict[str, Any] = {"folder": Folder, "webdataset": WebDataset, "parquet": Parquet, "tfrecord": TFRecord}

@@ -77,7 +77,7 @@ def run(
 
     ``source``        a path (Parquet, CSV, JSON lines, or text), an iterable of URLs or rows, or a Dask or Ray dataset
     ``steps``         `Download`, and then any of `Check`, `Resize`, `Map`, and `Upload`
-    ``output``        `WebDataset`, `Folder`, or `Parquet`
+    ``output``        `WebDataset`, `Folder`, `Parquet`, or `TFRecord`
     ``engine``        "local" for processes of this machine, "dask", a Dask client, or "ray"
     ``url_column``    the name of the column with the URLs
     ``format``        the format of the source, if its extension does not show it
@@ -145,7 +145,9 @@ def dry_run(
 def _check(output: Any, **numbers: Any) -> None:
     """Raises ArgumentError if the output or a number is invalid."""
     if not isinstance(output, Output):
-        raise ArgumentError(f"output= must be WebDataset, Folder, or Parquet, not {brief(output)}", "bad_argument")
+        raise ArgumentError(
+            f"output= must be WebDataset, Folder, Parquet, or TFRecord, not {brief(output)}", "bad_argument"
+        )
     for name, value in numbers.items():
         if not isinstance(value, int) or value < 1:
             raise ArgumentError(f"{name}= must be 1 or more, not {brief(value)}", "bad_value")

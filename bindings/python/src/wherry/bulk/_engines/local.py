@@ -97,8 +97,7 @@ class LocalEngine(Engine):
             raise StateError(f"a worker process could not start: {worker.end()}. Its messages are on standard error.",
                              "wrong_state") from None  # fmt: skip
         if kind == "failed":
-            raise ArgumentError(f"the workers cannot import the steps: {value}. "
-                                "Put the functions of Map() into a module, or install cloudpickle.", "bad_argument")  # fmt: skip
+            raise StateError(f"a worker process could not start: {value}", "wrong_state")
         return cast(Versions, value)
 
     def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:

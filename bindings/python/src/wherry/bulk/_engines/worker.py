@@ -29,7 +29,8 @@ def main() -> None:
     except EOFError:
         return
     except Exception as error:
-        connection.send(("failed", f"{type(error).__name__}: {error}"))
+        advice = "Put the functions of Map() into a module, or install cloudpickle."
+        connection.send(("failed", f"the steps cannot be imported: {type(error).__name__}: {error}. {advice}"))
         return
 
     lock = threading.Lock()
@@ -43,7 +44,11 @@ def main() -> None:
     async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
         return await asyncio.get_running_loop().run_in_executor(None, ask, (worker, wanted, pauses))
 
-    connection.send(("versions", versions()))
+    try:
+        connection.send(("versions", versions()))
+    except ImportError as error:
+        connection.send(("failed", str(error)))
+        return
     while True:
         try:
             _, shard = connection.recv()
