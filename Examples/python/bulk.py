@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from typing import Any
 
 import wherry
 
@@ -55,6 +56,16 @@ def on_dask(urls: list[str], folder: str, address: str) -> None:
         result = run(urls, [local, Resize(256)], WebDataset(folder), client)
     # guide: end dask
     print(result.statistics.succeeded)
+
+
+def on_spark(frame: Any) -> Any:
+    local = Download(deny_addresses=None)
+    # guide: begin spark
+    from wherry.bulk import SPARK_SCHEMA, map_in_pandas
+
+    result = frame.mapInPandas(map_in_pandas([local, Resize(256)]), SPARK_SCHEMA)
+    # guide: end spark
+    return result
 
 
 if __name__ == "__main__":

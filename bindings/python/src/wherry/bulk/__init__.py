@@ -15,10 +15,12 @@ from ._items import Failure, Item, ItemError
 from ._outputs import Folder, Output, Parquet, TFRecord, WebDataset
 from ._progress import Progress
 from ._run import Result, dry_run, run
+from ._spark import SPARK_SCHEMA, map_in_pandas
 from ._statistics import Statistics
 from ._steps import Check, Download, Map, Resize, Step, Upload
 
 __all__ = [
     "Check", "Download", "DryRun", "Failure", "Folder", "Item", "ItemError", "Map", "Output", "Parquet", "Progress",
-    "Resize", "Result", "Statistics", "Step", "TFRecord", "Upload", "WebDataset", "dry_run", "run",
+    "Resize", "Result", "SPARK_SCHEMA", "Statistics", "Step", "TFRecord", "Upload", "WebDataset", "dry_run",
+    "map_in_pandas", "run",
 ]  # fmt: skip

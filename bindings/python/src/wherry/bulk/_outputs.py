@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import struct
 import tarfile
@@ -58,7 +59,17 @@ def _json(value: Any) -> bytes:
 
 def metadata(item: Item) -> Dict[str, Any]:
     """What outputs store with an item: the columns of its row, and its record."""
-    return {**item.row, **item.record()}
+    return {**{str(name): _finite(value) for name, value in item.row.items()}, **item.record()}
+
+
+def _finite(value: Any) -> Any:
+    """A value for JSON, which has no NaN; pandas uses it for missing values."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def metadata_text(item: Item) -> str:
+    """The metadata of an item as JSON."""
+    return _json(metadata(item)).decode()
 
 
 class _Hashing(io.RawIOBase):
@@ -226,7 +237,7 @@ class _ParquetWriter(Writer):
         record = item.record()
         self._rows.append({
             "key": item.key, "url": item.url, "type": item.type, "http_status": item.http_status,
-            "ms": record.get("ms"), "data": item.data, "metadata": _json(metadata(item)).decode(),
+            "ms": record.get("ms"), "data": item.data, "metadata": metadata_text(item),
         })  # fmt: skip
         if len(self._rows) >= self._group:
             self._flush()

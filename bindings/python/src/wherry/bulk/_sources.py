@@ -51,11 +51,12 @@ def shards(found: Iterable[Row], size: int, url_column: str = "url") -> Iterator
         if not part:
             return
         yield Shard(index, [
-            (f"{index:05d}{place:0{digits}d}", _url(row.get(url_column)), row) for place, row in enumerate(part)
+            (f"{index:05d}{place:0{digits}d}", url_text(row.get(url_column)), row) for place, row in enumerate(part)
         ])  # fmt: skip
 
 
-def _url(value: Any) -> str:
+def url_text(value: Any) -> str:
+    """The URL of a row; "", which fails as an invalid URL, if the value is not text."""
     return value.strip() if isinstance(value, str) else ""
 
 

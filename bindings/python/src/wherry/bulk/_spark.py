@@ -1,0 +1,86 @@
+# Wherry: bulk jobs in Spark
+# SPDX-License-Identifier: Apache-2.0
+"""`map_in_pandas` makes a function for `DataFrame.mapInPandas`, so that Spark reads the source and writes the output."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import itertools
+import time
+import uuid
+from typing import Any, Callable, Dict, Iterator, List, Sequence
+
+from ._items import Item
+from ._limits import HostLimiter, Shares, Wanted
+from ._outputs import Output, Writer, metadata_text
+from ._sources import url_text
+from ._steps import checked
+from ._work import Job, ShardRun
+
+#: The schema of the rows that the function yields.
+SPARK_SCHEMA = (
+    "key string, url string, type string, http_status int, ms long, data binary, metadata string, reason string, "
+    "message string"
+)
+
+
+def map_in_pandas(
+    steps: Sequence[Any], *, url_column: str = "url", concurrency: int = 64, threads: int = 1, max_per_host: int = 16
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Returns a function that runs the steps on the rows of a Spark data frame.
+
+        from wherry.bulk import SPARK_SCHEMA, Download, Resize, map_in_pandas
+        frame.mapInPandas(map_in_pandas([Download(), Resize(256)]), SPARK_SCHEMA)
+
+    It yields a row for each item: with ``data`` and ``metadata`` (JSON), or with the ``reason`` and the ``message`` of the
+    failure. ``key`` is unique in a partition. Items that `Map` leaves out have no row.
+
+    Spark repeats partitions that it has lost. The connections per host are limited in each task of Spark, not in the
+    cluster: with 10 tasks and ``max_per_host=2``, a host has at most 20 connections.
+
+    The other arguments are those of `run`.
+    """
+    chosen = checked(steps)
+
+    def function(batches: Iterator[Any]) -> Iterator[Any]:
+        limiter = HostLimiter(max_per_host)
+
+        async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+            return limiter.exchange(time.monotonic(), worker, wanted, pauses)
+
+        job = Job(uuid.uuid4().hex[:12], "", chosen, Output(""), concurrency, threads)
+        numbers = itertools.count()
+        for batch in batches:
+            rows = batch.to_dict("records")
+            items = [Item(f"{next(numbers):09d}", url_text(row.get(url_column)), row) for row in rows]
+            found = _Rows()
+            asyncio.run(ShardRun(job, "spark", exchange, found, io.StringIO()).run(items))
+            failed = [_row(item) for item in items if item.failure is not None]
+            yield type(batch)([*found.rows, *failed], columns=_COLUMNS, dtype=object)
+
+    return function
+
+
+_COLUMNS = [part.split()[0] for part in SPARK_SCHEMA.split(", ")]
+
+
+class _Rows(Writer):
+    """Collects the rows of items that have not failed."""
+
+    def __init__(self) -> None:
+        self.rows: List[Dict[str, Any]] = []
+
+    def add(self, item: Item) -> None:
+        self.rows.append(_row(item))
+
+    def finish(self) -> Dict[str, Dict[str, Any]]:
+        return {}
+
+
+def _row(item: Item) -> Dict[str, Any]:
+    record = item.record()
+    common = {"key": item.key, "url": item.url, "http_status": item.http_status, "ms": record.get("ms")}
+    if item.failure is not None:
+        return {**common, "reason": item.failure.reason, "message": item.failure.message}
+    return {**common, "type": item.type, "data": item.data, "metadata": metadata_text(item)}
