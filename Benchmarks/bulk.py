@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # Wherry: bulk jobs compared with img2dataset
 # SPDX-License-Identifier: Apache-2.0
-"""usage: bulk.py [--pictures N] [--runs N] [--img2dataset PYTHON] [--workers N]...
+"""usage: bulk.py [--pictures N] [--runs N] [--img2dataset PYTHON] [--workers N]... [--tls]
 
 Downloads N pictures of 640x427 pixels from nginx on this machine, fits them into 256 pixels, and writes tar files. Prints
-the processor time (user and system) of the job with all of its processes for each picture, and the pictures per second.
-The two programs take turns. PYTHON is an interpreter with img2dataset.
+the CPU time (user and system) of all processes of the job per picture, and the pictures per second. The runs of the two
+programs alternate. PYTHON is an interpreter with img2dataset.
 
 Needs Pillow and the photographs of Debian's package mate-backgrounds.
 """
@@ -35,7 +35,7 @@ PHOTOGRAPHS = "/usr/share/backgrounds/mate/nature"
 
 
 def make_pictures(folder: str) -> List[str]:
-    """Writes a picture of each photograph, and returns their names."""
+    """Writes a small copy of each photograph, and returns the file names."""
     from PIL import Image
 
     names = sorted(name for name in os.listdir(PHOTOGRAPHS) if name.endswith(".jpg"))
@@ -49,7 +49,7 @@ def make_pictures(folder: str) -> List[str]:
 
 
 def measured(command: List[str], environment: Dict[str, str]) -> Tuple[float, float]:
-    """The processor time and the duration of a program with all of its processes, in seconds."""
+    """Returns the CPU time of a program with all of its processes, and its duration, in seconds."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

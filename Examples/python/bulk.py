@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: bulk.py [--gray] [--dask ADDRESS] URL...
 
-Downloads pictures, and writes them as a WebDataset with at most 256 pixels a side.
+Downloads pictures, resizes them to at most 256 pixels per side, and writes them as a WebDataset.
 """
 
 from __future__ import annotations

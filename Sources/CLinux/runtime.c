@@ -19,9 +19,9 @@ ptrdiff_t __wrap__swift_stdlib_getScalarName(uint32_t scalar, uint8_t *buffer, p
   return 0;
 }
 
-/* Dispatch, which only the command uses, registers its workers with a monitor. Each second, the
- * monitor reads their states in /proc, and adds a worker if they block. It ends the process if
- * /proc is missing. Tasks of Swift do not block, so the monitor is not necessary. */
+/* Only the command uses Dispatch, which registers its workers with a monitor. Every second, the
+ * monitor reads the states of the workers in /proc, and adds a worker if they block. The monitor
+ * ends the process if /proc is missing. Swift tasks do not block, so the monitor is unnecessary. */
 void __wrap__dispatch_workq_worker_register(void *queue);
 void __wrap__dispatch_workq_worker_register(void *queue) { (void)queue; }
 void __wrap__dispatch_workq_worker_unregister(void *queue);

@@ -74,7 +74,7 @@ def test_I7_files_and_folders_are_compared_together(album: pathlib.Path) -> None
     none = wherry("duplicates", "album/d.jpg", "album/e.png", cwd=album.parent)
 
     assert found.text == "new.dat\nalbum/d.jpg\n" and found.err == ""
-    assert (none.status, none.out, none.err) == (0, b"", "No similar images among 2.\n")
+    assert (none.status, none.out, none.err) == (0, b"", "No similar images among 2 images.\n")
 
 
 def test_I7_a_file_with_two_paths_is_not_its_own_copy(album: pathlib.Path) -> None:

@@ -5,7 +5,8 @@ import ArgumentParser
 import Glibc
 import WherrySystem
 
-/// Replaces this process with Python, which runs the plan: the engines of bulk jobs are Python packages.
+/// Replaces this process with Python, which runs the plan, because the engines of bulk jobs are
+/// Python packages.
 struct BulkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bulk",
@@ -16,11 +17,12 @@ struct BulkCommand: ParsableCommand {
               wherry bulk plan.toml --dry-run
               wherry bulk plan.toml --workers 4
 
-            If the output folder has the beginning of the same job, the command does only what is \
-            missing. The guide 'Bulk jobs' describes plans.
+            If the output folder contains part of the same job, the command processes only the \
+            missing shards. The guide 'Bulk jobs' describes plans.
 
-            The command runs Python 3.9 or newer with the package wherry: python3 in PATH, or the \
-            interpreter that WHERRY_PYTHON names. The exit status is 1 if shards failed.
+            The command requires Python 3.9 or newer with the package wherry. It runs python3 in \
+            PATH, or the interpreter that WHERRY_PYTHON names. The exit status is 1 if shards \
+            failed.
             """)
 
     @Argument(
@@ -30,11 +32,11 @@ struct BulkCommand: ParsableCommand {
     @Flag(help: "Count the rows and try a sample, without writing anything.")
     var dryRun = false
 
-    @Option(help: "The engine, instead of the plan's.")
+    @Option(help: "Override the engine of the plan.")
     var engine: Engine?
 
     @Option(
-        help: ArgumentHelp("The number of workers, instead of the plan's.", valueName: "number"))
+        help: ArgumentHelp("Override the number of workers of the plan.", valueName: "number"))
     var workers: Int?
 
     @Flag(name: .shortAndLong, help: "Print no progress, only the result and errors.")
@@ -47,7 +49,8 @@ struct BulkCommand: ParsableCommand {
         case local, dask, ray
     }
 
-    /// Exits with 2 and one sentence if the package is missing; Python would print a stack.
+    /// The Python code, which exits with status 2 and one sentence instead of a traceback if the
+    /// package is missing.
     private static let program = """
         import sys
         try:

@@ -17,10 +17,10 @@ struct DuplicatesCommand: NetworkCommand {
               wherry duplicates new.jpg ~/Pictures --json-output
 
             The command prints the paths of each group, one per line, with an empty line between \
-            groups. It deletes nothing. In folders, it reads the JPEG and PNG files, also in \
-            subfolders, but follows no symbolic links. Files that cannot be read are reported, \
-            and do not change the exit status. 'wherry image --hash' prints the hashes that are \
-            compared.
+            groups. It deletes nothing. It reads the JPEG and PNG files in folders and their \
+            subfolders, and does not follow symbolic links. Files that cannot be read are \
+            reported, but do not change the exit status. 'wherry image --hash' prints the hashes \
+            that the command compares.
             """)
 
     @Argument(
@@ -36,7 +36,7 @@ struct DuplicatesCommand: NetworkCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The hash that is compared.",
+            "The kind of hash to compare.",
             discussion: "perceptual survives more edits; difference is faster.",
             valueName: "kind"))
     var hash = HashKindArgument.perceptual
@@ -92,10 +92,10 @@ struct DuplicatesCommand: NetworkCommand {
             if index > 0 { try console.print("") }
             for file in group { try console.print(files[file].printable) }
         }
-        if groups.isEmpty { console.note("No similar images among \(readable.count).") }
+        if groups.isEmpty { console.note("No similar images among \(readable.count) images.") }
     }
 
-    /// The hash of an image, or why there is none.
+    /// The hash of an image, or the error if it has none.
     private struct Result: Sendable {
         var hash: ImageHash?
         var failure: WherryError?
@@ -109,7 +109,7 @@ struct DuplicatesCommand: NetworkCommand {
         }
     }
 
-    /// Returns `body` of each element, computed on all processors.
+    /// Returns the result of `body` for each path, computed on all processors.
     private static func concurrently<Value: Sendable>(
         _ paths: [String], _ body: @escaping @Sendable (String) -> Value
     ) async throws -> [Value] {

@@ -7,14 +7,14 @@ import WherrySystem
 
 /// The image files in folders and their subfolders.
 struct ImageSearch {
-    /// The paths of the files, each file once: the arguments in their order, the files of a folder by
-    /// name.
+    /// The path of each file, without duplicates. Arguments keep their order, and the files of a
+    /// folder are sorted by name.
     private(set) var files: [String] = []
     /// Subfolders that could not be read.
     private(set) var failures: [(path: String, error: WherryError)] = []
     private var known: Set<Identity> = []
 
-    /// What two paths of the same file have in common.
+    /// The identity of a file, which is equal for all of its paths.
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -58,11 +58,11 @@ struct ImageSearch {
         }
     }
 
-    /// Adds the images of a folder. Returns its subfolders, the last one first.
+    /// Adds the images of a folder. Returns its subfolders in reverse order.
     private mutating func list(_ folder: Directory) throws(SystemError) -> [String] {
         var folders: [String] = []
         for name in try folder.names().sorted() {
-            // The name may have disappeared since.
+            // The file may have been deleted since.
             guard let status = try folder.status(of: name) else { continue }
             let path = folder.path(of: name)
             if status.kind == .directory { folders.append(path) }

@@ -104,7 +104,7 @@ def test_B1_invalid_arguments_raise_errors_that_name_them(tmp_path: Any) -> None
     for steps, options, words in (
         ([], {}, "first step must be Download"),
         ([Resize(10)], {}, "first step must be Download"),
-        ([HERE, HERE], {}, "only possible as the first"),
+        ([HERE, HERE], {}, "can only be the first step"),
         ([HERE, print], {}, "a step is"),
         ([HERE], {"shard_size": 0}, "shard_size= must be 1 or more"),
         ([HERE], {"engine": "spork"}, "engine= must be"),
@@ -266,9 +266,9 @@ def test_B4_another_job_or_source_in_the_same_folder_is_refused(server: Server, 
     urls = [server.url("/bytes/1")]
     job(urls, WebDataset(tmp_path))
     for arguments, options, words in (
-        ((urls, WebDataset(tmp_path), Resize(10)), {}, "another steps"),
-        ((urls, Folder(tmp_path)), {}, "another output"),
-        ((urls, WebDataset(tmp_path)), {"shard_size": 5}, "another shard_size"),
+        ((urls, WebDataset(tmp_path), Resize(10)), {}, "differs in steps"),
+        ((urls, Folder(tmp_path)), {}, "differs in output"),
+        ((urls, WebDataset(tmp_path)), {"shard_size": 5}, "differs in shard_size"),
         (([urls[0] + "x"], WebDataset(tmp_path)), {}, "the source has changed"),
     ):
         with pytest.raises(wherry.StateError, match=words):

@@ -1,4 +1,4 @@
-# Wherry: the command of bulk jobs
+# Wherry: the command for bulk jobs
 # SPDX-License-Identifier: Apache-2.0
 """Runs the plan of a bulk job: ``python -m wherry.bulk plan.toml``, or ``wherry bulk plan.toml``."""
 
@@ -21,8 +21,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Returns the exit status: 0, 1 if shards failed, 2 for invalid arguments, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(
         prog=os.environ.get("WHERRY_PROGRAM", "python -m wherry.bulk"),
-        description="Download and process a list of URLs of any length. If the output folder has the beginning of the same "
-        "job, only what is missing is done.",
+        description="Download and process a list of URLs of any length. If the output folder contains part of the same "
+        "job, the command processes only the missing shards.",
         epilog="docs/guides/bulk-jobs.md describes plans.",
     )
     parser.add_argument("plan", help="a TOML file with the source, the steps, and the output")

@@ -1,4 +1,4 @@
-# Wherry: trials of bulk jobs
+# Wherry: dry runs of bulk jobs
 # SPDX-License-Identifier: Apache-2.0
 """Counts the rows of a source, and runs the steps on a sample without writing anything."""
 
@@ -19,13 +19,13 @@ from ._statistics import Statistics
 from ._steps import host_of
 from ._work import Job, ShardRun
 
-#: Hosts are counted up to this number of different ones.
+#: The maximum number of different hosts to count.
 HOSTS = 100_000
 
 
 @dataclass
 class DryRun:
-    """The result of a trial. Attributes:
+    """The result of a dry run. Attributes:
 
     ``items``             rows of the source
     ``shards``            the number of shards that a run would write
@@ -33,7 +33,7 @@ class DryRun:
     ``invalid_urls``      rows without a valid http or https URL
     ``sample``            the counts of the items that were tried
     ``errors``            the first failures of the sample, by URL
-    ``seconds``           the expected time of a run with the same number of workers, from the time of the sample
+    ``seconds``           the expected duration of a run with the same number of workers, estimated from the sample
     ``bytes``             the expected size of the output
     """
 
@@ -84,7 +84,7 @@ def try_sample(
     found: DryRun, sample: Sequence[Item], steps: Sequence[Any], output: Output, concurrency: int, threads: int,
     limit: int, workers: int,
 ) -> None:  # fmt: skip
-    """Runs the steps on the sample in this process, and adds the results."""
+    """Runs the steps on the sample in this process, and adds the results to ``found``."""
     limiter = HostLimiter(limit)
 
     async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:

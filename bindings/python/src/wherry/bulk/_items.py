@@ -20,10 +20,10 @@ EXTENSIONS = {
 
 @dataclass
 class Failure:
-    """Why an item failed.
+    """The cause of an item's failure.
 
-    ``step`` is the name of the step, such as "download". ``reason`` is a stable word: of docs/errors.md, or
-    one of "opted_out", "bad_key", and "exception".
+    ``step`` is the name of the step, such as "download". ``reason`` is a stable word from docs/errors.md, or
+    "opted_out" or "exception".
     """
 
     step: str
@@ -32,7 +32,8 @@ class Failure:
 
 
 class ItemError(Exception):
-    """A step raises this to fail an item with a reason. All other exceptions have the reason "exception"."""
+    """The error that a step raises to fail an item with a reason. A `WherryError` fails the item with its own reason, and
+    any other exception with "exception"."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -47,12 +48,12 @@ class Item:
     ``key``          the name of the item in the output, unique in a job
     ``url``          the URL of the row
     ``row``          all columns of the row, by name
-    ``data``         the bytes: the response body, and later what the steps made of it
+    ``data``         the bytes: the response body, and later the result of the steps
     ``type``         the content type of ``data``, without parameters; "" if unknown
     ``http_status``  the status of the response; None if there was none
-    ``fields``       results of steps, such as "width" and "height". They are stored with the item
+    ``fields``       results of steps, such as "width" and "height", which outputs store with the item
     ``seconds``      the time of the download
-    ``failure``      why the item failed; None while it has not
+    ``failure``      the failure of the item; None if the item has not failed
     """
 
     key: str
@@ -67,7 +68,7 @@ class Item:
 
     @property
     def extension(self) -> str:
-        """The extension of a file with ``data``, without the dot."""
+        """The file name extension for ``data``, without the dot."""
         return EXTENSIONS.get(self.type, "bin")
 
     def fail(self, step: str, reason: str, message: str) -> None:
@@ -76,7 +77,7 @@ class Item:
         self.data = b""
 
     def record(self) -> Dict[str, Any]:
-        """The metadata that outputs and the log store, without the data."""
+        """Returns the metadata for outputs and for the log, without the data."""
         found: Dict[str, Any] = {"key": self.key, "url": self.url, "http_status": self.http_status}
         if self.failure is None:
             found.update(type=self.type, bytes=len(self.data), **self.fields)
@@ -89,7 +90,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Shard:
-    """Consecutive rows of the source, which one task processes and one file of the output contains.
+    """Consecutive rows of the source that one task processes into one file of the output.
 
     ``index`` counts from 0. Each row of ``rows`` has the key of the item, its URL, and all columns.
     """
@@ -103,11 +104,11 @@ class Shard:
         return f"{self.index:05d}"
 
     def items(self) -> List[Item]:
-        """The rows as items."""
+        """Returns the rows as items."""
         return [Item(key, url, row) for key, url, row in self.rows]
 
     def digest(self) -> str:
-        """A digest of the keys and URLs, to notice a source that has changed."""
+        """Returns a digest of the keys and URLs, which detects a changed source."""
         import hashlib
 
         found = hashlib.sha256()

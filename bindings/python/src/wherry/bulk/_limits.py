@@ -18,10 +18,10 @@ from typing import AsyncIterator, Awaitable, Callable, Deque, Dict, Mapping, Tup
 SLICE = 1.0
 #: Seconds after which the shares of a silent worker go to the others.
 LEASE = 30.0
-#: The maximum time in seconds that a server can pause its host with Retry-After.
+#: The maximum time in seconds for which a server can pause its host with Retry-After.
 LONGEST_PAUSE = 600.0
 
-#: What a worker receives for each host: its share of the connections, and the seconds of a pause, or 0.
+#: For each host: the worker's share of the connections, and the remaining seconds of a pause (0 if not paused).
 Shares = Dict[str, Tuple[int, float]]
 #: The connections that a worker could use for each host, and how many of them are open.
 Wanted = Dict[str, Tuple[int, int]]
@@ -46,7 +46,7 @@ class _Host:
 class HostLimiter:
     """Divides ``limit`` connections per host among the workers that want some.
 
-    Not thread-safe. Times are seconds of any steady clock, which the caller passes.
+    Not thread-safe. The caller passes times as seconds of any steady clock.
     """
 
     def __init__(self, limit: int) -> None:
@@ -56,8 +56,8 @@ class HostLimiter:
     def exchange(self, now: float, worker: str, wanted: Wanted, pauses: Mapping[str, float]) -> Shares:
         """Returns the shares of a worker for the hosts of ``wanted``, and releases its shares of other hosts.
 
-        The workers never have more connections to a host than the limit, unless one of them is silent for longer than
-        its lease, and then continues.
+        All workers together never exceed the limit of a host. The only exception is a worker that continues after a
+        silence longer than its lease.
         """
         for name, seconds in pauses.items():
             host = self._hosts.setdefault(name, _Host())
@@ -85,7 +85,7 @@ class HostLimiter:
         return share, 0.0
 
     def _fair(self, claims: Mapping[str, _Claim]) -> Dict[str, int]:
-        """Divides the limit: one connection each, those first that were served least, then evenly."""
+        """Divides the limit evenly. The least served workers get the connections that remain."""
         order = sorted(claims, key=lambda name: (claims[name].served, name))
         shares = dict.fromkeys(order, 0)
         left = self.limit
@@ -101,7 +101,7 @@ class HostLimiter:
 
 
 def _least(claims: Mapping[str, _Claim]) -> int:
-    """What a new claim counts as served: as little as any other, but not less."""
+    """Returns the initial ``served`` of a new claim: the minimum of all other claims."""
     return min((claim.served for claim in claims.values()), default=0)
 
 
@@ -113,7 +113,7 @@ class _Waiting:
 
 
 class HostGate:
-    """Spends the shares of one worker: ``async with gate.turn(host)`` around each request.
+    """Spends the shares of one worker. Wrap each request in ``async with gate.turn(host)``.
 
     ``run`` must run as a task while the gate is in use.
     """
@@ -140,7 +140,7 @@ class HostGate:
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():  # The turn came at the same time.
+                if turn.done() and not turn.cancelled():  # The turn was granted at the same time.
                     self._leave(name, host)
                 else:
                     host.turns.remove(turn)
@@ -172,8 +172,10 @@ class HostGate:
                 turn.set_result(None)
 
     async def run(self) -> None:
-        """Exchanges with the limiter, every second and as soon as a new host is wanted. Ends with an error if the limiter
-        is lost."""
+        """Calls the limiter every second, and as soon as a request needs a new host.
+
+        Raises an error if the limiter is lost.
+        """
         while True:
             self._news.clear()
             pauses, self._pauses = self._pauses, {}
@@ -184,7 +186,7 @@ class HostGate:
             shares = await self._exchange(self._worker, wanted, pauses)
             for name, (share, _) in shares.items():
                 known = self._hosts.get(name)
-                if known is not None and name not in self._pauses:  # otherwise it was paused in the meantime
+                if known is not None and name not in self._pauses:  # otherwise paused in the meantime
                     known.share = share
                     self._admit(known)
             pause = min((seconds for _, seconds in shares.values() if seconds > 0), default=SLICE)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`Folder`, `WebDataset`, `Parquet`, and `TFRecord` write the items of a shard.
 
-An output is a value; `open` returns a `Writer` for one shard in one worker. Writers get the items in the order in which
-they finish, and keep none of them.
+An output is a value. Its method `open` returns a `Writer` for one shard in one worker. A writer gets the items in the
+order in which they finish. Only a writer of Parquet keeps some of them in memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Writer:
         raise NotImplementedError
 
     def finish(self) -> Dict[str, Dict[str, Any]]:
-        """Ends the shard, and makes it durable. Returns {name: {"bytes": size, "sha256": digest}} for each file or folder."""
+        """Makes the shard durable. Returns {name: {"bytes": size, "sha256": digest}} for each file or folder."""
         raise NotImplementedError
 
     def abandon(self) -> None:
@@ -49,7 +49,7 @@ class Output:
         """Raises ArgumentError if a package is missing."""
 
     def open(self, folder: str, shard: str) -> Writer:
-        """Returns a writer for one shard, which creates its files in a folder."""
+        """Returns a writer that creates the files of one shard in a folder."""
         raise NotImplementedError
 
 
@@ -58,22 +58,22 @@ def _json(value: Any) -> bytes:
 
 
 def metadata(item: Item) -> Dict[str, Any]:
-    """What outputs store with an item: the columns of its row, and its record."""
+    """Returns the metadata that outputs store with an item: the columns of its row, and its record."""
     return {**{str(name): _finite(value) for name, value in item.row.items()}, **item.record()}
 
 
 def _finite(value: Any) -> Any:
-    """A value for JSON, which has no NaN; pandas uses it for missing values."""
+    """Returns the value, or None for NaN and infinity, which JSON lacks. pandas uses NaN for missing values."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def metadata_text(item: Item) -> str:
-    """The metadata of an item as JSON."""
+    """Returns the metadata of an item as JSON."""
     return _json(metadata(item)).decode()
 
 
 class _Hashing(io.RawIOBase):
-    """A file that computes the digest of what is written."""
+    """A file that computes the digest of its content."""
 
     def __init__(self, path: str) -> None:
         self.file: IO[bytes] = open(path, "xb", buffering=1 << 18)
@@ -92,7 +92,7 @@ class _Hashing(io.RawIOBase):
         return self.count
 
     def sync(self) -> Dict[str, Any]:
-        """Closes the file when its content is on the disk, and returns its entry for the receipt."""
+        """Writes the content to the disk, closes the file, and returns the entry for the receipt."""
         self.file.flush()
         os.fsync(self.file.fileno())
         self.file.close()
@@ -106,7 +106,7 @@ class _Hashing(io.RawIOBase):
 
 @dataclass(frozen=True)
 class WebDataset(Output):
-    """One tar file for each shard, as WebDataset reads them: KEY.jpg, KEY.json, and KEY.txt for each item.
+    """One tar file per shard in the format of WebDataset: KEY.jpg, KEY.json, and KEY.txt for each item.
 
     ``caption``   the name of the column that becomes KEY.txt
     """
@@ -179,7 +179,7 @@ class _FolderWriter(Writer):
     def _write(self, name: str, data: bytes) -> None:
         with open(os.path.join(self._folder, name), "xb") as file:
             file.write(data)
-        # The digest of a folder is that of the lines "SHA256  NAME", as sha256sum prints them.
+        # The digest of a folder is the digest of the lines "SHA256  NAME", as sha256sum prints them.
         self._hash.update(f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode())
         self._count += len(data)
         self._files.append(name)
@@ -197,7 +197,7 @@ class _FolderWriter(Writer):
 class Parquet(Output):
     """A Parquet file for each shard, with the columns key, url, type, http_status, ms, data, and metadata (JSON).
 
-    Needs pyarrow. ``group``: the maximum number of rows of a row group, which is kept in memory (default: 100)
+    Needs pyarrow. ``group``: the maximum number of rows in a row group, which is kept in memory (default: 100)
     """
 
     group: int = 100
@@ -260,7 +260,7 @@ class _ParquetWriter(Writer):
 class TFRecord(Output):
     """A TFRecord file for each shard: examples with the features key, url, type, data, and metadata (JSON).
 
-    Needs the package tfrecord; TensorFlow is not needed.
+    Needs the package tfrecord, but not TensorFlow.
     """
 
     name = "tfrecord"

@@ -68,7 +68,7 @@ def _made(table: Mapping[str, Any], classes: Mapping[str, Any], what: str) -> An
     values = dict(table)
     name = values.pop("type", None)
     if name not in classes:
-        raise ArgumentError(f"the type of {what} must be one of {', '.join(classes)}, not {name!r}", "bad_value")
+        raise ArgumentError(f"the type of the {what} must be one of {', '.join(classes)}, not {name!r}", "bad_value")
     try:
         return classes[name](
             **{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}

@@ -1,6 +1,6 @@
 # Wherry: the progress of bulk jobs
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the progress of a job: a bar of `rich`, lines of text, or calls of a function."""
+"""Shows the progress of a job: a `rich` progress bar, lines of text, or calls of a function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Progress:
 
     ``statistics``   the counts of finished shards
     ``total``        rows of the source; None if unknown
-    ``seconds``      since the start of this run
+    ``seconds``      seconds since the start of this run
     ``rate``         items per second in this run, without shards of earlier runs
     """
 
@@ -51,7 +51,7 @@ def _most(counts: Dict[str, int]) -> Any:
 
 
 def duration(seconds: float) -> str:
-    """A time for people, such as "2 min 5 s"."""
+    """Returns a readable duration, such as "2 min 5 s"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
@@ -59,7 +59,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def watch(progress: Union[bool, Callable[[Progress], object], None], total: Optional[int]) -> Iterator[Any]:
-    """Yields a function that is called with the receipt of each finished shard."""
+    """Yields a function to call with the receipt of each finished shard."""
     statistics = Statistics()
     begun = time.time()
     early = 0  # items of shards that were finished before this run

@@ -77,8 +77,8 @@ def _plots(counts: Statistics, receipts: Sequence[Tuple[float, float, int]]) -> 
     figure = Figure(figsize=(11, 7))
     axes = figure.subplots(2, 2)
     _throughput(axes[0][0], receipts)
-    _bars(axes[0][1], "time of the downloads in ms", [f"{n:,}" for n in TIMES_MS], counts.times_ms)
-    _bars(axes[1][0], "size of the items in the output", [_size(n) for n in SIZES], counts.sizes)
+    _bars(axes[0][1], "download time in ms", [f"{n:,}" for n in TIMES_MS], counts.times_ms)
+    _bars(axes[1][0], "item size in the output", [_size(n) for n in SIZES], counts.sizes)
     failures = _sorted(counts.failures)[:8]
     axes[1][1].barh([name for name, _ in failures][::-1], [count for _, count in failures][::-1])
     axes[1][1].set_title("failures by reason")
@@ -89,7 +89,7 @@ def _plots(counts: Statistics, receipts: Sequence[Tuple[float, float, int]]) -> 
 
 
 def _throughput(axis: Any, receipts: Sequence[Tuple[float, float, int]]) -> None:
-    """Items per second over the time; each shard counts evenly from its begin to its end."""
+    """Plots items per second over time. The items of a shard count evenly from its start to its end."""
     axis.set_title("items per second")
     axis.set_xlabel("seconds")
     if not receipts:

@@ -32,7 +32,7 @@ class Result:
     ``statistics``      the counts of all finished shards, of this run and of earlier ones
     ``shards``          the number of finished shards
     ``skipped_shards``  how many of them were finished before this run
-    ``failed_shards``   {name of the shard: sentence}; the next run repeats them
+    ``failed_shards``   {shard name: error message}; the next run repeats these shards
     ``seconds``         the duration of this run
     ``manifest_path``, ``report_path``   the files with the details; None if not written
     """
@@ -47,7 +47,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether all shards are finished. Items can have failed: see ``statistics.failures``."""
+        """Whether all shards are finished. Items can still have failed: see ``statistics.failures``."""
         return not self.failed_shards
 
 
@@ -72,26 +72,26 @@ def run(
         from wherry.bulk import Download, Resize, WebDataset, run
         run("urls.parquet", [Download(), Resize(256)], WebDataset("dataset"))
 
-    If the output folder has the beginning of the same job, the call does only what is missing. Killed workers and a
-    killed program neither lose nor repeat an item in the output.
+    If the output folder contains part of the same job, the call processes only the missing shards. If workers or the
+    program are killed, no item is lost or repeated in the output.
 
     ``source``        a path (Parquet, CSV, JSON lines, or text), an iterable of URLs or rows, or a Dask or Ray dataset
     ``steps``         `Download`, and then any of `Check`, `Resize`, `Map`, and `Upload`
     ``output``        `WebDataset`, `Folder`, `Parquet`, or `TFRecord`
-    ``engine``        "local" for processes of this machine, "dask", a Dask client, or "ray"
+    ``engine``        "local" for processes on this machine, "dask", a Dask client, or "ray"
     ``url_column``    the name of the column with the URLs
     ``format``        the format of the source, if its extension does not show it
     ``shard_size``    the number of rows of a shard (default: 1000)
-    ``workers``       the number of worker processes of the local engine (default: the cores), or the number of workers
-                      of a cluster to wait for (default: 1)
+    ``workers``       the number of worker processes of the local engine (default: 1 per core), or the number of workers
+                      to wait for in a cluster: worker processes of Dask, or CPUs of Ray (default: 1)
     ``concurrency``   the maximum number of items that a worker downloads at the same time (default: 64)
-    ``threads``       threads of a worker for images and `Map` (default: 1)
-    ``max_per_host``  the maximum number of connections of all workers to the host of a URL (default: 16)
+    ``threads``       the number of threads in a worker for images and `Map` (default: 1)
+    ``max_per_host``  the maximum number of connections from all workers together to the host of a URL (default: 16)
     ``progress``      True, False, or a function; None shows a bar if standard error is a terminal
     ``report``        whether to write report.html (default: True)
 
-    Raises ArgumentError for invalid arguments, StateError if the folder has another job or a worker has another version,
-    and BusyError if another process runs the job. Failed items and shards raise nothing: see `Result`.
+    Raises ArgumentError for invalid arguments, and BusyError if another process runs the job. Raises StateError if the
+    folder has another job, or a worker has another version. Failed items and shards raise no error: see `Result`.
     """
     checked = _steps.checked(steps)
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
@@ -131,7 +131,7 @@ def dry_run(
 ) -> DryRun:
     """Counts the rows of a source, and runs the steps on a random sample in this process. Writes nothing.
 
-    The arguments are those of `run`; ``sample`` is the number of items to try. `Upload` steps are left out.
+    The arguments are those of `run`; ``sample`` is the number of items to try. `Upload` steps are skipped.
     """
     checked = [step for step in _steps.checked(steps) if not isinstance(step, Upload)]
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
@@ -158,7 +158,7 @@ def _process(
     job: Job, store: Store, engine: _engines.Engine, found: Iterator[Shard], limit: int, result: Result,
     show: Callable[[Receipt], None],
 ) -> None:  # fmt: skip
-    """Runs the missing shards on the engine, which is started only if any is missing."""
+    """Runs the missing shards on the engine. Starts the engine only if a shard is missing."""
 
     def missing() -> Iterator[Shard]:
         for shard in found:
@@ -168,7 +168,7 @@ def _process(
                 continue
             if known["digest"] != shard.digest():
                 raise StateError(
-                    f"the rows of shard {shard.name} are not those of the earlier run, so the source has changed. "
+                    f"the source has changed: the rows of shard {shard.name} differ from those of the earlier run. "
                     "Choose another output folder, or use the original source.",
                     "changed",
                 )
@@ -193,7 +193,7 @@ def _process(
 
 
 def _identity(value: Any) -> str:
-    """A text that is equal for equal steps or outputs, wherever the output is."""
+    """Returns a text that is the same for equal steps or outputs, whatever the path of the output."""
     names = [name for name in vars(value) if name != "path"]
     return f"{type(value).__name__}({', '.join(f'{name}={_named(getattr(value, name))}' for name in names)})"
 
@@ -205,7 +205,7 @@ def _named(value: Any) -> str:
 
 
 def _identities(steps: Sequence[Any]) -> List[str]:
-    """The steps that decide what the output contains. How items are downloaded may change between runs."""
+    """Returns the steps that determine the output. The settings of `Download` may change between runs."""
     return [step.name if isinstance(step, Download) else _identity(step) for step in steps]
 
 

@@ -14,15 +14,16 @@ from .._errors import ArgumentError, FileError, brief
 from ._items import Shard
 
 Row = Dict[str, Any]
-#: A path of a file, an iterable of URLs or of mappings, or a Dask or Ray dataset.
+#: The path of a file, an iterable of URLs or of mappings, or a Dask or Ray dataset.
 Source = Union[str, "os.PathLike[str]", Iterable[Union[str, Mapping[str, Any]]], Any]
 
 
 def rows(source: Source, url_column: str = "url", format: Optional[str] = None) -> Iterator[Row]:
     """Yields the rows of a source.
 
-    The extension of a path gives its format: .parquet, .csv, .tsv, .jsonl or .ndjson, and otherwise text with one URL per
-    line. ``format`` overrides it. A folder is read as all of its files of one format, in the order of their names.
+    The extension of a path determines the format: .parquet, .csv, .tsv, .jsonl, or .ndjson. Other files are text with
+    one URL per line. ``format`` overrides the extension. A folder is read file by file, in the order of the names. All
+    of its files must have the same format.
     """
     if isinstance(source, (str, os.PathLike)):
         return _files(os.fspath(source), url_column, format)
@@ -43,7 +44,7 @@ def rows(source: Source, url_column: str = "url", format: Optional[str] = None) 
 
 
 def shards(found: Iterable[Row], size: int, url_column: str = "url") -> Iterator[Shard]:
-    """Cuts rows into shards of ``size`` rows. The last one may be smaller. Keys are the shard's name and four digits."""
+    """Yields shards of ``size`` rows; the last may be smaller. A key is the shard's name and four or more digits."""
     digits = max(4, len(str(size - 1)))
     remaining = iter(found)
     for index in itertools.count():
@@ -56,7 +57,7 @@ def shards(found: Iterable[Row], size: int, url_column: str = "url") -> Iterator
 
 
 def url_text(value: Any) -> str:
-    """The URL of a row; "", which fails as an invalid URL, if the value is not text."""
+    """Returns the URL of a row. If the value is not text, returns "", which fails as an invalid URL."""
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -167,7 +168,7 @@ _READERS: Dict[str, Callable[[str, str], Iterator[Row]]] = {
 
 
 def count(source: Source) -> Optional[int]:
-    """The number of rows, if it is known without reading the source."""
+    """Returns the number of rows, or None if only reading the source would show it."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         if not os.path.isfile(path) or _format(path) != "parquet":

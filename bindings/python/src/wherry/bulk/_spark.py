@@ -1,6 +1,6 @@
 # Wherry: bulk jobs in Spark
 # SPDX-License-Identifier: Apache-2.0
-"""`map_in_pandas` makes a function for `DataFrame.mapInPandas`, so that Spark reads the source and writes the output."""
+"""`map_in_pandas` creates a function for `DataFrame.mapInPandas`: Spark reads the source and writes the output."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def map_in_pandas(
         from wherry.bulk import SPARK_SCHEMA, Download, Resize, map_in_pandas
         frame.mapInPandas(map_in_pandas([Download(), Resize(256)]), SPARK_SCHEMA)
 
-    It yields a row for each item: with ``data`` and ``metadata`` (JSON), or with the ``reason`` and the ``message`` of the
-    failure. ``key`` is unique in a partition. Items that `Map` leaves out have no row.
+    The function yields one row per item, with ``data`` and ``metadata`` (JSON), or the ``reason`` and ``message``
+    of the failure. ``key`` is unique in a partition. Items that `Map` leaves out have no row.
 
-    Spark repeats partitions that it has lost. The connections per host are limited in each task of Spark, not in the
-    cluster: with 10 tasks and ``max_per_host=2``, a host has at most 20 connections.
+    Spark repeats lost partitions. ``max_per_host`` limits the connections of each Spark task, not of the cluster. With
+    10 tasks and ``max_per_host=2``, a host has at most 20 connections.
 
     The other arguments are those of `run`.
     """

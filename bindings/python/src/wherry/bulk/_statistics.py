@@ -23,10 +23,10 @@ class Statistics:
     ``succeeded``   items in the output
     ``dropped``     items that a Map step left out
     ``failures``    {reason: count}
-    ``statuses``    {HTTP status: count}, as text
+    ``statuses``    {HTTP status as text: count}
     ``bytes``       bytes in the output
-    ``times_ms``    counts by the classes of TIMES_MS, of finished downloads
-    ``sizes``       counts by the classes of SIZES, of items in the output
+    ``times_ms``    the number of finished downloads in each class of TIMES_MS
+    ``sizes``       the number of items of the output in each class of SIZES
     """
 
     items: int = 0
@@ -69,7 +69,7 @@ class Statistics:
 
     @classmethod
     def sum(cls, values: Iterable[Dict[str, Any]]) -> Statistics:
-        """Adds the counts of shards."""
+        """Returns the sum of the counts of shards."""
         total = cls()
         for each in values:
             for name in ("items", "succeeded", "dropped", "bytes"):

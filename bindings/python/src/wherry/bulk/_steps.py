@@ -25,7 +25,7 @@ OPT_OUTS = ("noai", "noimageai", "noindex", "noimageindex")
 
 @dataclass
 class Workbench:
-    """What steps need while they run: clients for downloads and for uploads, the gate of the hosts, and threads."""
+    """The objects that running steps use: clients for downloads and uploads, the gate of the hosts, and threads."""
 
     client: AsyncClient
     uploads: AsyncClient
@@ -52,12 +52,12 @@ class Download(Step):
     """Downloads the URL of each item into memory. It is the first step of every job.
 
     ``headers``         headers of every request
-    ``user_agent``      the User-Agent; with ``user_agent_token``, sites can address the job in X-Robots-Tag
+    ``user_agent``      the User-Agent header; ``user_agent_token`` is the name that sites use in X-Robots-Tag
     ``timeout``         seconds without any data before a request fails (default: 20)
-    ``total_timeout``   seconds for one attempt (default: 120)
+    ``total_timeout``   maximum seconds for one attempt (default: 120)
     ``retries``         maximum number of retries after a transient failure (default: 2)
-    ``max_bytes``       larger bodies fail with `too_large` (default: 64 MiB)
-    ``deny_addresses``  classes of addresses that are never connected, also after a redirect (default: "not_public");
+    ``max_bytes``       maximum body size; items with larger bodies fail with `too_large` (default: 64 MiB)
+    ``deny_addresses``  address classes that are never contacted, also after a redirect (default: "not_public");
                         None permits all. Lists from strangers may contain addresses inside your network
     ``opt_outs``        directives of X-Robots-Tag that fail an item with `opted_out`; () ignores the header
     ``user_agent_token``  the name by which X-Robots-Tag can address the job (default: "wherry")
@@ -122,11 +122,11 @@ class Download(Step):
                 continue
             for directive in (rest if colon else tag).lower().split(","):
                 if directive.strip() in self.opt_outs:
-                    raise ItemError("opted_out", f"the site opts out by X-Robots-Tag: {directive.strip()}")
+                    raise ItemError("opted_out", f"the site opts out with X-Robots-Tag: {directive.strip()}")
 
 
 def host_of(url: str) -> str:
-    """The host and port for which the connections are limited; "" if the URL is invalid."""
+    """Returns the host and port for which connections are limited; "" if the URL is invalid."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2].lower()
     except ValueError:
@@ -135,12 +135,13 @@ def host_of(url: str) -> str:
 
 @dataclass(frozen=True)
 class Check(Step):
-    """Fails items that are not what the list promises.
+    """Fails items whose data differs from the expected type, size, or digest.
 
-    ``types``      accepted content types; "image/" accepts all images. The bytes of JPEG and PNG must also be of this format
+    ``types``      accepted content types; "image/" accepts all images. JPEG and PNG data must also start
+                   with the signature of the format
     ``min_bytes``, ``max_bytes``    limits of the size
-    ``digest``     the name of a column with hexadecimal digests, such as "sha256" or "md5", which is also the
-                   algorithm; rows without a value are not checked
+    ``digest``     the algorithm, such as "sha256" or "md5", which is also the name of the column with hexadecimal
+                   digests; rows without a value are not checked
     ``column``     the name of the column, if it differs from the algorithm
     """
 
@@ -156,7 +157,7 @@ class Check(Step):
         if isinstance(self.types, str):
             object.__setattr__(self, "types", (self.types,))
         if self.digest is not None and self.digest not in hashlib.algorithms_guaranteed:
-            raise ArgumentError(f"Check(digest=) must be a digest of hashlib, not {brief(self.digest)}", "bad_value")
+            raise ArgumentError(f"Check(digest=) must be a hashlib algorithm, not {brief(self.digest)}", "bad_value")
 
     async def run(self, item: Item, bench: Workbench) -> None:
         count = len(item.data)
@@ -177,7 +178,7 @@ class Check(Step):
             )
         magic = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG"}.get(item.type)
         if magic is not None and not item.data.startswith(magic):
-            raise ItemError("content_type", f"the body is not {item.type}, although its header says so")
+            raise ItemError("content_type", f"the body is not {item.type}, although the response header says so")
 
 
 @dataclass(frozen=True)
@@ -266,11 +267,12 @@ class Upload(Step):
 class Map:
     """Calls a function with batches of items that have not failed.
 
-    The function gets a list of `Item` values. It may change them, fail them with ``item.fail("map", reason, message)``,
-    and return a shorter list, which drops the others from the output. None keeps all. If it raises, the whole batch fails.
+    The function gets a list of `Item` values. It may change items, fail items with
+    ``item.fail("map", reason, message)``, and return a shorter list. Items that are not in the returned list are
+    dropped from the output. None keeps all items. If the function raises an exception, all items of the batch fail.
 
     ``function``  a function of an importable module, or its name as "module:function"
-    ``batch``     the maximum number of items of a batch (default: 256)
+    ``batch``     the maximum number of items in a batch (default: 256)
     """
 
     function: Union[str, Callable[[List[Item]], Optional[List[Item]]]]
@@ -310,5 +312,5 @@ def checked(steps: Sequence[Any]) -> Tuple[Any, ...]:
     if not found or not isinstance(found[0], Download):
         raise ArgumentError("the first step must be Download()", "bad_argument")
     if any(isinstance(step, Download) for step in found[1:]):
-        raise ArgumentError("Download() is only possible as the first step", "bad_argument")
+        raise ArgumentError("Download() can only be the first step", "bad_argument")
     return found

@@ -1,16 +1,17 @@
 # Wherry: the state of a bulk job in its output folder
 # SPDX-License-Identifier: Apache-2.0
-"""The files by which a job processes each shard exactly once, whatever process is killed.
+"""The files that ensure that each shard is in the output exactly once, whichever process is killed.
 
     OUTPUT/00042.tar                     a finished shard
     OUTPUT/manifest.json                 the counts and digests of a finished job
-    OUTPUT/_wherry/job.json              what the job is; a run with other steps is refused
-    OUTPUT/_wherry/receipts/00042.json   the shard is finished: its attempt, files, digests, and counts
+    OUTPUT/_wherry/job.json              the definition of the job; a run with other steps is refused
+    OUTPUT/_wherry/receipts/00042.json   marks a finished shard: its attempt, files, digests, and counts
     OUTPUT/_wherry/log/00042.jsonl       a line for each item of the shard
     OUTPUT/_wherry/attempts/00042.ID/    the files of an attempt
 
-An attempt writes its files into its own folder. Then it links its receipt to the name of the shard, which succeeds for
-one attempt only, and moves its files to their places. If it is killed in between, the next run moves them.
+An attempt writes its files into its own folder. Then the attempt links its receipt to the name of the shard, which
+succeeds for one attempt only, and moves its files to their places. If the attempt is killed before the move, the next
+run moves the files.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Prevents a second run of the job at the same time.
 
-        The lock ends with the process. Without locks in the file system, two runs repeat work, but do no harm.
+        The lock ends with the process. If the file system has no locks, two runs may repeat work, but do no harm.
         """
         os.makedirs(self._state, exist_ok=True)
         with open(os.path.join(self._state, "lock"), "a") as file:
@@ -53,7 +54,7 @@ class Store:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise BusyError(
-                    f"another process is running a job in {self.folder}. Wait for its end.", "busy"
+                    f"another process is running a job in {self.folder}. Wait until that process ends.", "busy"
                 ) from None
             except OSError as error:
                 if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
@@ -84,16 +85,16 @@ class Store:
         for name, value in json.loads(json.dumps(job)).items():
             if known.get(name) != value:
                 raise StateError(
-                    f"{self.folder} has the output of a job with another {name}: {known.get(name)}, not {value}. "
+                    f"{self.folder} has the output of a job that differs in {name}: {known.get(name)}, not {value}. "
                     "Choose another folder, or run the same job.",
                     "wrong_state",
                 )
         return str(known["id"])
 
     def receipt(self, shard: str) -> Optional[Receipt]:
-        """The receipt of a finished shard, after moving its files to their places; None if the shard is not finished.
+        """Returns the receipt of a finished shard; None if the shard is not finished.
 
-        A shard whose files were deleted is not finished.
+        First moves the files of a finished shard to their places. A shard whose files were deleted is not finished.
         """
         path = os.path.join(self._receipts, f"{shard}.json")
         try:
@@ -108,7 +109,7 @@ class Store:
         return None
 
     def receipts(self) -> Iterator[Receipt]:
-        """The receipts of all finished shards, in their order."""
+        """Yields the receipts of all finished shards, in the order of the shards."""
         for name in sorted(os.listdir(self._receipts)):
             if name.endswith(".json"):
                 with open(os.path.join(self._receipts, name), encoding="utf-8") as file:
@@ -135,7 +136,7 @@ class Store:
         sync_folder(os.path.dirname(path))
 
     def _commit(self, shard: str, folder: str, receipt: Receipt) -> Receipt:
-        """Makes an attempt the result of its shard, unless another one is. Returns the receipt that is valid."""
+        """Makes an attempt the result of its shard, unless another attempt already is. Returns the valid receipt."""
         own = os.path.join(folder, "receipt.json")
         place = os.path.join(self._receipts, f"{shard}.json")
         try:
@@ -144,7 +145,7 @@ class Store:
         except (FileExistsError, FileNotFoundError):
             if not os.path.exists(place):
                 raise
-            with open(place, encoding="utf-8") as file:  # Another attempt was first. It may have deleted this folder.
+            with open(place, encoding="utf-8") as file:  # Another attempt was first, and may have deleted this folder.
                 winner: Receipt = json.load(file)
             shutil.rmtree(folder, ignore_errors=True)
             return winner
@@ -160,7 +161,7 @@ class Store:
         return receipt
 
     def _publish(self, shard: str, receipt: Receipt) -> None:
-        """Moves the files of the attempt with the receipt to their places, and deletes the other attempts."""
+        """Moves the files of the attempt that has the receipt to their places, and deletes the other attempts."""
         folder = os.path.join(self._attempts, f"{shard}.{receipt['attempt']}")
         if os.path.isdir(folder):
             for name in receipt["files"]:
@@ -175,11 +176,11 @@ class Store:
         try:
             os.rename(source, place)
         except FileNotFoundError:
-            pass  # It was moved before the process was killed, or another process has moved it.
+            pass  # The file was moved before a process was killed, or by another process.
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            # The folder of a shard whose receipt was deleted.
+            # The place has the folder of a shard whose receipt was deleted.
             shutil.rmtree(place)
             os.rename(source, place)
 
@@ -196,7 +197,7 @@ class Attempt:
         self.log_path = os.path.join(self.folder, f"{shard}.jsonl")
 
     def commit(self, files: Dict[str, Dict[str, Any]], details: Dict[str, Any]) -> Receipt:
-        """Publishes the files, and returns the receipt: of another attempt, if that was first."""
+        """Publishes the files, and returns the receipt. If another attempt was first, returns its receipt instead."""
         if not all(os.path.basename(name) == name for name in files):
             raise ArgumentError(f"the files of a shard must have plain names, not {sorted(files)}", "bad_path")
         receipt = {"shard": self.shard, "attempt": self.id, "files": files, **details}

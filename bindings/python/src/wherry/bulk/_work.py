@@ -1,6 +1,6 @@
 # Wherry: the work of a bulk job on one shard
 # SPDX-License-Identifier: Apache-2.0
-"""`process` runs the steps on the items of a shard, and publishes the result. Workers call it, in any engine."""
+"""`process` runs the steps on the items of a shard, and publishes the result. The workers of all engines call it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ._store import Receipt, Store
 
 @dataclass(frozen=True)
 class Job:
-    """What workers have to know.
+    """The part of a job that workers need.
 
-    ``concurrency``  the maximum number of items of a worker that are downloaded or processed at the same time
-    ``held_bytes``   no download starts while the items in memory have more bytes than this
+    ``concurrency``  the maximum number of items that a worker downloads or processes at the same time
+    ``held_bytes``   the size of the items in memory above which no download starts
     """
 
     id: str
@@ -70,7 +70,7 @@ def process(job: Job, shard: Shard, exchange: Exchange) -> Receipt:
 
 
 class ShardRun:
-    """Runs the steps on items, and writes them and their log in the order in which they finish."""
+    """Runs the steps on items, and writes the items and their log in the order in which the items finish."""
 
     def __init__(self, job: Job, worker: str, exchange: Exchange, writer: Writer, log: Any) -> None:
         self.statistics = Statistics()
@@ -104,13 +104,13 @@ class ShardRun:
                     try:
                         await self._exchange(self._worker, {}, {})  # releases the shares
                     except Exception:
-                        pass  # The lease ends them.
+                        pass  # The shares end with the lease.
 
     async def _all(self, items: Sequence[Item], bench: Workbench) -> None:
         await self._segment(items, list(self._job.steps), bench)
 
     async def _segment(self, items: Sequence[Item], steps: List[Any], bench: Workbench) -> None:
-        """Runs the steps up to the next Map on each item, then the rest in batches."""
+        """Runs the steps up to the next Map on each item, and then the remaining steps in batches."""
         place = next((index for index, step in enumerate(steps) if isinstance(step, Map)), len(steps))
         own, rest = steps[:place], steps[place:]
         batch: List[Item] = []
@@ -121,7 +121,7 @@ class ShardRun:
                 self._finish(item)
                 return
             batch.append(item)
-            # Without room, no other item could fill the batch.
+            # Without room in memory, no other item can complete the batch.
             if len(batch) >= rest[0].batch or not self._room.is_set():
                 taken, batch[:] = list(batch), []
                 async with batches:
@@ -146,7 +146,7 @@ class ShardRun:
             result = await bench.in_thread(steps[0].call, list(items))
             kept = {id(item) for item in result}
             if not kept <= {id(item) for item in items}:
-                raise ValueError("the function of Map() must return items of its batch, and no others")
+                raise ValueError("the function of Map() may only return items of its batch")
         except Exception as error:
             kept = {id(item) for item in items}
             for item in items:
@@ -167,7 +167,7 @@ class ShardRun:
     ) -> None:
         """Calls a function for each item, several at a time.
 
-        Downloads wait for room in memory. Later steps do not, because they make room.
+        Downloads wait for room in memory. Later steps do not wait, because they free memory.
         """
         waiting: set[asyncio.Future[None]] = set()
         try:
@@ -221,7 +221,7 @@ async def _settled(waiting: set[asyncio.Future[None]]) -> set[asyncio.Future[Non
 
 
 async def _run(step: Step, item: Item, bench: Workbench) -> None:
-    """Runs a step on an item, which fails if the step raises an exception."""
+    """Runs a step on an item. The item fails if the step raises an exception."""
     try:
         await step.run(item, bench)
     except (ItemError, WherryError) as error:

@@ -1,8 +1,8 @@
 # Wherry: the engines of bulk jobs
 # SPDX-License-Identifier: Apache-2.0
-"""An engine runs shards on workers: processes of this machine, Dask, or Ray.
+"""An engine runs shards on workers: processes on this machine, Dask, or Ray.
 
-Each engine has one module here, which is all that depends on it.
+Each engine has one module here. No other code depends on the engine's package.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from .._items import Shard
 from .._store import Receipt
 from .._work import Job
 
-#: What happened to a shard: its receipt, or a sentence about the failure.
+#: A shard, and its receipt or an error message.
 Outcome = Tuple[Shard, Union[Receipt, str]]
-#: The versions of the package and of the library, which must be those of the workers.
+#: The versions of the package and of the library, which must be the same on all workers.
 Versions = Tuple[str, str]
 
 
 class Engine:
-    """The base class of engines. The calls are in the order: ``start``, ``run``, ``close``."""
+    """The base class of engines. Call ``start``, ``run``, and ``close``, in this order."""
 
     name = "engine"
 
     def start(self, job: Job, limit: int) -> None:
-        """Connects to the workers, compares their versions, and creates the limiter with ``limit`` connections per host.
+        """Connects to the workers, compares versions, and creates the limiter with ``limit`` connections per host.
 
         Raises StateError if a worker has another version.
         """
@@ -35,12 +35,12 @@ class Engine:
     def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
         """Processes shards, at most two per worker at a time, and yields their outcomes as they finish.
 
-        A shard whose worker dies runs on another one. The next shard is taken only when a worker can start it.
+        A shard whose worker dies runs on another worker. Takes the next shard only when a worker can start it.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Stops what ``start`` started."""
+        """Releases the resources that ``start`` created."""
         raise NotImplementedError
 
     @property
@@ -50,7 +50,7 @@ class Engine:
 
 
 def versions() -> Versions:
-    """The versions of the package and of its library in this process."""
+    """Returns the versions of the package and of its library in this process."""
     from ... import __version__
     from ..._native.library import lib
 
@@ -73,7 +73,7 @@ def check_versions(workers: Dict[str, Versions]) -> None:
 
 
 def create(engine: Any, workers: Optional[int]) -> Engine:
-    """Returns the engine of a name, "local", "dask", or "ray", or of a Dask client."""
+    """Returns the engine for a name ("local", "dask", or "ray") or for a Dask client."""
     if isinstance(engine, Engine):
         return engine
     if engine == "local":

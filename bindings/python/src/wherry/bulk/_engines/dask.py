@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`DaskEngine` runs each shard as a task of dask.distributed.
 
-The limiter of the hosts is a plugin of the scheduler, so that it lives as long as the cluster. Dask repeats the shards of
-workers that it has lost; see ``distributed.scheduler.allowed-failures``. The dashboard shows the tasks as "wherry-shard".
+The limiter is a plugin of the scheduler, so it lives as long as the cluster. Dask repeats the shards of lost workers:
+see ``distributed.scheduler.allowed-failures``. The dashboard shows the tasks as "wherry-shard".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError:
 
 
 class _Limits(SchedulerPlugin):  # type: ignore[misc, unused-ignore]
-    """Answers the exchanges of all workers in the scheduler."""
+    """Handles the exchanges of all workers in the scheduler."""
 
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
@@ -144,6 +144,6 @@ def _remove(name: str, dask_scheduler: Any) -> None:
 def _sentence(future: Any) -> str:
     try:
         error = future.exception()
-    except Exception as lost:  # cancelled, such as by a restart of the cluster
+    except Exception as lost:  # cancelled, for example by a restart of the cluster
         error = lost
     return f"{type(error).__name__}: {error}"

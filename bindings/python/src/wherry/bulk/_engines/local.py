@@ -1,9 +1,9 @@
-# Wherry: bulk jobs in processes of this machine
+# Wherry: bulk jobs in processes on this machine
 # SPDX-License-Identifier: Apache-2.0
 """`LocalEngine` starts worker processes, each connected by a socket pair.
 
-The driver sends a worker one shard at a time. While the worker processes it, it asks the driver for its shares of the
-hosts over the same connection. A worker that ends is replaced, and its shard runs again.
+The driver sends a worker one shard at a time. Meanwhile, the worker asks the driver for its shares of the hosts over
+the same connection. A worker that ends is replaced, and its shard runs again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .._limits import HostLimiter
 from .._work import Job
 from . import Engine, Outcome, Versions, check_versions
 
-#: A shard whose workers end this many times fails.
+#: The number of lost workers after which a shard fails.
 ATTEMPTS = 5
 
 
 class _Worker:
-    """A worker process, and the shard that it processes."""
+    """A worker process, and its current shard."""
 
     def __init__(self, job: bytes) -> None:
         own, theirs = socket.socketpair()
@@ -47,7 +47,7 @@ class _Worker:
         self.connection.send(("shard", shard))
 
     def end(self) -> str:
-        """Ends the process, and says how it ended. It exits when it notices the end of the connection."""
+        """Ends the process, and returns how it ended. The process exits when its connection closes."""
         self.connection.close()
         for signal in (None, self.process.terminate, self.process.kill):
             if signal is not None:
@@ -60,11 +60,11 @@ class _Worker:
         else:
             self.process.wait()
         code = self.process.returncode
-        return f"its worker was ended by signal {-code}" if code < 0 else f"its worker exited with status {code}"
+        return f"the worker was killed by signal {-code}" if code < 0 else f"the worker exited with status {code}"
 
 
 class LocalEngine(Engine):
-    """Runs shards in processes of this machine, by default as many as it has cores."""
+    """Runs shards in processes on this machine, by default one per core."""
 
     name = "local"
 
@@ -123,7 +123,7 @@ class LocalEngine(Engine):
             yield from self._replace(worker, again)
 
     def _hear(self, worker: _Worker, again: List[Shard]) -> Iterator[Outcome]:
-        """Handles one message of a worker, or its end."""
+        """Handles one message from a worker, or the end of the worker."""
         try:
             kind, value = worker.connection.recv()
             if kind == "exchange":
@@ -137,7 +137,7 @@ class LocalEngine(Engine):
         yield shard, value
 
     def _replace(self, worker: _Worker, again: List[Shard]) -> Iterator[Outcome]:
-        """Starts another worker, and repeats the shard of the one that has ended."""
+        """Starts another worker, and repeats the shard of the worker that ended."""
         shard = cast(Shard, worker.shard)
         reason = worker.end()
         place = self._workers.index(worker)
@@ -161,7 +161,7 @@ def _pickled(job: Job) -> bytes:
         if getattr(function, "__module__", None) == "__main__":
             raise ArgumentError(
                 f"the function {getattr(function, '__name__', function)} of Map() is in the main program, where workers cannot "
-                "find it. Put it into a module, or install cloudpickle.",
+                "find it. Put the function into a module, or install cloudpickle.",
                 "bad_argument",
             )
     return pickle.dumps(job)

@@ -1,9 +1,9 @@
 # Wherry: bulk jobs on Ray
 # SPDX-License-Identifier: Apache-2.0
-"""`RayEngine` runs each shard as a task of Ray.
+"""`RayEngine` runs each shard as a Ray task.
 
-The limiter of the hosts is an actor. It may lose its state when its node dies: workers then ask the new one for their
-shares. Ray repeats the shards of workers and nodes that it has lost. The dashboard shows the tasks as "wherry-shard NAME".
+The limiter is an actor, which may lose its state when its node dies. Workers then ask the new actor for their shares.
+The engine repeats the shards of lost workers and nodes. The dashboard shows the tasks as "wherry-shard NAME".
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ try:
 except ImportError:
     raise ArgumentError('engine="ray" needs Ray. Run: pip install "wherry[ray]"', "missing_package") from None
 
-#: A shard whose workers die this many times fails.
+#: The number of lost workers after which a shard fails.
 ATTEMPTS = 5
 
 
 class _Limits:
-    """The actor of the limiter."""
+    """The actor that runs the limiter."""
 
     def __init__(self, limit: int) -> None:
         self._limiter = HostLimiter(limit)
@@ -52,12 +52,12 @@ def _process(job: Job, shard: Shard, limits: Any) -> Receipt:
 
 
 class RayEngine(Engine):
-    """Runs shards on the cluster to which ray.init connects, or on a new one on this machine."""
+    """Runs shards on the cluster to which ray.init connects, or on a new cluster on this machine."""
 
     name = "ray"
 
     def __init__(self, workers: Optional[int] = None) -> None:
-        self._wanted = workers
+        self._wanted = workers or 1
         self._owned = False
 
     @property
@@ -68,6 +68,8 @@ class RayEngine(Engine):
         if not ray.is_initialized():
             ray.init(log_to_driver=False)
             self._owned = True
+        while self.workers < self._wanted:  # Nodes are still joining.
+            time.sleep(0.2)
         self._job = job
         asked = {
             node["NodeManagerAddress"] + " " + node["NodeID"][:8]:
@@ -83,7 +85,7 @@ class RayEngine(Engine):
     def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
         running: Dict[Any, Tuple[Shard, int]] = {}
         while True:
-            while len(running) < 2 * (self._wanted or self.workers):
+            while len(running) < 2 * self.workers:
                 shard = next(shards, None)
                 if shard is None:
                     break
@@ -105,7 +107,7 @@ class RayEngine(Engine):
                 yield shard, outcome
 
     def _submit(self, shard: Shard) -> Any:
-        # The engine repeats shards itself. The count of Ray includes nodes that left the cluster on purpose.
+        # The engine repeats shards itself, because Ray would also count nodes that left the cluster on purpose.
         return self._task.options(name=f"wherry-shard {shard.name}", max_retries=0).remote(
             self._job, shard, self._limits
         )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: python -m wherry.bulk._engines.worker DESCRIPTOR
 
-Receives the job and then shards over the socket, and sends receipts. Ends when the driver does.
+Receives the job and then shards over the socket, and sends receipts. Exits when the driver exits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
     lock = threading.Lock()
 
     def ask(question: Tuple[str, Wanted, Dict[str, float]]) -> Shares:
-        with lock:  # The last question of a shard may overtake one that was cancelled.
+        with lock:  # The last exchange of a shard may overtake one that was cancelled.
             connection.send(("exchange", question))
             shares: Shares = connection.recv()
         return shares
