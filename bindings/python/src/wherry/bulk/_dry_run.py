@@ -9,6 +9,7 @@ import io
 import os
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Sequence
 
@@ -93,7 +94,8 @@ def try_sample(
     job = Job("dry-run", os.fspath(output.path), tuple(steps), output, concurrency, threads)
     run = ShardRun(job, "dry-run", exchange, _Nothing(), io.StringIO())
     begun = time.monotonic()
-    asyncio.run(run.run(sample))
+    with ThreadPoolExecutor(1) as thread:  # The caller's thread may have an event loop, as in notebooks.
+        thread.submit(asyncio.run, run.run(sample)).result()
     seconds = time.monotonic() - begun
     found.sample = run.statistics
     for item in sample:

@@ -11,7 +11,8 @@ from typing import Any, Dict, List, Optional, Tuple
 #: Extensions by content type. Other types get "bin".
 EXTENSIONS = {
     "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "image/avif": "avif",
-    "image/heic": "heic", "image/tiff": "tiff", "image/svg+xml": "svg", "application/pdf": "pdf",
+    "image/heic": "heic", "image/jpg": "jpg", "image/pjpeg": "jpg", "image/bmp": "bmp", "image/x-icon": "ico",
+    "image/vnd.microsoft.icon": "ico", "video/webm": "webm", "audio/wav": "wav", "image/tiff": "tiff", "image/svg+xml": "svg", "application/pdf": "pdf",
     "application/json": "json", "text/html": "html", "text/plain": "txt", "text/css": "css",
     "application/xml": "xml", "text/xml": "xml", "application/zip": "zip", "application/gzip": "gz",
     "video/mp4": "mp4", "audio/mpeg": "mp3", "application/octet-stream": "bin",
@@ -80,7 +81,7 @@ class Item:
         """Returns the metadata for outputs and for the log, without the data."""
         found: Dict[str, Any] = {"key": self.key, "url": self.url, "http_status": self.http_status}
         if self.failure is None:
-            found.update(type=self.type, bytes=len(self.data), **self.fields)
+            found = {**self.fields, **found, "type": self.type, "bytes": len(self.data)}
         else:
             found.update(dataclasses.asdict(self.failure))
         if self.seconds is not None:

@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import AsyncIterator, Awaitable, Callable, Deque, Dict, Mapping, Tuple
+from typing import AsyncIterator, Awaitable, Callable, Deque, Dict, Mapping, Set, Tuple
 
 #: Seconds between two exchanges of a worker.
 SLICE = 1.0
@@ -21,12 +21,22 @@ LEASE = 30.0
 #: The maximum time in seconds for which a server can pause its host with Retry-After.
 LONGEST_PAUSE = 600.0
 
+#: Pauses of a host without a successful response in between, after which a shard gives its other items up.
+REFUSALS = 3
+
 #: For each host: the worker's share of the connections, and the remaining seconds of a pause (0 if not paused).
 Shares = Dict[str, Tuple[int, float]]
 #: The connections that a worker could use for each host, and how many of them are open.
 Wanted = Dict[str, Tuple[int, int]]
 #: (worker, wanted connections, pauses in seconds by host) -> shares
 Exchange = Callable[[str, Wanted, Dict[str, float]], Awaitable[Shares]]
+
+
+class HostRefused(Exception):
+    """A host answered again and again with Retry-After."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} refused requests with Retry-After {REFUSALS} times in a row")
 
 
 @dataclass
@@ -42,6 +52,11 @@ class _Host:
     claims: Dict[str, _Claim] = field(default_factory=dict)
     paused_until: float = 0.0
 
+    def expire(self, now: float) -> None:
+        """Drops the claims of silent workers."""
+        for worker in [worker for worker, claim in self.claims.items() if claim.expires <= now]:
+            del self.claims[worker]
+
 
 class HostLimiter:
     """Divides ``limit`` connections per host among the workers that want some.
@@ -49,9 +64,12 @@ class HostLimiter:
     Not thread-safe. The caller passes times as seconds of any steady clock.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, lease: float = LEASE) -> None:
         self.limit = limit
+        self._lease = lease
         self._hosts: Dict[str, _Host] = {}
+        self._claimed: Dict[str, Set[str]] = {}  # the hosts of each worker
+        self._next_sweep = 0.0
 
     def exchange(self, now: float, worker: str, wanted: Wanted, pauses: Mapping[str, float]) -> Shares:
         """Returns the shares of a worker for the hosts of ``wanted``, and releases its shares of other hosts.
@@ -62,18 +80,31 @@ class HostLimiter:
         for name, seconds in pauses.items():
             host = self._hosts.setdefault(name, _Host())
             host.paused_until = max(host.paused_until, now + min(max(seconds, 0.0), LONGEST_PAUSE))
-        for name, host in list(self._hosts.items()):
-            for other, claim in list(host.claims.items()):
-                if claim.expires <= now or (other == worker and name not in wanted):
-                    del host.claims[other]
-            if not host.claims and host.paused_until <= now and name not in wanted:
-                del self._hosts[name]
+        if now >= self._next_sweep:
+            self._sweep(now)
+        for name in self._claimed.pop(worker, set()) - wanted.keys():
+            if name in self._hosts:
+                self._hosts[name].claims.pop(worker, None)
+        if wanted:
+            self._claimed[worker] = set(wanted)
         return {name: self._share(now, worker, name, *counts) for name, counts in wanted.items()}
+
+    def _sweep(self, now: float) -> None:
+        """Forgets the hosts that no worker wants."""
+        self._next_sweep = now + SLICE
+        for name, host in list(self._hosts.items()):
+            host.expire(now)
+            if not host.claims and host.paused_until <= now:
+                del self._hosts[name]
+        alive = {worker for host in self._hosts.values() for worker in host.claims}
+        for worker in self._claimed.keys() - alive:
+            del self._claimed[worker]
 
     def _share(self, now: float, worker: str, name: str, wanted: int, used: int) -> Tuple[int, float]:
         host = self._hosts.setdefault(name, _Host())
-        known = host.claims.setdefault(worker, _Claim(wanted, now + LEASE, served=_least(host.claims)))
-        known.wanted, known.expires = wanted, now + LEASE
+        host.expire(now)
+        known = host.claims.setdefault(worker, _Claim(wanted, now + self._lease, served=_least(host.claims)))
+        known.wanted, known.expires = wanted, now + self._lease
         if host.paused_until > now:
             known.granted = used
             return 0, host.paused_until - now
@@ -123,11 +154,17 @@ class HostGate:
         self._exchange = exchange
         self._hosts: Dict[str, _Waiting] = {}
         self._pauses: Dict[str, float] = {}
+        self._refusals: Dict[str, int] = {}
         self._news = asyncio.Event()
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Waits for a free connection of the worker's share of a host, and holds it."""
+        """Waits for a free connection of the worker's share of a host, and holds it.
+
+        Raises HostRefused after ``REFUSALS`` pauses of the host without a successful response in between.
+        """
+        if self._refusals.get(name, 0) >= REFUSALS:
+            raise HostRefused(name)
         host = self._hosts.get(name)
         if host is None:
             host = self._hosts[name] = _Waiting()
@@ -139,10 +176,16 @@ class HostGate:
             host.turns.append(turn)
             try:
                 await turn
+            except HostRefused:
+                if host.used == 0:
+                    self._hosts.pop(name, None)
+                raise
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():  # The turn was granted at the same time.
+                if (
+                    turn.done() and not turn.cancelled() and turn.exception() is None
+                ):  # The turn was granted at the same time.
                     self._leave(name, host)
-                else:
+                elif turn in host.turns:
                     host.turns.remove(turn)
                 raise
         try:
@@ -155,8 +198,19 @@ class HostGate:
         self._pauses[name] = max(seconds, self._pauses.get(name, 0.0))
         host = self._hosts.get(name)
         if host is not None:
+            if host.share > 0:  # otherwise it is paused already, and this response belongs to the same pause
+                self._refusals[name] = self._refusals.get(name, 0) + 1
             host.share = 0
+            if self._refusals.get(name, 0) >= REFUSALS:
+                for turn in host.turns:
+                    if not turn.done():
+                        turn.set_exception(HostRefused(name))
+                host.turns.clear()
         self._news.set()
+
+    def succeeded(self, name: str) -> None:
+        """Notes that a host sent a response without Retry-After."""
+        self._refusals.pop(name, None)
 
     def _leave(self, name: str, host: _Waiting) -> None:
         host.used -= 1
@@ -190,6 +244,7 @@ class HostGate:
                     known.share = share
                     self._admit(known)
             pause = min((seconds for _, seconds in shares.values() if seconds > 0), default=SLICE)
+            await asyncio.sleep(0.02)  # collects the hosts of several items
             try:
                 await asyncio.wait_for(self._news.wait(), min(SLICE, max(pause, 0.01)))
             except asyncio.TimeoutError:

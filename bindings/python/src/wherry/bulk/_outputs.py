@@ -8,6 +8,7 @@ order in which they finish. Only a writer of Parquet keeps some of them in memor
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
@@ -54,12 +55,29 @@ class Output:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False, default=_text).encode("utf-8", "replace")
+
+
+def _text(value: Any) -> str:
+    """Returns a value that JSON lacks as text: bytes in Base64, and dates and others as Python prints them."""
+    return base64.b64encode(value).decode() if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def _data_name(item: Item, *taken: str) -> str:
+    """Returns the name of the file for the data, which differs from those with the extensions ``taken``."""
+    return f"{item.key}.data.{item.extension}" if item.extension in taken else f"{item.key}.{item.extension}"
 
 
 def metadata(item: Item) -> Dict[str, Any]:
-    """Returns the metadata that outputs store with an item: the columns of its row, and its record."""
-    return {**{str(name): _finite(value) for name, value in item.row.items()}, **item.record()}
+    """Returns the metadata that outputs store with an item: the columns of its row, and its record.
+
+    A column with the name of a member of the record, such as "width", becomes "row_width".
+    """
+    record = item.record()
+    columns = {str(name): _finite(value) for name, value in item.row.items()}
+    if columns.get("url") == item.url:
+        del columns["url"]
+    return {**{f"row_{name}" if name in record else name: value for name, value in columns.items()}, **record}
 
 
 def _finite(value: Any) -> Any:
@@ -127,8 +145,9 @@ class _TarWriter(Writer):
         self._tar = tarfile.open(fileobj=cast("IO[bytes]", self._file), mode="w", format=tarfile.GNU_FORMAT)
 
     def add(self, item: Item) -> None:
-        self._member(f"{item.key}.{item.extension}", item.data)
-        self._member(f"{item.key}.json", _json(metadata(item)))
+        text = _json(metadata(item))
+        self._member(_data_name(item, "json", *([] if self._caption is None else ["txt"])), item.data)
+        self._member(f"{item.key}.json", text)
         if self._caption is not None:
             self._member(f"{item.key}.txt", str(item.row.get(self._caption) or "").encode("utf-8", "replace"))
 
@@ -166,30 +185,31 @@ class _FolderWriter(Writer):
         self._name = shard
         self._folder = os.path.join(folder, shard)
         self._sidecars = sidecars
-        self._files: List[str] = []
-        self._hash = hashlib.sha256()
+        self._files: Dict[str, str] = {}
         self._count = 0
         os.mkdir(self._folder)
 
     def add(self, item: Item) -> None:
-        self._write(f"{item.key}.{item.extension}", item.data)
-        if self._sidecars:
-            self._write(f"{item.key}.json", _json(metadata(item)))
+        text = _json(metadata(item)) if self._sidecars else None
+        self._write(_data_name(item, *(["json"] if self._sidecars else [])), item.data)
+        if text is not None:
+            self._write(f"{item.key}.json", text)
 
     def _write(self, name: str, data: bytes) -> None:
         with open(os.path.join(self._folder, name), "xb") as file:
             file.write(data)
-        # The digest of a folder is the digest of the lines "SHA256  NAME", as sha256sum prints them.
-        self._hash.update(f"{hashlib.sha256(data).hexdigest()}  {name}\n".encode())
         self._count += len(data)
-        self._files.append(name)
+        self._files[name] = hashlib.sha256(data).hexdigest()
 
     def finish(self) -> Dict[str, Dict[str, Any]]:
         for name in self._files:
             with open(os.path.join(self._folder, name), "rb") as file:
                 os.fsync(file.fileno())
         sync_folder(self._folder)
-        entry = {"bytes": self._count, "sha256": self._hash.hexdigest(), "files": len(self._files)}
+        # The digest of a folder is the digest of the lines "SHA256  NAME", as sha256sum * prints them.
+        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(self._files.items()))
+        digest = hashlib.sha256(lines.encode()).hexdigest()
+        entry = {"bytes": self._count, "sha256": digest, "files": len(self._files)}
         return {self._name: entry}
 
 

@@ -80,7 +80,7 @@ def _plots(counts: Statistics, receipts: Sequence[Tuple[float, float, int]]) -> 
     _bars(axes[0][1], "download time in ms", [f"{n:,}" for n in TIMES_MS], counts.times_ms)
     _bars(axes[1][0], "item size in the output", [_size(n) for n in SIZES], counts.sizes)
     failures = _sorted(counts.failures)[:8]
-    axes[1][1].barh([name for name, _ in failures][::-1], [count for _, count in failures][::-1])
+    axes[1][1].barh([name.replace("$", r"\$") for name, _ in failures][::-1], [count for _, count in failures][::-1])
     axes[1][1].set_title("failures by reason")
     figure.tight_layout()
     picture = io.StringIO()

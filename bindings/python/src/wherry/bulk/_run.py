@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import time
@@ -160,8 +161,8 @@ def _process(
 ) -> None:  # fmt: skip
     """Runs the missing shards on the engine. Starts the engine only if a shard is missing."""
 
-    def missing() -> Iterator[Shard]:
-        for shard in found:
+    def missing(source: Iterator[Shard]) -> Iterator[Shard]:
+        for shard in source:
             known = store.receipt(shard.name)
             if known is None:
                 yield shard
@@ -176,9 +177,18 @@ def _process(
             result.skipped_shards += 1
             show(known)
 
-    shards = missing()
+    seen = 0
+
+    def counted() -> Iterator[Shard]:
+        nonlocal seen
+        for shard in found:
+            seen = shard.index + 1
+            yield shard
+
+    shards = missing(counted())
     first = next(shards, None)
     if first is None:
+        _check_count(store, seen)
         return
     try:
         engine.start(job, limit)
@@ -190,15 +200,33 @@ def _process(
                 show(outcome)
     finally:
         engine.close()
+    _check_count(store, seen)
+
+
+def _check_count(store: Store, seen: int) -> None:
+    """Raises StateError if an earlier run had more shards."""
+    more = [receipt["shard"] for receipt in store.receipts() if int(receipt["shard"]) >= seen]
+    if more:
+        raise StateError(
+            f"the source has changed: it has {seen} shards, but the folder also has shard {more[0]}. Choose another output "
+            "folder, or use the original source.",
+            "changed",
+        )
 
 
 def _identity(value: Any) -> str:
     """Returns a text that is the same for equal steps or outputs, whatever the path of the output."""
-    names = [name for name in vars(value) if name != "path"]
+    names = [name for name in vars(value) if name not in ("path", "headers", "retries")]
     return f"{type(value).__name__}({', '.join(f'{name}={_named(getattr(value, name))}' for name in names)})"
 
 
 def _named(value: Any) -> str:
+    if isinstance(value, functools.partial):
+        return f"partial({_named(value.func)}, {value.args}, {value.keywords})"
+    if isinstance(value, str) and "://" in value:
+        scheme, _, rest = value.partition("://")
+        host, slash, path = rest.partition("/")
+        return repr(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")  # without a password
     if callable(value):
         return f"{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', value)}"
     return repr(value)

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
 import json
 import os
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Union
 
-from .._errors import ArgumentError, FileError, brief
+from .._errors import ArgumentError, FileError, WherryError, brief
 from ._items import Shard
 
 Row = Dict[str, Any]
@@ -27,6 +28,11 @@ def rows(source: Source, url_column: str = "url", format: Optional[str] = None) 
     """
     if isinstance(source, (str, os.PathLike)):
         return _files(os.fspath(source), url_column, format)
+    if hasattr(source, "itertuples") and hasattr(source, "columns") and not hasattr(source, "to_delayed"):  # of pandas
+        names = [str(name) for name in source.columns]
+        return (dict(zip(names, values)) for values in source.itertuples(index=False, name=None))
+    if isinstance(source, (bytes, bytearray, Mapping)):
+        raise ArgumentError(f"source= takes a path or an iterable, not {brief(source)}", "bad_argument")
     if hasattr(source, "iter_rows") and hasattr(source, "take_batch"):  # a Ray dataset
         return (dict(row) for row in source.iter_rows())
     if hasattr(source, "to_delayed") and hasattr(source, "columns"):  # a Dask data frame
@@ -92,11 +98,28 @@ def _files(path: str, url_column: str, format: Optional[str]) -> Iterator[Row]:
     return itertools.chain.from_iterable(_file(os.path.join(path, name), url_column, kind) for name in names)
 
 
-_FORMATS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_FORMATS = {
+    ".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    "": "text", ".txt": "text", ".text": "text", ".list": "text", ".lst": "text", ".urls": "text",
+}  # fmt: skip
 
 
 def _format(path: str) -> str:
-    return _FORMATS.get(os.path.splitext(path)[1].lower(), "text")
+    """Returns the format that the extension shows, also if .gz follows it."""
+    extension = os.path.splitext(path.lower()[:-3] if path.lower().endswith(".gz") else path.lower())[1]
+    if extension not in _FORMATS:
+        raise ArgumentError(
+            f"{path} has the unknown extension {extension}. Set format= to one of {', '.join(_READERS)}"
+            + (". A JSON file must have one object per line (jsonl)." if extension == ".json" else "."),
+            "bad_argument",
+        )
+    return _FORMATS[extension]
+
+
+def _open(path: str, **options: Any) -> Any:
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rt", **options)
+    return open(path, **options)
 
 
 def _file(path: str, url_column: str, format: str) -> Iterator[Row]:
@@ -105,19 +128,27 @@ def _file(path: str, url_column: str, format: str) -> Iterator[Row]:
         raise ArgumentError(f"format= must be one of {', '.join(_READERS)}, not {brief(format)}", "bad_value")
     try:
         yield from reader(path, url_column)
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror or error}. Check the path of the source.", "file") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is not UTF-8: {error}. Convert it to UTF-8.", "bad_text") from error
+    except csv.Error as error:
+        raise FileError(f"{path} is not valid {format.upper()}: {error}", "bad_text") from error
+    except WherryError:
+        raise
+    except (OSError, EOFError) as error:
+        raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}. Check the source.", "io") from error
+    except ValueError as error:  # of pyarrow
+        raise FileError(f"{path} cannot be read as {format}: {error}", "bad_text") from error
 
 
 def _text(path: str, url_column: str) -> Iterator[Row]:
-    with open(path, encoding="utf-8-sig", errors="surrogateescape") as lines:
+    with _open(path, encoding="utf-8-sig", errors="surrogateescape") as lines:
         for line in lines:
             if line.strip() and not line.startswith("#"):
                 yield {url_column: line.strip()}
 
 
 def _jsonl(path: str, url_column: str) -> Iterator[Row]:
-    with open(path, encoding="utf-8-sig") as lines:
+    with _open(path, encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -125,14 +156,15 @@ def _jsonl(path: str, url_column: str) -> Iterator[Row]:
                 row = json.loads(line)
             except ValueError as error:
                 raise FileError(
-                    f"{path}, line {number}: {error}. Each line must be a JSON object.", "bad_source"
+                    f"{path}, line {number}: {error}. Each line must be a JSON object.", "bad_json"
                 ) from None
             yield dict(row) if isinstance(row, dict) else {url_column: row}
 
 
 def _delimited(delimiter: str) -> Callable[[str, str], Iterator[Row]]:
     def read(path: str, url_column: str) -> Iterator[Row]:
-        with open(path, encoding="utf-8-sig", newline="") as lines:
+        with _open(path, encoding="utf-8-sig", newline="") as lines:
+            csv.field_size_limit(1 << 30)  # The default is 128 KiB.
             reader = csv.DictReader(lines, delimiter=delimiter, restkey="_more")
             if url_column not in (reader.fieldnames or []):
                 raise _without_column(path, url_column, list(reader.fieldnames or []))
@@ -171,11 +203,16 @@ def count(source: Source) -> Optional[int]:
     """Returns the number of rows, or None if only reading the source would show it."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        if not os.path.isfile(path) or _format(path) != "parquet":
+        if not os.path.isfile(path) or not path.lower().endswith(".parquet"):
             return None
         try:
             from pyarrow import parquet
-        except ImportError:
+
+            return int(parquet.read_metadata(path).num_rows)
+        except (ImportError, OSError, ValueError):  # Reading the rows reports the error.
             return None
-        return int(parquet.read_metadata(path).num_rows)
-    return len(source) if isinstance(source, (list, tuple)) else None
+    if isinstance(source, (list, tuple)):
+        return len(source)
+    if hasattr(source, "itertuples") and not hasattr(source, "to_delayed"):
+        return len(source)  # type: ignore[arg-type]
+    return None

@@ -77,12 +77,25 @@ class Download(Step):
 
     name = "download"
 
+    def __post_init__(self) -> None:
+        if isinstance(self.opt_outs, str):
+            object.__setattr__(self, "opt_outs", (self.opt_outs,))
+
+    def check(self) -> None:
+        """Raises an error for settings that no client accepts."""
+        from .. import Client
+
+        Client(**self._settings(1)).close()
+
     def client(self, concurrency: int) -> AsyncClient:
         """Creates the client of a worker."""
+        return AsyncClient(**self._settings(concurrency))
+
+    def _settings(self, concurrency: int) -> Dict[str, Any]:
         settings: Dict[str, Any] = {} if self.deny_addresses is None else {"deny_addresses": self.deny_addresses}
         if self.user_agent is not None:
             settings["user_agent"] = self.user_agent
-        return AsyncClient(
+        return dict(
             headers=self.headers, verify=self.verify, max_body_bytes=self.max_bytes, cookies=False,
             timeout=Timeout(idle=self.timeout, connect=self.timeout, first_byte=self.timeout, total=self.total_timeout),
             max_connections=concurrency, max_per_host=concurrency, **settings,
@@ -110,6 +123,7 @@ class Download(Step):
         except WherryError as error:
             pause(error)
             raise
+        bench.gate.succeeded(host)
         self._respect(response.headers.get_list("x-robots-tag"))
         item.data = response.content
         item.type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -117,10 +131,14 @@ class Download(Step):
     def _respect(self, tags: List[str]) -> None:
         """Raises an error if the site opts out, for all robots or for the user agent of the job."""
         for tag in tags:
-            robot, colon, rest = tag.partition(":")
-            if colon and robot.strip().lower() not in ("", self.user_agent_token.lower()):
+            robot, colon, rest = tag.lower().partition(":")
+            # A colon also occurs in directives with a value, such as "noindex, max-image-preview: large".
+            if not colon or "," in robot or robot.strip() in ("max-snippet", "max-image-preview", "max-video-preview",
+                                                              "unavailable_after"):  # fmt: skip
+                rest = tag.lower()
+            elif robot.strip() != self.user_agent_token.lower():
                 continue
-            for directive in (rest if colon else tag).lower().split(","):
+            for directive in rest.split(","):
                 if directive.strip() in self.opt_outs:
                     raise ItemError("opted_out", f"the site opts out with X-Robots-Tag: {directive.strip()}")
 
@@ -128,9 +146,12 @@ class Download(Step):
 def host_of(url: str) -> str:
     """Returns the host and port for which connections are limited; "" if the URL is invalid."""
     try:
-        return urlsplit(url).netloc.rpartition("@")[2].lower()
+        parts = urlsplit(url)
+        port = parts.port
+        name = (parts.hostname or "").rstrip(".")
     except ValueError:
         return ""
+    return name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
 
 
 @dataclass(frozen=True)
@@ -288,14 +309,18 @@ class Map:
 
     def call(self, items: List[Item]) -> List[Item]:
         """Calls the function, and returns the items that remain."""
-        function = self.function
-        if isinstance(function, str):
-            from importlib import import_module
-
-            module, _, name = function.partition(":")
-            function = getattr(import_module(module), name)
-        result = function(items)
+        result = self.resolved()(items)
         return items if result is None else list(result)
+
+    def resolved(self) -> Callable[[List[Item]], Optional[List[Item]]]:
+        """Returns the function, which is imported if ``function`` is a name."""
+        if not isinstance(self.function, str):
+            return self.function
+        from importlib import import_module
+
+        module, _, name = self.function.partition(":")
+        found: Callable[[List[Item]], Optional[List[Item]]] = getattr(import_module(module), name)
+        return found
 
 
 #: The steps of a job by the names that plans use.
@@ -311,6 +336,7 @@ def checked(steps: Sequence[Any]) -> Tuple[Any, ...]:
                                 "bad_argument")  # fmt: skip
     if not found or not isinstance(found[0], Download):
         raise ArgumentError("the first step must be Download()", "bad_argument")
+    found[0].check()
     if any(isinstance(step, Download) for step in found[1:]):
         raise ArgumentError("Download() can only be the first step", "bad_argument")
     return found

@@ -48,7 +48,12 @@ class Store:
 
         The lock ends with the process. If the file system has no locks, two runs may repeat work, but do no harm.
         """
-        os.makedirs(self._state, exist_ok=True)
+        try:
+            os.makedirs(self._state, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                f"{self.folder}: {error.strerror}. Choose another output folder.", "bad_directory"
+            ) from error
         with open(os.path.join(self._state, "lock"), "a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,7 +152,9 @@ class Store:
                 raise
             with open(place, encoding="utf-8") as file:  # Another attempt was first, and may have deleted this folder.
                 winner: Receipt = json.load(file)
-            shutil.rmtree(folder, ignore_errors=True)
+            # The winner may have been killed before it moved its files. On a network file system, it can be this attempt:
+            # the link was made, but the response was lost.
+            self._publish(shard, winner)
             return winner
         except OSError as error:
             if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):

@@ -14,7 +14,7 @@ from typing import Any, Awaitable, Callable, List, Optional, Sequence, Tuple
 
 from .. import WherryError
 from ._items import Item, ItemError, Shard
-from ._limits import Exchange, HostGate
+from ._limits import Exchange, HostGate, HostRefused
 from ._outputs import Output, Writer
 from ._statistics import Statistics
 from ._steps import Download, Map, Step, Workbench
@@ -62,11 +62,15 @@ def process(job: Job, shard: Shard, exchange: Exchange) -> Receipt:
             "statistics": run.statistics.values(),
         }
         return attempt.commit(files, details)
-    except BaseException:
+    except BaseException as error:
         if writer is not None:
             writer.abandon()
         attempt.abandon()
-        raise
+        # Another attempt may have finished, and have deleted the files of this one.
+        finished = store.receipt(shard.name) if isinstance(error, Exception) else None
+        if finished is None:
+            raise
+        return finished
 
 
 class ShardRun:
@@ -80,12 +84,12 @@ class ShardRun:
         self._writer = writer
         self._log = log
         self._held = 0
-        self._room = asyncio.Event()
 
     async def run(self, items: Sequence[Item]) -> None:
         """Processes all items. Raises an error if the output cannot be written or the limiter is lost."""
         download: Download = self._job.steps[0]
         gate = HostGate(self._worker, self._exchange)
+        self._room = asyncio.Event()  # Before Python 3.10, events belong to the loop in which they are created.
         self._room.set()
         async with download.client(self._job.concurrency) as client, _upload_client() as uploads:
             with ThreadPoolExecutor(self._job.threads) as threads:
@@ -147,6 +151,9 @@ class ShardRun:
             kept = {id(item) for item in result}
             if not kept <= {id(item) for item in items}:
                 raise ValueError("the function of Map() may only return items of its batch")
+            for item in items:
+                if not isinstance(item.data, bytes):
+                    raise TypeError(f"item.data must be bytes, not {type(item.data).__name__}")
         except Exception as error:
             kept = {id(item) for item in items}
             for item in items:
@@ -172,8 +179,8 @@ class ShardRun:
         waiting: set[asyncio.Future[None]] = set()
         try:
             for item in items:
-                if waits_for_room:
-                    await self._room.wait()
+                while waits_for_room and waiting and not self._room.is_set():
+                    waiting = await _settled(waiting)
                 while len(waiting) >= self._job.concurrency:
                     waiting = await _settled(waiting)
                 waiting.add(asyncio.ensure_future(function(item)))
@@ -192,11 +199,15 @@ class ShardRun:
             self._room.set()
 
     def _finish(self, item: Item) -> None:
+        held = len(item.data)
         if item.failure is None:
-            self._writer.add(item)
+            try:
+                self._writer.add(item)
+            except (TypeError, ValueError, OverflowError) as error:  # metadata that JSON cannot represent
+                item.fail("output", "exception", _sentence(error))
         self._log.write(json.dumps(item.record(), default=str) + "\n")
         self.statistics.count(item)
-        self._hold(-len(item.data))
+        self._hold(-held)
         item.data = b""
 
     def _drop(self, item: Item) -> None:
@@ -226,6 +237,8 @@ async def _run(step: Step, item: Item, bench: Workbench) -> None:
         await step.run(item, bench)
     except (ItemError, WherryError) as error:
         item.fail(step.name, error.reason or "internal", error.message)
+    except HostRefused as error:
+        item.fail(step.name, "retry_later", str(error))
     except Exception as error:
         item.fail(step.name, "exception", _sentence(error))
 

@@ -7,12 +7,16 @@ Each engine has one module here. No other code depends on the engine's package.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ..._errors import ArgumentError, brief
 from .._items import Shard
+from .._steps import Map
 from .._store import Receipt
 from .._work import Job
+
+#: Seconds to wait for the workers of a cluster.
+PATIENCE = 300
 
 #: A shard, and its receipt or an error message.
 Outcome = Tuple[Shard, Union[Receipt, str]]
@@ -57,6 +61,24 @@ def versions() -> Versions:
     return __version__, lib.wherry_library_version_text().decode()
 
 
+def prepared(steps: Sequence[Any]) -> Versions:
+    """Imports the functions of the steps, and returns the versions. Runs in each worker before the first shard.
+
+    Raises ArgumentError if a function cannot be imported.
+    """
+    for step in steps:
+        if isinstance(step, Map):
+            try:
+                step.resolved()
+            except Exception as error:
+                raise ArgumentError(
+                    f"Map({step.function!r}) cannot be imported in a worker: {type(error).__name__}: {error}. Correct the "
+                    "name, or put the function into a module that workers can import.",
+                    "bad_argument",
+                ) from None
+    return versions()
+
+
 def check_versions(workers: Dict[str, Versions]) -> None:
     """Raises StateError if a worker has another version than this process."""
     from ..._errors import StateError
@@ -91,4 +113,4 @@ def create(engine: Any, workers: Optional[int]) -> Engine:
     raise ArgumentError(f'engine= must be "local", "dask", "ray", or a Dask client, not {brief(engine)}', "bad_value")
 
 
-__all__: List[str] = ["Engine", "Outcome", "check_versions", "create", "versions"]
+__all__: List[str] = ["Engine", "Outcome", "check_versions", "create", "prepared", "versions"]

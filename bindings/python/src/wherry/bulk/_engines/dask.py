@@ -17,7 +17,7 @@ from .._items import Shard
 from .._limits import HostLimiter, Shares, Wanted
 from .._store import Receipt
 from .._work import Job, process
-from . import Engine, Outcome, Versions, check_versions, versions
+from . import PATIENCE, Engine, Outcome, Versions, check_versions, prepared, versions
 
 try:
     import distributed
@@ -75,8 +75,15 @@ class DaskEngine(Engine):
     def start(self, job: Job, limit: int) -> None:
         if self._client is None:
             self._client = self._found()
-        self._client.wait_for_workers(self._wanted)
-        found: Dict[str, Versions] = self._client.run(versions)
+        try:
+            self._client.wait_for_workers(self._wanted, timeout=PATIENCE)
+        except TimeoutError:
+            count = len(self._client.scheduler_info()["workers"])
+            raise StateError(
+                f"the cluster has {count} of {self._wanted} workers after {PATIENCE} s. Start more workers, or set workers=.",
+                "wrong_state",
+            ) from None
+        found: Dict[str, Versions] = self._client.run(prepared, job.steps)
         found["the scheduler"] = self._client.run_on_scheduler(versions)
         check_versions(found)
         self._job = job

@@ -8,18 +8,23 @@ the same connection. A worker that ends is replaced, and its shard runs again.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import pickle
+import queue
 import socket
 import subprocess
 import sys
+import threading
 import time
-from multiprocessing.connection import Connection, wait
-from typing import Any, Dict, Iterator, List, Optional, cast
+from multiprocessing.connection import Connection
+from typing import Any, Dict, Iterator, List, Optional, Tuple, cast
 
 from ..._errors import ArgumentError, StateError
 from .._items import Shard
 from .._limits import HostLimiter
+from .._steps import Map
 from .._work import Job
 from . import Engine, Outcome, Versions, check_versions
 
@@ -28,7 +33,7 @@ ATTEMPTS = 5
 
 
 class _Worker:
-    """A worker process, and its current shard."""
+    """A worker process, its current shard, and the thread that receives its messages."""
 
     def __init__(self, job: bytes) -> None:
         own, theirs = socket.socketpair()
@@ -36,24 +41,36 @@ class _Worker:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "wherry.bulk._engines.worker", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
             )  # fmt: skip
         self.connection = Connection(own.detach())
         self.shard: Optional[Shard] = None
-        self.connection.send_bytes(job)
+        self.thread: Optional[threading.Thread] = None
+        with contextlib.suppress(OSError):  # It has ended already, which the next call notices.
+            self.connection.send_bytes(job)
 
     def give(self, shard: Shard) -> None:
         self.shard = shard
-        self.connection.send(("shard", shard))
+        with contextlib.suppress(OSError):  # The thread notices the end of the worker.
+            self.connection.send(("shard", shard))
 
-    def end(self) -> str:
-        """Ends the process, and returns how it ended. The process exits when its connection closes."""
+    def hang_up(self) -> None:
+        """Closes the connection, so that the process exits."""
+        with contextlib.suppress(OSError):
+            with socket.socket(fileno=os.dup(self.connection.fileno())) as twin:
+                twin.shutdown(socket.SHUT_RDWR)
+        if self.thread is not None:
+            self.thread.join()
         self.connection.close()
+
+    def end(self, until: float) -> str:
+        """Waits for the process until a time, ends it if necessary, and returns how it ended."""
         for signal in (None, self.process.terminate, self.process.kill):
             if signal is not None:
                 signal()
             try:
-                self.process.wait(5)
+                self.process.wait(max(0.1, until - time.monotonic()))
                 break
             except subprocess.TimeoutExpired:
                 continue
@@ -61,6 +78,13 @@ class _Worker:
             self.process.wait()
         code = self.process.returncode
         return f"the worker was killed by signal {-code}" if code < 0 else f"the worker exited with status {code}"
+
+
+def _has_descriptor(stream: Any) -> bool:
+    try:
+        return bool(stream.fileno() >= 0)
+    except (AttributeError, OSError, ValueError):  # such as the streams of notebooks
+        return False
 
 
 class LocalEngine(Engine):
@@ -80,7 +104,10 @@ class LocalEngine(Engine):
         return self._count
 
     def start(self, job: Job, limit: int) -> None:
-        self._limiter = HostLimiter(limit)
+        # Without a lease: the driver notices the end of a worker.
+        self._limiter = HostLimiter(limit, math.inf)
+        self._limiter_lock = threading.Lock()
+        self._messages: queue.SimpleQueue[Tuple[_Worker, str, Any]] = queue.SimpleQueue()
         try:
             import cloudpickle
 
@@ -88,17 +115,44 @@ class LocalEngine(Engine):
         except ImportError:
             self._job = _pickled(job)
         self._workers = [_Worker(self._job) for _ in range(self._count)]
-        check_versions({f"process {worker.process.pid}": self._versions(worker) for worker in self._workers})
+        check_versions({f"process {worker.process.pid}": self._started(worker) for worker in self._workers})
 
-    def _versions(self, worker: _Worker) -> Versions:
+    def _started(self, worker: _Worker) -> Versions:
+        """Returns the versions of a new worker, and starts the thread that receives its messages."""
         try:
             kind, value = worker.connection.recv()
         except (EOFError, OSError):
-            raise StateError(f"a worker process could not start: {worker.end()}. Its messages are on standard error.",
-                             "wrong_state") from None  # fmt: skip
+            ended = worker.end(time.monotonic() + 5)
+            raise StateError(
+                f"a worker process could not start: {ended}. Its messages are on standard error.", "wrong_state"
+            ) from None
         if kind == "failed":
             raise StateError(f"a worker process could not start: {value}", "wrong_state")
+        worker.thread = threading.Thread(target=self._receive, args=(worker,), name="wherry-bulk", daemon=True)
+        worker.thread.start()
         return cast(Versions, value)
+
+    def _receive(self, worker: _Worker) -> None:
+        """Answers the exchanges of a worker at once, and passes its other messages on.
+
+        A thread does this, because reading the source or a progress function can take long.
+        """
+        name = ""
+        while True:
+            try:
+                kind, value = worker.connection.recv()
+                if kind != "exchange":
+                    self._messages.put((worker, kind, value))
+                    continue
+                name = value[0]
+                with self._limiter_lock:
+                    shares = self._limiter.exchange(time.monotonic(), *value)
+                worker.connection.send(shares)
+            except (EOFError, OSError):
+                with self._limiter_lock:
+                    self._limiter.exchange(time.monotonic(), name, {}, {})  # releases the shares
+                self._messages.put((worker, "ended", None))
+                return
 
     def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
         again: List[Shard] = []
@@ -107,42 +161,27 @@ class LocalEngine(Engine):
                 if worker.shard is None:
                     shard = again.pop(0) if again else next(shards, None)
                     if shard is not None:
-                        yield from self._give(worker, shard, again)
-            busy = [worker for worker in self._workers if worker.shard is not None]
-            if not busy and not again:
+                        worker.give(shard)
+            if all(worker.shard is None for worker in self._workers):
                 return
-            ready = wait([worker.connection for worker in busy])
-            for worker in busy:
-                if worker.connection in ready:
-                    yield from self._hear(worker, again)
+            worker, kind, value = self._messages.get()
+            shard, worker.shard = worker.shard, None
+            if kind != "ended":
+                assert shard is not None
+                self._attempts.pop(shard.index, None)
+                yield shard, value
+            elif worker in self._workers:
+                yield from self._replace(worker, shard, again)
 
-    def _give(self, worker: _Worker, shard: Shard, again: List[Shard]) -> Iterator[Outcome]:
-        try:
-            worker.give(shard)
-        except OSError:
-            yield from self._replace(worker, again)
-
-    def _hear(self, worker: _Worker, again: List[Shard]) -> Iterator[Outcome]:
-        """Handles one message from a worker, or the end of the worker."""
-        try:
-            kind, value = worker.connection.recv()
-            if kind == "exchange":
-                worker.connection.send(self._limiter.exchange(time.monotonic(), *value))
-                return
-        except (EOFError, OSError):
-            yield from self._replace(worker, again)
-            return
-        shard, worker.shard = cast(Shard, worker.shard), None
-        self._attempts.pop(shard.index, None)
-        yield shard, value
-
-    def _replace(self, worker: _Worker, again: List[Shard]) -> Iterator[Outcome]:
+    def _replace(self, worker: _Worker, shard: Optional[Shard], again: List[Shard]) -> Iterator[Outcome]:
         """Starts another worker, and repeats the shard of the worker that ended."""
-        shard = cast(Shard, worker.shard)
-        reason = worker.end()
+        worker.hang_up()
+        reason = worker.end(time.monotonic() + 5)
         place = self._workers.index(worker)
         self._workers[place] = _Worker(self._job)
-        self._versions(self._workers[place])
+        self._started(self._workers[place])
+        if shard is None:
+            return
         count = self._attempts[shard.index] = self._attempts.get(shard.index, 0) + 1
         if count < ATTEMPTS:
             again.append(shard)
@@ -150,18 +189,21 @@ class LocalEngine(Engine):
             yield shard, f"{reason}, after {count} attempts"
 
     def close(self) -> None:
+        until = time.monotonic() + 5
         for worker in self._workers:
-            worker.end()
+            worker.hang_up()
+        for worker in self._workers:
+            worker.end(until)
         self._workers = []
 
 
 def _pickled(job: Job) -> bytes:
-    for step in job.steps:
-        function: Any = getattr(step, "function", None)
-        if getattr(function, "__module__", None) == "__main__":
-            raise ArgumentError(
-                f"the function {getattr(function, '__name__', function)} of Map() is in the main program, where workers cannot "
-                "find it. Put the function into a module, or install cloudpickle.",
-                "bad_argument",
-            )
-    return pickle.dumps(job)
+    functions = [step.function for step in job.steps if isinstance(step, Map) and callable(step.function)]
+    if all(getattr(function, "__module__", None) != "__main__" for function in functions):
+        with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
+            return pickle.dumps(job)
+    raise ArgumentError(
+        f"workers cannot find {', '.join(getattr(each, '__qualname__', repr(each)) for each in functions)} of Map(). Put the "
+        "function into a module, or install cloudpickle.",
+        "bad_argument",
+    )

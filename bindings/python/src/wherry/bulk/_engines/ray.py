@@ -12,12 +12,12 @@ import asyncio
 import time
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
-from ..._errors import ArgumentError
+from ..._errors import ArgumentError, StateError, WherryError
 from .._items import Shard
 from .._limits import HostLimiter, Shares, Wanted
 from .._store import Receipt
 from .._work import Job, process
-from . import Engine, Outcome, check_versions, versions
+from . import PATIENCE, Engine, Outcome, check_versions, prepared
 
 try:
     import ray
@@ -68,17 +68,26 @@ class RayEngine(Engine):
         if not ray.is_initialized():
             ray.init(log_to_driver=False)
             self._owned = True
+        until = time.monotonic() + PATIENCE
         while self.workers < self._wanted:  # Nodes are still joining.
+            if time.monotonic() > until:
+                raise StateError(
+                    f"the cluster has {self.workers} of {self._wanted} CPUs after {PATIENCE} s. Add nodes, or set workers=.",
+                    "wrong_state",
+                )
             time.sleep(0.2)
         self._job = job
         asked = {
             node["NodeManagerAddress"] + " " + node["NodeID"][:8]:
-                ray.remote(versions).options(
+                ray.remote(prepared).options(
                     num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-                ).remote()
+                ).remote(job.steps)
             for node in ray.nodes() if node["Alive"]
         }  # fmt: skip
-        check_versions({name: ray.get(found) for name, found in asked.items()})
+        try:
+            check_versions({name: ray.get(found) for name, found in asked.items()})
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, WherryError) else error from None
         self._limits = ray.remote(_Limits).options(num_cpus=0, max_restarts=-1, max_task_retries=-1).remote(limit)
         self._task = ray.remote(_process)
 

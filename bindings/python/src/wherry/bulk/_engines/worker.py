@@ -15,9 +15,10 @@ import threading
 from multiprocessing.connection import Connection
 from typing import Dict, Tuple
 
+from ..._errors import WherryError
 from .._limits import Shares, Wanted
 from .._work import process
-from . import versions
+from . import prepared
 
 
 def main() -> None:
@@ -45,9 +46,9 @@ def main() -> None:
         return await asyncio.get_running_loop().run_in_executor(None, ask, (worker, wanted, pauses))
 
     try:
-        connection.send(("versions", versions()))
-    except ImportError as error:
-        connection.send(("failed", str(error)))
+        connection.send(("versions", prepared(job.steps)))
+    except (ImportError, WherryError) as error:
+        connection.send(("failed", getattr(error, "message", None) or str(error)))
         return
     while True:
         try:
