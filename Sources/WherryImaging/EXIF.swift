@@ -138,7 +138,7 @@ struct EXIF {
         return u32(entry + 8)
     }
 
-    /// Returns where the value of a tag is; `nil` if it has another type or is not in the block.
+    /// Returns the range of the value of a tag; `nil` if it has another type or leaves the block.
     func value(_ tag: Int, type: Int, in directory: Int?) -> Range<Int>? {
         guard let directory,
             let entry = entries(directory).first(where: { u16($0) == tag && u16($0 + 2) == type }),

@@ -25,7 +25,7 @@ def drawing(seed: int) -> Image.Image:
 
 @pytest.fixture
 def album(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A folder with two groups of copies, two other images, and files that are no images."""
+    """A folder with two groups of copies, two other images, and files of other kinds."""
     folder = tmp_path / "album"
     (folder / "old").mkdir(parents=True)
     for seed, names in (
