@@ -86,7 +86,7 @@ class Header:
     def _fields(self, name: str, body: str) -> str:
         fields: List[str] = []
         for line in filter(None, (line.strip() for line in body.split(";"))):
-            fields += re.findall(r"\b(\w+)\s*(?:,|$)", line)
+            fields += re.findall(r"\b(\w+)\s*(?:\[\d+\]\s*)?(?:,|$)", line)
         self.structs[name] = fields
         return ""
 
@@ -216,8 +216,10 @@ class Contract:
         offset, places = 0, []
         order = layout.format[0]
         for count, letter in re.findall(r"(\d*)([a-zA-Z])", layout.format):
-            for _ in range(int(count or 1)):
-                size = struct.calcsize(order + letter)
+            # "32s" is one field: an array of 32 characters.
+            unit = count + letter if letter == "s" else letter
+            for _ in range(1 if letter == "s" else int(count or 1)):
+                size = struct.calcsize(order + unit)
                 if letter != "x":
                     places.append((offset, size))
                 offset += size
