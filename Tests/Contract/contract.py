@@ -233,7 +233,7 @@ def given_reasons(tree: ast.AST) -> List[Tuple[str, int]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        if not node.func.id.endswith("Error") and node.func.id not in ("text", "kind"):
+        if node.func.id == "ItemError" or not node.func.id.endswith("Error") and node.func.id not in ("text", "kind"):
             continue
         said = node.args[1:2] + [word.value for word in node.keywords if word.arg == "reason"]
         for given in said:

@@ -29,12 +29,12 @@ def read_plan(path: str) -> Dict[str, Any]:
             import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
         except ImportError:
             raise ArgumentError("plans need tomli with this version of Python. Run: pip install 'wherry[bulk]'",
-                                "missing_package") from None  # fmt: skip
+                                "bad_argument") from None  # fmt: skip
     try:
         with open(path, "rb") as file:
             plan = tomllib.load(file)
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror}. Check the path of the plan.", "file") from None
+        raise FileError(f"{path}: {error.strerror}. Check the path of the plan.", "no_file") from None
     except tomllib.TOMLDecodeError as error:
         raise ArgumentError(f"{path} is not valid TOML: {error}", "bad_value") from None
     try:

@@ -23,7 +23,7 @@ try:
     import distributed
     from distributed.diagnostics.plugin import SchedulerPlugin
 except ImportError:
-    raise ArgumentError('engine="dask" needs Dask. Run: pip install "wherry[dask]"', "missing_package") from None
+    raise ArgumentError('engine="dask" needs Dask. Run: pip install "wherry[dask]"', "bad_argument") from None
 
 
 class _Limits(SchedulerPlugin):  # type: ignore[misc, unused-ignore]
