@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Tuple
 
 import pytest
 
-from wherry.bulk._limits import LEASE, LONGEST_PAUSE, HostGate, HostLimiter, Shares, Wanted
+from wherry.bulk._limits import LEASE, LONGEST_PAUSE, HostGate, HostLimiter, HostRefused, Shares, Wanted
 
 
 def shares(limiter: HostLimiter, now: float, worker: str, wanted: int, used: int = 0) -> int:
@@ -167,3 +167,60 @@ def test_B5_a_lost_limiter_ends_the_gate() -> None:
 
     with pytest.raises(EOFError):
         asyncio.run(main())
+
+
+def test_B5_one_burst_of_refusals_is_one_pause() -> None:
+    # Each response that arrived while the gate asked the limiter counted as another pause.
+    class SlowDesk(Desk):
+        begun = 0
+
+        async def exchange(self, worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+            self.begun += 1
+            for _ in range(10):
+                await asyncio.sleep(0)
+            return await super().exchange(worker, wanted, pauses)
+
+    async def main() -> None:
+        desk = SlowDesk(HostLimiter(4))
+        gate = HostGate("w", desk.exchange)
+        exchanges = asyncio.ensure_future(gate.run())
+        answers = [asyncio.Event() for _ in range(4)]
+        inside = 0
+
+        async def request(answer: asyncio.Event) -> None:
+            nonlocal inside
+            async with gate.turn("a"):
+                inside += 1
+                await answer.wait()
+                gate.pause("a", 5)
+
+        tasks = [asyncio.ensure_future(request(answer)) for answer in [*answers, asyncio.Event()]]
+        while inside < 4:
+            await asyncio.sleep(0)
+        for task, answer in zip(tasks, answers):
+            begun = desk.begun
+            answer.set()
+            await task
+            while desk.begun == begun:  # The next response arrives while the gate asks the limiter.
+                await asyncio.sleep(0)
+        assert not tasks[4].done()  # It waits for the end of the pause.
+        for task in (exchanges, tasks[4]):
+            task.cancel()
+        await asyncio.gather(exchanges, tasks[4], return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_B5_a_host_that_refuses_again_and_again_is_given_up() -> None:
+    async def main(gate: HostGate, desk: Desk) -> None:
+        for _ in range(3):
+            async with gate.turn("a"):
+                gate.pause("a", 0)
+        with pytest.raises(HostRefused, match="3 times"):
+            async with gate.turn("a"):
+                pass
+        gate.succeeded("a")
+        async with gate.turn("a"):
+            pass
+
+    gate_test(4, main)

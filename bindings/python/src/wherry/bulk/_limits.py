@@ -3,7 +3,8 @@
 """`HostLimiter` divides the connections of each host among the workers; `HostGate` spends a worker's share.
 
 There is one limiter per job. Each worker calls `HostLimiter.exchange` every second with the number of connections that
-it could use for each host, and receives its shares. A worker that dies loses its shares after `LEASE` seconds.
+it could use for each host, and receives its shares. On a cluster, a worker that dies loses its shares after `LEASE`
+seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LEASE = 30.0
 #: The maximum time in seconds for which a server can pause its host with Retry-After.
 LONGEST_PAUSE = 600.0
 
-#: Pauses of a host without a successful response in between, after which a shard gives its other items up.
+#: A shard fails the other items of a host after this many pauses without a successful response in between.
 REFUSALS = 3
 
 #: For each host: the worker's share of the connections, and the remaining seconds of a pause (0 if not paused).
@@ -59,7 +60,7 @@ class _Host:
 
 
 class HostLimiter:
-    """Divides ``limit`` connections per host among the workers that want some.
+    """Divides ``limit`` connections per host among the workers that want some. Shares expire after ``lease`` seconds.
 
     Not thread-safe. The caller passes times as seconds of any steady clock.
     """
@@ -177,16 +178,15 @@ class HostGate:
             try:
                 await turn
             except HostRefused:
-                if host.used == 0:
-                    self._hosts.pop(name, None)
+                self._forget(name, host)
                 raise
             except asyncio.CancelledError:
-                if (
-                    turn.done() and not turn.cancelled() and turn.exception() is None
-                ):  # The turn was granted at the same time.
+                granted_meanwhile = turn.done() and not turn.cancelled() and turn.exception() is None
+                if granted_meanwhile:
                     self._leave(name, host)
                 elif turn in host.turns:
                     host.turns.remove(turn)
+                    self._forget(name, host)
                 raise
         try:
             yield
@@ -215,8 +215,12 @@ class HostGate:
     def _leave(self, name: str, host: _Waiting) -> None:
         host.used -= 1
         self._admit(host)
-        if host.used == 0 and not host.turns:
-            self._hosts.pop(name, None)
+        self._forget(name, host)
+
+    def _forget(self, name: str, host: _Waiting) -> None:
+        """Drops a host without requests, so that the worker no longer claims a share of it."""
+        if host.used == 0 and not host.turns and self._hosts.get(name) is host:
+            del self._hosts[name]
 
     def _admit(self, host: _Waiting) -> None:
         while host.turns and host.used < host.share:
@@ -236,7 +240,7 @@ class HostGate:
             wanted = {}
             for name, host in self._hosts.items():
                 wanted[name] = (host.used + len(host.turns), host.used)
-                host.share = host.used  # No new connections until the limiter has replied.
+                host.share = min(host.share, host.used)  # No new connections until the limiter has replied.
             shares = await self._exchange(self._worker, wanted, pauses)
             for name, (share, _) in shares.items():
                 known = self._hosts.get(name)

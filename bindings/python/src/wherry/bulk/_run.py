@@ -87,7 +87,7 @@ def run(
                       to wait for in a cluster: worker processes of Dask, or CPUs of Ray (default: 1)
     ``concurrency``   the maximum number of items that a worker downloads at the same time (default: 64)
     ``threads``       the number of threads in a worker for images and `Map` (default: 1)
-    ``max_per_host``  the maximum number of connections from all workers together to the host of a URL (default: 16)
+    ``max_per_host``  the maximum number of requests of all workers to the host of a URL at the same time (default: 16)
     ``progress``      True, False, or a function; None shows a bar if standard error is a terminal
     ``report``        whether to write report.html (default: True)
 

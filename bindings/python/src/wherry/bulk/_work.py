@@ -95,7 +95,7 @@ class ShardRun:
             with ThreadPoolExecutor(self._job.threads) as threads:
                 bench = Workbench(client, uploads, gate, threads, self._job.id)
                 exchanges = asyncio.ensure_future(gate.run())
-                work = asyncio.ensure_future(self._all(items, bench))
+                work = asyncio.ensure_future(self._segment(items, list(self._job.steps), bench))
                 try:
                     await asyncio.wait([exchanges, work], return_when=asyncio.FIRST_COMPLETED)
                     if exchanges.done():
@@ -109,9 +109,6 @@ class ShardRun:
                         await self._exchange(self._worker, {}, {})  # releases the shares
                     except Exception:
                         pass  # The shares end with the lease.
-
-    async def _all(self, items: Sequence[Item], bench: Workbench) -> None:
-        await self._segment(items, list(self._job.steps), bench)
 
     async def _segment(self, items: Sequence[Item], steps: List[Any], bench: Workbench) -> None:
         """Runs the steps up to the next Map on each item, and then the remaining steps in batches."""

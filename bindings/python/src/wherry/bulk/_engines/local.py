@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`LocalEngine` starts worker processes, each connected by a socket pair.
 
-The driver sends a worker one shard at a time. Meanwhile, the worker asks the driver for its shares of the hosts over
-the same connection. A worker that ends is replaced, and its shard runs again.
+The driver sends a worker one shard at a time. While the worker processes the shard, it asks the driver for its shares
+of the hosts over the same connection. A worker that ends is replaced, and another worker repeats its shard.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Worker:
         self.connection = Connection(own.detach())
         self.shard: Optional[Shard] = None
         self.thread: Optional[threading.Thread] = None
-        with contextlib.suppress(OSError):  # It has ended already, which the next call notices.
+        with contextlib.suppress(OSError):  # The worker has ended already. _started reports that.
             self.connection.send_bytes(job)
 
     def give(self, shard: Shard) -> None:
