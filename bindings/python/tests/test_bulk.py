@@ -568,12 +568,12 @@ def test_B6_a_full_disk_ends_a_shard_that_waits_for_memory(server: Server, tmp_p
 @pytest.mark.parametrize("make", [Folder, WebDataset])
 def test_B3_data_never_has_the_name_of_its_metadata(server: Server, tmp_path: Any, make: Any) -> None:
     job([server.url("/json")], make(tmp_path))
-    names = (
-        sorted(os.listdir(tmp_path / "00000"))
-        if make is Folder
-        else sorted(tarfile.open(tmp_path / "00000.tar").getnames())
-    )
-    assert names == ["000000000.data.json", "000000000.json"]
+    if make is Folder:
+        names = os.listdir(tmp_path / "00000")
+    else:
+        with tarfile.open(tmp_path / "00000.tar") as shard:
+            names = shard.getnames()
+    assert sorted(names) == ["000000000.data.json", "000000000.json"]
 
 
 def test_B3_columns_with_the_names_of_results_are_kept(server: Server, tmp_path: Any) -> None:
