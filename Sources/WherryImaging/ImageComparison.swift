@@ -91,7 +91,6 @@ extension ImageComparison {
     private static func squares(
         _ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int
     ) -> UInt64 {
-        // A row has at most 3 * 65,500 samples, whose squares need 34 bits.
         var sum: UInt64 = 0
         for i in 0..<count {
             let difference = Int32(a[i]) &- Int32(b[i])

@@ -55,11 +55,11 @@ struct DuplicatesCommand: NetworkCommand {
         let files = search.files
         let kind = hash.kind
         let results = try await Self.concurrently(files) { Result(of: $0, kind) }
-        let readable = files.indices.compactMap { index in
-            results[index].hash.map { (index: index, hash: $0) }
+        let readable = zip(files, results).compactMap { path, result in
+            result.hash.map { (path: path, hash: $0) }
         }
         let groups = ImageHash.groups(of: readable.map(\.hash), within: distance)
-            .map { $0.map { readable[$0].index } }
+            .map { $0.map { readable[$0] } }
         var failures = search.failures
         for (path, result) in zip(files, results) {
             if let failure = result.failure { failures.append((path, failure)) }
@@ -67,10 +67,9 @@ struct DuplicatesCommand: NetworkCommand {
         if console.isJSON {
             let found = groups.map { group in
                 JSON.array(
-                    group.map { index in
+                    group.map { image in
                         .object([
-                            "path": .string(files[index]),
-                            "hash": .string("\(results[index].hash ?? ImageHash(bits: 0))"),
+                            "path": .string(image.path), "hash": .string("\(image.hash)"),
                         ])
                     })
             }
@@ -90,7 +89,7 @@ struct DuplicatesCommand: NetworkCommand {
         }
         for (index, group) in groups.enumerated() {
             if index > 0 { try console.print("") }
-            for file in group { try console.print(files[file].printable) }
+            for image in group { try console.print(image.path.printable) }
         }
         if groups.isEmpty { console.note("No similar images among \(readable.count) images.") }
     }

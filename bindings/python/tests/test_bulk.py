@@ -47,7 +47,7 @@ def job(source: Any, output: Any, *steps: Any, **options: Any) -> Any:
 
 
 def pictures(server: Server, count: int, **step: Any) -> List[str]:
-    """URLs of JPEG files, each of its own width."""
+    """URLs of JPEG files with different widths."""
     urls = []
     for number in range(count):
         body = base64.b64encode(jpeg(100 + number, 80)).decode()
