@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Wherry: bulk jobs compared with img2dataset
 # SPDX-License-Identifier: Apache-2.0
-"""usage: bulk.py [--pictures N] [--runs N] [--img2dataset PYTHON] [--workers N]... [--tls]
+"""usage: bench_bulk.py [--pictures N] [--runs N] [--img2dataset PYTHON] [--workers N]... [--tls]
 
 Downloads N pictures of 640x427 pixels from nginx on this machine, fits them into 256 pixels, and writes tar files. Prints
 the CPU time (user and system) of all processes of the job per picture, and the pictures per second. The runs of the two
@@ -26,7 +26,7 @@ import tempfile
 import time
 from typing import Dict, List, Tuple
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/TestServer"))
 
 from wherry_testserver.nginx import Nginx  # noqa: E402
