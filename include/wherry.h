@@ -1498,14 +1498,28 @@ typedef enum wherry_metadata {
   WHERRY_METADATA_ALL = 4
 } wherry_metadata;
 
+/* How an image fills the box of MAX_WIDTH and MAX_HEIGHT, in which it is upright. CROP and PAD need
+ * both limits. No image is enlarged. */
+typedef enum wherry_resize_mode {
+  /* the whole image, inside the box */
+  WHERRY_RESIZE_FIT = 0,
+  /* the center of the image, with the size of the box; a smaller image is only cropped to the aspect
+   * ratio of the box */
+  WHERRY_RESIZE_CROP = 1,
+  /* the whole image in the center of an image with the size of the box. The padding has the color
+   * BACKGROUND_RGB. It is transparent if the result has alpha and BACKGROUND_RGB was not set. */
+  WHERRY_RESIZE_PAD = 2
+} wherry_resize_mode;
+
 /* Each comment begins with the default value of the option. */
 typedef enum wherry_image_option {
   /* options: begin wherry_image_option (scripts/make-options) */
-  WHERRY_IMAGE_MAX_WIDTH = 1,        /* 0: none; keeps the aspect ratio, never enlarges */
+  WHERRY_IMAGE_MAX_WIDTH = 1,        /* 0: none; never enlarges */
   WHERRY_IMAGE_MAX_HEIGHT = 2,       /* 0: none */
   WHERRY_IMAGE_MAX_BYTES = 3,        /* 0: no limit; reduces quality first, then dimensions */
   WHERRY_IMAGE_FORMAT = 4,           /* wherry_image_format KEEP, JPEG, or PNG */
-  WHERRY_IMAGE_BACKGROUND_RGB = 5,   /* 0xffffff; replaces transparency if the result is a JPEG */
+  /* 0xffffff; replaces transparency if the result is a JPEG; the color of padding */
+  WHERRY_IMAGE_BACKGROUND_RGB = 5,
   WHERRY_IMAGE_METADATA = 6,         /* wherry_metadata */
   WHERRY_IMAGE_KEEP_ORIENTATION = 7, /* 0: rotates the image upright */
   WHERRY_IMAGE_NEVER_LARGER = 8,     /* 1: keeps the original if the result has more bytes */
@@ -1520,7 +1534,9 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_DEADLINE_MS = 15,     /* 30000; 0: none */
   /* 0: an animated PNG that must be decoded fails with `unsupported_image`. 1: its default image is
    * decoded. An animated PNG that is sent unchanged stays animated in both cases. */
-  WHERRY_IMAGE_ANIMATED = 16
+  WHERRY_IMAGE_ANIMATED = 16,
+  /* 0; a wherry_resize_mode: how the image fills MAX_WIDTH and MAX_HEIGHT */
+  WHERRY_IMAGE_RESIZE_MODE = 17
   /* options: end */
 } wherry_image_option;
 

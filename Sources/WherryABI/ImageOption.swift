@@ -20,6 +20,7 @@ enum ImageOption: UInt32 {
     case maxMemoryBytes = 14
     case deadline = 15
     case animated = 16
+    case resizeMode = 17
 
     /// The name in errors, as in the other languages.
     var name: String {
@@ -40,6 +41,7 @@ enum ImageOption: UInt32 {
         case .maxMemoryBytes: "max_memory_bytes"
         case .deadline: "deadline_ms"
         case .animated: "animated"
+        case .resizeMode: "resize_mode"
         }
     }
 
@@ -62,6 +64,7 @@ enum ImageOption: UInt32 {
         case .maxMemoryBytes: 1...Int64.max
         case .deadline: 0...Int64.max
         case .animated: 0...1
+        case .resizeMode: 0...2
         }
     }
 }

@@ -353,6 +353,7 @@ extension Compression {
                 }
         case .bestFilter: pngEffort = isOn ? .best : .fast
         case .animated: animated = isOn ? .first : .refuse
+        case .resizeMode: resizeMode = ResizeMode(rawValue: UInt8(value)) ?? .fit
         case .maxPixels: maxPixels = Int(value)
         case .maxMemoryBytes: maxMemory = Int(value)
         case .deadline: deadline = value == 0 ? nil : .milliseconds(value)

@@ -31,6 +31,17 @@ public struct Compression: Sendable, Hashable {
         case s420
     }
 
+    /// How an image fills the box of `maxWidth` and `maxHeight`. An image is never enlarged.
+    public enum ResizeMode: Sendable, Hashable {
+        /// The complete image lies inside the box. The default.
+        case fit
+        /// The image covers the box, and its center is cut out, with the size of the box. A smaller
+        /// image is only cropped to the aspect ratio of the box.
+        case crop
+        /// The image lies in the center of an image with the size of the box, on the background.
+        case pad
+    }
+
     /// How to handle an animated PNG that must be decoded.
     public enum Animated: Sendable, Hashable {
         /// Fail with `unsupported_image`. The default.
@@ -66,7 +77,7 @@ public struct Compression: Sendable, Hashable {
         get { settings.format == .keep ? nil : Image.Format(format: settings.format) }
         set { settings.format = newValue?.format ?? .keep }
     }
-    /// The maximum upright width in pixels; keeps the aspect ratio and never enlarges.
+    /// The maximum upright width in pixels. No image is enlarged.
     public var maxWidth: Int? {
         get { settings.maxWidth }
         set { settings.maxWidth = newValue }
@@ -76,13 +87,33 @@ public struct Compression: Sendable, Hashable {
         get { settings.maxHeight }
         set { settings.maxHeight = newValue }
     }
+    /// How the image fills the box of `maxWidth` and `maxHeight`. Default: `.fit`. The others need both
+    /// limits.
+    public var resizeMode: ResizeMode {
+        get {
+            switch settings.resizeMode {
+            case .fit: .fit
+            case .crop: .crop
+            case .pad: .pad
+            }
+        }
+        set {
+            settings.resizeMode =
+                switch newValue {
+                case .fit: .fit
+                case .crop: .crop
+                case .pad: .pad
+                }
+        }
+    }
     /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
     /// dimensions.
     public var maxBytes: Int? {
         get { settings.maxBytes }
         set { settings.maxBytes = newValue }
     }
-    /// The color behind transparent pixels when converting to JPEG, as 0xRRGGBB. Default: white.
+    /// The color behind transparent pixels when converting to JPEG, and of padding, as 0xRRGGBB.
+    /// Default: white. The padding of an image that keeps its alpha is transparent until this is set.
     public var background: UInt32 {
         get { settings.background }
         set { settings.background = newValue }

@@ -33,6 +33,17 @@ package struct Compression: Hashable, Sendable {
         case s420
     }
 
+    /// How an image fills the box of `maxWidth` and `maxHeight`. An image is never enlarged.
+    package enum ResizeMode: UInt8, CaseIterable, Hashable, Sendable {
+        /// The complete image lies inside the box.
+        case fit
+        /// The image covers the box, and its center is cut out. A smaller image is only cropped to
+        /// the aspect ratio of the box.
+        case crop
+        /// The image fits, and a background fills the rest of the box.
+        case pad
+    }
+
     /// How to handle an animated PNG that must be decoded.
     package enum Animated: UInt8, Hashable, Sendable {
         /// Fails with `animated`, so that no frame is lost silently.
@@ -59,11 +70,19 @@ package struct Compression: Hashable, Sendable {
     package var maxWidth: Int?
     /// The maximum upright height in pixels.
     package var maxHeight: Int?
+    /// How an image fills the box. `crop` and `pad` need both limits.
+    package var resizeMode: ResizeMode = .fit
     /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
     /// dimensions.
     package var maxBytes: Int?
-    /// The color behind transparent pixels when converting to JPEG, as 0xRRGGBB. Default: white.
-    package var background: UInt32 = 0xFF_FFFF
+    /// The color that was set as `background`.
+    package private(set) var givenBackground: UInt32?
+    /// The color behind transparent pixels when converting to JPEG, and of padding, as 0xRRGGBB.
+    /// Default: white. The padding of an image that keeps its alpha is transparent until this is set.
+    package var background: UInt32 {
+        get { givenBackground ?? 0xFF_FFFF }
+        set { givenBackground = newValue }
+    }
     package var metadata: Metadata = .icc
     package var orientation: Orientation = .apply
     /// Whether to send the original, with metadata filtered, if the re-encoded image is larger.
@@ -120,6 +139,23 @@ package struct Compression: Hashable, Sendable {
         }
         guard background <= 0xFF_FFFF else {
             throw .badParameters("The background must be 0x000000 to 0xFFFFFF.")
+        }
+        try validateBox()
+    }
+
+    private func validateBox() throws(ImagingError) {
+        guard resizeMode != .fit else { return }
+        guard let maxWidth, let maxHeight else {
+            throw .badParameters(
+                "The resize mode \(resizeMode) needs a maximum width and a maximum height. Set both."
+            )
+        }
+        guard resizeMode == .pad else { return }
+        let side = PixelBuffer.longestSide
+        guard maxWidth <= side, maxHeight <= side, maxWidth * maxHeight <= maxPixels else {
+            throw .badParameters(
+                "A padded image of \(maxWidth)x\(maxHeight) pixels is too large. The limits are "
+                    + "\(maxPixels) pixels in all and \(side) per side.")
         }
     }
 }

@@ -176,8 +176,11 @@ struct EncodedJob {
             }
         }
         let staysYCbCr = target == .jpeg && decoder.header.is_ycbcr
-        // If the image cannot be turned without loss, keeping its quantization loses little.
-        if isTurnedOnly(pipeline), staysYCbCr, compression.maxBytes == nil {
+        // An image that cannot be turned without loss, or that is cropped or padded, loses little with
+        // its own quantization.
+        if !pipeline.geometry.scales, compression.effectiveQuality == 1, staysYCbCr,
+            compression.maxBytes == nil
+        {
             pipeline.tablesFrom = decoder
         }
         try decoder.start(
@@ -191,9 +194,10 @@ struct EncodedJob {
     ) throws(ImagingError) {
         let metadata = compression.metadata
         let isGray = decoder.pixels == CIMAGE_GRAY8
+        let dropsProfile = metadata == .none || (isGray && pipeline.colorsGray)
         switch image.layout {
         case .jpeg(let layout):
-            let profile = metadata == .none ? nil : try layout.profile(image.input)
+            let profile = dropsProfile ? nil : try layout.profile(image.input)
             let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header)
             if target == .jpeg {
                 let filter = try JPEGMetadataFilter(
@@ -206,7 +210,7 @@ struct EncodedJob {
                 pipeline.chunks = exif.map { PNGLayout.chunk("eXIf", $0) } ?? []
             }
         case .png(let layout):
-            let profile = metadata == .none ? nil : decoder.pngProfile
+            let profile = dropsProfile ? nil : decoder.pngProfile
             let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header) ?? []
             let exif = LosslessRewrite.exif(
                 try layout.exif(image.input), metadata, orientationAfter)

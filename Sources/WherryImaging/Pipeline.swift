@@ -18,11 +18,8 @@ struct Pipeline {
     let limits: Limits
     /// `jpeg` or `png`.
     let format: ImageFormat
-    /// The upright size of the source, and the target size.
-    let width: Int
-    let height: Int
-    let targetWidth: Int
-    let targetHeight: Int
+    /// The sizes of the upright image.
+    let geometry: ResizeGeometry
 
     /// The EXIF orientation of the source.
     var orientation = 1
@@ -46,27 +43,13 @@ struct Pipeline {
         self.compression = compression
         self.limits = limits
         self.format = format
-        self.width = width
-        self.height = height
-        (targetWidth, targetHeight) = Self.fit(
-            width, height, compression.maxWidth ?? .max, compression.maxHeight ?? .max)
+        geometry = ResizeGeometry(
+            width, height, in: (compression.maxWidth ?? .max, compression.maxHeight ?? .max),
+            compression.resizeMode)
     }
 
-    var resizes: Bool { targetWidth != width || targetHeight != height }
-
-    /// Returns the largest size within the limits with the same aspect ratio; never enlarges.
-    static func fit(
-        _ width: Int, _ height: Int, _ maxWidth: Int, _ maxHeight: Int
-    ) -> (Int, Int) {
-        guard width > maxWidth || height > maxHeight else { return (width, height) }
-        // Compares width/height with maxWidth/maxHeight without division.
-        let byWidth = width.multipliedFullWidth(by: maxHeight)
-        let byHeight = height.multipliedFullWidth(by: maxWidth)
-        if (byWidth.high, byWidth.low) >= (byHeight.high, byHeight.low) {
-            return (maxWidth, max(1, (height * maxWidth + width / 2) / width))
-        }
-        return (max(1, (width * maxHeight + height / 2) / height), maxHeight)
-    }
+    /// Whether the image is scaled, cropped, or padded.
+    var resizes: Bool { geometry.changes }
 
     // MARK: JPEG settings
 
@@ -88,7 +71,7 @@ struct Pipeline {
         case .automatic:
             let least: Int32 = quality >= 90 ? 1 : 2
             // A downscaled image has chroma at full resolution again.
-            return resizes
+            return geometry.scales
                 ? (least, least) : (max(least, sourceSampling.h), max(least, sourceSampling.v))
         }
     }
@@ -104,8 +87,8 @@ struct Pipeline {
     /// for resized images that fit.
     private var optimizes: Bool {
         let shrinks = resizes || compression.maxBytes != nil
-        return compression.optimize
-            ?? (shrinks && targetWidth * targetHeight * 6 <= compression.maxMemory)
+        let pixels = geometry.target.width * geometry.target.height
+        return compression.optimize ?? (shrinks && pixels * 6 <= compression.maxMemory)
     }
 
     private func jpegOptions(quality: Int) -> cimage_jpeg_options {
@@ -145,10 +128,12 @@ struct Pipeline {
         options.progressive = isProgressive || compression.progressive
         let bytes = try decoder.recode(
             .turned(orientation: orientation), options, segments: segments)
-        return Result(bytes: bytes, width: width, height: height, quality: nil, way: .turned)
+        let size = geometry.source
+        return Result(
+            bytes: bytes, width: size.width, height: size.height, quality: nil, way: .turned)
     }
 
-    /// Flattens, downscales, turns and encodes the rows of `source`.
+    /// Flattens, downscales, crops, turns, pads and encodes the rows of `source`.
     func encode(_ source: any RowSource) throws(ImagingError) -> Result {
         var rows = source
         if format == .jpeg, rows.hasAlpha {
@@ -156,6 +141,7 @@ struct Pipeline {
         }
         rows = try sized(rows)
         rows = try Turning.upright(rows, orientation: orientation, maxMemory: limits.maxMemory)
+        rows = try padded(rows)
         if let most = compression.maxBytes { return try fit(rows, into: most) }
         let bytes = try write(rows, quality: compression.jpegQuality, most: 0)
         let holdsCoefficients = format == .jpeg && (optimizes || compression.progressive)
@@ -166,16 +152,15 @@ struct Pipeline {
             way: isWhole ? .whole : .streamed)
     }
 
-    /// The target size before turning.
-    var storedTarget: (width: Int, height: Int) {
-        orientation >= 5 || swapsSides
-            ? (targetHeight, targetWidth) : (targetWidth, targetHeight)
+    /// The sizes before turning.
+    private var storedGeometry: ResizeGeometry {
+        orientation >= 5 || swapsSides ? geometry.swapped : geometry
     }
 
     /// Returns the smallest N for which N/8 of a JPEG's size is enough; the decoder scales cheaply.
     func eighths(of header: cimage_header) -> Int {
-        guard resizes else { return 8 }
-        let stored = storedTarget
+        guard geometry.scales else { return 8 }
+        let stored = storedGeometry.scaled
         return (1...8).first { eighths in
             (Int(header.width) * eighths + 7) / 8 >= stored.width
                 && (Int(header.height) * eighths + 7) / 8 >= stored.height
@@ -184,10 +169,41 @@ struct Pipeline {
 
     private func sized(_ rows: any RowSource) throws(ImagingError) -> any RowSource {
         guard resizes else { return rows }
-        let stored = storedTarget
-        if rows.width == stored.width, rows.height == stored.height { return rows }
+        let stored = storedGeometry
+        let size = stored.content
+        if rows.width == stored.scaled.width, rows.height == stored.scaled.height {
+            guard stored.crops else { return rows }
+            let (columns, lines) = stored.center(orientation: orientation)
+            return try CroppedRows(rows, columns: columns, rows: lines)
+        }
+        var source = rows
+        var (across, down) = stored.region(of: rows.width, rows.height)
+        let columns = across.pixels(for: size.width, of: rows.width)
+        let lines = down.pixels(for: size.height, of: rows.height)
+        if columns.count < rows.width || lines.count < rows.height {
+            source = try CroppedRows(rows, columns: columns, rows: lines)
+            across.start -= Double(columns.lowerBound)
+            down.start -= Double(lines.lowerBound)
+        }
         return try ResampledRows(
-            rows, width: stored.width, height: stored.height, maxMemory: limits.maxMemory)
+            source, width: size.width, height: size.height, columns: across, lines: down,
+            maxMemory: limits.maxMemory)
+    }
+
+    /// Whether padding makes a gray image colored.
+    var colorsGray: Bool {
+        let color = compression.background
+        return geometry.pads && (color >> 16 != color & 255 || color >> 8 & 255 != color & 255)
+    }
+
+    private func padded(_ source: any RowSource) throws(ImagingError) -> any RowSource {
+        guard geometry.pads else { return source }
+        var rows = source
+        if rows.pixels == CIMAGE_GRAY8, colorsGray { rows = try ConvertedRows(rows, .rgb8) }
+        let size = swapsSides ? geometry.target.swapped : geometry.target
+        return try PaddedRows(
+            rows, width: size.width, height: size.height,
+            color: rows.hasAlpha ? compression.givenBackground : compression.background)
     }
 
     /// - Parameter most: The size in bytes at which the encoder fails with `does_not_fit`; 0 for no

@@ -13,11 +13,18 @@ struct ResamplingWeights {
     /// `taps` weights for each output.
     private(set) var values: [Float]
 
+    /// The number of lobes on each side of the filter's center.
+    static let lobes = 3.0
+
     /// Computes a Lanczos filter with three lobes, widened by the scale to prevent aliasing.
-    init(from source: Int, to target: Int) {
-        let scale = max(1, Double(source) / Double(target))
-        let step = Double(source) / Double(target)
-        let reach = 3 * scale
+    ///
+    /// - Parameter part: The part of the source that becomes the output; by default, the source. The
+    ///   filter also uses samples next to it.
+    init(from source: Int, to target: Int, part: ResizeGeometry.Span? = nil) {
+        let part = part ?? .all(source)
+        let step = part.length / Double(target)
+        let scale = max(1, step)
+        let reach = Self.lobes * scale
         let most = Int((2 * reach).rounded(.up)) + 1
         taps = (min(most, source) + 3) / 4 * 4
         first = []
@@ -25,7 +32,7 @@ struct ResamplingWeights {
         first.reserveCapacity(target)
         values.reserveCapacity(target * taps)
         for output in 0..<target {
-            let center = (Double(output) + 0.5) * step
+            let center = part.start + (Double(output) + 0.5) * step
             let low = max(0, Int((center - reach).rounded(.down)))
             let high = min(source, low + taps, Int((center + reach).rounded(.up)))
             var row = (low..<high).map { Self.lanczos((Double($0) + 0.5 - center) / scale) }
@@ -38,9 +45,9 @@ struct ResamplingWeights {
 
     private static func lanczos(_ x: Double) -> Double {
         if abs(x) < 1e-9 { return 1 }
-        if abs(x) >= 3 { return 0 }
+        if abs(x) >= lobes { return 0 }
         let angle = Double.pi * x
-        return 3 * sin(angle) * sin(angle / 3) / (angle * angle)
+        return lobes * sin(angle) * sin(angle / lobes) / (angle * angle)
     }
 }
 
@@ -64,16 +71,20 @@ final class ResampledRows: RowSource {
     private var pushed = 0
     private var next = 0
 
+    /// - Parameters:
+    ///   - columns: The part of each row that is downscaled; `nil` for all columns.
+    ///   - lines: The part of each column that is downscaled; `nil` for all rows.
     init(
-        _ source: any RowSource, width: Int, height: Int, maxMemory: Int
+        _ source: any RowSource, width: Int, height: Int, columns: ResizeGeometry.Span? = nil,
+        lines: ResizeGeometry.Span? = nil, maxMemory: Int
     ) throws(ImagingError) {
         self.source = source
         self.width = width
         self.height = height
         pixels = source.pixels
         channels = source.bytesPerPixel
-        across = ResamplingWeights(from: source.width, to: width)
-        down = ResamplingWeights(from: source.height, to: height)
+        across = ResamplingWeights(from: source.width, to: width, part: columns)
+        down = ResamplingWeights(from: source.height, to: height, part: lines)
         lane = (source.width + across.taps + 15) / 16 * 16
         ringRows = down.taps
         let needed = ringRows * channels * lane * 4
@@ -95,6 +106,8 @@ final class ResampledRows: RowSource {
             blend(y, first)
             store(rows + (y - next) * stride)
         }
+        // The filter of a part may need fewer rows than the source has.
+        if end == height { try push(until: source.height) }
         defer { next = end }
         return end - next
     }

@@ -114,10 +114,28 @@ def test_subsampling_and_limits_follow_the_options(picture: pathlib.Path) -> Non
     assert wherry("image", picture, picture.parent / "yes.jpg", "--quality", "0.5", *allowed).status == 0
 
 
+def test_I4_an_image_fills_a_box(picture: pathlib.Path) -> None:
+    sizes = {"fit": (64, 48), "crop": (64, 64), "pad": (64, 64)}
+    for mode, size in sizes.items():
+        done = wherry(
+            "image", picture, picture.parent / f"{mode}.jpg", "--quality", "0.9", "--resize-mode", mode,
+            "--max-width", "64", "--max-height", "64", "--background", "0000ff",
+        )  # fmt: skip
+        assert done.status == 0
+        with Image.open(picture.parent / f"{mode}.jpg") as made:
+            assert made.size == size
+            red, green, blue = made.convert("RGB").getpixel((0, 0))  # type: ignore[misc]
+        assert (red < 5 and green < 5 and blue > 250) == (mode == "pad")
+
+    half = wherry("image", picture, "no.jpg", "--resize-mode", "crop", "--max-width", "64")
+    assert half.status == 2 and "--max-height" in half.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["a.jpg", "b.jpg", "--subsampling", "411"],
+        ["a.jpg", "b.jpg", "--resize-mode", "cover", "--max-width", "9", "--max-height", "9"],
         ["a.jpg", "b.jpg", "--max-pixels", "0"],
         ["a.jpg", "b.jpg", "--max-memory", "-1"],
         ["a.jpg", "b.jpg", "--deadline", "x"],

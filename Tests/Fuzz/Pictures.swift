@@ -29,6 +29,7 @@ func fuzz(
     options.neverLarger = head[3] & 1 != 0
     options.pngEffort = head[3] & 2 != 0 ? .best : .fast
     options.subsampling = [.automatic, .s444, .s422, .s420][Int(head[3] >> 2 & 3)]
+    options.resizeMode = [.fit, .crop, .pad, .fit][Int(head[3] >> 4 & 3)]
     options.maxPixels = 1 << 18
     options.maxMemory = 8 << 20
     options.deadline = nil

@@ -10,12 +10,12 @@ import WherrySystem
 struct SizeTests {
     @Test("U19 the aspect ratio is kept, and no image grows")
     func fit() {
-        #expect(Pipeline.fit(4000, 3000, 1600, 1600) == (1600, 1200))
-        #expect(Pipeline.fit(3000, 4000, 1600, 1600) == (1200, 1600))
-        #expect(Pipeline.fit(4000, 3000, .max, 600) == (800, 600))
-        #expect(Pipeline.fit(100, 50, 200, 200) == (100, 50))
-        #expect(Pipeline.fit(65_500, 1, 10, .max) == (10, 1))
-        #expect(Pipeline.fit(1, 65_500, .max, 10) == (1, 10))
+        #expect(ResizeGeometry.fit(4000, 3000, 1600, 1600) == (1600, 1200))
+        #expect(ResizeGeometry.fit(3000, 4000, 1600, 1600) == (1200, 1600))
+        #expect(ResizeGeometry.fit(4000, 3000, .max, 600) == (800, 600))
+        #expect(ResizeGeometry.fit(100, 50, 200, 200) == (100, 50))
+        #expect(ResizeGeometry.fit(65_500, 1, 10, .max) == (10, 1))
+        #expect(ResizeGeometry.fit(1, 65_500, .max, 10) == (1, 10))
     }
 
     @Test("U19 a scaled image looks like the original", arguments: PixelFormat.allCases)

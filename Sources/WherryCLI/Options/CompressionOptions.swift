@@ -18,6 +18,14 @@ struct CompressionOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Maximum height.", valueName: "pixels"))
     var maxHeight: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "How the image fills the maximum width and height.",
+            discussion:
+                "fit: the whole image; crop: its center, with the aspect ratio of the two limits; pad: the whole image and a background, with exactly this size. No mode enlarges the image.",
+            valueName: "mode"))
+    var resizeMode = ResizeModeKind.fit
+
     @Option(help: ArgumentHelp("Maximum size of the result.", valueName: "bytes"))
     var maxBytes: Int?
 
@@ -31,7 +39,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "The color behind transparent pixels when a PNG becomes JPEG. (default: ffffff)",
+            "The color behind transparent pixels when a PNG becomes JPEG, and of padding. (default: ffffff)",
             valueName: "rrggbb"))
     var background: String?
 
@@ -95,6 +103,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
             }
         }
         _ = try color()
+        if resizeMode != .fit, maxWidth == nil || maxHeight == nil {
+            throw ValidationError(
+                "--resize-mode \(resizeMode.rawValue) needs --max-width and --max-height.")
+        }
     }
 
     /// Reads a quality. Other programs use percent, but 1 would then be ambiguous.
@@ -113,6 +125,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
         var settings = WherryImaging.Compression(quality: quality ?? 1)
         settings.maxWidth = maxWidth
         settings.maxHeight = maxHeight
+        settings.resizeMode = resizeMode.kept
         settings.maxBytes = maxBytes
         settings.format = (format ?? self.format).imageFormat
         if let color = try color() { settings.background = color }
@@ -157,6 +170,19 @@ enum MetadataKind: String, ExpressibleByArgument, CaseIterable {
         case .icc: .icc
         case .noGPS: .noGPS
         case .all: .all
+        }
+    }
+}
+
+/// How an image fills a box.
+enum ResizeModeKind: String, ExpressibleByArgument, CaseIterable {
+    case fit, crop, pad
+
+    var kept: WherryImaging.Compression.ResizeMode {
+        switch self {
+        case .fit: .fit
+        case .crop: .crop
+        case .pad: .pad
         }
     }
 }

@@ -644,6 +644,11 @@ typedef enum wherry_metadata {
   WHERRY_METADATA_NO_GPS = 3,
   WHERRY_METADATA_ALL = 4
 } wherry_metadata;
+typedef enum wherry_resize_mode {
+  WHERRY_RESIZE_FIT = 0,
+  WHERRY_RESIZE_CROP = 1,
+  WHERRY_RESIZE_PAD = 2
+} wherry_resize_mode;
 typedef enum wherry_image_option {
   WHERRY_IMAGE_MAX_WIDTH = 1,
   WHERRY_IMAGE_MAX_HEIGHT = 2,
@@ -660,7 +665,8 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_MAX_PIXELS = 13,
   WHERRY_IMAGE_MAX_MEMORY_BYTES = 14,
   WHERRY_IMAGE_DEADLINE_MS = 15,
-  WHERRY_IMAGE_ANIMATED = 16
+  WHERRY_IMAGE_ANIMATED = 16,
+  WHERRY_IMAGE_RESIZE_MODE = 17
 } wherry_image_option;
 typedef enum wherry_image_flag {
   WHERRY_IMAGE_HAS_ALPHA = 1,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
 _ANIMATED = {"refuse": 0, "first": 1}
 _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
+_RESIZE_MODES = {"fit": 0, "crop": 1, "pad": 2}
 
 
 class Compression(Fixed):
@@ -36,6 +37,13 @@ class Compression(Fixed):
 
     ``format`` is "keep", "jpeg" or "png"; other values raise an error. ``type`` is the older form:
     "png" or "PNG" means PNG, and any other value means JPEG.
+
+    ``resize_mode`` is how the image fills ``max_width`` and ``max_height``. "fit", the default, keeps the
+    whole image inside them. "crop" keeps the center, with this size; a smaller image is only cropped to
+    this aspect ratio. "pad" makes an image of exactly this size, with the whole image in the center. The
+    padding has the color ``background``, an integer such as 0xFFFFFF; without this setting, it is
+    transparent if the result has alpha, and otherwise white. "crop" and "pad" need both limits. No image is
+    enlarged.
 
     ``animated`` is "refuse" (the default) or "first", which decodes the default image of an animated
     PNG.
@@ -56,6 +64,7 @@ class Compression(Fixed):
         format: Optional[str] = None,
         max_width: Optional[int] = None,
         max_height: Optional[int] = None,
+        resize_mode: Optional[str] = None,
         max_bytes: Optional[int] = None,
         background: Optional[int] = None,
         metadata: Optional[str] = None,
@@ -73,6 +82,7 @@ class Compression(Fixed):
         numbers = (
             (codes.IMAGE_MAX_WIDTH, max_width),
             (codes.IMAGE_MAX_HEIGHT, max_height),
+            (codes.IMAGE_RESIZE_MODE, choice(_RESIZE_MODES, "resize_mode", resize_mode)),
             (codes.IMAGE_MAX_BYTES, max_bytes),
             (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
             (codes.IMAGE_BACKGROUND_RGB, background),

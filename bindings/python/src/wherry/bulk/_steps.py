@@ -213,7 +213,7 @@ class Resize(Step):
     ``format``    "jpeg" (the default), "png", or "keep"
     ``optimize``  whether JPEG files get their own Huffman tables: about 5 % fewer bytes, and 30 % more processor time
                   (default: False)
-    ``options``   other settings of `wherry.Compression`, such as {"background": 0xFFFFFF}
+    ``options``   other settings of `wherry.Compression`, such as {"resize_mode": "crop"}
     """
 
     width: int

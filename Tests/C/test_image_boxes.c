@@ -1,0 +1,100 @@
+/* Wherry: images that are fitted into, cropped to, or padded to a box, from C
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "pictures.h"
+
+static wherry_image *image_of(const void *bytes, size_t count) {
+  wherry_image *image = NULL;
+  REQUIRE_OK(wherry_image_new_bytes(bytes, count, &image));
+  return image;
+}
+
+static wherry_compression *box_of(wherry_resize_mode mode, int width, int height) {
+  wherry_compression *box = NULL;
+  REQUIRE_OK(wherry_compression_new(0.9, &box));
+  CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_RESIZE_MODE, mode));
+  CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_MAX_WIDTH, width));
+  CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_MAX_HEIGHT, height));
+  return box;
+}
+
+static void check_size(const wherry_image *image, wherry_resize_mode mode, int width, int height,
+                       int made_width, int made_height) {
+  wherry_compression *box = box_of(mode, width, height);
+  wherry_image *made = NULL;
+  REQUIRE_OK(wherry_image_compress(image, box, &made));
+  wherry_image_info info = {.size = sizeof info};
+  CHECK_OK(wherry_image_inspect(made, &info));
+  CHECK_INT(info.width, made_width);
+  CHECK_INT(info.height, made_height);
+  CHECK_OK(wherry_image_free(made));
+  CHECK_OK(wherry_compression_free(box));
+}
+
+TEST("I4 an image is fitted into, cropped to, or padded to a box, and never enlarged") {
+  size_t count, turned_count;
+  const uint8_t *jpeg = picture_jpeg(160, 120, 95, &count);
+  const uint8_t *turned_jpeg = picture_with_exif(jpeg, count, 6, &turned_count);
+  wherry_image *image = image_of(jpeg, count);
+  wherry_image *turned = image_of(turned_jpeg, turned_count); /* 120x160, upright */
+  check_size(image, WHERRY_RESIZE_FIT, 64, 64, 64, 48);
+  check_size(image, WHERRY_RESIZE_CROP, 64, 64, 64, 64);
+  check_size(image, WHERRY_RESIZE_PAD, 64, 64, 64, 64);
+  check_size(image, WHERRY_RESIZE_FIT, 200, 300, 160, 120);
+  check_size(image, WHERRY_RESIZE_CROP, 200, 300, 80, 120);
+  check_size(image, WHERRY_RESIZE_PAD, 200, 300, 200, 300);
+  check_size(turned, WHERRY_RESIZE_FIT, 100, 40, 30, 40);
+  check_size(turned, WHERRY_RESIZE_CROP, 100, 40, 100, 40);
+  check_size(turned, WHERRY_RESIZE_PAD, 100, 40, 100, 40);
+  CHECK_OK(wherry_image_free(image));
+  CHECK_OK(wherry_image_free(turned));
+}
+
+TEST("I4 padding is transparent until a background is set") {
+  uint8_t pixels[4 * 4 * 2];
+  memset(pixels, 200, sizeof pixels);
+  wherry_image *image = NULL, *made = NULL;
+  REQUIRE_OK(wherry_image_new_pixels(pixels, sizeof pixels, WHERRY_PIXELS_RGBA8, 4, 2, 0, &image));
+  wherry_compression *box = box_of(WHERRY_RESIZE_PAD, 6, 6);
+  REQUIRE_OK(wherry_image_compress(image, box, &made));
+  size_t count;
+  int width, height;
+  const uint8_t *png = wherry_image_bytes(made, &count);
+  const uint8_t *rows = picture_decode_rgba(png, count, &width, &height);
+  CHECK_INT(width, 6);
+  CHECK_INT(height, 6);
+  static const uint8_t clear[4], color[4] = {200, 200, 200, 200}, red[4] = {255, 0, 0, 255};
+  CHECK(memcmp(rows, clear, 4) == 0);
+  CHECK(memcmp(rows + (2 * 6 + 1) * 4, color, 4) == 0);
+  CHECK(memcmp(rows + (2 * 6 + 5) * 4, clear, 4) == 0);
+  CHECK_OK(wherry_image_free(made));
+  CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_BACKGROUND_RGB, 0xff0000));
+  REQUIRE_OK(wherry_image_compress(image, box, &made));
+  png = wherry_image_bytes(made, &count);
+  rows = picture_decode_rgba(png, count, &width, &height);
+  CHECK(memcmp(rows, red, 4) == 0);
+  CHECK(memcmp(rows + (2 * 6 + 1) * 4, color, 4) == 0);
+  CHECK_OK(wherry_image_free(made));
+  CHECK_OK(wherry_image_free(image));
+  CHECK_OK(wherry_compression_free(box));
+}
+
+TEST("I4 a box without a height, one that is too large, and unknown modes are refused") {
+  size_t count;
+  const uint8_t *jpeg = picture_jpeg(16, 16, 95, &count);
+  wherry_image *image = image_of(jpeg, count), *made = NULL;
+  wherry_compression *box = box_of(WHERRY_RESIZE_CROP, 8, 0);
+  CHECK_FAILS(wherry_image_compress(image, box, &made), WHERRY_E_ARGUMENT, "bad_parameters");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "Set both.");
+  CHECK_STATUS(wherry_compression_set_option(box, WHERRY_IMAGE_RESIZE_MODE, 3), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_option(box, WHERRY_IMAGE_RESIZE_MODE, -1), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_compression_free(box));
+  box = box_of(WHERRY_RESIZE_PAD, 65501, 1);
+  CHECK_FAILS(wherry_image_compress(image, box, &made), WHERRY_E_ARGUMENT, "bad_parameters");
+  CHECK_OK(wherry_compression_free(box));
+  CHECK_OK(wherry_image_free(image));
+}
