@@ -185,6 +185,43 @@ public func wherry_image_compress(
     }
 }
 
+@_cdecl("wherry_image_compress_many") @implementation
+public func wherry_image_compress_many(
+    _ image: OpaquePointer?, _ compressions: UnsafePointer<OpaquePointer?>?, _ count: Int,
+    _ out_images: UnsafeMutablePointer<OpaquePointer?>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let value = try Handles.change(image, ImageValue.self) { $0 }
+        guard count > 0 else { return }
+        let out = try required(out_images)
+        for index in 0..<count { out[index] = nil }
+        guard let compressions else {
+            throw WherryError(.badArgument, "The compressions are NULL")
+        }
+        var all: [Compression] = []
+        for index in 0..<count { all.append(try compressionValue(compressions[index])) }
+        let made: [EncodedImage]
+        do throws(ImagingError) {
+            made = try ImageEncoder.encode(value.source, all)
+        } catch {
+            throw WherryError(error)
+        }
+        for (index, image) in made.enumerated() {
+            let result = ImageValue(
+                source: .bytes(image.bytes), fileName: value.fileName, encoded: image)
+            do throws(WherryError) {
+                try Handles.give(Box(result), to: out + index)
+            } catch {
+                for given in 0..<index {
+                    try Handles.free(out[given], Box<ImageValue>.self)
+                    out[given] = nil
+                }
+                throw error
+            }
+        }
+    }
+}
+
 @_cdecl("wherry_image_decode") @implementation
 public func wherry_image_decode(
     _ image: OpaquePointer?, _ format: wherry_pixel_format, _ compression: OpaquePointer?,

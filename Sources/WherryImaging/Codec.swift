@@ -28,6 +28,13 @@ struct Limits {
         }
     }
 
+    /// The strictest of several limits, which must not be empty.
+    init(strictest all: [Limits]) {
+        maxPixels = all.lazy.map(\.maxPixels).min() ?? 0
+        maxMemory = all.lazy.map(\.maxMemory).min() ?? 0
+        deadline = all.lazy.map(\.deadline).min() ?? 0
+    }
+
     var codec: cimage_limits {
         cimage_limits(
             max_pixels: UInt64(maxPixels), max_side: UInt32(PixelBuffer.longestSide),
@@ -101,6 +108,17 @@ final class RowMemory {
         self.base = base
         self.count = count
     }
+
+    /// Copies `bytes`.
+    convenience init(copying bytes: [UInt8]) throws(ImagingError) {
+        try self.init(bytes.count)
+        bytes.withUnsafeBytes { from in
+            if let start = from.baseAddress { memcpy(base, start, from.count) }
+        }
+    }
+
+    /// The memory as bytes.
+    var bytes: UnsafePointer<UInt8> { UnsafePointer(base.assumingMemoryBound(to: UInt8.self)) }
 
     deinit { free(base) }
 }
@@ -251,63 +269,73 @@ final class Decoder: RowSource {
     }
 }
 
-/// Encodes rows.
+/// What an encoder writes.
 enum Encoder {
     enum Target {
         case jpeg(cimage_jpeg_options, segments: [UInt8])
         case png(cimage_png_options, profile: [UInt8], chunks: [UInt8])
     }
+}
 
-    /// Encodes all rows of `source`, a band at a time.
-    static func encode(_ source: some RowSource, _ target: Target) throws(ImagingError) -> Bytes {
+/// The encoder of the rows of one source.
+final class RowEncoder {
+    /// The maximum number of rows in a step.
+    static let band = 16
+    private let source: any RowSource
+    private let handle: OpaquePointer
+    private let memory: RowMemory
+    /// The segments, profile, and chunks, to which the handle points.
+    private let lent: [RowMemory]
+
+    init(_ source: any RowSource, _ target: Encoder.Target) throws(ImagingError) {
+        var opened: OpaquePointer?
+        let (width, height) = (UInt32(source.width), UInt32(source.height))
         switch target {
         case .jpeg(var options, let segments):
-            return try segments.withUnsafeBufferPointer { lent throws(ImagingError) in
-                options.segments = lent.baseAddress
-                options.segments_count = lent.count
-                return try run(source) { handle, message in
-                    cimage_jpeg_begin(
-                        UInt32(source.width), UInt32(source.height), source.pixels, &options,
-                        &handle, message)
-                }
+            lent = [try RowMemory(copying: segments)]
+            options.segments = lent[0].bytes
+            options.segments_count = segments.count
+            try callCodec { message in
+                cimage_jpeg_begin(width, height, source.pixels, &options, &opened, message)
             }
         case .png(var options, let profile, let chunks):
-            return try profile.withUnsafeBufferPointer { icc throws(ImagingError) in
-                try chunks.withUnsafeBufferPointer { more throws(ImagingError) in
-                    options.profile = icc.baseAddress
-                    options.profile_count = icc.count
-                    options.chunks = more.baseAddress
-                    options.chunks_count = more.count
-                    return try run(source) { handle, message in
-                        cimage_png_begin(
-                            UInt32(source.width), UInt32(source.height), source.pixels, &options,
-                            &handle, message)
-                    }
-                }
+            lent = [try RowMemory(copying: profile), try RowMemory(copying: chunks)]
+            options.profile = lent[0].bytes
+            options.profile_count = profile.count
+            options.chunks = lent[1].bytes
+            options.chunks_count = chunks.count
+            try callCodec { message in
+                cimage_png_begin(width, height, source.pixels, &options, &opened, message)
             }
+        }
+        guard let opened else { throw .noMemory }
+        handle = opened
+        self.source = source
+        do throws(ImagingError) {
+            memory = try RowMemory(source.rowBytes * Self.band)
+        } catch {
+            cimage_encoder_free(opened)
+            throw error
         }
     }
 
-    private static func run(
-        _ source: some RowSource,
-        begin: (inout OpaquePointer?, cimage_message) -> cimage_status
-    ) throws(ImagingError) -> Bytes {
-        var opened: OpaquePointer?
-        try callCodec { begin(&opened, $0) }
-        guard let handle = opened else { throw .noMemory }
-        defer { cimage_encoder_free(handle) }
+    deinit { cimage_encoder_free(handle) }
+
+    /// Encodes at most `most` rows, up to 16; returns `false` after the last one.
+    func step(_ most: Int) throws(ImagingError) -> Bool {
         let stride = source.rowBytes
-        let band = 16
-        let memory = try RowMemory(stride * band)
-        while true {
-            let got = try source.read(into: memory.base, stride: stride, count: band)
-            if got == 0 { break }
-            try callCodec { message in
-                cimage_encoder_write(
-                    handle, memory.base.assumingMemoryBound(to: UInt8.self), stride,
-                    UInt32(got), message)
-            }
+        let got = try source.read(into: memory.base, stride: stride, count: min(most, Self.band))
+        guard got > 0 else { return false }
+        try callCodec { message in
+            cimage_encoder_write(
+                handle, memory.base.assumingMemoryBound(to: UInt8.self), stride, UInt32(got),
+                message)
         }
+        return true
+    }
+
+    /// Returns the encoded image, after all rows.
+    func finish() throws(ImagingError) -> Bytes {
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
         try callCodec { cimage_encoder_finish(handle, &bytes, &count, $0) }

@@ -69,6 +69,46 @@ struct EncodedJob {
     }
 
     func run() throws(ImagingError) -> EncodedImage {
+        switch try prepare() {
+        case .done(let image): return image
+        case .decoding(let plan):
+            try plan.decoder.start(plan.wanted, eighths: plan.eighths)
+            return try complete(plan.pipeline(plan.decoder).encode(plan.decoder), plan.keepsSize)
+        }
+    }
+
+    /// The progress of a job that decodes only if necessary.
+    enum Preparation {
+        case done(EncodedImage)
+        case decoding(Plan)
+    }
+
+    /// The encoding of decoded rows.
+    struct Plan {
+        fileprivate let pipeline: Pipeline
+        /// Has read the header.
+        let decoder: Decoder
+        /// Whether a JPEG can be encoded in the colors of the source, without conversion.
+        let staysYCbCr: Bool
+        /// The smallest N for which N/8 of a JPEG's size is enough.
+        let eighths: Int
+        /// Whether the new JPEG uses the quantization of the source.
+        fileprivate let keepsTables: Bool
+        fileprivate let keepsSize: Bool
+
+        /// The pixel format of the decoder; `nil` for its natural format.
+        var wanted: cimage_pixels? { staysYCbCr ? CIMAGE_YCBCR8 : nil }
+
+        /// Returns the pipeline for the rows of a started decoder of the same image.
+        func pipeline(_ started: Decoder) -> Pipeline {
+            var pipeline = pipeline
+            if keepsTables { pipeline.tablesFrom = started }
+            return pipeline
+        }
+    }
+
+    /// Finishes the job if it need not decode, and otherwise returns how to.
+    func prepare() throws(ImagingError) -> Preparation {
         let pipeline = Pipeline(
             compression: compression, limits: limits, format: target,
             width: info.uprightSize.width, height: info.uprightSize.height)
@@ -77,7 +117,9 @@ struct EncodedJob {
         let staysAsItIs = keepsSize && !isArithmetic
         if staysAsItIs, target == .png || compression.effectiveQuality == 1 {
             let original = try rewrite()
-            if original.count <= compression.maxBytes ?? .max { return try passThrough(original) }
+            if original.count <= compression.maxBytes ?? .max {
+                return .done(try passThrough(original))
+            }
         }
         guard !info.isAnimated || compression.animated == .first else {
             throw ImagingError(
@@ -85,15 +127,21 @@ struct EncodedJob {
                 "The image is an animated PNG, and these options would keep only one frame. Set the "
                     + "option animated to \"first\" to send its default image.")
         }
-        let result: Pipeline.Result
         if isTurnedOnly(pipeline), let turned = try turn(pipeline),
             turned.bytes.count <= compression.maxBytes ?? .max
         {
-            result = turned
-        } else {
-            result = try encode(pipeline, keepsSize: keepsSize)
+            return .done(try complete(turned, keepsSize))
         }
-        if staysAsItIs, compression.neverLarger,
+        return try prepareEncoding(pipeline, keepsSize: keepsSize)
+    }
+
+    /// Returns the result, or the original if it is smaller.
+    ///
+    /// - Parameter keepsSize: Whether size, format, and orientation are those of the original.
+    private func complete(
+        _ result: Pipeline.Result, _ keepsSize: Bool
+    ) throws(ImagingError) -> EncodedImage {
+        if keepsSize, !isArithmetic, compression.neverLarger,
             let original = originalIfSmaller(result.bytes.count)
         {
             return try passThrough(original)
@@ -154,38 +202,40 @@ struct EncodedJob {
         return try pipeline.turn(decoder, isProgressive: info.isProgressive)
     }
 
-    private func encode(
+    /// Returns the result of the plan whose rows were encoded.
+    func complete(_ result: Pipeline.Result, _ plan: Plan) throws(ImagingError) -> EncodedImage {
+        try complete(result, plan.keepsSize)
+    }
+
+    private func prepareEncoding(
         _ pipeline: Pipeline, keepsSize: Bool
-    ) throws(ImagingError) -> Pipeline.Result {
+    ) throws(ImagingError) -> Preparation {
         let decoder = try Decoder(image, limits)
         var pipeline = pipeline
         pipeline.orientation = turns ? info.orientation : 1
         pipeline.swapsSides = !turns && info.orientation >= 5
         pipeline.holdsWhole = decoder.header.needs_whole
         try collectMetadata(decoder, &pipeline)
-        guard info.format == .jpeg else {
-            try decoder.start()
-            return try pipeline.encode(decoder)
-        }
-        if target == .jpeg {
+        let isJPEG = info.format == .jpeg
+        if isJPEG, target == .jpeg {
             pipeline.takeOver(decoder.header)
             if keepsSize, compression.maxBytes == nil,
                 pipeline.keepsSampling(of: decoder.header)
             {
-                return try pipeline.recode(decoder)
+                return .done(try complete(pipeline.recode(decoder), keepsSize))
             }
         }
-        let staysYCbCr = target == .jpeg && decoder.header.is_ycbcr
+        let staysYCbCr = isJPEG && target == .jpeg && decoder.header.is_ycbcr
         // An image that cannot be turned without loss, or that is cropped or padded, loses little with
         // its own quantization.
-        if !pipeline.geometry.scales, compression.effectiveQuality == 1, staysYCbCr,
-            compression.maxBytes == nil
-        {
-            pipeline.tablesFrom = decoder
-        }
-        try decoder.start(
-            staysYCbCr ? CIMAGE_YCBCR8 : nil, eighths: pipeline.eighths(of: decoder.header))
-        return try pipeline.encode(decoder)
+        let keepsTables =
+            !pipeline.geometry.scales && compression.effectiveQuality == 1 && staysYCbCr
+            && compression.maxBytes == nil
+        return .decoding(
+            Plan(
+                pipeline: pipeline, decoder: decoder, staysYCbCr: staysYCbCr,
+                eighths: isJPEG ? pipeline.eighths(of: decoder.header) : 8,
+                keepsTables: keepsTables, keepsSize: keepsSize))
     }
 
     /// Collects the metadata for the new file.

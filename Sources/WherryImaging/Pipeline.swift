@@ -135,19 +135,21 @@ struct Pipeline {
 
     /// Flattens, downscales, crops, turns, pads and encodes the rows of `source`.
     func encode(_ source: any RowSource) throws(ImagingError) -> Result {
-        var rows = source
-        if format == .jpeg, rows.hasAlpha {
-            rows = try FlattenedRows(rows, background: compression.background)
-        }
-        rows = try sized(rows)
-        rows = try Turning.upright(rows, orientation: orientation, maxMemory: limits.maxMemory)
-        rows = try padded(rows)
-        if let most = compression.maxBytes { return try fit(rows, into: most) }
-        let bytes = try write(rows, quality: compression.jpegQuality, most: 0)
+        try EncodingSteps(self, source).finish()
+    }
+
+    /// Returns the rows after flattening, downscaling and cropping, before turning.
+    func sizedRows(_ source: any RowSource) throws(ImagingError) -> any RowSource {
+        guard format == .jpeg, source.hasAlpha else { return try sized(source) }
+        return try sized(FlattenedRows(source, background: compression.background))
+    }
+
+    /// Returns the result for the encoded bytes of all rows.
+    func result(_ bytes: Bytes, _ size: (width: Int, height: Int)) -> Result {
         let holdsCoefficients = format == .jpeg && (optimizes || compression.progressive)
         let isWhole = holdsWhole || orientation > 2 || holdsCoefficients
         return Result(
-            bytes: bytes, width: rows.width, height: rows.height,
+            bytes: bytes, width: size.width, height: size.height,
             quality: format == .jpeg && tablesFrom == nil ? compression.jpegQuality : nil,
             way: isWhole ? .whole : .streamed)
     }
@@ -196,7 +198,8 @@ struct Pipeline {
         return geometry.pads && (color >> 16 != color & 255 || color >> 8 & 255 != color & 255)
     }
 
-    private func padded(_ source: any RowSource) throws(ImagingError) -> any RowSource {
+    /// Returns the upright rows with their padding.
+    func padded(_ source: any RowSource) throws(ImagingError) -> any RowSource {
         guard geometry.pads else { return source }
         var rows = source
         if rows.pixels == CIMAGE_GRAY8, colorsGray { rows = try ConvertedRows(rows, .rgb8) }
@@ -211,17 +214,28 @@ struct Pipeline {
     private func write(
         _ rows: any RowSource, quality: Int, most: Int
     ) throws(ImagingError) -> Bytes {
+        let encoder = try encoder(rows, quality: quality, most: most)
+        while try encoder.step(RowEncoder.band) {}
+        return try encoder.finish()
+    }
+
+    /// Starts an encoder for rows.
+    ///
+    /// - Parameter most: As for `write`.
+    func encoder(
+        _ rows: any RowSource, quality: Int, most: Int
+    ) throws(ImagingError) -> RowEncoder {
         if format == .png {
             let options = cimage_png_options(
                 best: compression.pngEffort == .best, max_output: UInt64(most),
                 deadline_ns: limits.deadline, profile: nil, profile_count: 0, chunks: nil,
                 chunks_count: 0)
-            return try Encoder.encode(rows, .png(options, profile: profile, chunks: chunks))
+            return try RowEncoder(rows, .png(options, profile: profile, chunks: chunks))
         }
         var options = jpegOptions(quality: quality)
         options.max_output = UInt64(most)
         tablesFrom?.lendTables(to: &options, transposed: orientation >= 5)
-        return try Encoder.encode(rows, .jpeg(options, segments: segments))
+        return try RowEncoder(rows, .jpeg(options, segments: segments))
     }
 
     // MARK: Size limit
@@ -232,7 +246,7 @@ struct Pipeline {
     private static let mostRounds = 120
 
     /// Finds the best quality that fits into `most` bytes, then ever smaller dimensions.
-    private func fit(_ rows: any RowSource, into most: Int) throws(ImagingError) -> Result {
+    func fit(_ rows: any RowSource, into most: Int) throws(ImagingError) -> Result {
         let kept = try KeptRows(rows, maxMemory: limits.maxMemory)
         let ceiling = compression.jpegQuality
         let floor = min(ceiling, Self.leastQuality)

@@ -112,6 +112,14 @@ final class ResampledRows: RowSource {
         return end - next
     }
 
+    /// Reads at most `count` of the source rows that the next row needs; returns whether it has them all.
+    func advance(_ count: Int) throws(ImagingError) -> Bool {
+        guard next < height else { return true }
+        let needed = min(source.height, Int(down.first[next]) + down.taps)
+        try push(until: min(needed, pushed + count))
+        return pushed >= needed
+    }
+
     private func ringRow(_ row: Int, _ channel: Int) -> UnsafeMutablePointer<Float> {
         (ring.base + ((row % ringRows) * channels + channel) * lane * 4)
             .assumingMemoryBound(to: Float.self)

@@ -31,11 +31,14 @@ final class BufferedRows: RowSource {
 final class KeptRows {
     let width: Int
     let height: Int
-    private let pixels: cimage_pixels
-    private let rowBytes: Int
-    private let memory: RowMemory
+    let pixels: cimage_pixels
+    let rowBytes: Int
+    let memory: RowMemory
+    private let source: any RowSource
+    private var filled = 0
 
-    init(_ source: any RowSource, maxMemory: Int) throws(ImagingError) {
+    /// Reserves the memory, to be filled by `read`.
+    init(reserving source: any RowSource, maxMemory: Int) throws(ImagingError) {
         let needed = source.rowBytes * source.height
         guard needed <= maxMemory else { throw .memoryLimit(needed: needed, allowed: maxMemory) }
         memory = try RowMemory(needed)
@@ -43,9 +46,26 @@ final class KeptRows {
         height = source.height
         pixels = source.pixels
         rowBytes = source.rowBytes
-        guard try source.readAll(into: memory.base, stride: rowBytes, count: height) else {
+        self.source = source
+    }
+
+    /// Reads all rows.
+    convenience init(_ source: any RowSource, maxMemory: Int) throws(ImagingError) {
+        try self.init(reserving: source, maxMemory: maxMemory)
+        while try read(height) {}
+    }
+
+    /// Reads at most `count` rows; returns `false` if there were none left.
+    func read(_ count: Int) throws(ImagingError) -> Bool {
+        let wanted = min(count, height - filled)
+        guard wanted > 0 else { return false }
+        let got = try source.read(
+            into: memory.base + filled * rowBytes, stride: rowBytes, count: wanted)
+        guard got > 0 else {
             throw .truncated("The image has fewer rows than its header declares.")
         }
+        filled += got
+        return true
     }
 
     /// Returns a source that starts at the first row.
@@ -136,8 +156,17 @@ enum Turning {
     ) throws(ImagingError) -> any RowSource {
         switch orientation {
         case 2: return MirroredRows(source)
-        case 3...8: return try TurnedRows(source, orientation, maxMemory)
+        case 3...8: return TurnedRows(try KeptRows(source, maxMemory: maxMemory), orientation)
         default: return source
+        }
+    }
+
+    /// Returns the rows of an image in memory turned upright.
+    static func upright(_ kept: KeptRows, orientation: Int) -> any RowSource {
+        switch orientation {
+        case 2: MirroredRows(kept.reader())
+        case 3...8: TurnedRows(kept, orientation)
+        default: kept.reader()
         }
     }
 }
@@ -184,16 +213,13 @@ final class TurnedRows: RowSource {
     private let origin: Int
     private var next = 0
 
-    init(_ source: any RowSource, _ orientation: Int, _ maxMemory: Int) throws(ImagingError) {
+    init(_ source: KeptRows, _ orientation: Int) {
         let row = source.rowBytes
         let columns = source.width
         let lines = source.height
-        guard row * lines <= maxMemory else {
-            throw .memoryLimit(needed: row * lines, allowed: maxMemory)
-        }
-        memory = try RowMemory(row * lines)
+        memory = source.memory
         pixels = source.pixels
-        size = source.bytesPerPixel
+        size = cimage_pixel_bytes(source.pixels)
         width = orientation >= 5 ? lines : columns
         height = orientation >= 5 ? columns : lines
         let right = (columns - 1) * size
@@ -205,9 +231,6 @@ final class TurnedRows: RowSource {
         case 6: (origin, along, down) = (bottom, -row, size)
         case 7: (origin, along, down) = (bottom + right, -row, -size)
         default: (origin, along, down) = (right, row, -size)
-        }
-        guard try source.readAll(into: memory.base, stride: row, count: lines) else {
-            throw .truncated("The image has fewer rows than its header declares.")
         }
     }
 

@@ -57,4 +57,18 @@ import WherrySystem
         let blue = try image.compressed(settings).image.decoded(as: .rgb8)
         #expect(blue.bytes[0] <= 2 && blue.bytes[1] <= 2 && blue.bytes[2] >= 252)
     }
+
+    @Test("I4 several sizes come from one call")
+    func several() throws {
+        let jpeg = try picture(400, 300).compressed(Compression(quality: 0.95, type: "jpg")).image
+        let settings = [box(.crop, 64, 64), box(.fit, 200, 200), Compression()]
+        let made = try jpeg.compressed(settings)
+        #expect(made.map(\.width) == [64, 200, 400] && made.map(\.height) == [64, 150, 300])
+        #expect(made[2].way == .untouched)
+        for (setting, image) in zip(settings, made) {
+            let alone = try jpeg.compressed(setting)
+            #expect(try image.image.compared(with: alone.image).ssim >= 0.98)
+        }
+        #expect(try jpeg.compressed([]).isEmpty)
+    }
 }

@@ -98,3 +98,62 @@ TEST("I4 a box without a height, one that is too large, and unknown modes are re
   CHECK_OK(wherry_compression_free(box));
   CHECK_OK(wherry_image_free(image));
 }
+
+TEST("I4 several sizes come from one call, and those of a PNG equal separate calls") {
+  size_t jpeg_count, png_count;
+  const uint8_t *jpeg = picture_jpeg(400, 300, 95, &jpeg_count);
+  const uint8_t *png = picture_png(400, 300, &png_count);
+  wherry_compression *large = box_of(WHERRY_RESIZE_FIT, 200, 200);
+  wherry_compression *square = box_of(WHERRY_RESIZE_CROP, 64, 64);
+  const wherry_compression *compressions[] = {square, large, NULL};
+  for (int i = 0; i < 2; i++) {
+    wherry_image *image = i == 0 ? image_of(jpeg, jpeg_count) : image_of(png, png_count);
+    wherry_image *made[3];
+    REQUIRE_OK(wherry_image_compress_many(image, compressions, 3, made));
+    for (int k = 0; k < 3; k++) {
+      wherry_image *alone = NULL;
+      REQUIRE_OK(wherry_image_compress(image, compressions[k], &alone));
+      wherry_image_info info = {.size = sizeof info}, expected = info;
+      CHECK_OK(wherry_image_inspect(made[k], &info));
+      CHECK_OK(wherry_image_inspect(alone, &expected));
+      CHECK_INT(info.width, expected.width);
+      CHECK_INT(info.height, expected.height);
+      CHECK_INT(info.way, expected.way);
+      CHECK_INT(info.original_bytes, expected.original_bytes);
+      wherry_image_comparison compared = {.size = sizeof compared};
+      CHECK_OK(wherry_image_compare(made[k], alone, NULL, &compared));
+      CHECK(compared.ssim >= 0.98);
+      if (i == 1 || k > 0) {
+        /* The largest image, and the one that is not decoded, are the same for a JPEG, too. */
+        size_t count, alone_count;
+        const uint8_t *bytes = wherry_image_bytes(made[k], &count);
+        const uint8_t *alone_bytes = wherry_image_bytes(alone, &alone_count);
+        CHECK(count == alone_count && memcmp(bytes, alone_bytes, count) == 0);
+      }
+      CHECK_OK(wherry_image_free(alone));
+      CHECK_OK(wherry_image_free(made[k]));
+    }
+    CHECK_OK(wherry_image_free(image));
+  }
+  CHECK_OK(wherry_compression_free(large));
+  CHECK_OK(wherry_compression_free(square));
+}
+
+TEST("I4 a call with a bad compression returns no image, and names the compression") {
+  size_t count;
+  const uint8_t *jpeg = picture_jpeg(40, 30, 95, &count);
+  wherry_image *image = image_of(jpeg, count), *made[2] = {image, image};
+  wherry_compression *small = box_of(WHERRY_RESIZE_FIT, 20, 20);
+  wherry_compression *half = box_of(WHERRY_RESIZE_PAD, 20, 0);
+  const wherry_compression *compressions[] = {small, half};
+  CHECK_FAILS(wherry_image_compress_many(image, compressions, 2, made), WHERRY_E_ARGUMENT,
+              "bad_parameters");
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "Compression 2 of 2: ");
+  CHECK(made[0] == NULL && made[1] == NULL);
+  CHECK_STATUS(wherry_image_compress_many(image, NULL, 2, made), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_image_compress_many(image, compressions, 2, NULL), WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_image_compress_many(image, NULL, 0, NULL));
+  CHECK_OK(wherry_compression_free(small));
+  CHECK_OK(wherry_compression_free(half));
+  CHECK_OK(wherry_image_free(image));
+}

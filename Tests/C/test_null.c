@@ -193,6 +193,7 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_image_inspect(bad, NULL));
   REFUSED(wherry_image_read_photo(bad, NULL));
   REFUSED(wherry_image_compress(bad, NULL, NULL));
+  REFUSED(wherry_image_compress_many(bad, NULL, 1, NULL));
   REFUSED(wherry_image_decode(bad, WHERRY_PIXELS_NONE, NULL, NULL));
   REFUSED(wherry_image_hash(bad, WHERRY_HASH_PERCEPTUAL, NULL, NULL));
   REFUSED(wherry_image_hash(bad, WHERRY_HASH_PERCEPTUAL, NULL, &(uint64_t){0}));

@@ -35,7 +35,16 @@ func fuzz(
     options.deadline = nil
     _ = try? ImageDecoder.decode(source, options)
     _ = try? ImageHash.hashes(of: source, ImageHash.Kind.allCases, options)
+    var small = options
+    small.maxWidth = 1 + Int(head[3] >> 2)
+    small.maxHeight = 9
+    let several = try? ImageEncoder.encode(source, [options, small, options])
     guard let made = try? ImageEncoder.encode(source, options) else { return 0 }
+    if options.maxBytes == nil, let several,
+        several[0].width != made.width || several[2].height != made.height
+    {
+        fatalError("one of several images has \(several[0].width)x\(several[2].height) pixels")
+    }
     _ = try? ImageComparison(source, .bytes(made.bytes), options)
     // A file copied unchanged was not decoded, and may be damaged inside.
     if made.way == .untouched || made.way == .stripped { return 0 }

@@ -114,3 +114,33 @@ def test_I4_bad_modes_are_refused() -> None:
         wherry.Image(data).compress(max_width=10, resize_mode="crop")
     with pytest.raises(wherry.ArgumentError, match="65500"):
         resized(data, "pad", (70000, 1))
+
+
+def test_I4_several_sizes_come_from_one_call() -> None:
+    image = waves(400, 300)
+    settings: list[wherry.Compression | float] = [
+        wherry.Compression(0.9, max_width=64, max_height=64, resize_mode="crop"),
+        wherry.Compression(0.9, max_width=200),
+        wherry.Compression(0.9, max_width=50, max_height=90, resize_mode="pad", format="png"),
+        1,
+    ]
+    for data in (encoded(image), encoded(image, "JPEG", quality=95)):
+        source = wherry.Image(data)
+        copies = source.compress_many(iter(settings))
+        for setting, copy in zip(settings, copies):
+            alone = source.compress(setting)
+            assert (copy.info.width, copy.info.height) == (alone.info.width, alone.info.height)
+            assert copy.info.format == alone.info.format and copy.info.way == alone.info.way
+            assert copy.compare(alone).ssim >= 0.98
+            assert data[:1] == b"\xff" or copy.content == alone.content
+        assert source.compress_many([]) == []
+
+
+def test_I4_an_error_names_the_compression() -> None:
+    image = wherry.Image(encoded(waves(40, 20)))
+    with pytest.raises(wherry.ArgumentError, match="Compression 2 of 2: .* Set both"):
+        image.compress_many([0.5, wherry.Compression(max_width=10, resize_mode="crop")])
+    with pytest.raises(TypeError):
+        image.compress_many(["small"])  # type: ignore[list-item]
+    with pytest.raises(wherry.ImageError):
+        wherry.Image(b"\xff\xd8\xff").compress_many([0.5, 0.6])

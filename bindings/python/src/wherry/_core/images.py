@@ -7,6 +7,7 @@ Neither numpy nor Pillow is imported.
 
 from __future__ import annotations
 
+import array
 import os
 
 from .._errors import ArgumentError, brief
@@ -19,7 +20,7 @@ from .values import choice, file_name_text, path_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional, Tuple, TypeVar, Union
+    from typing import Any, Iterable, List, Optional, Tuple, TypeVar, Union
 
     Self = TypeVar("Self", bound="Image")
 
@@ -278,9 +279,38 @@ class Image:
             handle = create(lib.wherry_image_compress, self._native.handle, settings)
         finally:
             lib.wherry_compression_free(settings)
+        return Image._of(handle)
+
+    @staticmethod
+    def _of(handle: int) -> Image:
         image = Image.__new__(Image)
         image._native = NativeImage(handle, None)
         return image
+
+    def compress_many(self, compressions: Iterable[Union[Compression, float]]) -> List[Image]:
+        """Returns a compressed copy for each of several compressions, and decodes the image at most once.
+
+        Each compression is a `Compression` or a quality. The image is decoded in the smallest scale that is
+        enough for all copies, which are encoded together while rows are decoded. Copies of a PNG
+        or of pixels, and those that need no decoding, have the same bytes as from `compress`. Those of a
+        JPEG have the same size and almost the same pixels. The strictest limits apply to the decoding. If
+        one copy fails, the call fails. Releases the GIL while it runs.
+        """
+        settings: List[int] = []
+        try:
+            for one in compressions:
+                settings.append(native_compression(one if isinstance(one, Compression) else Compression(one)))
+            count = len(settings)
+            given, made = array.array("Q", settings), array.array("Q", bytes(8 * count))
+            check(
+                lib.wherry_image_compress_many(
+                    self._native.handle, given.buffer_info()[0], count, made.buffer_info()[0]
+                )
+            )
+        finally:
+            for handle in settings:
+                lib.wherry_compression_free(handle)
+        return [Image._of(handle) for handle in made]
 
     def pixels(self, order: Optional[str] = None, **options: Any) -> memoryview:
         """Decodes the image and returns its pixels as an upright uint8 array, top row first.

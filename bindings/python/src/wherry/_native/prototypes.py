@@ -293,6 +293,8 @@ wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info 
 wherry_status wherry_image_read_photo(const wherry_image *image, wherry_image_photo *out_photo);
 wherry_status wherry_image_compress(const wherry_image *image, const wherry_compression
     *compression, wherry_image **out_image);
+wherry_status wherry_image_compress_many(const wherry_image *image, const wherry_compression *const
+    *compressions, size_t count, wherry_image **out_images);
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
 wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind, const
