@@ -1642,11 +1642,12 @@ wherry_status wherry_image_compress(const wherry_image *image,
     const wherry_compression *compression, wherry_image **out_image);
 /* Like wherry_image_compress for `count` compressions, of which each may be NULL, but decodes the
  * image at most once, in the smallest scale that is enough for all results. The results are encoded
- * together while rows are decoded, so that the decoded image is not in memory. out_images has room for `count` images, in the order of the
- * compressions. Results of a PNG or of pixels, and those that need no decoding, have the same bytes
- * as from wherry_image_compress. Those of a JPEG have the same size and almost the same pixels. The
- * strictest limits apply to the decoding. If one result fails, the call fails, all of out_images
- * are NULL, and the message names the compression if it is the cause. */
+ * together while rows are decoded, so that the decoded image is not in memory. out_images has room
+ * for `count` images, in the order of the compressions. Results of a PNG or of pixels, and those
+ * that need no decoding, have the same bytes as from wherry_image_compress. Those of a JPEG have
+ * the same size and almost the same pixels. The strictest limits apply to the decoding. If one
+ * result fails, the call fails, all of out_images are NULL, and the message names the compression
+ * if it is the cause. */
 wherry_status wherry_image_compress_many(const wherry_image *image,
     const wherry_compression *const *compressions, size_t count, wherry_image **out_images);
 /* Decodes an image to raw pixels, rotated upright unless KEEP_ORIENTATION is set. Format NONE
