@@ -60,6 +60,8 @@ execute_process(COMMAND gzip -9nkf changelog.Debian
 
 wherry_package(runtime libwherry${wherry_soversion} libs "HTTP client library with resumable downloads"
   "This package contains the shared library and the agent for background jobs.")
+# dpkg-shlibdeps adds a dependency on an older libcurl, which the library refuses.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libcurl4 (>= 7.88)")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ca-certificates)
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)

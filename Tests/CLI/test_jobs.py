@@ -473,8 +473,9 @@ def test_conflicting_options_and_unknown_jobs_are_refused(
     ):
         refused = wherry(*arguments)
         assert refused.status == 2 and refused.err != "", arguments
-    empty = session.run("list")
-    assert empty.status == 0 and empty.out == b"" and empty.err == "There are no jobs.\n"
+    for arguments in (["list"], []):  # without a subcommand, it lists the jobs
+        empty = wherry("jobs", *arguments, "--state-dir", session.state)
+        assert empty.status == 0 and empty.out == b"" and empty.err == "There are no jobs.\n"
 
 
 def test_C12_the_agent_stores_jobs_in_the_xdg_folders(server: Scope, tmp_path: pathlib.Path) -> None:

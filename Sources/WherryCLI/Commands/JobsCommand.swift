@@ -10,8 +10,10 @@ struct JobsCommand: ParsableCommand {
         commandName: "jobs",
         abstract: "List, follow, pause, resume, and cancel background jobs.",
         discussion: """
+            Without a subcommand, it lists the jobs.
+
             EXAMPLES
-              wherry jobs list
+              wherry jobs
               wherry jobs follow 3f2a91
               wherry jobs cancel --all
               wherry jobs clean
@@ -24,7 +26,7 @@ struct JobsCommand: ParsableCommand {
             JobsListCommand.self, JobsShowCommand.self, JobsPauseCommand.self,
             JobsResumeCommand.self, JobsCancelCommand.self, JobsFollowCommand.self,
             JobsCleanCommand.self,
-        ])
+        ], defaultSubcommand: JobsListCommand.self)
 }
 
 /// A command about a session.

@@ -100,9 +100,7 @@ struct Console: Sendable {
         var report = Report.failure(error, status)
         report["url"] = .string(url)
         // A transfer that was interrupted before it started gets no line.
-        let partial = error.partialPath.map {
-            "interrupted; \($0) is kept, and the same command resumes"
-        }
+        let partial = error.partialPath.map { "interrupted; \(Self.kept($0))" }
         if !isJSON, let text = isInterrupted ? partial : Self.sentence(of: error) {
             tell("\(name): \(text)", report)
         }
@@ -121,7 +119,7 @@ struct Console: Sendable {
             return interrupted ?? error.status
         case let error as WherryError:
             if let interrupted, error.code == .cancelled {
-                let kept = error.partialPath.map { "; \($0) is kept, and the same command resumes" }
+                let kept = error.partialPath.map { "; \(Self.kept($0))" }
                 tell("interrupted" + (kept ?? ""), Report.failure(error, interrupted))
                 return interrupted
             }
@@ -160,11 +158,14 @@ struct Console: Sendable {
         if let path = error.partialPath {
             // With an existing file, the same command would fail again.
             let isTaken = error.reason == ErrorReason.exists.rawValue
-            add(
-                "\(path) is kept, and the same command resumes"
-                    + (isTaken ? " with --overwrite" : ""))
+            add(kept(path, with: isTaken ? " with --overwrite" : ""))
         }
         return text
+    }
+
+    /// Says how to go on with a partial file.
+    private static func kept(_ path: String, with option: String = "") -> String {
+        "\(path) is kept, and the same command\(option) resumes if the server supports it"
     }
 
     /// Prints an error where results or messages go.
