@@ -63,6 +63,7 @@ wherry_package(runtime libwherry${wherry_soversion} libs "HTTP client library wi
 # dpkg-shlibdeps adds a dependency on an older libcurl, which the library refuses.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libcurl4 (>= 7.88)")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ca-certificates)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libwebp7, libheif1, libgif7") # loaded when an image needs them
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 

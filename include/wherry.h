@@ -1476,11 +1476,11 @@ typedef enum wherry_image_format {
   WHERRY_IMAGE_KEEP = 0,
   WHERRY_IMAGE_JPEG = 1,
   WHERRY_IMAGE_PNG = 2,
-  WHERRY_IMAGE_GIF = 3, /* GIF and the formats below are recognized but not decoded */
-  WHERRY_IMAGE_TIFF = 4,
-  WHERRY_IMAGE_WEBP = 5,
-  WHERRY_IMAGE_HEIC = 6,
-  WHERRY_IMAGE_AVIF = 7
+  WHERRY_IMAGE_GIF = 3,  /* can be read if libgif.so.7 is installed */
+  WHERRY_IMAGE_TIFF = 4, /* is recognized but cannot be read */
+  WHERRY_IMAGE_WEBP = 5, /* can be read if libwebp.so.7 is installed */
+  WHERRY_IMAGE_HEIC = 6, /* can be read if libheif.so.1 is installed */
+  WHERRY_IMAGE_AVIF = 7  /* the same */
 } wherry_image_format;
 
 typedef enum wherry_pixel_format {
@@ -1532,8 +1532,9 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_MAX_PIXELS = 13,      /* 100000000; checked from the header alone */
   WHERRY_IMAGE_MAX_MEMORY_BYTES = 14, /* 268435456 */
   WHERRY_IMAGE_DEADLINE_MS = 15,     /* 30000; 0: none */
-  /* 0: an animated PNG that must be decoded fails with `unsupported_image`. 1: its default image is
-   * decoded. An animated PNG that is sent unchanged stays animated in both cases. */
+  /* 0: an animation that must be decoded fails with `unsupported_image`. 1: its first frame, or the
+   * default image of a PNG, is decoded. An animated PNG that is sent unchanged stays animated in
+   * both cases. */
   WHERRY_IMAGE_ANIMATED = 16,
   /* 0; a wherry_resize_mode: how the image fills MAX_WIDTH and MAX_HEIGHT */
   WHERRY_IMAGE_RESIZE_MODE = 17
@@ -1661,7 +1662,7 @@ wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format
  * different images. `__builtin_popcountll(a ^ b)` counts them. The top left bit of the hash is the
  * most significant one. The hash equals that of the Python package imagehash 4.3 with Pillow 13,
  * but the image is rotated upright unless KEEP_ORIENTATION is set, and 16-bit gray images are not
- * clipped. Alpha is ignored; of an animated PNG, the default image is used. compression may be
+ * clipped. Alpha is ignored; of an animation, one frame is used. compression may be
  * NULL; its KEEP_ORIENTATION and limits apply. Decodes the image, and blocks and fails like
  * wherry_image_decode. E_ARGUMENT `bad_value` for an unknown kind. */
 wherry_status wherry_image_hash(const wherry_image *image, wherry_hash_kind kind,

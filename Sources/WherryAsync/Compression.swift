@@ -42,11 +42,12 @@ public struct Compression: Sendable, Hashable {
         case pad
     }
 
-    /// How to handle an animated PNG that must be decoded.
+    /// How to handle an animation that must be decoded.
     public enum Animated: Sendable, Hashable {
         /// Fail with `unsupported_image`. The default.
         case refuse
-        /// Decode its default image, which programs without animation support show.
+        /// Decode its first frame, or the default image of a PNG, which programs without animation
+        /// support show.
         case first
     }
 
@@ -197,8 +198,8 @@ public struct Compression: Sendable, Hashable {
         get { settings.pngEffort == .best }
         set { settings.pngEffort = newValue ? .best : .fast }
     }
-    /// How to handle an animated PNG that must be decoded: fail (default) or decode its default
-    /// image. A PNG that does not need decoding stays animated.
+    /// How to handle an animation that must be decoded: fail (default) or decode its first frame, or
+    /// the default image of a PNG. A PNG that does not need decoding stays animated.
     public var animated: Animated {
         get { settings.animated == .first ? .first : .refuse }
         set { settings.animated = newValue == .first ? .first : .refuse }

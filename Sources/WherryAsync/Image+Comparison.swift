@@ -27,8 +27,8 @@ extension Image {
     ///   - other: The other image. The order of the two does not affect the result.
     ///   - settings: Only background, orientation and limits apply. The limits apply to each image.
     /// - Throws: An error with code `argument` and reason `bad_parameters` for different sizes;
-    ///   `image` for anything but a valid JPEG or PNG, and for too many pixels; `limit` if one needs
-    ///   more memory or time than allowed; `file` if it cannot be read.
+    ///   `image` for anything but a valid image that can be read, and for too many pixels; `limit` if
+    ///   one needs more memory or time than allowed; `file` if it cannot be read.
     public func compared(
         with other: Image, _ settings: Compression = Compression()
     ) throws(WherryError) -> Comparison {

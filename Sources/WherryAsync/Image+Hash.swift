@@ -48,13 +48,14 @@ extension Image {
     ///
     /// The hash equals that of imagehash 4.3 with Pillow 13. imagehash does not turn images upright;
     /// for an equal hash, keep the orientation. It also clips 16-bit gray images, which this method
-    /// does not. Alpha is ignored. Of an animated PNG, this method uses the default image.
+    /// does not. Alpha is ignored. Of an animation, this method uses one frame.
     ///
     /// - Parameters:
     ///   - kind: Only hashes of the same kind are comparable.
     ///   - settings: Only orientation and limits apply.
-    /// - Throws: An error with code `image` for anything but a valid JPEG or PNG, and for too many
-    ///   pixels; `limit` if it needs more memory or time than allowed; `file` if it cannot be read.
+    /// - Throws: An error with code `image` for anything but a valid image that can be read, and for
+    ///   too many pixels; `limit` if it needs more memory or time than allowed; `file` if the file
+    ///   cannot be read.
     public func hash(
         _ kind: Hash.Kind = .perceptual, _ settings: Compression = Compression()
     ) throws(WherryError) -> Hash {

@@ -32,8 +32,9 @@ extension Image {
     ///   - order: The pixel format; `nil` selects gray8, rgb8 or rgba8, whichever loses nothing but
     ///     bit depth above 8 bits. Removing alpha blends the image with the background.
     ///   - settings: Only background, orientation and limits apply.
-    /// - Throws: An error with code `image` for anything but a valid JPEG or PNG, and for too many
-    ///   pixels; `limit` if it needs more memory or time than allowed; `file` if it cannot be read.
+    /// - Throws: An error with code `image` for anything but a valid image that can be read, and for
+    ///   too many pixels; `limit` if it needs more memory or time than allowed; `file` if the file
+    ///   cannot be read.
     public func decoded(
         as order: PixelOrder? = nil, _ settings: Compression = Compression()
     ) throws(WherryError) -> Pixels {

@@ -9,7 +9,7 @@ extension Image {
     public struct Info: Sendable, Hashable {
         let info: ImageInfo
 
-        /// `.jpeg` or `.png`; `nil` for raw pixels.
+        /// `nil` for raw pixels.
         public var format: Format? { info.format == .keep ? nil : Format(format: info.format) }
         /// In pixels as stored, before turning upright.
         public var width: Int { info.width }
@@ -54,8 +54,8 @@ extension Image {
 
     /// Reads the header. Does not decode the image and applies no size limit.
     ///
-    /// - Throws: An error with code `image` for anything but a JPEG or PNG, `file` if it cannot be
-    ///   read.
+    /// - Throws: An error with code `image` for anything but an image that can be read, and `file` if
+    ///   the file cannot be read.
     public func info() throws(WherryError) -> Info {
         do {
             return Info(info: try ImageInfo(inspecting: source))

@@ -14,15 +14,15 @@ public struct Image: Sendable {
         public static let jpeg = Format(format: .jpeg)
         /// Can be read and written.
         public static let png = Format(format: .png)
-        /// Only recognized.
+        /// Can be read if libgif7 is installed.
         public static let gif = Format(format: .gif)
         /// Only recognized.
         public static let tiff = Format(format: .tiff)
-        /// Only recognized.
+        /// Can be read if libwebp7 is installed.
         public static let webp = Format(format: .webp)
-        /// Only recognized.
+        /// Can be read if libheif1 is installed.
         public static let heic = Format(format: .heic)
-        /// Only recognized.
+        /// Can be read if libheif1 is installed.
         public static let avif = Format(format: .avif)
     }
 

@@ -141,6 +141,7 @@ func callCodec(
     case CIMAGE_UNSUPPORTED:
         throw ImagingError(
             .image, "unsupported_image", "This kind of image is not supported\(words).")
+    case CIMAGE_NO_LIBRARY: throw ImagingError(.image, "unsupported_image", text + ".")
     case CIMAGE_TOO_LARGE:
         throw ImagingError(.limit, "too_large", "The image is too large\(words).")
     case CIMAGE_MEMORY_LIMIT:
@@ -169,10 +170,27 @@ final class Decoder: RowSource {
     /// `start`.
     var usesHighBytes = false
     private let handle: OpaquePointer
-    private let input: ImageInput  // owns what the handle reads
+    private let image: OpenImage  // owns what the handle reads
 
     init(_ image: OpenImage, _ limits: Limits) throws(ImagingError) {
-        input = image.input
+        self.image = image
+        if case .library(let library) = image.layout {
+            handle = try library.open(limits)
+        } else {
+            handle = try Self.open(image, limits)
+        }
+        header = cimage_decoder_header(handle)
+        pixels = cimage_pixels(UInt32(bitPattern: header.natural))
+        width = Int(header.width)
+        height = Int(header.height)
+    }
+
+    deinit { cimage_decoder_free(handle) }
+
+    /// Opens a JPEG or PNG.
+    private static func open(
+        _ image: OpenImage, _ limits: Limits
+    ) throws(ImagingError) -> OpaquePointer {
         var source = image.input.codecInput
         var bounds = limits.codec
         var opened: OpaquePointer?
@@ -184,14 +202,8 @@ final class Decoder: RowSource {
                 : cimage_png_open(&source, &bounds, &opened, &code, message)
         }
         guard let opened else { throw .noMemory }
-        handle = opened
-        header = cimage_decoder_header(opened)
-        pixels = cimage_pixels(UInt32(bitPattern: header.natural))
-        width = Int(header.width)
-        height = Int(header.height)
+        return opened
     }
-
-    deinit { cimage_decoder_free(handle) }
 
     /// Starts decoding in the header's natural format, or in `wanted`.
     func start(_ wanted: cimage_pixels? = nil, eighths: Int = 8) throws(ImagingError) {

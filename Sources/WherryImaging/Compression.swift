@@ -44,7 +44,7 @@ package struct Compression: Hashable, Sendable {
         case pad
     }
 
-    /// How to handle an animated PNG that must be decoded.
+    /// How to handle an animation that must be decoded.
     package enum Animated: UInt8, Hashable, Sendable {
         /// Fails with `animated`, so that no frame is lost silently.
         case refuse
@@ -94,7 +94,7 @@ package struct Compression: Hashable, Sendable {
     package var progressive = false
     package var subsampling: Subsampling = .automatic
     package var pngEffort: PNGEffort = .fast
-    /// How to handle an animated PNG that must be decoded. One that need not be decoded stays
+    /// How to handle an animation that must be decoded. A PNG that need not be decoded stays
     /// animated.
     package var animated: Animated = .refuse
     /// The maximum number of pixels, checked against the header.

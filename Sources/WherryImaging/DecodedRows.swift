@@ -8,7 +8,7 @@ enum DecodedRows {
     /// Calls `body` with the rows of an image in `format`, upright unless the orientation is kept.
     ///
     /// With `gray8`, ignores alpha, and holds the gray rows if the image must be turned. Of 16-bit
-    /// samples, uses the high bytes, as Pillow does. Of an animated PNG, uses the default image.
+    /// samples, uses the high bytes, as Pillow does. Of an animation, uses one frame.
     static func reading<Result>(
         _ source: ImageSource, _ compression: Compression, _ limits: Limits, as format: PixelFormat,
         _ body: (any RowSource) throws(ImagingError) -> Result

@@ -58,12 +58,7 @@ package enum ImageDecoder {
         let image = try OpenImage(input, whole: false)
         try limits.judge(image.info.width, image.info.height)
         try image.checkEnd()
-        guard !image.info.isAnimated || compression.animated == .first else {
-            throw ImagingError(
-                .image, "animated",
-                "The image is an animated PNG. Set the option animated to \"first\" to decode its "
-                    + "default image.")
-        }
+        try image.checkFrames(compression.animated, wanted: "decode")
         let decoder = try Decoder(image, limits)
         try decoder.start()
         guard compression.orientation == .apply else { return decoder }

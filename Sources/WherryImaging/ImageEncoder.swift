@@ -58,7 +58,7 @@ struct EncodedJob {
         image = try OpenImage(input, whole: false)
         self.compression = compression
         self.limits = limits
-        target = compression.format == .keep ? image.info.format : compression.format
+        target = compression.format == .keep ? image.keptFormat : compression.format
         try limits.judge(image.info.width, image.info.height)
         try image.checkEnd()
     }
@@ -121,12 +121,7 @@ struct EncodedJob {
                 return .done(try passThrough(original))
             }
         }
-        guard !info.isAnimated || compression.animated == .first else {
-            throw ImagingError(
-                .image, "animated",
-                "The image is an animated PNG, and these options would keep only one frame. Set the "
-                    + "option animated to \"first\" to send its default image.")
-        }
+        try image.checkFrames(compression.animated, wanted: "send")
         if isTurnedOnly(pipeline), let turned = try turn(pipeline),
             turned.bytes.count <= compression.maxBytes ?? .max
         {
@@ -246,6 +241,17 @@ struct EncodedJob {
         let isGray = decoder.pixels == CIMAGE_GRAY8
         let dropsProfile = metadata == .none || (isGray && pipeline.colorsGray)
         switch image.layout {
+        case .library(let library):
+            let profile = dropsProfile ? nil : library.profile
+            let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header) ?? []
+            let exif = LosslessRewrite.exif(library.exif, metadata, orientationAfter)
+            pipeline.profile = target == .png ? fitting : []
+            if target == .png {
+                pipeline.chunks = exif.map { PNGLayout.chunk("eXIf", $0) } ?? []
+            } else {
+                pipeline.segments = exif.map { JPEGMetadataFilter.exifSegment($0) } ?? []
+                pipeline.segments += JPEGMetadataFilter.profileSegments(fitting)
+            }
         case .jpeg(let layout):
             let profile = dropsProfile ? nil : try layout.profile(image.input)
             let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header)

@@ -1,7 +1,8 @@
 // Wherry: image formats by name and by signature.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An image format. JPEG and PNG are read and written; the others are only recognized.
+/// An image format. JPEG and PNG are read and written. GIF, WebP, HEIC, and AVIF are read if their
+/// library is installed. TIFF is only recognized.
 package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
     /// The source's format; raw pixels become PNG if they have alpha, else JPEG.
     case keep = 0
@@ -12,6 +13,11 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
     case webp = 5
     case heic = 6
     case avif = 7
+
+    /// The usual extensions of files that can be read, in lower case.
+    package static let readableExtensions = [
+        "jpg", "jpeg", "jpe", "jfif", "png", "gif", "webp", "heic", "heif", "avif",
+    ]
 
     /// Detects the format from the first bytes: FF jpeg, 89 png, 47 gif, 49 or 4D tiff,
     /// RIFF....WEBP webp, ....ftyp and a brand heic or avif. `nil` for anything else. Twelve bytes
@@ -56,6 +62,20 @@ package enum ImageFormat: UInt8, CaseIterable, Hashable, Sendable {
         case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1": return .heic
         case "avif", "avis": return .avif
         default: return nil
+        }
+    }
+
+    /// The usual name; empty for `keep`.
+    package var name: String {
+        switch self {
+        case .keep: ""
+        case .jpeg: "JPEG"
+        case .png: "PNG"
+        case .gif: "GIF"
+        case .tiff: "TIFF"
+        case .webp: "WebP"
+        case .heic: "HEIC"
+        case .avif: "AVIF"
         }
     }
 

@@ -31,7 +31,7 @@ extension ImageHash {
     ///
     /// Equal to `dhash` and `phash` of the Python package imagehash 4.3 with Pillow 13, except that
     /// the image is turned upright first, and that 16-bit gray images are not clipped. Alpha is
-    /// ignored. Of an animated PNG, hashes the default image.
+    /// ignored. Of an animation, hashes one frame.
     ///
     /// - Parameter compression: Only `orientation`, `maxPixels`, `maxMemory` and `deadline` apply.
     package static func hashes(

@@ -1,11 +1,12 @@
 // Wherry: image header information.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CImageCodecs
 internal import WherrySystem
 
 /// The properties of an image, read without decoding it.
 package struct ImageInfo: Hashable, Sendable {
-    /// `jpeg` or `png`; `keep` for raw pixels.
+    /// `keep` for raw pixels.
     package let format: ImageFormat
     /// As stored, before turning the image upright.
     package let width: Int
@@ -101,6 +102,24 @@ package struct ImageInfo: Hashable, Sendable {
         decodedChannels = layout.components == 1 ? 1 : 3
     }
 
+    init(_ image: LibraryImage) {
+        format = image.format
+        width = Int(image.header.width)
+        height = Int(image.header.height)
+        orientation = image.exif?.orientation ?? 1
+        components = Int(image.header.components)
+        bitDepth = Int(image.header.bits)
+        hasAlpha = cimage_pixels(UInt32(bitPattern: image.header.natural)) == CIMAGE_RGBA8
+        hasICC = image.profile != nil
+        hasEXIF = image.exif != nil
+        hasGPS = image.exif?.hasGPS ?? false
+        photo = image.exif.map { PhotoInfo($0) } ?? PhotoInfo()
+        isAnimated = image.header.is_animated
+        isProgressive = false
+        byteCount = image.bytes.count
+        decodedChannels = hasAlpha ? 4 : 3
+    }
+
     init(_ layout: PNGLayout, _ input: ImageInput) throws(ImagingError) {
         let exif = try layout.exif(input)
         format = .png
@@ -128,6 +147,7 @@ struct OpenImage {
     enum Layout {
         case jpeg(JPEGLayout)
         case png(PNGLayout)
+        case library(LibraryImage)
     }
 
     let input: ImageInput
@@ -149,14 +169,14 @@ struct OpenImage {
             let found = try PNGLayout(input)
             layout = .png(found)
             info = try ImageInfo(found, input)
-        case .gif, .tiff, .webp:
+        case .gif?, .webp?, .heic?, .avif?:
+            let found = try LibraryImage(input, format ?? .keep)
+            layout = .library(found)
+            info = ImageInfo(found)
+        case .tiff:
             throw ImagingError(
                 .image, "unsupported_image",
-                "GIF, TIFF and WebP images are not supported. Use JPEG or PNG.")
-        case .heic, .avif:
-            throw ImagingError(
-                .image, "unsupported_image",
-                "HEIC and AVIF images are not supported. Use JPEG or PNG.")
+                "TIFF images are not supported. Use JPEG or PNG.")
         case nil where head.dropFirst(4).starts(with: "ftyp".utf8):
             throw ImagingError(
                 .image, "unsupported_image",
@@ -166,12 +186,29 @@ struct OpenImage {
         }
     }
 
+    /// The format of the result if none is given: of a format that cannot be written, PNG if the image
+    /// has alpha, and otherwise JPEG.
+    var keptFormat: ImageFormat {
+        guard case .library = layout else { return info.format }
+        return info.hasAlpha ? .png : .jpeg
+    }
+
+    /// - Throws: `animated` if only one frame would be decoded, unless that is permitted.
+    func checkFrames(_ animated: Compression.Animated, wanted: String) throws(ImagingError) {
+        guard info.isAnimated, animated != .first else { return }
+        throw ImagingError(
+            .image, "animated",
+            "The image is animated, and only one frame would be used. Set the option animated to "
+                + "\"first\" to \(wanted) its first frame.")
+    }
+
     /// Detects errors before decoding that would otherwise appear only at the end: a truncated
     /// file, and a JPEG with too many scans, each of which takes as long as an image (SEC-R9).
     func checkEnd() throws(ImagingError) {
         switch layout {
         case .png(let png):
             guard png.end != nil else { throw ImageInput.ended }
+        case .library: return
         case .jpeg(let jpeg):
             let tail = try input.copy(max(0, input.count - 2)..<input.count)
             if tail == [0xFF, 0xD9], !jpeg.isProgressive { return }

@@ -18,6 +18,10 @@ struct LosslessRewrite {
         switch image.layout {
         case .jpeg(let layout): try rewrite(layout, image.input, metadata, orientation)
         case .png(let layout): try rewrite(layout, image.input, metadata, orientation)
+        case .library:
+            throw ImagingError(
+                .image, "unsupported_image",
+                "Metadata can be removed from JPEG and PNG images only.")
         }
     }
 

@@ -335,7 +335,7 @@ import WherrySystem
             [UInt8](repeating: 9, count: 64 * 64 * 3), .rgb8, width: 64, height: 64)
         switch reason {
         case .badImage: return await uploaded(.bytes(Bytes("no picture at all")))
-        case .unsupportedImage: return await uploaded(.bytes(Bytes("GIF89a\u{1}\0\u{1}\0\0\0\0;")))
+        case .unsupportedImage: return await uploaded(.bytes(Bytes("II*\0\u{8}\0\0\0\0\0\0\0\0\0")))
         case .truncatedImage:
             var request = Request("echo", method: "POST")
             request.add(.image("p", picture, Compression(quality: 0.9, type: "jpg")))

@@ -383,6 +383,47 @@ TEST("R13 text uses the charset that the table expects") {
   }
 }
 
+TEST("I3 images in formats that libraries decode have the pixels of another program") {
+  wherry_json *json = table("formats.json");
+  wherry_compression *first = NULL;
+  REQUIRE_OK(wherry_compression_new(1, &first));
+  CHECK_OK(wherry_compression_set_option(first, WHERRY_IMAGE_ANIMATED, 1));
+  for (size_t i = 0; i < wherry_json_count(json, "cases"); i++) {
+    size_t count, wanted_count, stride;
+    const char *file = decoded_base64(text_of(json, i, "file"), &count);
+    const uint8_t *wanted =
+        (const uint8_t *)decoded_base64(text_of(json, i, "pixels"), &wanted_count);
+    wherry_image *image = NULL, *pixels = NULL;
+    wherry_pixel_format format;
+    REQUIRE_OK(wherry_image_new_bytes(file, count, &image));
+    wherry_image_info info = {.size = sizeof info};
+    CHECK_OK(wherry_image_inspect(image, &info));
+    CHECK_INT(info.format, wherry_image_recognise(file, count));
+    bool is_animated = (info.flags & WHERRY_IMAGE_IS_ANIMATED) != 0;
+    CHECK_INT(is_animated, is_set(json, i, "animated"));
+    if (is_animated) {
+      CHECK_FAILS(wherry_image_decode(image, WHERRY_PIXELS_RGBA8, NULL, &pixels), WHERRY_E_IMAGE,
+                  "unsupported_image");
+    }
+    REQUIRE_OK(wherry_image_decode(image, WHERRY_PIXELS_RGBA8, first, &pixels));
+    CHECK_OK(wherry_image_inspect(pixels, &info));
+    const uint8_t *rows = wherry_image_pixels(pixels, &format, &stride);
+    REQUIRE_INT((int64_t)wanted_count, (int64_t)info.width * info.height * 4);
+    int worst = 0;
+    for (int at = 0; at < info.width * info.height * 4; at++) {
+      size_t y = (size_t)at / 4 / (size_t)info.width;
+      int off =
+          abs((int)rows[y * stride + (size_t)at % ((size_t)info.width * 4)] - (int)wanted[at]);
+      if (off > worst) worst = off;
+    }
+    int64_t tolerance = wherry_json_get_integer(json, check_format("cases/%zu/tolerance", i), 0);
+    if (!CHECK(worst <= tolerance)) printf("  %s: %d\n", text_of(json, i, "name"), worst);
+    CHECK_OK(wherry_image_free(pixels));
+    CHECK_OK(wherry_image_free(image));
+  }
+  CHECK_OK(wherry_compression_free(first));
+}
+
 TEST("R13 an image has the same pixels as in another program, and an invalid one is refused") {
   wherry_json *json = table("picture-colours.json");
   wherry_client *client = new_client(NULL);

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import base64
 import io
+import json
 import pathlib
 
 import pytest
-from conftest import wherry
+from conftest import ROOT, wherry
 from PIL import Image
 from test_uploads import jpeg
 
@@ -254,3 +256,22 @@ def test_I6_info_leaves_out_what_is_not_known(picture: pathlib.Path) -> None:
 
     assert wherry("image", picture, "--info").text.splitlines()[1:] == ["with Acme One"]
     assert not {"taken_at", "latitude", "longitude", "altitude"} & set(data)
+
+
+def test_I3_other_formats_are_converted(tmp_path: pathlib.Path) -> None:
+    table = json.loads((ROOT / "Tests/Scenarios/formats.json").read_text())
+    for case in table["cases"]:
+        name = "image." + case["format"]
+        (tmp_path / name).write_bytes(base64.b64decode(case["file"]))
+        info = wherry("image", name, "--info", "--json-output", cwd=tmp_path).json
+        assert info["format"] == case["format"], case["name"]
+        assert (info["upright_width"], info["upright_height"]) == (case["width"], case["height"])
+        options = ["--overwrite"]
+        if case["animated"]:
+            refused = wherry("image", name, "made.png", *options, cwd=tmp_path)
+            assert refused.status == 8 and 'animated to "first"' in refused.err, refused
+            options += ["--animated", "first"]
+        made = wherry("image", name, "made.png", *options, cwd=tmp_path)
+        assert made.status == 0, made
+        with Image.open(tmp_path / "made.png") as image:
+            assert image.format == "PNG" and image.size == (case["width"], case["height"])

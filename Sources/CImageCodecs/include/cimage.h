@@ -1,4 +1,5 @@
-/* Wherry: JPEG and PNG coding with libjpeg-turbo and libpng, a band of rows at a time. */
+/* Wherry: JPEG and PNG coding with libjpeg-turbo and libpng, a band of rows at a time, and decoding
+ * of other formats with libraries that are loaded when they are needed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CIMAGE_H
 #define CIMAGE_H
@@ -26,7 +27,8 @@ typedef enum {
   CIMAGE_DEADLINE = 8,      /* the deadline has passed */
   CIMAGE_READ_FAILED = 9,   /* pread failed; the errno is in the object */
   CIMAGE_OUTPUT_LIMIT = 10, /* the output exceeds max_output */
-  CIMAGE_ARGUMENT = 11      /* invalid call */
+  CIMAGE_ARGUMENT = 11,     /* invalid call */
+  CIMAGE_NO_LIBRARY = 12    /* the library of the format is not installed, or lacks a function */
 } cimage_status;
 
 typedef enum {
@@ -70,6 +72,7 @@ typedef struct {
   bool is_ycbcr;      /* a JPEG that supports CIMAGE_YCBCR8 */
   bool is_cmyk;       /* converted to RGB without its color profile, which no longer fits */
   bool needs_whole;   /* progressive or interlaced: the decoder holds the whole image in memory */
+  bool is_animated;   /* has several frames, of which the first one is decoded; not for a PNG */
   int32_t luma_h, luma_v; /* a JPEG's luma sampling factors if the chroma's are 1; else 0 */
   uint8_t density_unit;   /* from the JFIF header; 0 if it has none */
   uint16_t density_x, density_y;
@@ -87,6 +90,24 @@ cimage_status cimage_jpeg_open(const cimage_input *input, const cimage_limits *l
                                cimage_message message);
 cimage_status cimage_png_open(const cimage_input *input, const cimage_limits *limits,
                               cimage_decoder **out_decoder, int *out_errno, cimage_message message);
+
+/* The formats that a library of the system decodes. */
+typedef enum {
+  CIMAGE_WEBP = 1, /* libwebp */
+  CIMAGE_HEIF = 2, /* HEIC and AVIF: libheif, which turns images upright */
+  CIMAGE_GIF = 3   /* giflib */
+} cimage_library;
+
+/* Loads the library if necessary, reads the header, and checks the dimensions. `bytes` must outlive
+ * the decoder, which holds the whole image in memory after _start. */
+cimage_status cimage_library_open(cimage_library library, const uint8_t *bytes, size_t count,
+                                  const cimage_limits *limits, cimage_decoder **out_decoder,
+                                  cimage_message message);
+/* The EXIF block (a TIFF structure) and the ICC profile of an image that cimage_library_open
+ * opened, owned by the decoder; NULL if there is none. */
+const uint8_t *cimage_library_exif(const cimage_decoder *decoder, size_t *out_count);
+const uint8_t *cimage_library_profile(const cimage_decoder *decoder, size_t *out_count);
+
 void cimage_decoder_free(cimage_decoder *decoder);
 cimage_header cimage_decoder_header(const cimage_decoder *decoder);
 /* The errno of CIMAGE_READ_FAILED, else 0. */
@@ -100,7 +121,7 @@ const uint8_t *cimage_png_profile(const cimage_decoder *decoder, size_t *out_cou
 void cimage_decoder_use_high_bytes(cimage_decoder *decoder);
 
 /* Starts decoding in the natural format, in RGBA8, or in YCBCR8 if is_ycbcr. A JPEG can be
- * decoded at `eighths`/8 of its size (1 to 8; smaller is cheaper), a PNG only at 8. */
+ * decoded at `eighths`/8 of its size (1 to 8; smaller is cheaper), other formats only at 8. */
 cimage_status cimage_decoder_start(cimage_decoder *decoder, cimage_pixels pixels, int eighths,
                                    uint32_t *out_width, uint32_t *out_height,
                                    cimage_message message);

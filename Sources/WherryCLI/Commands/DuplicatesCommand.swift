@@ -17,15 +17,15 @@ struct DuplicatesCommand: NetworkCommand {
               wherry duplicates new.jpg ~/Pictures --json-output
 
             The command prints the paths of each group, one per line, with an empty line between \
-            groups. It deletes nothing. It reads the JPEG and PNG files in folders and their \
+            groups. It deletes nothing. It reads the images in folders and their \
             subfolders, and does not follow symbolic links. Files that cannot be read are \
             reported, but do not change the exit status. 'wherry image --hash' prints the hashes \
             that the command compares.
             """)
 
     @Argument(
-        help: "Folders, and JPEG and PNG files.",
-        completion: .file(extensions: ["jpg", "jpeg", "png"]))
+        help: "Folders and image files.",
+        completion: .file(extensions: ImageFormat.readableExtensions))
     var path: [String]
 
     @Option(

@@ -22,11 +22,14 @@ struct ImageCommand: NetworkCommand {
             removed, and the image is rotated upright. The extension of the result, .jpg or .png, \
             sets its format; with any other name the format stays the same unless --format is given. \
             An existing file is replaced only with --overwrite. - is standard input or output.
+
+            Besides JPEG and PNG, images can be read in WebP if libwebp7 is installed, in HEIC and AVIF \
+            if libheif1 is installed, and in GIF if libgif7 is installed.
             """)
 
     @Argument(
-        help: "A JPEG or PNG file; - is standard input.",
-        completion: .file(extensions: ["jpg", "jpeg", "png"]))
+        help: "An image file; - is standard input.",
+        completion: .file(extensions: ImageFormat.readableExtensions))
     var input: String
 
     @Argument(
@@ -51,7 +54,7 @@ struct ImageCommand: NetworkCommand {
             "Print how similar the image is to another one of the same size, as SSIM and PSNR, and write nothing.",
             discussion: "The SSIM of equal images is 1, and their PSNR is infinite.",
             valueName: "file"),
-        completion: .file(extensions: ["jpg", "jpeg", "png"]))
+        completion: .file(extensions: ImageFormat.readableExtensions))
     var compare: String?
 
     @Flag(help: "Replace an existing file.")
@@ -139,7 +142,7 @@ struct ImageCommand: NetworkCommand {
         let size = info.uprightSize
         if console.isJSON {
             var told: JSONObject = [
-                "ok": true, "format": .string(info.format == .png ? "png" : "jpeg"),
+                "ok": true, "format": .string(info.format.name.lowercased()),
                 "width": JSON(info.width), "height": JSON(info.height),
                 "upright_width": JSON(size.width), "upright_height": JSON(size.height),
                 "orientation": JSON(info.orientation), "components": JSON(info.components),
@@ -159,14 +162,14 @@ struct ImageCommand: NetworkCommand {
             if let altitude = photo.altitude { told["altitude"] = .double(altitude) }
             return try console.print(told)
         }
-        let kind = info.format == .png ? "PNG" : "JPEG"
+        let kind = info.format.name
         var line =
             "\(kind), \(size.width) x \(size.height), \(Units.bytes(Int64(info.byteCount ?? 0)))"
         line += ", \(Units.bytes(Int64(info.pixelBytes))) of pixels"
         let more = [
             (info.orientation != 1, "orientation \(info.orientation)"),
             (info.hasAlpha, "alpha"),
-            (info.isProgressive, kind == "PNG" ? "interlaced" : "progressive"),
+            (info.isProgressive, info.format == .png ? "interlaced" : "progressive"),
             (info.isAnimated, "animated"), (info.hasICC, "color profile"),
             (info.hasEXIF && !info.hasGPS, "EXIF"), (info.hasGPS, "EXIF with GPS"),
         ]

@@ -3,6 +3,7 @@
 
 import Glibc
 import WherryAsync
+import WherryImaging
 import WherrySystem
 
 /// The image files in folders and their subfolders.
@@ -78,6 +79,6 @@ struct ImageSearch {
     private static func isImage(_ name: String) -> Bool {
         guard let dot = name.lastIndex(of: ".") else { return false }
         let suffix = name[name.index(after: dot)...].lowercased()
-        return ["jpg", "jpeg", "jpe", "jfif", "png"].contains(suffix)
+        return ImageFormat.readableExtensions.contains(suffix)
     }
 }

@@ -25,8 +25,8 @@ struct UploadCommand: ConnectingCommand {
     var url: String
 
     @Argument(
-        help: "JPEG and PNG files; - is standard input.",
-        completion: .file(extensions: ["jpg", "jpeg", "png"]))
+        help: "Image files; - is standard input.",
+        completion: .file(extensions: ImageFormat.readableExtensions))
     var image: [String]
 
     @OptionGroup var compression: CompressionOptions

@@ -72,7 +72,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "What to do with an animated PNG that has to be converted: refuse it, or use its first frame.",
+            "What to do with an animation that has to be converted: refuse it, or use its first frame.",
             valueName: "mode"))
     var animated = AnimatedKind.refuse
 
@@ -187,7 +187,7 @@ enum ResizeModeKind: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The handling of an animated PNG.
+/// The handling of an animation.
 enum AnimatedKind: String, ExpressibleByArgument, CaseIterable {
     case refuse, first
 }

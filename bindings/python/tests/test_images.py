@@ -78,8 +78,10 @@ def test_SEC_R8_bad_images_cost_no_memory_and_print_nothing() -> None:
 import resource, sys
 sys.path[:0] = sys.argv[1:]
 import wherry
-from test_images import bytes_of, cases, jpeg
+from test_images import base64, bytes_of, cases, jpeg
 wherry.Image(jpeg()).compress(0.5)  # Loads the library and its codecs.
+for case in cases("formats.json"):
+    wherry.Image(base64.b64decode(case["file"])).compress(0.5, animated="first")
 with open("/proc/self/statm") as file:
     now = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + (16 << 20),) * 2)

@@ -46,8 +46,8 @@ class Compression(Fixed):
     transparent if the result has alpha, and otherwise white. "crop" and "pad" need both limits. No image is
     enlarged.
 
-    ``animated`` is "refuse" (the default) or "first", which decodes the default image of an animated
-    PNG.
+    ``animated`` is "refuse" (the default) or "first", which decodes the first frame of an animation, or
+    the default image of an animated PNG.
     """
 
     __slots__ = ("quality", "type", "options")
@@ -117,7 +117,7 @@ _CHANNELS = {1: codes.PIXELS_GRAY8, 3: codes.PIXELS_RGB8, 4: codes.PIXELS_RGBA8}
 class ImageInfo:
     """Information about an image, read without decoding it. Attributes:
 
-    ``format``         "jpeg" or "png"; None for raw pixels
+    ``format``         "jpeg", "png", "gif", "webp", "heic", or "avif"; None for raw pixels
     ``width``, ``height``    size in pixels as stored, before rotation
     ``upright_size``   (width, height) as displayed
     ``orientation``    the EXIF orientation, 1 to 8; 1 is upright

@@ -268,7 +268,7 @@ STATES = {
     9: "cancelled",
     10: "interrupted",
 }
-IMAGE_FORMATS = {1: "jpeg", 2: "png"}
+IMAGE_FORMATS = {1: "jpeg", 2: "png", 3: "gif", 4: "tiff", 5: "webp", 6: "heic", 7: "avif"}
 IMAGE_WAYS = {1: "untouched", 2: "stripped", 3: "turned", 4: "recoded", 5: "streamed", 6: "whole"}
 #: The caches by name.
 STORES = {"timed": STORE_TIMED, "http": STORE_HTTP}

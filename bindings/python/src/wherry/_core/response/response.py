@@ -200,7 +200,7 @@ class Response(ResponseBody, ResponseCompatibility):
     def image(self, name: Optional[str] = None) -> Image:
         """Returns the body as an image: ``response.image().pixels()`` is its array; see `Image`.
 
-        The body is not checked here. If it is not JPEG or PNG, a method of `Image` raises
+        The body is not checked here. If it is not an image that can be read, a method of `Image` raises
         ImageError. ``name`` is the file name in uploads.
         """
         from ..images import Image

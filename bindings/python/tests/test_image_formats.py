@@ -1,0 +1,94 @@
+# Wherry: images in formats that libraries of the system decode
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import base64
+import io
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any, Dict
+
+import pytest
+from conftest import Server
+from test_scenarios import cases
+
+import wherry
+
+FORMATS = cases("formats.json")
+LIBRARIES = {
+    "webp": ("libwebp.so.7", "libwebp7"), "gif": ("libgif.so.7", "libgif7"),
+    "heic": ("libheif.so.1", "libheif1"), "avif": ("libheif.so.1", "libheif1"),
+}  # fmt: skip
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(wherry.__file__))}
+
+
+def file(case: Dict[str, Any]) -> bytes:
+    return base64.b64decode(case["file"])
+
+
+@pytest.mark.parametrize("case", FORMATS, ids=lambda case: case["name"].replace(" ", "-"))
+def test_I3_pixels_equal_those_of_another_program(case: Dict[str, Any]) -> None:
+    image = wherry.Image(file(case))
+    info = image.info
+    assert info.format == case["format"] and info.is_animated == case["animated"]
+    pixels = image.pixels("rgba", animated="first")
+    wanted = base64.b64decode(case["pixels"])
+    got = bytes(memoryview(pixels).cast("B"))
+    assert len(got) == len(wanted)
+    assert max(abs(a - b) for a, b in zip(got, wanted)) <= case["tolerance"]
+
+
+def test_I3_an_animation_is_refused_unless_one_frame_is_enough() -> None:
+    for case in FORMATS:
+        if case["animated"]:
+            with pytest.raises(wherry.ImageError, match='animated to "first"'):
+                wherry.Image(file(case)).compress(0.5)
+            assert wherry.Image(file(case)).compress(0.5, animated="first").info.width == case["width"]
+
+
+def test_I3_a_webp_is_uploaded_as_jpeg_or_png(server: Server, client: wherry.Client) -> None:
+    opened = pytest.importorskip("PIL.Image").open
+    for case in FORMATS:
+        if case["animated"]:
+            continue
+        answer = client.upload(server.url("/echo"), [file(case)], quality=0.8)
+        (part,) = answer.json()["parts"]
+        kind = "png" if case["alpha"] else "jpeg"
+        assert part["type"] == f"image/{kind}", case["name"]
+        image = opened(io.BytesIO(wherry.Image(file(case)).compress(0.8).content))
+        assert image.format == kind.upper() and image.size == (case["width"], case["height"])
+
+
+@pytest.mark.parametrize("format", sorted(LIBRARIES))
+def test_I3_a_missing_library_is_named_with_its_package(tmp_path: pathlib.Path, format: str) -> None:
+    """An empty file in front of the library prevents loading it."""
+    name, package = LIBRARIES[format]
+    (tmp_path / name).touch()
+    path = tmp_path / "image"
+    path.write_bytes(next(file(case) for case in FORMATS if case["format"] == format))
+    code = "import sys, wherry\ntry: wherry.Image(sys.argv[1]).info\nexcept wherry.ImageError as e: print(e.reason, e)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, timeout=60,
+        env={**ENVIRONMENT, "LD_LIBRARY_PATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.startswith("unsupported_image ") and f"apt install {package}." in done.stdout
+
+
+def test_I3_libraries_are_loaded_only_when_they_are_needed(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "image"
+    path.write_bytes(next(file(case) for case in FORMATS if case["format"] == "webp"))
+    code = """if True:
+        import sys, wherry
+        loaded = lambda: "libwebp.so" in open("/proc/self/maps").read()
+        wherry.Client().close()
+        before = loaded()
+        wherry.Image(sys.argv[1]).info
+        print(before, loaded())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, timeout=60,
+        env=ENVIRONMENT,
+    )  # fmt: skip
+    assert done.stdout == "False True\n"
