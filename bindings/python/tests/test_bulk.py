@@ -372,12 +372,7 @@ def test_B6_the_source_is_read_as_workers_need_it(server: Server, tmp_path: Any)
 def test_B6_full_memory_pauses_downloads_but_not_the_job(server: Server, tmp_path: Any) -> None:
     from wherry.bulk._outputs import Writer
     from wherry.bulk._work import Job, ShardRun
-    from wherry.bulk._limits import HostLimiter, Shares
-
-    limiter = HostLimiter(100)
-
-    async def exchange(worker: str, wanted: Any, pauses: Any) -> Shares:
-        return limiter.exchange(0, worker, wanted, pauses)
+    from wherry.bulk._coordination import Coordinator
 
     class Nothing(Writer):
         def add(self, item: Item) -> None:
@@ -390,7 +385,7 @@ def test_B6_full_memory_pauses_downloads_but_not_the_job(server: Server, tmp_pat
 
     output = WebDataset(tmp_path)
     made = Job("job", str(tmp_path), (HERE, Map(count, batch=1000)), output, concurrency=2, held_bytes=100_000)
-    work = ShardRun(made, "w", exchange, Nothing(), io.StringIO())
+    work = ShardRun(made, "w", Coordinator(100).exchange_here, Nothing(), io.StringIO())
     asyncio.run(work.run([Item(str(n), server.url("/bytes/30000"), {}) for n in range(20)]))
     assert work.statistics.succeeded == 20 and max(batches) <= 100_000 + 2 * 30_000 and len(batches) >= 4
 
@@ -546,21 +541,16 @@ class Full(Exception):
 
 def test_B6_a_full_disk_ends_a_shard_that_waits_for_memory(server: Server, tmp_path: Any) -> None:
     # The shard waited for room in memory, which the failed items never freed.
-    from wherry.bulk._limits import HostLimiter, Shares
+    from wherry.bulk._coordination import Coordinator
     from wherry.bulk._outputs import Writer
     from wherry.bulk._work import Job, ShardRun
-
-    limiter = HostLimiter(100)
-
-    async def exchange(worker: str, wanted: Any, pauses: Any) -> Shares:
-        return limiter.exchange(0, worker, wanted, pauses)
 
     class Disk(Writer):
         def add(self, item: Item) -> None:
             raise Full
 
     made = Job("job", str(tmp_path), (HERE,), WebDataset(tmp_path), concurrency=2, held_bytes=50_000)
-    work = ShardRun(made, "w", exchange, Disk(), io.StringIO())
+    work = ShardRun(made, "w", Coordinator(100).exchange_here, Disk(), io.StringIO())
     with pytest.raises(Full):
         asyncio.run(work.run([Item(str(n), server.url("/bytes/30000"), {}) for n in range(20)]))
 

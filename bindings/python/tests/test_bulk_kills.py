@@ -191,6 +191,7 @@ def test_the_names_of_shards_stay_in_order() -> None:
 
 
 def test_a_worker_that_cannot_start_says_why(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wherry.Client().close()  # loads the library into this process
     monkeypatch.setenv("WHERRY_LIBRARY", str(tmp_path / "none.so"))
     with pytest.raises(wherry.StateError, match="could not start: libwherry was not found"):
         run(["http://a/"], [Download()], WebDataset(tmp_path / "out"), workers=1, progress=False)
@@ -227,17 +228,13 @@ def test_B4_an_attempt_that_another_one_deleted_returns_its_receipt(server: Serv
     import threading
 
     from wherry.bulk import Folder
-    from wherry.bulk._limits import HostLimiter, Shares
+    from wherry.bulk._coordination import Coordinator
     from wherry.bulk._work import Job, process
-
-    limiter = HostLimiter(9)
-
-    async def exchange(worker: str, wanted: Any, pauses: Any) -> Shares:
-        return limiter.exchange(0, worker, wanted, pauses)
 
     stores.Store(str(tmp_path)).prepare({"steps": []})
     job = Job("job", str(tmp_path), (Download(deny_addresses=None, timeout=600),), Folder(tmp_path))
     gate = server.gate()
+    exchange = Coordinator(9).exchange_here
     shard = Shard(0, [("k", server.url("/bytes/5", gate=gate, gate_times=1), {})])
     results: List[Any] = []
     late = threading.Thread(target=lambda: results.append(process(job, shard, exchange)))

@@ -37,8 +37,16 @@ async def store(exchange: Exchange) -> None:
 
 async def play(exchange: Exchange) -> None:
     """/s/name : plays the step of this attempt."""
+    await _play(exchange, "/".join(exchange.request.segments))
+
+
+async def robots(exchange: Exchange) -> None:
+    """/robots.txt : plays the script of this name; the header X-Test-Key has the key."""
+    await _play(exchange, "robots.txt")
+
+
+async def _play(exchange: Exchange, name: str) -> None:
     request = exchange.request
-    name = "/".join(request.segments)
     steps = exchange.server.scripts.get(f"{request.key or ''}\0{name}")
     if steps is None:
         await exchange.text(f"no script {name}\n", 404)
@@ -104,4 +112,4 @@ async def _raw(exchange: Exchange, actions: List[List[Any]]) -> None:
             raise BadRequest(f"unknown action {what!r}")
 
 
-ROUTES = {"_script": store, "s": play}
+ROUTES = {"_script": store, "s": play, "robots.txt": robots}

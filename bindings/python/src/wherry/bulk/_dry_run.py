@@ -9,12 +9,13 @@ import io
 import os
 import random
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Sequence
 
+from ._coordination import Coordinator
 from ._items import Failure, Item, Shard
-from ._limits import HostLimiter, Shares, Wanted
 from ._outputs import Output, Writer
 from ._statistics import Statistics
 from ._steps import host_of
@@ -86,13 +87,8 @@ def try_sample(
     limit: int, workers: int,
 ) -> None:  # fmt: skip
     """Runs the steps on the sample in this process, and adds the results to ``found``."""
-    limiter = HostLimiter(limit)
-
-    async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
-        return limiter.exchange(time.monotonic(), worker, wanted, pauses)
-
-    job = Job("dry-run", os.fspath(output.path), tuple(steps), output, concurrency, threads)
-    run = ShardRun(job, "dry-run", exchange, _Nothing(), io.StringIO())
+    job = Job(f"dry-run-{uuid.uuid4().hex}", os.fspath(output.path), tuple(steps), output, concurrency, threads)
+    run = ShardRun(job, "dry-run", Coordinator(limit).exchange_here, _Nothing(), io.StringIO())
     begun = time.monotonic()
     with ThreadPoolExecutor(1) as thread:  # The caller's thread may have an event loop, as in notebooks.
         thread.submit(asyncio.run, run.run(sample)).result()

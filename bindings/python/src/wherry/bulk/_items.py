@@ -24,7 +24,7 @@ class Failure:
     """The cause of an item's failure.
 
     ``step`` is the name of the step, such as "download". ``reason`` is a stable word from docs/errors.md, or
-    "opted_out" or "exception".
+    "robots_denied", "robots_unreachable", "opted_out", or "exception".
     """
 
     step: str

@@ -30,7 +30,7 @@ Shares = Dict[str, Tuple[int, float]]
 #: The connections that a worker could use for each host, and how many of them are open.
 Wanted = Dict[str, Tuple[int, int]]
 #: (worker, wanted connections, pauses in seconds by host) -> shares
-Exchange = Callable[[str, Wanted, Dict[str, float]], Awaitable[Shares]]
+AskShares = Callable[[str, Wanted, Dict[str, float]], Awaitable[Shares]]
 
 
 class HostRefused(Exception):
@@ -150,7 +150,7 @@ class HostGate:
     ``run`` must run as a task while the gate is in use.
     """
 
-    def __init__(self, worker: str, exchange: Exchange) -> None:
+    def __init__(self, worker: str, exchange: AskShares) -> None:
         self._worker = worker
         self._exchange = exchange
         self._hosts: Dict[str, _Waiting] = {}

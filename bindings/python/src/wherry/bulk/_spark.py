@@ -7,12 +7,11 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
-import time
 import uuid
 from typing import Any, Callable, Dict, Iterator, List, Sequence
 
+from ._coordination import Coordinator
 from ._items import Item
-from ._limits import HostLimiter, Shares, Wanted
 from ._outputs import Output, Writer, metadata_text
 from ._sources import url_text
 from ._steps import checked
@@ -44,18 +43,14 @@ def map_in_pandas(
     chosen = checked(steps)
 
     def function(batches: Iterator[Any]) -> Iterator[Any]:
-        limiter = HostLimiter(max_per_host)
-
-        async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
-            return limiter.exchange(time.monotonic(), worker, wanted, pauses)
-
+        coordinator = Coordinator(max_per_host)
         job = Job(uuid.uuid4().hex[:12], "", chosen, Output(""), concurrency, threads)
         numbers = itertools.count()
         for batch in batches:
             rows = batch.to_dict("records")
             items = [Item(f"{next(numbers):09d}", url_text(row.get(url_column)), row) for row in rows]
             found = _Rows()
-            asyncio.run(ShardRun(job, "spark", exchange, found, io.StringIO()).run(items))
+            asyncio.run(ShardRun(job, "spark", coordinator.exchange_here, found, io.StringIO()).run(items))
             failed = [_row(item) for item in items if item.failure is not None]
             yield type(batch)([*found.rows, *failed], columns=_COLUMNS, dtype=object)
 

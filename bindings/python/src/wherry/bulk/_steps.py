@@ -18,18 +18,24 @@ from .. import AsyncClient, Compression, Image, Timeout, WherryError
 from .._errors import ArgumentError, brief
 from ._items import Item, ItemError
 from ._limits import HostGate
+from ._robots import Robots, Rules, fetch_rules
 
 #: The directives of X-Robots-Tag by which a site opts out of machine learning.
 OPT_OUTS = ("noai", "noimageai", "noindex", "noimageindex")
 
+#: The timeout of the hook for redirects, which may download robots.txt. After it, the client follows the redirect unchecked.
+HOOK_SECONDS = 86_400
+
 
 @dataclass
 class Workbench:
-    """The objects that running steps use: clients for downloads and uploads, the gate of the hosts, and threads."""
+    """The objects that running steps use: clients for downloads and uploads, the gate of the hosts, rules of robots.txt,
+    and threads."""
 
     client: AsyncClient
     uploads: AsyncClient
     gate: HostGate
+    robots: Robots
     threads: ThreadPoolExecutor
     job: str
 
@@ -52,15 +58,17 @@ class Download(Step):
     """Downloads the URL of each item into memory. It is the first step of every job.
 
     ``headers``         headers of every request
-    ``user_agent``      the User-Agent header; ``user_agent_token`` is the name that sites use in X-Robots-Tag
+    ``user_agent``      the User-Agent header, which should contain ``user_agent_token`` and a way to contact you
     ``timeout``         seconds without any data before a request fails (default: 20)
     ``total_timeout``   maximum seconds for one attempt (default: 120)
     ``retries``         maximum number of retries after a transient failure (default: 2)
     ``max_bytes``       maximum body size; items with larger bodies fail with `too_large` (default: 64 MiB)
     ``deny_addresses``  address classes that are never contacted, also after a redirect (default: "not_public");
                         None permits all. Lists from strangers may contain addresses inside your network
+    ``robots``          whether robots.txt is honored (default: True). Items with a URL that the file disallows for
+                        ``user_agent_token`` fail with `robots_denied`, also after a redirect
     ``opt_outs``        directives of X-Robots-Tag that fail an item with `opted_out`; () ignores the header
-    ``user_agent_token``  the name by which X-Robots-Tag can address the job (default: "wherry")
+    ``user_agent_token``  the name by which robots.txt and X-Robots-Tag can address the job (default: "wherry")
     ``verify``          as in `wherry.Client`
     """
 
@@ -72,6 +80,7 @@ class Download(Step):
     retries: int = 2
     max_bytes: int = 64 * 1024 * 1024
     deny_addresses: Union[str, Sequence[str], None] = "not_public"
+    robots: bool = True
     opt_outs: Sequence[str] = OPT_OUTS
     verify: Union[bool, str] = True
 
@@ -109,11 +118,23 @@ class Download(Step):
             if error.retry_after is not None:
                 bench.gate.pause(host, error.retry_after)
 
+        async def check(url: str) -> None:
+            await bench.robots.check(url, lambda site: self._rules(site, bench))
+
+        async def follow(_: Any, request: Any) -> None:
+            await check(request.url)
+
+        redirects: Dict[str, Any] = {}
+        if self.robots:
+            bench.robots.foresee(item.url)
+            redirects = {"on_redirect": follow, "hook_timeout": HOOK_SECONDS}
         async with bench.gate.turn(host):
+            if self.robots:
+                await check(item.url)
             begun = loop.time()
             try:
                 response = await bench.client.get(
-                    item.url, max_retries=self.retries, on_retry=pause, accept_status_range=range(200, 300)
+                    item.url, max_retries=self.retries, on_retry=pause, accept_status_range=range(200, 300), **redirects
                 )
             finally:
                 item.seconds = loop.time() - begun
@@ -127,6 +148,17 @@ class Download(Step):
         self._respect(response.headers.get_list("x-robots-tag"))
         item.data = response.content
         item.type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def _rules(self, site: str, bench: Workbench) -> Tuple[float, Rules]:
+        """Downloads the robots.txt of a site."""
+
+        def pause(error: WherryError, _: int = 0) -> None:
+            if error.retry_after is not None:
+                bench.gate.pause(host_of(site), error.retry_after)
+
+        return await fetch_rules(
+            site, bench.client, self.user_agent_token, max_retries=self.retries, on_retry=pause
+        )  # fmt: skip
 
     def _respect(self, tags: List[str]) -> None:
         """Raises an error if the site opts out, for all robots or for the user agent of the job."""

@@ -10,12 +10,14 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import WherryError
+from ._coordination import Exchange
 from ._items import Item, ItemError, Shard
-from ._limits import Exchange, HostGate, HostRefused
+from ._limits import HostGate, HostRefused, Shares, Wanted
 from ._outputs import Output, Writer
+from ._robots import Robots, cache_of
 from ._statistics import Statistics
 from ._steps import Download, Map, Step, Workbench
 from ._store import Receipt, Store
@@ -84,16 +86,17 @@ class ShardRun:
         self._writer = writer
         self._log = log
         self._held = 0
+        self._robots = Robots(cache_of(job.id))
 
     async def run(self, items: Sequence[Item]) -> None:
         """Processes all items. Raises an error if the output cannot be written or the limiter is lost."""
         download: Download = self._job.steps[0]
-        gate = HostGate(self._worker, self._exchange)
+        gate = HostGate(self._worker, self._report)
         self._room = asyncio.Event()  # Before Python 3.10, events belong to the loop in which they are created.
         self._room.set()
         async with download.client(self._job.concurrency) as client, _upload_client() as uploads:
             with ThreadPoolExecutor(self._job.threads) as threads:
-                bench = Workbench(client, uploads, gate, threads, self._job.id)
+                bench = Workbench(client, uploads, gate, self._robots, threads, self._job.id)
                 exchanges = asyncio.ensure_future(gate.run())
                 work = asyncio.ensure_future(self._segment(items, list(self._job.steps), bench))
                 try:
@@ -106,9 +109,14 @@ class ShardRun:
                         task.cancel()
                     await asyncio.gather(work, exchanges, return_exceptions=True)
                     try:
-                        await self._exchange(self._worker, {}, {})  # releases the shares
+                        await self._report(self._worker, {}, {})  # releases the shares
                     except Exception:
                         pass  # The shares end with the lease.
+
+    async def _report(self, worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+        reply = await self._exchange(worker, {"wanted": wanted, "pauses": pauses, **self._robots.report()})
+        self._robots.learn(reply["rules"])
+        return {host: (share, pause) for host, (share, pause) in reply["shares"].items()}
 
     async def _segment(self, items: Sequence[Item], steps: List[Any], bench: Workbench) -> None:
         """Runs the steps up to the next Map on each item, and then the remaining steps in batches."""

@@ -2,19 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`DaskEngine` runs each shard as a task of dask.distributed.
 
-The limiter is a plugin of the scheduler, so it lives as long as the cluster. Dask repeats the shards of lost workers:
+The coordinator is a plugin of the scheduler, so it lives as long as the cluster. Dask repeats the shards of lost workers:
 see ``distributed.scheduler.allowed-failures``. The dashboard shows the tasks as "wherry-shard".
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ..._errors import ArgumentError, StateError
+from .._coordination import Coordinator, Reply, Report
 from .._items import Shard
-from .._limits import HostLimiter, Shares, Wanted
 from .._store import Receipt
 from .._work import Job, process
 from . import PATIENCE, Engine, Outcome, Versions, check_versions, prepared, versions
@@ -26,33 +25,33 @@ except ImportError:
     raise ArgumentError('engine="dask" needs Dask. Run: pip install "wherry[dask]"', "bad_argument") from None
 
 
-class _Limits(SchedulerPlugin):  # type: ignore[misc, unused-ignore]
+class _Plugin(SchedulerPlugin):  # type: ignore[misc, unused-ignore]
     """Handles the exchanges of all workers in the scheduler."""
 
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
-        self._limiter = HostLimiter(limit)
+        self._limit = limit
 
     async def start(self, scheduler: Any) -> None:
+        self._coordinator = Coordinator(self._limit)
         scheduler.handlers[self.name] = self._exchange
         self._scheduler = scheduler
 
     async def before_close(self) -> None:
         self._scheduler.handlers.pop(self.name, None)
 
-    async def _exchange(self, source: str, wanted: Dict[str, List[int]], pauses: Dict[str, float]) -> Shares:
-        counts = {host: (pair[0], pair[1]) for host, pair in wanted.items()}
-        return self._limiter.exchange(time.monotonic(), source, counts, pauses)
+    async def _exchange(self, source: str, report: Report) -> Reply:
+        return self._coordinator.exchange(source, report)
 
 
 def _process(job: Job, shard: Shard, handler: str) -> Receipt:
     """Processes a shard on a worker."""
     worker = distributed.get_worker()
 
-    async def exchange(source: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
-        call = getattr(worker.scheduler, handler)(source=source, wanted=wanted, pauses=pauses)
-        shares = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, worker.loop.asyncio_loop))
-        return {host: (pair[0], pair[1]) for host, pair in shares.items()}
+    async def exchange(source: str, report: Report) -> Reply:
+        call = getattr(worker.scheduler, handler)(source=source, report=report)
+        reply: Reply = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, worker.loop.asyncio_loop))
+        return reply
 
     return process(job, shard, exchange)
 
@@ -87,8 +86,8 @@ class DaskEngine(Engine):
         found["the scheduler"] = self._client.run_on_scheduler(versions)
         check_versions(found)
         self._job = job
-        self._handler = f"wherry_limits_{job.id}"
-        self._client.register_plugin(_Limits(self._handler, limit))
+        self._handler = f"wherry_coordinator_{job.id}"
+        self._client.register_plugin(_Plugin(self._handler, limit))
 
     def _found(self) -> Any:
         try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`RayEngine` runs each shard as a Ray task.
 
-The limiter is an actor, which may lose its state when its node dies. Workers then ask the new actor for their shares.
+The coordinator is an actor, which may lose its state when its node dies. Workers then report to the new actor.
 The engine repeats the shards of lost workers and nodes. The dashboard shows the tasks as "wherry-shard NAME".
 """
 
@@ -13,8 +13,8 @@ import time
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from ..._errors import ArgumentError, StateError, WherryError
+from .._coordination import Coordinator, Reply, Report
 from .._items import Shard
-from .._limits import HostLimiter, Shares, Wanted
 from .._store import Receipt
 from .._work import Job, process
 from . import PATIENCE, Engine, Outcome, check_versions, prepared
@@ -29,24 +29,14 @@ except ImportError:
 ATTEMPTS = 5
 
 
-class _Limits:
-    """The actor that runs the limiter."""
-
-    def __init__(self, limit: int) -> None:
-        self._limiter = HostLimiter(limit)
-
-    def exchange(self, source: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
-        return self._limiter.exchange(time.monotonic(), source, wanted, pauses)
-
-
-def _process(job: Job, shard: Shard, limits: Any) -> Receipt:
+def _process(job: Job, shard: Shard, coordinator: Any) -> Receipt:
     """Processes a shard in a worker process."""
 
-    async def exchange(source: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
+    async def exchange(source: str, report: Report) -> Reply:
         loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(None, lambda: ray.get(limits.exchange.remote(source, wanted, pauses)))
-        shares: Shares = answer
-        return shares
+        found = await loop.run_in_executor(None, lambda: ray.get(coordinator.exchange.remote(source, report)))
+        reply: Reply = found
+        return reply
 
     return process(job, shard, exchange)
 
@@ -88,7 +78,9 @@ class RayEngine(Engine):
             check_versions({name: ray.get(found) for name, found in asked.items()})
         except ray.exceptions.RayTaskError as error:
             raise error.cause if isinstance(error.cause, WherryError) else error from None
-        self._limits = ray.remote(_Limits).options(num_cpus=0, max_restarts=-1, max_task_retries=-1).remote(limit)
+        self._coordinator = (
+            ray.remote(Coordinator).options(num_cpus=0, max_restarts=-1, max_task_retries=-1).remote(limit)
+        )
         self._task = ray.remote(_process)
 
     def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
@@ -118,12 +110,12 @@ class RayEngine(Engine):
     def _submit(self, shard: Shard) -> Any:
         # The engine repeats shards itself, because Ray would also count nodes that left the cluster on purpose.
         return self._task.options(name=f"wherry-shard {shard.name}", max_retries=0).remote(
-            self._job, shard, self._limits
+            self._job, shard, self._coordinator
         )
 
     def close(self) -> None:
-        if hasattr(self, "_limits"):
-            ray.kill(self._limits)
+        if hasattr(self, "_coordinator"):
+            ray.kill(self._coordinator)
         if self._owned:
             ray.shutdown()
 

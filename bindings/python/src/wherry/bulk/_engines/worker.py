@@ -13,10 +13,9 @@ import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
-from typing import Dict, Tuple
 
 from ..._errors import WherryError
-from .._limits import Shares, Wanted
+from .._coordination import Reply, Report
 from .._work import process
 from . import prepared
 
@@ -36,14 +35,14 @@ def main() -> None:
 
     lock = threading.Lock()
 
-    def ask(question: Tuple[str, Wanted, Dict[str, float]]) -> Shares:
+    def ask(worker: str, report: Report) -> Reply:
         with lock:  # The last exchange of a shard may overtake one that was cancelled.
-            connection.send(("exchange", question))
-            shares: Shares = connection.recv()
-        return shares
+            connection.send(("exchange", (worker, report)))
+            reply: Reply = connection.recv()
+        return reply
 
-    async def exchange(worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
-        return await asyncio.get_running_loop().run_in_executor(None, ask, (worker, wanted, pauses))
+    async def exchange(worker: str, report: Report) -> Reply:
+        return await asyncio.get_running_loop().run_in_executor(None, ask, worker, report)
 
     try:
         connection.send(("versions", prepared(job.steps)))
