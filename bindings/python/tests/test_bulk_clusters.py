@@ -17,7 +17,7 @@ from bulk_jobs import left_over, logged, tar_items
 from conftest import PATIENCE, ROOT, Server
 
 import wherry
-from wherry.bulk import Download, WebDataset, run
+from wherry.bulk import Download, Progress, WebDataset, run
 
 HERE = Download(deny_addresses=None, timeout=600, total_timeout=3600)
 SOURCE = os.path.join(ROOT, "bindings", "python", "src")
@@ -115,6 +115,36 @@ def test_B4_a_killed_Dask_worker_loses_and_repeats_nothing(dask_client: Any, ser
     killer.join()
     assert result.ok, result.failed_shards
     check(tmp_path, 20)
+
+
+def count_unfinished(server: Server, folder: Any, engine: Any) -> None:
+    gate = server.gate()
+    urls = urls_of(server, 6) + [server.url("/bytes/7", gate=gate)]
+    items: List[int] = []
+
+    def show(state: Progress) -> None:
+        items.append(state.statistics.items)
+        if items[-1] == 6:
+            server.open_gate(gate)
+
+    assert run(urls, [HERE], WebDataset(folder), engine, progress=show).ok
+    assert items[-1] == max(items) == 7
+
+
+@needs_dask
+@pytest.mark.filterwarnings("ignore")
+def test_B7_progress_counts_items_of_an_unfinished_shard_on_Dask(
+    dask_client: Any, server: Server, tmp_path: Any
+) -> None:
+    count_unfinished(server, tmp_path, dask_client)
+
+
+@needs_ray
+@pytest.mark.filterwarnings("ignore")
+def test_B7_progress_counts_items_of_an_unfinished_shard_on_Ray(
+    ray_cluster: Any, server: Server, tmp_path: Any
+) -> None:
+    count_unfinished(server, tmp_path, "ray")
 
 
 @needs_dask

@@ -1,6 +1,7 @@
 # Wherry: what the workers of a bulk job tell each other
 # SPDX-License-Identifier: Apache-2.0
-"""`Coordinator` divides the connections of each host among the workers, and passes on rules of robots.txt.
+"""`Coordinator` divides the connections of each host among the workers, passes on rules of robots.txt, and collects the
+counts of unfinished shards.
 
 There is one coordinator per job: in the driver (local), in a plugin of the scheduler (Dask), or in an actor (Ray). Each
 worker calls `Coordinator.exchange` about once a second.
@@ -10,16 +11,19 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Awaitable, Callable, Dict
+from typing import Any, Awaitable, Callable, Dict, Tuple
 
 from ._limits import LEASE, HostLimiter
 from ._robots import RuleCache, Rules
 
 #: The report of a worker: the connections that it wants and the pauses of hosts, for `HostLimiter.exchange`, the sites
-#: whose rules of robots.txt it needs, and the rules that it has downloaded. JSON and MessagePack can represent a report.
+#: whose rules of robots.txt it needs, the rules that it has downloaded, and the counts of its shard. JSON and MessagePack
+#: can represent a report.
 Report = Dict[str, Any]
 #: The response to a report: the shares of hosts, and the rules of sites.
 Reply = Dict[str, Any]
+#: `Statistics.values` of a shard.
+Counts = Dict[str, Any]
 #: Sends the report of a worker to the coordinator: (worker, report) -> reply
 Exchange = Callable[[str, Report], Awaitable[Reply]]
 
@@ -31,6 +35,7 @@ class Coordinator:
         self._limiter = HostLimiter(limit, lease)
         self._rules = RuleCache()
         self._clock = clock
+        self._counts: Dict[str, Tuple[float, Counts]] = {}
         self._lock = threading.Lock()
 
     def exchange(self, worker: str, report: Report) -> Reply:
@@ -46,11 +51,20 @@ class Coordinator:
         wanted = {host: (count, used) for host, (count, used) in report.get("wanted", {}).items()}
         with self._lock:
             shares = self._limiter.exchange(now, worker, wanted, report.get("pauses", {}))
+            if "counts" in report:
+                self._counts[report["shard"]] = now, report["counts"]
         return {"shares": shares, "rules": rules}
 
     async def exchange_here(self, worker: str, report: Report) -> Reply:
         """Is an `Exchange` for workers in the process of the coordinator."""
         return self.exchange(worker, report)
+
+    def running(self) -> Dict[str, Counts]:
+        """Returns the counts of unfinished shards by name. Shards that have just finished may be among them."""
+        with self._lock:
+            oldest = self._clock() - LEASE
+            self._counts = {shard: found for shard, found in self._counts.items() if found[0] > oldest}
+            return {shard: counts for shard, (_, counts) in self._counts.items()}
 
     def release(self, worker: str) -> None:
         """Gives the shares of a worker that has ended to the others."""

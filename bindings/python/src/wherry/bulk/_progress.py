@@ -8,8 +8,9 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Set, Union
 
+from ._coordination import Counts
 from ._statistics import Statistics
 from ._store import Receipt
 
@@ -18,7 +19,7 @@ from ._store import Receipt
 class Progress:
     """The state of a running job. Attributes:
 
-    ``statistics``   the counts of finished shards
+    ``statistics``   the counts of finished and unfinished shards. A shard whose worker dies counts from 0 again
     ``total``        rows of the source; None if unknown
     ``seconds``      seconds since the start of this run
     ``rate``         items per second in this run, without shards of earlier runs
@@ -58,27 +59,67 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def watch(progress: Union[bool, Callable[[Progress], object], None], total: Optional[int]) -> Iterator[Any]:
-    """Yields a function to call with the receipt of each finished shard."""
-    statistics = Statistics()
-    begun = time.time()
-    early = 0  # items of shards that were finished before this run
-
-    def state(receipt: Receipt) -> Progress:
-        nonlocal statistics, early
-        statistics = Statistics.sum([statistics.values(), receipt["statistics"]])
-        if receipt["ended"] < begun:
-            early += receipt["statistics"]["items"]
-        seconds = time.time() - begun
-        return Progress(statistics, total, seconds, (statistics.items - early) / max(seconds, 1e-9))
-
+def watch(progress: Union[bool, Callable[[Progress], object], None], total: Optional[int]) -> Iterator[Watch]:
+    """Yields a `Watch`, which shows the progress as ``progress=`` of `run` says."""
     if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda receipt: None
+        yield Watch(None, total)
     elif callable(progress):
-        yield lambda receipt: progress(state(receipt))
+        yield Watch(progress, total)
     else:
         with _bar(total) as show:
-            yield lambda receipt: show(state(receipt))
+            yield Watch(show, total)
+
+
+class Watch:
+    """Collects the counts of a job, and shows its progress."""
+
+    def __init__(self, show: Optional[Callable[[Progress], object]], total: Optional[int]) -> None:
+        self._show = show
+        self._total = total
+        self._finished = Statistics()
+        self._names: Set[str] = set()
+        self._begun = time.time()
+        self._early = 0  # items of shards that were finished before this run
+
+    def finished(self, receipt: Receipt, running: Callable[[], Dict[str, Counts]] = dict) -> None:
+        """Counts a finished shard. ``running`` returns the counts of unfinished shards."""
+        if self._show is None:
+            return
+        self._finished = Statistics.sum([self._finished.values(), receipt["statistics"]])
+        self._names.add(receipt["shard"])
+        if receipt["ended"] < self._begun:
+            self._early += receipt["statistics"]["items"]
+        self.tick(running)
+
+    def tick(self, running: Callable[[], Dict[str, Counts]]) -> None:
+        """Shows the progress while no shard finishes."""
+        if self._show is None:
+            return
+        unfinished = [counts for shard, counts in running().items() if shard not in self._names]
+        statistics = Statistics.sum([self._finished.values(), *unfinished])
+        seconds = time.time() - self._begun
+        rate = (statistics.items - self._early) / max(seconds, 1e-9)
+        self._show(Progress(statistics, self._total, seconds, rate))
+
+
+class _Lines:
+    """Prints a line at most every ``pause`` seconds, and at the end."""
+
+    def __init__(self, pause: float = 10) -> None:
+        self._pause = pause
+        self._next = 0.0
+        self._last: Optional[Progress] = None
+
+    def show(self, state: Progress) -> None:
+        self._last = state
+        if state.seconds >= self._next:
+            self.end()
+            self._next = state.seconds + self._pause
+
+    def end(self) -> None:
+        if self._last is not None:
+            print(self._last, file=sys.stderr)
+        self._last = None
 
 
 @contextmanager
@@ -89,11 +130,13 @@ def _bar(total: Optional[int]) -> Iterator[Callable[[Progress], None]]:
         from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
     except ImportError:
-        yield lambda state: print(state, file=sys.stderr)
-        return
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda state: print(state, file=sys.stderr)
+        console = None
+    else:
+        console = Console(stderr=True)
+    if console is None or not console.is_terminal:
+        lines = _Lines()
+        yield lines.show
+        lines.end()
         return
     columns = (
         SpinnerColumn(),

@@ -17,12 +17,12 @@ from . import _engines, _sources, _steps
 from ._dry_run import DryRun, sampled, try_sample
 from ._items import Shard
 from ._outputs import Output
-from ._progress import Progress, watch
+from ._progress import Progress, Watch, watch
 from ._report import write_report
 from ._sources import Source
 from ._statistics import Statistics
 from ._steps import Download, Upload
-from ._store import Receipt, Store
+from ._store import Store
 from ._work import Job
 
 
@@ -88,7 +88,8 @@ def run(
     ``concurrency``   the maximum number of items that a worker downloads at the same time (default: 64)
     ``threads``       the number of threads in a worker for images and `Map` (default: 1)
     ``max_per_host``  the maximum number of requests of all workers to the host of a URL at the same time (default: 16)
-    ``progress``      True, False, or a function; None shows a bar if standard error is a terminal
+    ``progress``      True, False, or a function that is called with a `Progress` after each shard and every second; None
+                      shows a bar if standard error is a terminal
     ``report``        whether to write report.html (default: True)
 
     Raises ArgumentError for invalid arguments, and BusyError if another process runs the job. Raises StateError if the
@@ -104,8 +105,8 @@ def run(
         identity = store.prepare({"shard_size": shard_size, "output": _identity(output), "steps": _identities(checked)})
         job = Job(identity, store.folder, checked, output, concurrency, threads)
         result = Result(Statistics())
-        with watch(progress, _sources.count(source)) as show:
-            _process(job, store, chosen, found, max_per_host, result, show)
+        with watch(progress, _sources.count(source)) as shown:
+            _process(job, store, chosen, found, max_per_host, result, shown)
         result.statistics = Statistics.sum(receipt["statistics"] for receipt in store.receipts())
         result.seconds = time.time() - begun
         result.manifest_path = store.write_manifest(_manifest(job, store, result, chosen.name))
@@ -157,7 +158,7 @@ def _check(output: Any, **numbers: Any) -> None:
 
 def _process(
     job: Job, store: Store, engine: _engines.Engine, found: Iterator[Shard], limit: int, result: Result,
-    show: Callable[[Receipt], None],
+    shown: Watch,
 ) -> None:  # fmt: skip
     """Runs the missing shards on the engine. Starts the engine only if a shard is missing."""
 
@@ -175,7 +176,7 @@ def _process(
                 )
             result.shards += 1
             result.skipped_shards += 1
-            show(known)
+            shown.finished(known)
 
     seen = 0
 
@@ -192,12 +193,16 @@ def _process(
         return
     try:
         engine.start(job, limit)
-        for shard, outcome in engine.run(itertools.chain([first], shards)):
+        for ended in engine.run(itertools.chain([first], shards)):
+            if ended is None:
+                shown.tick(engine.running)
+                continue
+            shard, outcome = ended
             if isinstance(outcome, str):
                 result.failed_shards[shard.name] = outcome
             else:
                 result.shards += 1
-                show(outcome)
+                shown.finished(outcome, engine.running)
     finally:
         engine.close()
     _check_count(store, seen)

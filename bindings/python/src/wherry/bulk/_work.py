@@ -114,7 +114,11 @@ class ShardRun:
                         pass  # The shares end with the lease.
 
     async def _report(self, worker: str, wanted: Wanted, pauses: Dict[str, float]) -> Shares:
-        reply = await self._exchange(worker, {"wanted": wanted, "pauses": pauses, **self._robots.report()})
+        report = {
+            "wanted": wanted, "pauses": pauses, **self._robots.report(),
+            "shard": worker.partition(".")[0], "counts": self.statistics.values(),
+        }  # fmt: skip
+        reply = await self._exchange(worker, report)
         self._robots.learn(reply["rules"])
         return {host: (share, pause) for host, (share, pause) in reply["shares"].items()}
 

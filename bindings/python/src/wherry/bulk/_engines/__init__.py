@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ..._errors import ArgumentError, brief
+from .._coordination import Counts
 from .._items import Shard
 from .._steps import Map
 from .._store import Receipt
@@ -17,6 +18,8 @@ from .._work import Job
 
 #: Seconds to wait for the workers of a cluster.
 PATIENCE = 300
+#: Seconds without a finished shard after which `Engine.run` yields None.
+TICK = 1.0
 
 #: A shard, and its receipt or an error message.
 Outcome = Tuple[Shard, Union[Receipt, str]]
@@ -36,11 +39,17 @@ class Engine:
         """
         raise NotImplementedError
 
-    def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
+    def run(self, shards: Iterator[Shard]) -> Iterator[Optional[Outcome]]:
         """Processes shards, at most two per worker at a time, and yields their outcomes as they finish.
+
+        Yields None after a second in which no shard finished.
 
         A shard whose worker dies runs on another worker. Takes the next shard only when a worker can start it.
         """
+        raise NotImplementedError
+
+    def running(self) -> Dict[str, Counts]:
+        """Returns the counts of unfinished shards by name: see `Coordinator.running`."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -9,39 +9,22 @@ see ``distributed.scheduler.allowed-failures``. The dashboard shows the tasks as
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Dict, Iterator, Optional, Tuple
+import queue
+from typing import Any, Dict, Iterator, Optional
 
 from ..._errors import ArgumentError, StateError
-from .._coordination import Coordinator, Reply, Report
+from .._coordination import Counts, Reply, Report
 from .._items import Shard
 from .._store import Receipt
 from .._work import Job, process
-from . import PATIENCE, Engine, Outcome, Versions, check_versions, prepared, versions
+from . import PATIENCE, TICK, Engine, Outcome, Versions, check_versions, prepared, versions
 
 try:
     import distributed
-    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    from . import dask_plugin
 except ImportError:
     raise ArgumentError('engine="dask" needs Dask. Run: pip install "wherry[dask]"', "bad_argument") from None
-
-
-class _Plugin(SchedulerPlugin):  # type: ignore[misc, unused-ignore]
-    """Handles the exchanges of all workers in the scheduler."""
-
-    def __init__(self, name: str, limit: int) -> None:
-        self.name = name
-        self._limit = limit
-
-    async def start(self, scheduler: Any) -> None:
-        self._coordinator = Coordinator(self._limit)
-        scheduler.handlers[self.name] = self._exchange
-        self._scheduler = scheduler
-
-    async def before_close(self) -> None:
-        self._scheduler.handlers.pop(self.name, None)
-
-    async def _exchange(self, source: str, report: Report) -> Reply:
-        return self._coordinator.exchange(source, report)
 
 
 def _process(job: Job, shard: Shard, handler: str) -> Receipt:
@@ -87,7 +70,7 @@ class DaskEngine(Engine):
         check_versions(found)
         self._job = job
         self._handler = f"wherry_coordinator_{job.id}"
-        self._client.register_plugin(_Plugin(self._handler, limit))
+        self._client.register_plugin(dask_plugin.CoordinatorPlugin(self._handler, limit))
 
     def _found(self) -> Any:
         try:
@@ -104,47 +87,41 @@ class DaskEngine(Engine):
         self._owned = True
         return distributed.Client()
 
-    def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
+    def run(self, shards: Iterator[Shard]) -> Iterator[Optional[Outcome]]:
         assert self._client is not None
-        running: Dict[str, Tuple[Shard, Any]] = {}
-        finished = distributed.as_completed(raise_errors=False)
+        shards_of: Dict[str, Shard] = {}
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         while True:
-            while len(running) < 2 * self.workers:
+            while len(shards_of) < 2 * self.workers:
                 shard = next(shards, None)
                 if shard is None:
                     break
-                future = self._client.submit(
-                    _process,
-                    self._job,
-                    shard,
-                    self._handler,
-                    key=f"wherry-shard-{self._job.id}-{shard.name}",
-                    pure=False,
-                )
-                running[future.key] = (shard, future)
-                finished.add(future)
-            if not running:
+                key = f"wherry-shard-{self._job.id}-{shard.name}"
+                future = self._client.submit(_process, self._job, shard, self._handler, key=key, pure=False)
+                shards_of[key] = shard
+                future.add_done_callback(ended.put)
+            if not shards_of:
                 return
-            future = next(finished)
-            shard, _ = running.pop(future.key)
-            if future.status == "finished":
-                yield shard, future.result()
-            else:
-                yield shard, _sentence(future)
+            try:
+                future = ended.get(timeout=TICK)
+            except queue.Empty:
+                yield None
+                continue
+            yield shards_of.pop(future.key), future.result() if future.status == "finished" else _sentence(future)
             future.release()
+
+    def running(self) -> Dict[str, Counts]:
+        assert self._client is not None
+        found: Dict[str, Counts] = self._client.run_on_scheduler(dask_plugin.running, self._handler)
+        return found
 
     def close(self) -> None:
         if self._client is None:
             return
         if hasattr(self, "_handler"):
-            self._client.run_on_scheduler(_remove, self._handler)
+            self._client.run_on_scheduler(dask_plugin.remove, self._handler)
         if self._owned:
             self._client.close()
-
-
-def _remove(name: str, dask_scheduler: Any) -> None:
-    dask_scheduler.handlers.pop(name, None)
-    dask_scheduler.plugins.pop(name, None)
 
 
 def _sentence(future: Any) -> str:

@@ -16,10 +16,10 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple, cast
 
 from ..._errors import ArgumentError, StateError
-from .._coordination import Coordinator
+from .._coordination import Coordinator, Counts
 from .._items import Shard
 from .._work import Job
-from . import Engine, Outcome, Versions, check_versions
+from . import TICK, Engine, Outcome, Versions, check_versions
 from .process import WorkerProcess, pickled
 
 #: The number of lost workers after which a shard fails.
@@ -84,7 +84,7 @@ class LocalEngine(Engine):
                 self._messages.put((worker, "ended", None))
                 return
 
-    def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
+    def run(self, shards: Iterator[Shard]) -> Iterator[Optional[Outcome]]:
         again: List[Shard] = []
         while True:
             for worker in self._workers:
@@ -94,7 +94,11 @@ class LocalEngine(Engine):
                         worker.give(shard)
             if all(worker.shard is None for worker in self._workers):
                 return
-            worker, kind, value = self._messages.get()
+            try:
+                worker, kind, value = self._messages.get(timeout=TICK)
+            except queue.Empty:
+                yield None
+                continue
             shard, worker.shard = worker.shard, None
             if kind != "ended":
                 assert shard is not None
@@ -117,6 +121,9 @@ class LocalEngine(Engine):
             again.append(shard)
         else:
             yield shard, f"{reason}, after {count} attempts"
+
+    def running(self) -> Dict[str, Counts]:
+        return self._coordinator.running()
 
     def close(self) -> None:
         until = time.monotonic() + 5

@@ -13,11 +13,11 @@ import time
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from ..._errors import ArgumentError, StateError, WherryError
-from .._coordination import Coordinator, Reply, Report
+from .._coordination import Coordinator, Counts, Reply, Report
 from .._items import Shard
 from .._store import Receipt
 from .._work import Job, process
-from . import PATIENCE, Engine, Outcome, check_versions, prepared
+from . import PATIENCE, TICK, Engine, Outcome, check_versions, prepared
 
 try:
     import ray
@@ -83,7 +83,7 @@ class RayEngine(Engine):
         )
         self._task = ray.remote(_process)
 
-    def run(self, shards: Iterator[Shard]) -> Iterator[Outcome]:
+    def run(self, shards: Iterator[Shard]) -> Iterator[Optional[Outcome]]:
         running: Dict[Any, Tuple[Shard, int]] = {}
         while True:
             while len(running) < 2 * self.workers:
@@ -93,7 +93,10 @@ class RayEngine(Engine):
                 running[self._submit(shard)] = (shard, 1)
             if not running:
                 return
-            for found in ray.wait(list(running), num_returns=1)[0]:
+            ended = ray.wait(list(running), num_returns=1, timeout=TICK)[0]
+            if not ended:
+                yield None
+            for found in ended:
                 shard, count = running.pop(found)
                 outcome: Union[Receipt, str]
                 try:
@@ -112,6 +115,13 @@ class RayEngine(Engine):
         return self._task.options(name=f"wherry-shard {shard.name}", max_retries=0).remote(
             self._job, shard, self._coordinator
         )
+
+    def running(self) -> Dict[str, Counts]:
+        try:
+            found: Dict[str, Counts] = ray.get(self._coordinator.running.remote(), timeout=TICK)
+            return found
+        except (ray.exceptions.RayError, ray.exceptions.GetTimeoutError):  # The actor is moving to another node.
+            return {}
 
     def close(self) -> None:
         if hasattr(self, "_coordinator"):
