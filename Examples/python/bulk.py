@@ -2,6 +2,7 @@
 # Wherry: an example of a bulk job
 # SPDX-License-Identifier: Apache-2.0
 """usage: bulk.py [--gray] [--dask ADDRESS] URL...
+       bulk.py --estimate
 
 Downloads pictures, resizes them to at most 256 pixels per side, and writes them as a WebDataset.
 """
@@ -58,6 +59,18 @@ def on_dask(urls: list[str], folder: str, address: str) -> None:
     print(result.statistics.succeeded)
 
 
+def how_long() -> None:
+    # guide: begin estimate
+    from wherry.bulk import Workload, estimate
+
+    work = Workload(
+        100_000_000, processor_seconds=0.004, download_seconds=0.4, received_bytes=200_000, output_bytes=15_000
+    )
+    found = estimate(work, workers=64, shard_size=10_000, bandwidth=1.25e9)  # 10 Gbit/s
+    print(f"{found.seconds / 3600:.1f} hours, limited by the {found.bottleneck}")
+    # guide: end estimate
+
+
 def on_spark(frame: Any) -> Any:
     local = Download(deny_addresses=None)
     # guide: begin spark
@@ -72,10 +85,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--gray", action="store_true")
     parser.add_argument("--dask", metavar="ADDRESS")
-    parser.add_argument("urls", nargs="+", metavar="URL")
+    parser.add_argument("--estimate", action="store_true")
+    parser.add_argument("urls", nargs="*", metavar="URL")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        if chosen.dask:
+        if chosen.estimate:
+            how_long()
+        elif chosen.dask:
             on_dask(chosen.urls, place, chosen.dask)
         elif chosen.gray:
             in_gray(chosen.urls, place)

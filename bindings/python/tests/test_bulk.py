@@ -460,7 +460,8 @@ def test_B11_a_dry_run_counts_and_tries_without_writing(server: Server, tmp_path
     found = dry_run(urls, [HERE], WebDataset(tmp_path / "out"), shard_size=5, workers=2)
     assert (found.items, found.shards, found.invalid_urls, found.sample.items) == (12, 3, 1, 12)
     assert list(found.hosts.values()) == [11] and {each.reason for each in found.errors.values()} >= {"http_status"}
-    assert found.seconds > 0 and found.bytes == 45 and not (tmp_path / "out").exists()
+    assert found.estimate is not None and found.estimate.seconds > 0 and not (tmp_path / "out").exists()
+    assert (found.sample.received, found.sample.bytes, found.estimate.shards) == (45, 45, 3)
     assert dry_run(urls, [HERE], WebDataset(tmp_path / "out"), sample=3).sample.items == 3
 
 

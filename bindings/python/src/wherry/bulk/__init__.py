@@ -11,6 +11,7 @@ The same from a shell: ``python -m wherry.bulk plan.toml``. docs/guides/bulk-job
 """
 
 from ._dry_run import DryRun
+from ._estimate import Estimate, Workload, estimate
 from ._items import Failure, Item, ItemError
 from ._outputs import Folder, Output, Parquet, TFRecord, WebDataset
 from ._progress import Progress
@@ -20,7 +21,7 @@ from ._statistics import Statistics
 from ._steps import Check, Download, Map, Resize, Step, Upload
 
 __all__ = [
-    "Check", "Download", "DryRun", "Failure", "Folder", "Item", "ItemError", "Map", "Output", "Parquet", "Progress",
-    "Resize", "Result", "SPARK_SCHEMA", "Statistics", "Step", "TFRecord", "Upload", "WebDataset", "dry_run",
-    "map_in_pandas", "run",
+    "Check", "Download", "DryRun", "Estimate", "Failure", "Folder", "Item", "ItemError", "Map", "Output", "Parquet",
+    "Progress", "Resize", "Result", "SPARK_SCHEMA", "Statistics", "Step", "TFRecord", "Upload", "WebDataset", "Workload",
+    "dry_run", "estimate", "map_in_pandas", "run",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional
 
 from .. import WherryError
 from . import dry_run, run
+from ._estimate import described, named
 from ._plan import read_plan
 from ._progress import duration
 
@@ -75,7 +76,8 @@ def _run(values: Dict[str, Any], as_json: bool, progress: Optional[bool]) -> int
 def _dry_run(values: Dict[str, Any], as_json: bool) -> int:
     found = dry_run(**values)
     if as_json:
-        print(json.dumps({**vars(found), "sample": found.sample.values(),
+        expectation = None if found.estimate is None else named(found.estimate)
+        print(json.dumps({**vars(found), "sample": found.sample.values(), "estimate": expectation,
                           "errors": {url: vars(failure) for url, failure in found.errors.items()}}))  # fmt: skip
         return 0
     print(
@@ -87,7 +89,13 @@ def _dry_run(values: Dict[str, Any], as_json: bool) -> int:
     print(f"sample: {sample.succeeded:,} of {sample.items:,} succeeded")
     for url, failure in found.errors.items():
         print(f"  {url}: {failure.reason}: {failure.message}")
-    print(f"expected: {duration(found.seconds)}, {found.bytes:,} bytes")
+    if found.estimate is not None:
+        expected = found.estimate
+        print(f"expected: {duration(expected.seconds)}, {described(expected, found.hosts)}")
+        print(
+            f"  {expected.rate:,.0f} items and {expected.bytes_per_second:,.0f} bytes per second, "
+            f"{expected.connections:,} connections, {expected.output_bytes:,} bytes in {expected.shards:,} shards"
+        )
     return 0
 
 

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import random
 import time
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from ._coordination import Coordinator
+from ._estimate import Estimate, Workload, estimate
 from ._items import Failure, Item, Shard
-from ._outputs import Output, Writer
+from ._outputs import Writer
 from ._statistics import Statistics
 from ._steps import host_of
 from ._work import Job, ShardRun
@@ -33,20 +32,32 @@ class DryRun:
     ``shards``            the number of shards that a run would write
     ``hosts``             {host: rows}, most frequent first, at most 100,000 hosts
     ``invalid_urls``      rows without a valid http or https URL
+    ``url_bytes``         the length of all URLs together
     ``sample``            the counts of the items that were tried
     ``errors``            the first failures of the sample, by URL
-    ``seconds``           the expected duration of a run with the same number of workers, estimated from the sample
-    ``bytes``             the expected size of the output
+    ``processor_seconds`` the processor time of the sample
+    ``estimate``          the expected course of a run with the same number of workers; None without items
     """
 
     items: int = 0
     shards: int = 0
     hosts: Dict[str, int] = field(default_factory=dict)
     invalid_urls: int = 0
+    url_bytes: int = 0
     sample: Statistics = field(default_factory=Statistics)
     errors: Dict[str, Failure] = field(default_factory=dict)
-    seconds: float = 0
-    bytes: int = 0
+    processor_seconds: float = 0
+    estimate: Optional[Estimate] = None
+
+    def expect(self, **settings: Any) -> None:
+        """Estimates the run from the sample. ``settings`` are those of `estimate`."""
+        sample = self.sample
+        count = max(sample.items, 1)
+        workload = Workload(
+            self.items, self.processor_seconds / count, sample.download_seconds / count, sample.received / count,
+            sample.bytes / count, self.url_bytes / max(self.items, 1), self.hosts,
+        )  # fmt: skip
+        self.estimate = estimate(workload, **settings)
 
 
 class _Nothing(Writer):
@@ -67,6 +78,7 @@ def sampled(shards: Any, size: int) -> tuple[DryRun, List[Item]]:
         found.shards += 1
         for item in shard.items():
             found.items += 1
+            found.url_bytes += len(item.url)
             host = host_of(item.url) if item.url.lower().startswith(("http://", "https://")) else ""
             if not host:
                 found.invalid_urls += 1
@@ -82,21 +94,14 @@ def sampled(shards: Any, size: int) -> tuple[DryRun, List[Item]]:
     return found, sample
 
 
-def try_sample(
-    found: DryRun, sample: Sequence[Item], steps: Sequence[Any], output: Output, concurrency: int, threads: int,
-    limit: int, workers: int,
-) -> None:  # fmt: skip
+def try_sample(found: DryRun, sample: Sequence[Item], job: Job, limit: int) -> None:
     """Runs the steps on the sample in this process, and adds the results to ``found``."""
-    job = Job(f"dry-run-{uuid.uuid4().hex}", os.fspath(output.path), tuple(steps), output, concurrency, threads)
     run = ShardRun(job, "dry-run", Coordinator(limit).exchange_here, _Nothing(), io.StringIO())
-    begun = time.monotonic()
+    begun = time.process_time()
     with ThreadPoolExecutor(1) as thread:  # The caller's thread may have an event loop, as in notebooks.
         thread.submit(asyncio.run, run.run(sample)).result()
-    seconds = time.monotonic() - begun
+    found.processor_seconds = time.process_time() - begun
     found.sample = run.statistics
     for item in sample:
         if item.failure is not None and len(found.errors) < 10:
             found.errors[item.url] = item.failure
-    if sample:
-        found.seconds = seconds / len(sample) * found.items / max(workers, 1)
-        found.bytes = run.statistics.bytes * found.items // len(sample)

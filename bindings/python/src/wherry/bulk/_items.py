@@ -54,6 +54,7 @@ class Item:
     ``http_status``  the status of the response; None if there was none
     ``fields``       results of steps, such as "width" and "height", which outputs store with the item
     ``seconds``      the time of the download
+    ``received``     the size of the response body in bytes
     ``failure``      the failure of the item; None if the item has not failed
     """
 
@@ -65,6 +66,7 @@ class Item:
     http_status: Optional[int] = None
     fields: Dict[str, Any] = field(default_factory=dict)
     seconds: Optional[float] = None
+    received: int = 0
     failure: Optional[Failure] = None
 
     @property

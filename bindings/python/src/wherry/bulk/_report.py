@@ -38,7 +38,8 @@ def _page(folder: str, result: Result, engine: str, receipts: Sequence[Tuple[flo
     counts = result.statistics
     facts = [
         ("items", counts.items), ("succeeded", counts.succeeded), ("failed", counts.failed), ("dropped", counts.dropped),
-        ("bytes", counts.bytes), ("shards", result.shards), ("failed shards", len(result.failed_shards)),
+        ("bytes", counts.bytes), ("bytes received", counts.received),
+        ("shards", result.shards), ("failed shards", len(result.failed_shards)),
         ("shards of earlier runs", result.skipped_shards), ("seconds of this run", round(result.seconds, 1)),
     ]  # fmt: skip
     parts = [

@@ -8,6 +8,7 @@ import functools
 import itertools
 import os
 import time
+import uuid
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
@@ -130,17 +131,25 @@ def dry_run(
     max_per_host: int = 16,
     report: bool = True,
     sample: int = 100,
+    bandwidth: Optional[float] = None,
 ) -> DryRun:
     """Counts the rows of a source, and runs the steps on a random sample in this process. Writes nothing.
 
-    The arguments are those of `run`; ``sample`` is the number of items to try. `Upload` steps are skipped.
+    The arguments are those of `run`; ``sample`` is the number of items to try, and
+    ``bandwidth`` the bytes per second that all workers together can receive. `Upload` steps are skipped.
     """
     checked = [step for step in _steps.checked(steps) if not isinstance(step, Upload)]
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
     found = _sources.shards(_sources.rows(source, url_column, format), shard_size, url_column)
     result, items = sampled(found, sample)
     count = _engines.create(engine, workers).workers if engine == "local" else workers or 1
-    try_sample(result, items, checked, output, concurrency, threads, max_per_host, count)
+    job = Job(f"dry-run-{uuid.uuid4().hex}", os.fspath(output.path), tuple(checked), output, concurrency, threads)
+    try_sample(result, items, job, max_per_host)
+    if items:
+        result.expect(
+            workers=count, shard_size=shard_size, concurrency=concurrency, max_per_host=max_per_host,
+            bandwidth=bandwidth, cores=len(os.sched_getaffinity(0)) if engine == "local" else None,
+        )  # fmt: skip
     return result
 
 

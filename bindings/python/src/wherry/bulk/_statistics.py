@@ -25,6 +25,8 @@ class Statistics:
     ``failures``    {reason: count}
     ``statuses``    {HTTP status as text: count}
     ``bytes``       bytes in the output
+    ``received``    bytes of the response bodies
+    ``download_seconds``   the sum of the download times
     ``times_ms``    the number of finished downloads in each class of TIMES_MS
     ``sizes``       the number of items of the output in each class of SIZES
     """
@@ -35,17 +37,14 @@ class Statistics:
     failures: Dict[str, int] = field(default_factory=dict)
     statuses: Dict[str, int] = field(default_factory=dict)
     bytes: int = 0
+    received: int = 0
+    download_seconds: float = 0
     times_ms: List[int] = field(default_factory=lambda: [0] * (len(TIMES_MS) + 1))
     sizes: List[int] = field(default_factory=lambda: [0] * (len(SIZES) + 1))
 
     def count(self, item: Item) -> None:
         """Counts an item that is finished."""
-        self.items += 1
-        if item.http_status is not None:
-            status = str(item.http_status)
-            self.statuses[status] = self.statuses.get(status, 0) + 1
-        if item.seconds is not None:
-            self.times_ms[_class(item.seconds * 1000, TIMES_MS)] += 1
+        self._count_download(item)
         if item.failure is not None:
             self.failures[item.failure.reason] = self.failures.get(item.failure.reason, 0) + 1
             return
@@ -53,10 +52,20 @@ class Statistics:
         self.bytes += len(item.data)
         self.sizes[_class(len(item.data), SIZES)] += 1
 
-    def drop(self) -> None:
+    def drop(self, item: Item) -> None:
         """Counts an item that a Map step left out."""
-        self.items += 1
+        self._count_download(item)
         self.dropped += 1
+
+    def _count_download(self, item: Item) -> None:
+        self.items += 1
+        self.received += item.received
+        if item.http_status is not None:
+            status = str(item.http_status)
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+        if item.seconds is not None:
+            self.download_seconds += item.seconds
+            self.times_ms[_class(item.seconds * 1000, TIMES_MS)] += 1
 
     @property
     def failed(self) -> int:
@@ -65,15 +74,15 @@ class Statistics:
 
     def values(self) -> Dict[str, Any]:
         """The counts as JSON values."""
-        return dict(vars(self))
+        return {**vars(self), "download_seconds": round(self.download_seconds, 3)}
 
     @classmethod
     def sum(cls, values: Iterable[Dict[str, Any]]) -> Statistics:
         """Returns the sum of the counts of shards."""
         total = cls()
         for each in values:
-            for name in ("items", "succeeded", "dropped", "bytes"):
-                setattr(total, name, getattr(total, name) + each[name])
+            for name in ("items", "succeeded", "dropped", "bytes", "received", "download_seconds"):
+                setattr(total, name, getattr(total, name) + each.get(name, 0))
             for name in ("failures", "statuses"):
                 counts = getattr(total, name)
                 for key, count in each[name].items():

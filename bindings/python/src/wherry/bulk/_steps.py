@@ -147,6 +147,7 @@ class Download(Step):
         bench.gate.succeeded(host)
         self._respect(response.headers.get_list("x-robots-tag"))
         item.data = response.content
+        item.received = len(item.data)
         item.type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def _rules(self, site: str, bench: Workbench) -> Tuple[float, Rules]:

@@ -221,7 +221,7 @@ class ShardRun:
 
     def _drop(self, item: Item) -> None:
         self._log.write(json.dumps({**item.record(), "dropped": True}, default=str) + "\n")
-        self.statistics.drop()
+        self.statistics.drop(item)
         self._hold(-len(item.data))
         item.data = b""
 
