@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds the pages that are not in docs, and adapts all pages from GitHub's Markdown to that of MkDocs.
 
-* README.md, CONTRIBUTING.md, and the other files of PAGES become pages.
+* README.md, CONTRIBUTING.md, and the other files of PAGES become pages, also the notebook with its outputs.
 * The sections of include/wherry.h and the public names of the Python package become reference pages.
 * A link to another file of the repository leads to a page that shows this file.
 * Samples of one program in several languages become tabs.
@@ -11,6 +11,8 @@
 from __future__ import annotations
 
 import ast
+import html
+import json
 import os
 import pathlib
 import posixpath
@@ -29,6 +31,7 @@ PAGES = {
     "security-policy.md": "SECURITY.md",
     "changelog.md": "CHANGELOG.md",
     "examples.md": "Examples/README.md",
+    "guides/bulk-notebook.md": "Examples/python/bulk.ipynb",
     "other-languages.md": "Examples/other-languages/README.md",
     "reference/python/index.md": "bindings/python/README.md",
     "test-server.md": "Tests/TestServer/README.md",
@@ -95,7 +98,8 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, name, content=text))
 
     for name, path in PAGES.items():
-        add(name, (ROOT / path).read_text())
+        text = (ROOT / path).read_text()
+        add(name, notebook_page(text) if path.endswith(".ipynb") else text)
     add("decisions/index.md", decisions())
     for name, title, text in [("reference/c/index.md", "C", header_start()), *header_pages()]:
         add(name, f"# {title}\n\n{text}")
@@ -170,6 +174,26 @@ def linked_sources(file: File) -> Iterator[str]:
         path = resolved(link["target"], file.src_uri)
         if "://" not in link["target"] and page_of(path).startswith("source/") and (ROOT / path).exists():
             yield path
+
+
+def notebook_page(text: str) -> str:
+    """A notebook with its outputs, as scripts/make-notebook wrote them."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if "image/png" in data:
+                picture = "".join(data["image/png"]).replace("\n", "")
+                alt = html.escape(cell["metadata"]["alt"])
+                parts.append(f'<img alt="{alt}" src="data:image/png;base64,{picture}">')
+            else:
+                parts.append("```text\n" + "".join(output.get("text") or data["text/plain"]).rstrip() + "\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def source_page(path: str) -> str:

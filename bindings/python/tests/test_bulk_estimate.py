@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 from typing import Any, Dict, List
 
 import pytest
-from conftest import ROOT, Server
+from conftest import PATIENCE, ROOT, Server
 
 from wherry.bulk import Download, Folder, Workload, estimate, run
 
@@ -117,6 +119,27 @@ def test_B12_the_example_of_the_guide_runs() -> None:
     from test_bulk import example
 
     assert example("--estimate") == "4.4 hours, limited by the bandwidth\n"
+
+
+def test_B12_the_code_of_the_notebook_runs() -> None:
+    for package in ("matplotlib", "PIL"):
+        pytest.importorskip(package)
+    folder = os.path.join(ROOT, "Examples", "python")
+    if not os.path.isdir("/usr/share/backgrounds/mate/nature"):
+        pytest.skip("the package mate-backgrounds is not installed")
+    with open(os.path.join(folder, "bulk.ipynb"), encoding="utf-8") as file:
+        cells = [cell for cell in json.load(file)["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] for cell in cells if "alt" in cell["metadata"]), "run scripts/make-notebook"
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join("".join(cell["source"]) for cell in cells)], cwd=folder, text=True,
+        env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.path.join(ROOT, "bindings", "python", "src")},
+        capture_output=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    counts = "{'http_status': 22, 'content_type': 22, 'truncated_image': 22}"
+    assert done.stdout.splitlines()[-1].startswith("534 of 600 in 4 shards") and len(
+        done.stdout.splitlines()[-1]
+    ) == len(f"534 of 600 in 4 shards: {counts}")
 
 
 @pytest.mark.skipif(os.environ.get("WHERRY_LOOPS") != "full", reason="measures times: set WHERRY_LOOPS=full")
