@@ -83,6 +83,8 @@ class Rules:
         """Whether the rules permit a request for an absolute URL."""
         if self.failure is not None:
             return False
+        if not self.patterns:
+            return True
         path = path_of(url)
         if path == "/robots.txt":
             return True
@@ -236,14 +238,16 @@ class Robots:
         self._asked: Dict[str, None] = {}
         self._found: Dict[str, Shared] = {}
 
-    def foresee(self, url: str) -> None:
-        """Raises ItemError if known rules forbid the URL. Otherwise asks the coordinator for unknown rules."""
+    def foresee(self, url: str) -> bool:
+        """Whether known rules permit the URL. Raises ItemError if they forbid it. Asks the coordinator for unknown rules."""
         site = site_of(url)
         known = self._cache.get(self._clock(), site)
         if known is not None and known[0] > 0:
             _judge(known[1], url, site)
-        elif site:
+            return True
+        if site:
             self._asked[site] = None
+        return False
 
     async def check(self, url: str, fetch: Fetch) -> None:
         """Raises ItemError if the rules forbid the URL. Downloads rules that are unknown."""

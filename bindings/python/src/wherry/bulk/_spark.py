@@ -36,7 +36,7 @@ def map_in_pandas(
     of the failure. ``key`` is unique in a partition. Items that `Map` leaves out have no row.
 
     Spark repeats lost partitions. ``max_per_host`` limits the connections of each Spark task, not of the cluster. With
-    10 tasks and ``max_per_host=2``, a host has at most 20 connections.
+    10 tasks and ``max_per_host=2``, a host has at most 20 connections. Each process of Spark reads robots.txt itself.
 
     The other arguments are those of `run`.
     """

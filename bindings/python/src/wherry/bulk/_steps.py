@@ -125,11 +125,11 @@ class Download(Step):
             await check(request.url)
 
         redirects: Dict[str, Any] = {}
+        permitted = not self.robots or bench.robots.foresee(item.url)
         if self.robots:
-            bench.robots.foresee(item.url)
             redirects = {"on_redirect": follow, "hook_timeout": HOOK_SECONDS}
         async with bench.gate.turn(host):
-            if self.robots:
+            if not permitted:
                 await check(item.url)
             begun = loop.time()
             try:

@@ -33,7 +33,7 @@ class Engine:
     name = "engine"
 
     def start(self, job: Job, limit: int) -> None:
-        """Connects to the workers, compares versions, and creates the limiter with ``limit`` connections per host.
+        """Connects to the workers, compares versions, and creates the coordinator with ``limit`` connections per host.
 
         Raises StateError if a worker has another version.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 
@@ -35,8 +35,8 @@ class CoordinatorPlugin(SchedulerPlugin):  # type: ignore[misc, unused-ignore]
 
 def running(name: str, dask_scheduler: Any) -> Dict[str, Counts]:
     """Returns the counts of unfinished shards. Runs on the scheduler."""
-    found: Dict[str, Counts] = dask_scheduler.plugins[name].running()
-    return found
+    plugin: Optional[CoordinatorPlugin] = dask_scheduler.plugins.get(name)
+    return plugin.running() if plugin is not None else {}
 
 
 def remove(name: str, dask_scheduler: Any) -> None:
