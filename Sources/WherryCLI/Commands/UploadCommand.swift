@@ -84,7 +84,7 @@ struct UploadCommand: ConnectingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to do with files that are not readable JPEG or PNG. (default: fail)",
+            "What to do with files that cannot be read as images. (default: fail)",
             discussion:
                 "fail: send nothing; skip: omit them; send: send them unchanged, with all metadata.",
             valueName: "mode"))
