@@ -122,7 +122,7 @@ package struct Compression: Hashable, Sendable {
     package var jpegQuality: Int { max(1, Int((effectiveQuality * 100).rounded())) }
 
     /// Throws `bad_parameters` or `unsupported_option` for invalid values.
-    func validate() throws(ImagingError) {
+    package func validate() throws(ImagingError) {
         guard [.keep, .jpeg, .png].contains(format) else {
             throw .unsupportedOption("Images can be encoded only as JPEG or PNG.")
         }

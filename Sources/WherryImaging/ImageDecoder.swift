@@ -11,8 +11,9 @@ package enum ImageDecoder {
     ///   - format: The pixel format; `nil` selects gray8, rgb8 or rgba8, whichever loses nothing
     ///     but bit depth above 8 bits. Removing alpha blends the image with the compression's
     ///     background. Removing color computes 0.299 red + 0.587 green + 0.114 blue.
-    ///   - compression: Only `background`, `orientation`, `animated`, `maxPixels`, `maxMemory` and
-    ///     `deadline` apply.
+    ///   - compression: Only `maxWidth`, `maxHeight`, `resizeMode`, `background`, `orientation`,
+    ///     `animated`, `maxPixels`, `maxMemory` and `deadline` apply. A JPEG is decoded in the
+    ///     smallest scale that is enough for the size.
     package static func decode(
         _ source: ImageSource, as format: PixelFormat? = nil,
         _ compression: Compression = Compression()
@@ -23,7 +24,9 @@ package enum ImageDecoder {
         case .pixels(let pixels):
             return try pixels.reading { () throws(ImagingError) in
                 try limits.judge(pixels.width, pixels.height)
-                return try decode(BufferedRows(pixels), as: format, compression, limits)
+                let pipeline = pipeline(compression, limits, pixels.width, pixels.height)
+                let rows = try pipeline.padded(pipeline.sizedRows(BufferedRows(pixels)))
+                return try decode(rows, as: format, compression, limits)
             }
         case .file(let path):
             let rows = try open(ImageInput(path: path), compression, limits)
@@ -59,11 +62,27 @@ package enum ImageDecoder {
         try limits.judge(image.info.width, image.info.height)
         try image.checkEnd()
         try image.checkFrames(compression.animated, wanted: "decode")
+        let info = image.info
+        let turns = compression.orientation == .apply && info.orientation != 1
+        var pipeline = pipeline(
+            compression, limits, info.uprightSize.width, info.uprightSize.height)
+        pipeline.orientation = turns ? info.orientation : 1
+        pipeline.swapsSides = !turns && info.orientation >= 5
         let decoder = try Decoder(image, limits)
-        try decoder.start()
-        guard compression.orientation == .apply else { return decoder }
-        return try Turning.upright(
-            decoder, orientation: image.info.orientation, maxMemory: limits.maxMemory)
+        try decoder.start(
+            eighths: info.format == .jpeg ? pipeline.eighths(of: decoder.header) : 8)
+        let upright = try Turning.upright(
+            pipeline.sizedRows(decoder), orientation: pipeline.orientation,
+            maxMemory: limits.maxMemory)
+        return try pipeline.padded(upright)
+    }
+
+    /// Returns a pipeline that resizes without removing alpha.
+    private static func pipeline(
+        _ compression: Compression, _ limits: Limits, _ width: Int, _ height: Int
+    ) -> Pipeline {
+        Pipeline(
+            compression: compression, limits: limits, format: .png, width: width, height: height)
     }
 }
 

@@ -157,3 +157,27 @@ TEST("I4 a call with a bad compression returns no image, and names the compressi
   CHECK_OK(wherry_compression_free(half));
   CHECK_OK(wherry_image_free(image));
 }
+
+TEST("I4 an image is decoded at the size of the compression") {
+  size_t count;
+  const uint8_t *jpeg = picture_jpeg(160, 120, 95, &count);
+  wherry_image *image = image_of(jpeg, count), *pixels = NULL;
+  struct {
+    wherry_resize_mode mode;
+    int width, height, made_width, made_height;
+  } cases[] = {{WHERRY_RESIZE_FIT, 64, 64, 64, 48},
+               {WHERRY_RESIZE_CROP, 64, 64, 64, 64},
+               {WHERRY_RESIZE_PAD, 64, 64, 64, 64},
+               {WHERRY_RESIZE_FIT, 0, 30, 40, 30}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    wherry_compression *box = box_of(cases[i].mode, cases[i].width, cases[i].height);
+    CHECK_OK(wherry_image_decode(image, WHERRY_PIXELS_NONE, box, &pixels));
+    wherry_image_info info = {.size = sizeof info};
+    CHECK_OK(wherry_image_inspect(pixels, &info));
+    CHECK_INT(info.width, cases[i].made_width);
+    CHECK_INT(info.height, cases[i].made_height);
+    CHECK_OK(wherry_image_free(pixels));
+    CHECK_OK(wherry_compression_free(box));
+  }
+  CHECK_OK(wherry_image_free(image));
+}

@@ -144,3 +144,15 @@ def test_I4_an_error_names_the_compression() -> None:
         image.compress_many(["small"])  # type: ignore[list-item]
     with pytest.raises(wherry.ImageError):
         wherry.Image(b"\xff\xd8\xff").compress_many([0.5, 0.6])
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_I4_pixels_have_the_size_that_is_asked_for(kind: str) -> None:
+    image = wherry.Image(encoded(waves(160, 120), kind))
+    assert image.pixels(max_width=64, max_height=64).shape == (48, 64, 3)
+    for mode in ("crop", "pad"):
+        pixels = numpy.asarray(image.pixels("rgb", max_width=64, max_height=64, resize_mode=mode))
+        copy = image.compress(1.0, format="png", max_width=64, max_height=64, resize_mode=mode)
+        assert numpy.array_equal(pixels, numpy.asarray(copy.pixels("rgb")))
+    with pytest.raises(wherry.ArgumentError):
+        image.pixels(max_width=64, resize_mode="crop")

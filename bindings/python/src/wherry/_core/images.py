@@ -320,8 +320,8 @@ class Image:
         Samples of more than 8 bits are always reduced to 8 bits.
 
         If alpha is removed, the image is blended with ``background=``. "gray" is the luminance of
-        the colors. The keyword arguments are those of `Compression`; only background, orientation
-        and limits apply. You can pass the array to numpy.asarray and to `Image`. Releases the GIL
+        the colors. The keyword arguments are those of `Compression`; only size, background,
+        orientation and limits apply. You can pass the array to numpy.asarray and to `Image`. Releases the GIL
         while it runs.
         """
         if order is not None and order not in _ORDERS:
