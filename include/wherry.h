@@ -352,6 +352,9 @@ typedef enum wherry_option {
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,
   /* BL 16777216; maximum size of each of the two caches in memory; 0: keep none */
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,
+  /* BL 67108864; maximum size of the decoded images in memory (wherry_client_load_image); the least
+   * recently used ones are removed first; 0: keep none */
+  WHERRY_OPTION_IMAGE_MEMORY_BYTES = 132,
   /* BL 0 (0 to 1000000); maximum number of requests per RATE_INTERVAL_MS; 0: no limit. Further
    * requests wait, and start in the order of PRIORITY and then of the time they were added.
    * TOTAL_TIMEOUT_MS includes the wait. The limit is a token bucket that fills at a constant rate

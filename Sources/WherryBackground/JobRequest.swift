@@ -55,7 +55,8 @@ package struct JobRequest: Sendable, Hashable {
         for option in Option.allCases where options[option] != option.defaultValue {
             switch option {
             case .defaultParameters, .ignoreBase, .autostart, .agentIdle, .debug, .httpCache,
-                .cacheMaxBytes, .cacheMemoryBytes, .hookTimeout, .sendLanguages:
+                .cacheMaxBytes, .cacheMemoryBytes, .imageMemoryBytes, .hookTimeout,
+                .sendLanguages:
                 // Already applied here, or without effect in the background.
                 break
             default:

@@ -7,6 +7,7 @@
 //        bench-swift download URL PATH COUNT
 //        bench-swift upload URL FILE COUNT
 //        bench-swift cache FOLDER memory|disk read|perform|send SIZE ENTRIES COUNT
+//        bench-swift images cached|load ENTRIES COUNT
 
 import Foundation
 import Wherry
@@ -15,7 +16,7 @@ let warmUp = 64
 
 func usage() -> Never {
     FileHandle.standardError.write(
-        Data("usage: bench-swift get|sync|download|upload|cache ...\n".utf8))
+        Data("usage: bench-swift get|sync|download|upload|cache|images ...\n".utf8))
     exit(2)
 }
 
@@ -124,6 +125,13 @@ func cache(_ words: [String]) async throws {
 var words = CommandLine.arguments
 if words.dropFirst().first == "cache" {
     try await cache(words)
+    exit(0)
+}
+if words.dropFirst().first == "images" {
+    guard words.count == 5, let entries = Int(words[3]), let times = Int(words[4]), entries > 0,
+        times > 0
+    else { usage() }
+    try await ImageBench(entries: entries).run(words[2], times: times)
     exit(0)
 }
 let onNetwork = words.dropFirst().first == "executor"

@@ -32,6 +32,7 @@ public final class Client: Sendable {
     let retryBudget = Lock(RetryBudget())
     let tokens = TokenRefresh()
     let sharedRequests = SharedRequestTable()
+    let imageLoads: ImageLoadTable
     /// The cookies, used for every hop of every request.
     public let cookies: CookieJar
     /// The Digest challenges of servers.
@@ -85,6 +86,7 @@ public final class Client: Sendable {
         downloadLimit = SpeedLimit(rate: settings.options[.maxDownloadSpeed])
         queue = DownloadQueue(limit: settings.options[.maxDownloads])
         workers = WorkerPool()
+        imageLoads = ImageLoadTable(limit: settings.options[.imageMemoryBytes])
         current = Lock(settings)
         storage = StorageFolder(
             name: configuration.storageName, directory: configuration.storageDirectory)
@@ -138,14 +140,18 @@ public final class Client: Sendable {
     package func update(
         _ change: (inout ClientSettings.Values) throws(WherryError) -> Void
     ) throws(WherryError) {
-        let secrets = try current.withLock { settings throws(WherryError) in
+        let (secrets, changesResponses) = try current.withLock { settings throws(WherryError) in
             var values = settings.values
             try change(&values)
-            let names = settings.values.secretNames
+            let old = settings.values
             settings = try ClientSettings(values)
-            return values.secretNames == names ? nil : settings.secrets
+            return (
+                values.secretNames == old.secretNames ? nil : settings.secrets,
+                !values.makesEqualRequests(to: old)
+            )
         }
         if let secrets { caches.setSecrets(secrets) }
+        if changesResponses { imageLoads.invalidate() }
     }
 
     package func set(_ option: Option, _ value: Int64) throws(WherryError) {
@@ -173,6 +179,9 @@ public final class Client: Sendable {
             transport.schedule(at: transport.clock.now()) {}
         }
         if changed.contains(.maxDownloads) { queue.setLimit(options[.maxDownloads]) }
+        if changed.contains(.imageMemoryBytes) {
+            imageLoads.setLimit(options[.imageMemoryBytes])
+        }
         if changed.contains(.cacheMaxBytes) || changed.contains(.cacheMemoryBytes) {
             caches.setLimits(options)
         }
@@ -411,6 +420,14 @@ public final class Client: Sendable {
     package func startPerform(
         _ request: Request, userData: UInt = 0
     ) throws(WherryError) -> (Transfer, PerformWaiter) {
+        try checkBlocking(request)
+        let waiter = PerformWaiter()
+        let transfer = try send(request, observer: waiter, userData: userData)
+        return (transfer, waiter)
+    }
+
+    /// Rejects requests that a blocking call cannot send.
+    func checkBlocking(_ request: Request) throws(WherryError) {
         if request.isStreamed || !(request.hooks ?? settings.values.hooks).isEmpty {
             throw WherryError(
                 .needsQueue,
@@ -429,9 +446,6 @@ public final class Client: Sendable {
                 "A blocking call was made on the network thread, which must not block. Await the response there instead."
             )
         }
-        let waiter = PerformWaiter()
-        let transfer = try send(request, observer: waiter, userData: userData)
-        return (transfer, waiter)
     }
 
     package static let closedError = WherryError(.closed, "The client was closed")
@@ -559,6 +573,7 @@ public final class Client: Sendable {
         activity.close()
         caches.close()
         workers.close()
+        imageLoads.removeAll()
         // Wait for transfers that other threads are starting, and for running download work.
         if mayWait {
             while !pool.wait(timeout: ProcessExit.checkInterval, { _ in true }),

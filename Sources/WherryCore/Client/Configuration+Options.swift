@@ -76,6 +76,12 @@ extension Client.Configuration {
         get { values.options[.cacheMemoryBytes] }
         set { values.options[.cacheMemoryBytes] = newValue }
     }
+    /// The maximum size in bytes of the decoded images that the image loader keeps in memory. The
+    /// least recently used ones are removed first. 0 keeps none. Default: 64 MiB.
+    public var imageMemoryBytes: Int64 {
+        get { values.options[.imageMemoryBytes] }
+        set { values.options[.imageMemoryBytes] = newValue }
+    }
     /// The maximum number of requests per ``rateInterval``. Further requests wait in the order of
     /// their `priority`. 0: no limit. Range: 0 to 1,000,000. Default: 0.
     ///

@@ -364,6 +364,13 @@ extension Transfer {
         let what = "\(response?.status ?? 0), \(response?.body.count ?? 0) bytes"
         var lines: [LogRecord.Line]
         switch kind {
+        case .request where self is ImageTransfer:
+            let pixels = (self as? ImageTransfer)?.pixels
+            let size = "\(pixels?.width ?? 0)x\(pixels?.height ?? 0)"
+            lines = [
+                .everybody("Image load succeed:\(size) pixels"),
+                .brief("Request url:\(url)"),
+            ]
         case .request:
             let isStored = response.map { $0.isFromCache && !$0.isRevalidated } ?? false
             lines = [

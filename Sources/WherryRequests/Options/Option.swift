@@ -108,6 +108,8 @@ package enum Option: Int32, CaseIterable, Sendable {
     /// The maximum size in bytes of the responses that each of the two caches keeps in memory.
     /// 0 keeps none.
     case cacheMemoryBytes = 52
+    /// The maximum size in bytes of the decoded images that the image loader keeps in memory.
+    case imageMemoryBytes = 132
     /// The maximum number of requests per `rate_interval_ms`.
     case rateLimit = 53
     /// The maximum number of requests per `rate_interval_ms` to each origin (scheme, host, and
@@ -282,6 +284,8 @@ extension Option {
             Declaration("cache_max_bytes", [.build, .live], 268_435_456, 0...Int64.max)
         case .cacheMemoryBytes:
             Declaration("cache_memory_bytes", [.build, .live], 16_777_216, 0...Int64.max)
+        case .imageMemoryBytes:
+            Declaration("image_memory_bytes", [.build, .live], 67_108_864, 0...Int64.max)
         case .rateLimit:
             Declaration("rate_limit", [.build, .live], 0, 0...1_000_000)
         case .hostRateLimit:

@@ -29,6 +29,14 @@ package final class ClientSettings: Sendable {
 
         package init() {}
 
+        /// Whether requests have the same URL, headers, and credentials as with other settings, so
+        /// that a server cannot tell them apart.
+        package func makesEqualRequests(to other: Values) -> Bool {
+            texts == other.texts && bases == other.bases && headers == other.headers
+                && Array(parameters) == Array(other.parameters)
+                && credentials == other.credentials
+        }
+
         /// The proxies of connections. Denied addresses or `ignoreProxyEnvironment` disable the
         /// proxy settings of the environment. A Unix socket uses no proxy.
         package var proxies: ProxySettings {

@@ -264,6 +264,9 @@ class LiveKeywords(TypedDict, total=False):
     cache_max_bytes: int
     #: The maximum size in bytes of the responses that each of the two caches keeps in memory. 0 keeps none.
     cache_memory_bytes: int
+    #: The maximum size in bytes of the decoded images that the image loader keeps in memory. The least
+    #: recently used ones are removed first. 0 keeps none.
+    image_memory_bytes: int
     #: The maximum number of requests per rate_interval. Further requests wait in the order of their priority.
     #: 0: no limit. From 0 to 1,000,000. The limit is a token bucket: tokens arrive at even intervals, and at
     #: most rate_burst of them are saved. Redirects, retries, and the segments of a download count; cache hits
@@ -432,6 +435,7 @@ coded_body | "skip" | How body_coding treats a request with a Content-Encoding h
 cache | False | Whether requests without a cache policy use the HTTP cache (RFC 9111)
 cache_max_bytes | 268435456 | The maximum size in bytes of each of the two caches on disk. The least recently used entries are removed first. A response larger than an eighth of the size is not stored
 cache_memory_bytes | 16777216 | The maximum size in bytes of the responses that each of the two caches keeps in memory. 0 keeps none
+image_memory_bytes | 67108864 | The maximum size in bytes of the decoded images that the image loader keeps in memory. The least recently used ones are removed first. 0 keeps none
 rate_limit | 0 | The maximum number of requests per rate_interval. Further requests wait in the order of their priority. 0: no limit. From 0 to 1,000,000
 host_rate_limit | 0 | The maximum number of requests per rate_interval to each origin (scheme, host, and port), in addition to rate_limit. 0: no limit. From 0 to 1,000,000
 rate_burst | 0 | The maximum number of requests that may start at once after an idle period. 0: the number that may start in one rate_interval. From 0 to 10,000

@@ -105,6 +105,7 @@ CLIENT: Dict[str, Tuple[int, str]] = {
     "cache": (codes.OPTION_HTTP_CACHE, "whole"),
     "cache_max_bytes": (codes.OPTION_CACHE_MAX_BYTES, "whole"),
     "cache_memory_bytes": (codes.OPTION_CACHE_MEMORY_BYTES, "whole"),
+    "image_memory_bytes": (codes.OPTION_IMAGE_MEMORY_BYTES, "whole"),
     "rate_limit": (codes.OPTION_RATE_LIMIT, "whole"),
     "host_rate_limit": (codes.OPTION_HOST_RATE_LIMIT, "whole"),
     "rate_burst": (codes.OPTION_RATE_BURST, "whole"),
