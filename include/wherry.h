@@ -2459,6 +2459,69 @@ wherry_status wherry_group_set_user_key(wherry_group *group, uint64_t key);
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
 
+/* ---- 24. Image loader: images from URLs, decoded and kept in memory --------------------------- */
+
+/* The decoded images of a client in memory. */
+typedef struct wherry_image_usage {
+  size_t size;
+  int64_t images, image_bytes; /* decoded images in memory */
+  int64_t limit_bytes;         /* IMAGE_MEMORY_BYTES */
+  int64_t hits;                /* loads and lookups that found the image in memory */
+  int64_t misses;              /* loads that did not */
+  int64_t requests;            /* requests that were started for loads */
+} wherry_image_usage;
+
+/* Loads an image: requests it, and decodes it on a worker thread at the size that MAX_WIDTH,
+ * MAX_HEIGHT, and RESIZE_MODE of the compression ask for. A JPEG is decoded in the smallest scale
+ * that is enough. format and the other options are as in wherry_image_decode.
+ *
+ * Decoded images stay in memory, up to IMAGE_MEMORY_BYTES. They are found by URL, format, and
+ * compression, and by the headers, parameters, and options of the request, except PRIORITY. The
+ * server is not asked whether a decoded image is still fresh. The cache policies OFF, REFRESH, and
+ * RELOAD do not read the memory. A response with `Cache-Control: no-store` is not kept. A change of
+ * the client's headers, parameters, credentials, or texts removes all images; a change of cookies
+ * does not. Encoded images are in the caches of the client, if the client or the request uses them.
+ *
+ * Equal loads that run at the same time share one request and one decoding, and loads that differ
+ * only in format or compression share the request. The request has the highest priority of its
+ * loads, and ends if all of them are cancelled.
+ *
+ * The transfer is an ordinary one: its DONE event has the response with the encoded image, or no
+ * response if the image was in memory. wherry_event_open_image returns the pixels. Errors are those
+ * of wherry_client_perform and of wherry_image_decode, and are not kept in memory. A response that
+ * is not a valid image is also removed from the caches. The encoded image is limited by
+ * MAX_BODY_BYTES, and the decoded one by MAX_PIXELS and MAX_MEMORY_BYTES.
+ *
+ * A NULL url means the request's own. A NULL request means a GET of the url. E_ARGUMENT
+ * `bad_method` unless the request is a GET, `bad_parameters` if it has a body. A request with hooks
+ * gets their answers from one of the loads that share it. */
+wherry_status wherry_client_load_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
+/* Like wherry_client_load_image, but waits like wherry_client_perform_for. */
+WHERRY_CHECKED wherry_status wherry_client_load_image_for(wherry_client *client,
+    const wherry_request *request, const char *url, wherry_pixel_format format,
+    const wherry_compression *compression, int64_t timeout_ms, wherry_transfer **out_transfer,
+    wherry_record *out_record);
+/* Returns the pixels of a DONE event, which you own. They stay valid and do not change when the
+ * image is removed from the memory. wherry_image_pixels returns them without a copy. E_STATE if the
+ * event is not the successful end of an image load. */
+wherry_status wherry_event_open_image(const wherry_event *event, wherry_image **out_image);
+/* Returns an image that is in memory, at once and without a transfer. E_CACHE_MISS `missing` if it
+ * is not. Parameters are as in wherry_client_load_image. */
+wherry_status wherry_client_cached_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    wherry_image **out_image);
+/* Loads an image into the memory, without events. Unless the request sets PRIORITY, it has the
+ * lowest one; a later load of the same image raises it. Errors are only logged. Hooks have their
+ * default results. wherry_client_cancel cancels it by URL or tag. */
+wherry_status wherry_client_prefetch_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression);
+/* Removes all decoded images from the memory. Images that you opened stay valid. */
+wherry_status wherry_client_clear_images(wherry_client *client);
+/* Set out_usage->size first. */
+wherry_status wherry_client_image_usage(wherry_client *client, wherry_image_usage *out_usage);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

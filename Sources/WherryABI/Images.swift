@@ -114,7 +114,7 @@ public func wherry_image_new_pixels_lent(
     }
 }
 
-private func pixelFormat(_ format: wherry_pixel_format) throws(WherryError) -> PixelFormat {
+func pixelFormat(_ format: wherry_pixel_format) throws(WherryError) -> PixelFormat {
     guard let format = UInt8(exactly: format.rawValue).flatMap({ PixelFormat(rawValue: $0) })
     else {
         throw WherryError(

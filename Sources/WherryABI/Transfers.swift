@@ -125,28 +125,41 @@ public func wherry_client_perform_for(
     _ out_record: UnsafeMutablePointer<wherry_record>?
 ) -> wherry_status {
     status { () throws(WherryError) in
-        let out = try required(out_transfer)
-        let record = try Record(out_record)
-        let client = try Handles.get(client, Client.self)
-        // Reserved before the start, so that nothing can fail after it.
-        let place = try EventPlaces()
-        let box = Box(TransferValue())
-        let handle = try Handles.add(box)
-        var isKept = false
-        defer { if !isKept { Handles.end(handle, .transfer) } }
-        let (transfer, waiter) = try client.startPerform(snapshot(request, url: url))
-        guard let outcome = waiter.wait(on: client, timeout: nanoseconds(timeout_ms)) else {
-            box.with {
-                $0.transfer = transfer
-                $0.waiter = waiter
-            }
-            isKept = true
-            out.pointee = handle
-            throw .timedOut
+        try perform(client, for: timeout_ms, out_transfer, out_record) {
+            client throws(WherryError) in
+            try client.startPerform(snapshot(request, url: url))
         }
-        record.write(QueueEvent(.done(outcome), of: transfer), as: place)
-        out.pointee = nil
     }
+}
+
+/// Starts a transfer and waits for its end, for a limited time.
+func perform(
+    _ client: OpaquePointer?, for timeout: Int64,
+    _ out_transfer: UnsafeMutablePointer<OpaquePointer?>?,
+    _ out_record: UnsafeMutablePointer<wherry_record>?,
+    _ start: (Client) throws(WherryError) -> (Transfer, PerformWaiter)
+) throws(WherryError) {
+    let out = try required(out_transfer)
+    let record = try Record(out_record)
+    let client = try Handles.get(client, Client.self)
+    // Reserved before the start, so that nothing can fail after it.
+    let place = try EventPlaces()
+    let box = Box(TransferValue())
+    let handle = try Handles.add(box)
+    var isKept = false
+    defer { if !isKept { Handles.end(handle, .transfer) } }
+    let (transfer, waiter) = try start(client)
+    guard let outcome = waiter.wait(on: client, timeout: nanoseconds(timeout)) else {
+        box.with {
+            $0.transfer = transfer
+            $0.waiter = waiter
+        }
+        isKept = true
+        out.pointee = handle
+        throw .timedOut
+    }
+    record.write(QueueEvent(.done(outcome), of: transfer), as: place)
+    out.pointee = nil
 }
 
 @_cdecl("wherry_client_download") @implementation

@@ -297,6 +297,13 @@ static void call_all(void *bad, void *bad_compression) {
   REFUSED(wherry_client_remove_cache_entry(bad, NULL, NULL));
   REFUSED(wherry_client_clear_cache(bad, WHERRY_STORE_TIMED, NULL, NULL, NULL, NULL));
   REFUSED(wherry_client_cache_usage(bad, NULL));
+  REFUSED(wherry_client_load_image(bad, NULL, NULL, WHERRY_PIXELS_NONE, NULL, NULL, NULL, NULL));
+  REFUSED(wherry_client_load_image_for(bad, NULL, NULL, WHERRY_PIXELS_NONE, NULL, 0, NULL, NULL));
+  REFUSED(wherry_event_open_image(bad, NULL));
+  REFUSED(wherry_client_cached_image(bad, NULL, NULL, WHERRY_PIXELS_NONE, NULL, NULL));
+  REFUSED(wherry_client_prefetch_image(bad, NULL, NULL, WHERRY_PIXELS_NONE, NULL));
+  REFUSED(wherry_client_clear_images(bad));
+  REFUSED(wherry_client_image_usage(bad, NULL));
   REFUSED(wherry_session_new(bad, NULL, NULL));
   REFUSED(wherry_session_download(bad, NULL, NULL, NULL));
   REFUSED(wherry_session_upload(bad, NULL, NULL));

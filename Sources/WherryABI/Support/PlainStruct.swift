@@ -26,6 +26,7 @@ extension wherry_cookie_row: PlainStruct {}
 extension wherry_job_row: PlainStruct {}
 extension wherry_change_row: PlainStruct {}
 extension wherry_cache_usage: PlainStruct {}
+extension wherry_image_usage: PlainStruct {}
 extension wherry_timing: PlainStruct {}
 extension wherry_log_record: PlainStruct {}
 extension wherry_counters: PlainStruct {}

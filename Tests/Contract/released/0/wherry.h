@@ -106,6 +106,7 @@ typedef enum wherry_option {
   WHERRY_OPTION_HTTP_CACHE = 50,
   WHERRY_OPTION_CACHE_MAX_BYTES = 51,
   WHERRY_OPTION_CACHE_MEMORY_BYTES = 52,
+  WHERRY_OPTION_IMAGE_MEMORY_BYTES = 132,
   WHERRY_OPTION_RATE_LIMIT = 53,
   WHERRY_OPTION_HOST_RATE_LIMIT = 54,
   WHERRY_OPTION_RATE_BURST = 55,
@@ -1120,6 +1121,29 @@ wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *in
 wherry_status wherry_group_set_user_key(wherry_group *group, uint64_t key);
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
+typedef struct wherry_image_usage {
+  size_t size;
+  int64_t images, image_bytes;
+  int64_t limit_bytes;
+  int64_t hits;
+  int64_t misses;
+  int64_t requests;
+} wherry_image_usage;
+wherry_status wherry_client_load_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
+WHERRY_CHECKED wherry_status wherry_client_load_image_for(wherry_client *client,
+    const wherry_request *request, const char *url, wherry_pixel_format format,
+    const wherry_compression *compression, int64_t timeout_ms, wherry_transfer **out_transfer,
+    wherry_record *out_record);
+wherry_status wherry_event_open_image(const wherry_event *event, wherry_image **out_image);
+wherry_status wherry_client_cached_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    wherry_image **out_image);
+wherry_status wherry_client_prefetch_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression);
+wherry_status wherry_client_clear_images(wherry_client *client);
+wherry_status wherry_client_image_usage(wherry_client *client, wherry_image_usage *out_usage);
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -46,7 +46,7 @@ _SLOW_ENDS = tuple(
     "_" + end
     for end in (
         "perform perform_for wait next read drain pause resume cancel discard download send"
-        " send_url send_group upload_images list ratio set_log_file advance_ms restart copy_storage new_file"
+        " send_url send_group upload_images load_image load_image_for prefetch_image list ratio set_log_file advance_ms restart copy_storage new_file"
         " new_bytes new_pixels new_pixels_lent image_free image_decode image_hash image_compare image_read_photo inspect compress compress_many read_cache"
         " write_cache remove_cache list_cache clear_cache read_cache_entry cache_usage access load"
         " load_next load_previous load_page refresh copy_items endpoint_json"

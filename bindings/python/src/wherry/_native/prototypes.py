@@ -530,4 +530,19 @@ wherry_status wherry_group_add_group(wherry_group *group, const wherry_group *in
 wherry_status wherry_group_set_user_key(wherry_group *group, uint64_t key);
 wherry_status wherry_client_send_group(wherry_client *client, wherry_group *group,
     wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
+// 24. Image loader
+wherry_status wherry_client_load_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    wherry_queue *queue, void *user_data, wherry_transfer **out_transfer);
+wherry_status wherry_client_load_image_for(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    int64_t timeout_ms, wherry_transfer **out_transfer, wherry_record *out_record);
+wherry_status wherry_event_open_image(const wherry_event *event, wherry_image **out_image);
+wherry_status wherry_client_cached_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression,
+    wherry_image **out_image);
+wherry_status wherry_client_prefetch_image(wherry_client *client, const wherry_request *request,
+    const char *url, wherry_pixel_format format, const wherry_compression *compression);
+wherry_status wherry_client_clear_images(wherry_client *client);
+wherry_status wherry_client_image_usage(wherry_client *client, wherry_image_usage *out_usage);
 """
