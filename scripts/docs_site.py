@@ -55,6 +55,7 @@ PYTHON = {
     "Downloads": """Download AsyncDownload Progress Partial partials partial_ratio discard_partial TransferInfo
         BackgroundSession AsyncBackgroundSession Job""",
     "Caches": "Cache AsyncCache CacheEntry CacheUsage",
+    "Image loader": "ImageLoader AsyncImageLoader ImageUsage",
     "Models and pages": """Pages AsyncPages PageOptions Endpoint AsyncEndpoint Model AsyncModel Timing Mapping BaseItem
         at Problem SectionedList Section ListChange""",
     "Groups": "Group AsyncGroup Chain AsyncChain",

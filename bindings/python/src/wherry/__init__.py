@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._client.functions import (
         client, delete, download, get, head, options, patch, post, put, request, stream, upload,
     )  # fmt: skip
+    from ._client.images import AsyncImageLoader, ImageLoader, ImageUsage
     from ._core.cookies import Cookie, Cookies
     from ._core.credentials import Basic, BasicAuth, Bearer, DigestAuth
     from ._core.headers import Headers
@@ -73,6 +74,7 @@ _HOMES = {
     "_client.cache": "AsyncCache Cache CacheEntry CacheUsage",
     "_client.client": "Client Session",
     "_client.functions": "client delete download get head options patch post put request stream upload",
+    "_client.images": "AsyncImageLoader ImageLoader ImageUsage",
     "_core.cookies": "Cookie Cookies",
     "_core.credentials": "Basic BasicAuth Bearer DigestAuth",
     "_core.headers": "Headers",
@@ -114,12 +116,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [
     "ASGITransport", "ActivityReader", "ArgumentError", "AsyncBackgroundSession",
     "AsyncBaseTransport", "AsyncCache", "AsyncChain", "AsyncClient", "AsyncDownload",
-    "AsyncEndpoint", "AsyncGroup", "AsyncModel", "AsyncPages", "Auth", "BackgroundSession",
+    "AsyncEndpoint", "AsyncGroup", "AsyncImageLoader", "AsyncModel", "AsyncPages", "Auth", "BackgroundSession",
     "BaseItem", "BaseTransport", "Basic", "BasicAuth", "Bearer", "BusyError", "Cache", "CacheEntry",
     "CacheMissError", "CacheUsage", "CancelledError", "Chain", "Client", "Compression", "Cookie",
     "Cookies", "Counters", "DecodeError", "DigestAuth", "Download", "DownloadOptions", "Endpoint",
     "FileError", "ForkedError", "Group", "HTTPStatusError", "Headers", "Image", "ImageComparison", "ImageError",
-    "ImageHash", "ImageInfo", "ImageResult", "InternalError", "Job", "LimitError", "ListChange", "LogBridge",
+    "ImageHash", "ImageInfo", "ImageLoader", "ImageResult", "ImageUsage", "InternalError", "Job", "LimitError", "ListChange", "LogBridge",
     "LogReader", "LogRecord", "Mapping", "Metrics", "MockRequest", "MockTransport", "Model",
     "NOT_REACHABLE", "NetworkError", "PageOptions", "Pages", "Partial", "Problem", "Progress",
     "REACHABLE_VIA_WIFI", "REACHABLE_VIA_WWAN", "Reachability", "ReachabilityChange",

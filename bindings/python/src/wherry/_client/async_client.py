@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .._transfers.groups import AsyncGroup
     from .._transfers.streams import AsyncStream
     from .cache import AsyncCache
+    from .images import AsyncImageLoader
 
     Self = TypeVar("Self", bound="AsyncClient")
     ResponseCoroutine = Coroutine[Any, Any, Response]
@@ -62,6 +63,13 @@ class AsyncClient(BaseClient["ResponseCoroutine"]):
         from .cache import AsyncCache
 
         return AsyncCache(self)
+
+    @property
+    def images(self) -> AsyncImageLoader:
+        """Loads images from URLs, and keeps them decoded in memory. See `AsyncImageLoader`."""
+        from .images import AsyncImageLoader
+
+        return AsyncImageLoader(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> AsyncStream:
         """Streams a response::

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .._transfers.groups import Group
     from .._transfers.streams import Stream
     from .cache import Cache
+    from .images import ImageLoader
 
     Self = TypeVar("Self", bound="Client")
 
@@ -89,6 +90,13 @@ class Client(BaseClient["Response"]):
         from .cache import Cache
 
         return Cache(self)
+
+    @property
+    def images(self) -> ImageLoader:
+        """Loads images from URLs, and keeps them decoded in memory. See `ImageLoader`."""
+        from .images import ImageLoader
+
+        return ImageLoader(self)
 
     def stream(self, method: str, url: str, **options: Unpack[StreamOptions]) -> Stream:
         """Streams a response::

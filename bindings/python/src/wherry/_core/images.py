@@ -13,7 +13,7 @@ import os
 from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import IMAGE_COMPARISON, IMAGE_INFO, IMAGE_PHOTO, Cell, bytes_at, memory_at
+from .._native.memory import IMAGE_COMPARISON, IMAGE_INFO, IMAGE_PHOTO, Cell, bytes_at, lent_memory, memory_at
 from .calls import check, check_freed, create, read_struct
 from .options import Fixed, milliseconds
 from .values import choice, file_name_text, path_text, text
@@ -324,13 +324,9 @@ class Image:
         orientation and limits apply. You can pass the array to numpy.asarray and to `Image`. Releases the GIL
         while it runs.
         """
-        if order is not None and order not in _ORDERS:
-            raise ArgumentError(
-                f"the order of pixels must be one of {', '.join(_ORDERS)}, not {brief(order)}", "bad_value"
-            )
+        wanted = pixel_format(order)
         settings = native_compression(Compression(**options))
         try:
-            wanted = codes.PIXELS_NONE if order is None else _ORDERS[order]
             handle = create(lib.wherry_image_decode, self._native.handle, wanted, settings)
         finally:
             lib.wherry_compression_free(settings)
@@ -511,6 +507,25 @@ def native_compression(settings: Compression) -> int:
         lib.wherry_compression_free(handle)
         raise
     return handle
+
+
+def pixel_format(order: Optional[str]) -> int:
+    """Returns the native pixel format of an order; that of None is chosen by the library."""
+    if order is None:
+        return codes.PIXELS_NONE
+    if order not in _ORDERS:
+        raise ArgumentError(f"the order of pixels must be one of {', '.join(_ORDERS)}, not {brief(order)}", "bad_value")
+    return _ORDERS[order]
+
+
+def pixel_array(image: NativeImage) -> memoryview:
+    """Returns the raw pixels of a native image as a read-only array, without a copy."""
+    width, height = read_struct(IMAGE_INFO, lib.wherry_image_inspect, image.handle)[4:6]
+    stride = Cell()
+    place = lib.wherry_image_pixels(image.handle, None, stride.address)
+    channels = stride.take() // width  # Decoded rows have no padding.
+    shape = (height, width) if channels == 1 else (height, width, channels)
+    return lent_memory(place, height * width * channels, image).cast("B", shape)
 
 
 def _array(handle: int) -> memoryview:

@@ -43,6 +43,8 @@ JOB_ROW = struct.Struct("=Q6Q4q4i")
 ENTRY_ROW = struct.Struct("=Q4Q3q2i")
 #: wherry_cache_usage.
 CACHE_USAGE = struct.Struct("=Q5q")
+#: wherry_image_usage.
+IMAGE_USAGE = struct.Struct("=Q6q")
 #: wherry_log_record and wherry_counters.
 LOG_RECORD = struct.Struct("=QqQ5Qq4i8q")
 COUNTERS = struct.Struct("=Q10q")
@@ -188,3 +190,10 @@ def memory_at(view: memoryview) -> int:
     found = buffer.buf or 0
     ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
     return found
+
+
+def lent_memory(address: int, count: int, owner: object) -> memoryview:
+    """Returns a read-only view of memory that ``owner`` keeps valid. The view keeps the owner."""
+    memory = (ctypes.c_ubyte * count).from_address(address)
+    memory.owner = owner  # type: ignore[attr-defined]
+    return memoryview(memory).toreadonly()

@@ -175,6 +175,14 @@ class Pump:
         self.sinks[key] = self.wrap_sink(exchange, draft, sink), exchange
         return transfer
 
+    def load_image(
+        self, client: AsyncClient, draft: Draft, target: Tuple[int, int], exchange: Exchange, sink: Sink
+    ) -> None:
+        """Starts to load an image, with a pixel format and a compression. Its events go to ``sink``."""
+        key = self.key()
+        exchange.transfer = client._begin(lib.wherry_client_load_image, draft.handle, None, *target, self.queue, key)
+        self.sinks[key] = self.wrap_sink(exchange, draft, sink), exchange
+
     def wrap_sink(self, exchange: Exchange, draft: Draft, sink: Sink) -> Sink:
         """Wraps a sink to await the request's asynchronous callbacks and body."""
         if draft.functions:
