@@ -73,7 +73,7 @@ public struct ImageLoader: Sendable {
     ///   - order: The pixel format; `nil` selects the smallest one without loss.
     ///   - priority: -100 to 100, among requests that wait for a connection.
     /// - Throws: Errors of ``/WherryCore/Client/send(_:hooks:)``. An error with code `image` for
-    ///   anything but a valid JPEG or PNG, `limit` for too many pixels, bytes, or too much time.
+    ///   anything but an image that can be read, `limit` for too many pixels, bytes, or too much time.
     public func load(
         _ url: String, size: ImageSize = .full, as order: Image.PixelOrder? = nil,
         priority: Int = 0

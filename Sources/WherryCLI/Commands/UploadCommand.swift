@@ -118,7 +118,7 @@ struct UploadCommand: ConnectingCommand {
 
     mutating func validate() throws {
         if image.isEmpty {
-            throw ValidationError("No image to upload. Name JPEG or PNG files.")
+            throw ValidationError("No image to upload. Name image files.")
         }
         try checkOrder()
         if skipBroken, let unreadable, unreadable != .skip {
