@@ -10,6 +10,7 @@ typedef struct {
   cimage_jpeg_watch watch;
   cimage_jpeg_options options;
   bool started;
+  cimage_jpeg_transform *transform; /* NULL unless options.smallest; belongs to codec */
 } cimage_jpeg_encoder;
 
 /* ---- Destination ---- */
@@ -116,6 +117,14 @@ static cimage_status jpeg_write(cimage_encoder *base, const uint8_t *rows, size_
   cimage_jpeg_encoder *encoder = (cimage_jpeg_encoder *)base;
   j_compress_ptr codec = &encoder->codec;
   if (setjmp(encoder->errors.landing)) return cimage_jpeg_failed(&encoder->errors, message);
+  if (encoder->transform != NULL) {
+    if (cimage_is_late(encoder->options.deadline_ns)) return CIMAGE_DEADLINE;
+    for (uint32_t y = 0; y < count; y++) {
+      cimage_jpeg_transform_row(encoder->transform, rows + (size_t)y * stride);
+    }
+    base->written += count;
+    return CIMAGE_OK;
+  }
   if (!encoder->started) {
     encoder->started = true;
     jpeg_start_compress(codec, TRUE);
@@ -137,7 +146,12 @@ static cimage_status jpeg_write(cimage_encoder *base, const uint8_t *rows, size_
 static cimage_status jpeg_finish(cimage_encoder *base, cimage_message message) {
   cimage_jpeg_encoder *encoder = (cimage_jpeg_encoder *)base;
   if (setjmp(encoder->errors.landing)) return cimage_jpeg_failed(&encoder->errors, message);
-  jpeg_finish_compress(&encoder->codec);
+  if (encoder->transform != NULL) {
+    cimage_jpeg_write_smallest(&encoder->codec, cimage_jpeg_transformed(encoder->transform),
+                               &encoder->options);
+  } else {
+    jpeg_finish_compress(&encoder->codec);
+  }
   return CIMAGE_OK;
 }
 
@@ -179,6 +193,9 @@ static cimage_status begin(cimage_jpeg_encoder *encoder, cimage_message message)
     codec->comp_info[0].v_samp_factor = encoder->options.luma_v;
   }
   cimage_jpeg_configure(codec, &encoder->options);
+  if (encoder->options.smallest && encoder->options.tables_from == NULL) {
+    encoder->transform = cimage_jpeg_transform_new(codec, encoder->base.pixels);
+  }
   return CIMAGE_OK;
 }
 

@@ -43,6 +43,19 @@ typedef struct {
   cimage_buffer *output;
 } cimage_jpeg_sink;
 
+enum { CIMAGE_COMPONENTS = 3 };
+
+/* The coefficients of a gray or YCbCr image, in arrays of `owner`. */
+typedef struct {
+  j_common_ptr owner;
+  int components;
+  jvirt_barray_ptr arrays[CIMAGE_COMPONENTS];
+  JDIMENSION columns[CIMAGE_COMPONENTS], rows[CIMAGE_COMPONENTS]; /* in blocks */
+  float unit[CIMAGE_COMPONENTS][DCTSIZE2]; /* what 1 in an array stands for, in natural order */
+} cimage_jpeg_coefficients;
+
+typedef struct cimage_jpeg_transform cimage_jpeg_transform;
+
 void cimage_jpeg_errors_init(cimage_jpeg_errors *errors);
 /* After the jump: copies the text into `message` and returns the status. */
 cimage_status cimage_jpeg_failed(const cimage_jpeg_errors *errors, cimage_message message);
@@ -54,6 +67,17 @@ void cimage_jpeg_configure(j_compress_ptr codec, const cimage_jpeg_options *opti
 void cimage_jpeg_write_segments(j_compress_ptr codec, const uint8_t *segments, size_t count);
 /* Transposes the codec's quantization tables, for transposed blocks. */
 void cimage_jpeg_transpose_tables(j_compress_ptr codec);
+/* Quantizes the coefficients in their arrays, and writes the file. Call it after setjmp, with all
+ * parameters of `codec` set except for tables and scans, instead of jpeg_start_compress. */
+void cimage_jpeg_write_smallest(j_compress_ptr codec, cimage_jpeg_coefficients *all,
+                                const cimage_jpeg_options *options);
+/* Reserves memory for the coefficients of an image, as part of `codec`, whose size, colors, and
+ * sampling are set. Call these after setjmp. */
+cimage_jpeg_transform *cimage_jpeg_transform_new(j_compress_ptr codec, cimage_pixels pixels);
+/* Transforms the next row. */
+void cimage_jpeg_transform_row(cimage_jpeg_transform *to, const uint8_t *row);
+/* The coefficients, after all rows. */
+cimage_jpeg_coefficients *cimage_jpeg_transformed(cimage_jpeg_transform *from);
 void cimage_jpeg_sink_init(cimage_jpeg_sink *sink, cimage_buffer *output);
 
 #endif

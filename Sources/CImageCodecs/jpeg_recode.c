@@ -221,6 +221,27 @@ static void round_block(JCOEF *restrict block, const float *restrict scale) {
   }
 }
 
+/* Like copy_requantised, with the options' search for the smallest file. */
+static void copy_smallest(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
+                          const cimage_jpeg_options *options) {
+  j_decompress_ptr from = &decoder->codec;
+  jvirt_barray_ptr *stored = jpeg_read_coefficients(from);
+  prepare_coefficients(recoder, decoder, options);
+  cimage_jpeg_coefficients all = {.owner = (j_common_ptr)from, .components = from->num_components};
+  for (int i = 0; i < from->num_components; i++) {
+    const jpeg_component_info *part = &from->comp_info[i];
+    if (part->quant_table == NULL) {
+      cimage_jpeg_fail((j_common_ptr)from, CIMAGE_CORRUPT, "a component without a scan");
+    }
+    all.arrays[i] = stored[i];
+    all.columns[i] = part->width_in_blocks;
+    all.rows[i] = part->height_in_blocks;
+    for (int k = 0; k < DCTSIZE2; k++) all.unit[i][k] = part->quant_table->quantval[k];
+  }
+  cimage_jpeg_write_smallest(&recoder->codec, &all, options);
+  jpeg_finish_decompress(from);
+}
+
 static void copy_requantised(cimage_recoder *recoder, cimage_jpeg_decoder *decoder,
                              const cimage_jpeg_options *options) {
   j_decompress_ptr from = &decoder->codec;
@@ -299,5 +320,6 @@ cimage_status cimage_jpeg_requantise(cimage_decoder *decoder, const cimage_jpeg_
                                      uint8_t **out_bytes, size_t *out_count,
                                      cimage_message message) {
   if (decoder->header.luma_h == 0) return CIMAGE_ARGUMENT;
-  return recode(decoder, copy_requantised, 1, options, out_bytes, out_count, message);
+  cimage_copy copy = options->smallest ? copy_smallest : copy_requantised;
+  return recode(decoder, copy, 1, options, out_bytes, out_count, message);
 }

@@ -21,6 +21,8 @@ enum ImageOption: UInt32 {
     case deadline = 15
     case animated = 16
     case resizeMode = 17
+    case smallest = 18
+    case targetSSIM = 19
 
     /// The name in errors, as in the other languages.
     var name: String {
@@ -42,6 +44,8 @@ enum ImageOption: UInt32 {
         case .deadline: "deadline_ms"
         case .animated: "animated"
         case .resizeMode: "resize_mode"
+        case .smallest: "smallest"
+        case .targetSSIM: "target_ssim"
         }
     }
 
@@ -65,6 +69,8 @@ enum ImageOption: UInt32 {
         case .deadline: 0...Int64.max
         case .animated: 0...1
         case .resizeMode: 0...2
+        case .smallest: 0...1
+        case .targetSSIM: 0...9999
         }
     }
 }

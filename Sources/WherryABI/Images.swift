@@ -391,6 +391,8 @@ extension Compression {
         case .bestFilter: pngEffort = isOn ? .best : .fast
         case .animated: animated = isOn ? .first : .refuse
         case .resizeMode: resizeMode = ResizeMode(rawValue: UInt8(value)) ?? .fit
+        case .smallest: smallest = isOn
+        case .targetSSIM: targetSSIM = value == 0 ? nil : Double(value) / 10_000
         case .maxPixels: maxPixels = Int(value)
         case .maxMemoryBytes: maxMemory = Int(value)
         case .deadline: deadline = value == 0 ? nil : .milliseconds(value)

@@ -136,6 +136,9 @@ public struct CompressedImage: Sendable {
     public var height: Int { encoded.height }
     /// libjpeg's quality, 1 to 100; `nil` for PNG and if nothing was re-encoded.
     public var quality: Int? { encoded.quality }
+    /// The number of times that the image was encoded to reach `maxBytes` or `targetSSIM`, otherwise 1;
+    /// 0 if the source was sent unchanged or only lost metadata.
+    public var encodings: Int { encoded.encodings }
     /// The encoded size of the source; `nil` for raw pixels.
     public var originalByteCount: Int? { encoded.originalByteCount }
     /// How the bytes were produced.

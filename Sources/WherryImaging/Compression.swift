@@ -25,7 +25,7 @@ package struct Compression: Hashable, Sendable {
     }
 
     /// The chroma subsampling of a JPEG.
-    package enum Subsampling: UInt8, Hashable, Sendable {
+    package enum Subsampling: UInt8, CaseIterable, Hashable, Sendable {
         /// 4:2:0 below quality 0.9, otherwise 4:4:4; never finer than in a source JPEG.
         case automatic
         case s444
@@ -75,6 +75,10 @@ package struct Compression: Hashable, Sendable {
     /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
     /// dimensions.
     package var maxBytes: Int?
+    /// The structural similarity that a JPEG must have, greater than 0 and less than 1. `quality` is then
+    /// the maximum. At most five qualities are tried, and the lowest one that reaches the target is
+    /// used. If none does, the maximum is used. Ignored for PNG.
+    package var targetSSIM: Double?
     /// The color that was set as `background`.
     package private(set) var givenBackground: UInt32?
     /// The color behind transparent pixels when converting to JPEG, and of padding, as 0xRRGGBB.
@@ -92,6 +96,10 @@ package struct Compression: Hashable, Sendable {
     /// only if the image is resized.
     package var optimize: Bool?
     package var progressive = false
+    /// Whether to search for the smallest JPEG of the quality: about 12 % fewer bytes at the same SSIM
+    /// than a progressive JPEG, in about four times its CPU time. Holds the coefficients of the whole
+    /// image. The result may be progressive. Default: false.
+    package var smallest = false
     package var subsampling: Subsampling = .automatic
     package var pngEffort: PNGEffort = .fast
     /// How to handle an animation that must be decoded. A PNG that need not be decoded stays
@@ -118,6 +126,9 @@ package struct Compression: Hashable, Sendable {
     /// `quality`, with values outside 0...1 replaced by 1.
     package var effectiveQuality: Double { quality >= 0 && quality <= 1 ? quality : 1 }
 
+    /// Whether an image that already fits is not re-encoded.
+    var keepsPixels: Bool { effectiveQuality == 1 && targetSSIM == nil }
+
     /// libjpeg's quality, 1...100.
     package var jpegQuality: Int { max(1, Int((effectiveQuality * 100).rounded())) }
 
@@ -136,6 +147,10 @@ package struct Compression: Hashable, Sendable {
         }
         if let deadline, deadline <= .zero {
             throw .badParameters("The deadline must be greater than 0.")
+        }
+        if let targetSSIM, !(targetSSIM > 0 && targetSSIM < 1) {
+            throw .badParameters(
+                "targetSSIM must be greater than 0 and less than 1, not \(targetSSIM).")
         }
         guard background <= 0xFF_FFFF else {
             throw .badParameters("The background must be 0x000000 to 0xFFFFFF.")

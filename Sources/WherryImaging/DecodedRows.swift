@@ -36,7 +36,8 @@ enum DecodedRows {
                 rows, orientation: image.info.orientation, maxMemory: limits.maxMemory))
     }
 
-    private static func convert(
+    /// Returns the rows in another format.
+    static func convert(
         _ source: any RowSource, _ format: PixelFormat, _ compression: Compression
     ) throws(ImagingError) -> any RowSource {
         var rows = source

@@ -28,7 +28,7 @@ final class EncodingSteps {
         filter = rows as? ResampledRows
         sourceRowsPerStep = max(1, 16 / boxSide)
         rowsPerStep = min(16, max(1, 16 * rows.height / (source.height * boxSide)))
-        if pipeline.orientation > 2 || pipeline.compression.maxBytes != nil {
+        if pipeline.orientation > 2 || pipeline.searches {
             kept = try KeptRows(reserving: rows, maxMemory: pipeline.limits.maxMemory)
         } else {
             try begin(Turning.upright(rows, orientation: pipeline.orientation, maxMemory: .max))
@@ -39,7 +39,7 @@ final class EncodingSteps {
     private func begin(_ upright: any RowSource) throws(ImagingError) {
         let rows = try pipeline.padded(upright)
         size = (rows.width, rows.height)
-        encoder = try pipeline.encoder(rows, quality: pipeline.compression.jpegQuality, most: 0)
+        encoder = try pipeline.encoder(rows, quality: pipeline.compression.jpegQuality)
     }
 
     /// Reads some rows; returns `false` after the last one.
@@ -54,9 +54,7 @@ final class EncodingSteps {
         if let kept {
             while try kept.read(16) {}
             let upright = Turning.upright(kept, orientation: pipeline.orientation)
-            if let most = pipeline.compression.maxBytes {
-                return try pipeline.fit(pipeline.padded(upright), into: most)
-            }
+            if pipeline.searches { return try pipeline.search(pipeline.padded(upright)) }
             try begin(upright)
         }
         guard let encoder else { preconditionFailure("the encoder was not started") }

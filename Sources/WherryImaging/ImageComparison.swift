@@ -3,6 +3,7 @@
 
 internal import CImageCodecs
 import Glibc
+internal import WherrySystem
 
 /// The similarity of two images of the same size.
 package struct ImageComparison: Hashable, Sendable {
@@ -42,6 +43,20 @@ extension ImageComparison {
             }
         } catch {
             throw reading == .both ? error : error.prefixed("\(reading.rawValue) image: ")
+        }
+    }
+
+    /// Returns the SSIM of RGB or gray rows and an encoded image of the same size, as it is stored.
+    static func ssim(
+        _ rows: any RowSource, _ encoded: Bytes, _ limits: Limits
+    ) throws(ImagingError) -> Double {
+        var stored = Compression()
+        stored.orientation = .keep
+        let first = try DecodedRows.convert(rows, .rgb8, stored)
+        return try DecodedRows.reading(.bytes(encoded), stored, limits, as: .rgb8) {
+            second throws(ImagingError) in
+            var reading = Place.both
+            return try ImageComparison(first, second, limits, &reading).ssim
         }
     }
 

@@ -39,7 +39,8 @@ package enum ImageEncoder {
         let made = try pipeline.encode(BufferedRows(pixels))
         return EncodedImage(
             bytes: made.bytes, format: target, width: made.width, height: made.height,
-            quality: made.quality, originalByteCount: nil, way: made.way)
+            quality: made.quality, originalByteCount: nil, way: made.way,
+            encodings: made.encodings)
     }
 }
 
@@ -115,7 +116,7 @@ struct EncodedJob {
         let keepsSize = target == info.format && !turns && !pipeline.resizes
         // Few programs can decode arithmetic coding, so such a file is never sent unchanged.
         let staysAsItIs = keepsSize && !isArithmetic
-        if staysAsItIs, target == .png || compression.effectiveQuality == 1 {
+        if staysAsItIs, target == .png || compression.keepsPixels {
             let original = try rewrite()
             if original.count <= compression.maxBytes ?? .max {
                 return .done(try passThrough(original))
@@ -143,7 +144,8 @@ struct EncodedJob {
         }
         return EncodedImage(
             bytes: result.bytes, format: target, width: result.width, height: result.height,
-            quality: result.quality, originalByteCount: image.input.count, way: result.way)
+            quality: result.quality, originalByteCount: image.input.count, way: result.way,
+            encodings: result.encodings)
     }
 
     // MARK: Without re-encoding
@@ -169,7 +171,8 @@ struct EncodedJob {
             : try image.input.assemble(rewrite.pieces, maxMemory: limits.maxMemory)
         return EncodedImage(
             bytes: bytes, format: target, width: info.width, height: info.height, quality: nil,
-            originalByteCount: image.input.count, way: rewrite.isUntouched ? .untouched : .stripped)
+            originalByteCount: image.input.count, way: rewrite.isUntouched ? .untouched : .stripped,
+            encodings: 0)
     }
 
     // MARK: With re-encoding
@@ -181,7 +184,7 @@ struct EncodedJob {
     /// Returns whether a full-quality JPEG only needs its coefficients turned or Huffman-coded.
     private func isTurnedOnly(_ pipeline: Pipeline) -> Bool {
         info.format == .jpeg && target == .jpeg && (turns || isArithmetic) && !pipeline.resizes
-            && compression.effectiveQuality == 1
+            && compression.keepsPixels
     }
 
     private func turn(_ pipeline: Pipeline) throws(ImagingError) -> Pipeline.Result? {
@@ -214,18 +217,19 @@ struct EncodedJob {
         let isJPEG = info.format == .jpeg
         if isJPEG, target == .jpeg {
             pipeline.takeOver(decoder.header)
-            if keepsSize, compression.maxBytes == nil,
+            if keepsSize, !pipeline.searches,
                 pipeline.keepsSampling(of: decoder.header)
             {
                 return .done(try complete(pipeline.recode(decoder), keepsSize))
             }
         }
-        let staysYCbCr = isJPEG && target == .jpeg && decoder.header.is_ycbcr
+        // The similarity is that of RGB pixels, as in a comparison of the results.
+        let staysYCbCr =
+            isJPEG && target == .jpeg && decoder.header.is_ycbcr && compression.targetSSIM == nil
         // An image that cannot be turned without loss, or that is cropped or padded, loses little with
         // its own quantization.
         let keepsTables =
-            !pipeline.geometry.scales && compression.effectiveQuality == 1 && staysYCbCr
-            && compression.maxBytes == nil
+            !pipeline.geometry.scales && compression.keepsPixels && staysYCbCr && !pipeline.searches
         return .decoding(
             Plan(
                 pipeline: pipeline, decoder: decoder, staysYCbCr: staysYCbCr,

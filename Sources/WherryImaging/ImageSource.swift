@@ -27,6 +27,9 @@ package struct EncodedImage: Sendable {
     package let originalByteCount: Int?
     /// How the bytes were produced.
     package let way: Way
+    /// The number of times that the image was encoded to find the result; 0 if nothing was encoded, or
+    /// if the original was smaller.
+    package let encodings: Int
 
     package enum Way: UInt8, Hashable, Sendable {
         /// The source bytes, unchanged.

@@ -12,6 +12,8 @@ struct Pipeline {
         let height: Int
         let quality: Int?
         let way: EncodedImage.Way
+        /// The number of times that the image was encoded.
+        var encodings = 1
     }
 
     let compression: Compression
@@ -96,7 +98,8 @@ struct Pipeline {
         return cimage_jpeg_options(
             quality: Int32(quality), luma_h: sampling.h, luma_v: sampling.v,
             optimize: optimizes, progressive: compression.progressive,
-            max_memory: UInt64(limits.maxMemory), max_output: 0, deadline_ns: limits.deadline,
+            smallest: compression.smallest, max_memory: UInt64(limits.maxMemory), max_output: 0,
+            deadline_ns: limits.deadline,
             density_unit: density.unit, density_x: density.x, density_y: density.y,
             tables_from: nil, transpose_tables: false, segments: nil, segments_count: 0)
     }
@@ -109,7 +112,9 @@ struct Pipeline {
     /// memory anyway.
     func recode(_ decoder: Decoder) throws(ImagingError) -> Result {
         let quality = compression.jpegQuality
-        let holdsCoefficients = optimizes || compression.progressive || decoder.header.needs_whole
+        let holdsCoefficients =
+            optimizes || compression.progressive || compression.smallest
+            || decoder.header.needs_whole
         let bytes = try decoder.recode(
             holdsCoefficients ? .requantised : .planes, jpegOptions(quality: quality),
             segments: segments)
@@ -146,7 +151,8 @@ struct Pipeline {
 
     /// Returns the result for the encoded bytes of all rows.
     func result(_ bytes: Bytes, _ size: (width: Int, height: Int)) -> Result {
-        let holdsCoefficients = format == .jpeg && (optimizes || compression.progressive)
+        let holdsCoefficients =
+            format == .jpeg && (optimizes || compression.progressive || compression.smallest)
         let isWhole = holdsWhole || orientation > 2 || holdsCoefficients
         return Result(
             bytes: bytes, width: size.width, height: size.height,
@@ -209,95 +215,17 @@ struct Pipeline {
             color: rows.hasAlpha ? compression.givenBackground : compression.background)
     }
 
-    /// - Parameter most: The size in bytes at which the encoder fails with `does_not_fit`; 0 for no
-    ///   limit.
-    private func write(
-        _ rows: any RowSource, quality: Int, most: Int
-    ) throws(ImagingError) -> Bytes {
-        let encoder = try encoder(rows, quality: quality, most: most)
-        while try encoder.step(RowEncoder.band) {}
-        return try encoder.finish()
-    }
-
     /// Starts an encoder for rows.
-    ///
-    /// - Parameter most: As for `write`.
-    func encoder(
-        _ rows: any RowSource, quality: Int, most: Int
-    ) throws(ImagingError) -> RowEncoder {
+    func encoder(_ rows: any RowSource, quality: Int) throws(ImagingError) -> RowEncoder {
         if format == .png {
             let options = cimage_png_options(
-                best: compression.pngEffort == .best, max_output: UInt64(most),
+                best: compression.pngEffort == .best, max_output: 0,
                 deadline_ns: limits.deadline, profile: nil, profile_count: 0, chunks: nil,
                 chunks_count: 0)
             return try RowEncoder(rows, .png(options, profile: profile, chunks: chunks))
         }
         var options = jpegOptions(quality: quality)
-        options.max_output = UInt64(most)
         tablesFrom?.lendTables(to: &options, transposed: orientation >= 5)
         return try RowEncoder(rows, .jpeg(options, segments: segments))
-    }
-
-    // MARK: Size limit
-
-    /// Below this quality a smaller image looks better than a coarser one.
-    private static let leastQuality = 30
-    /// Each round removes at least a tenth, so this is enough for any size.
-    private static let mostRounds = 120
-
-    /// Finds the best quality that fits into `most` bytes, then ever smaller dimensions.
-    func fit(_ rows: any RowSource, into most: Int) throws(ImagingError) -> Result {
-        let kept = try KeptRows(rows, maxMemory: limits.maxMemory)
-        let ceiling = compression.jpegQuality
-        let floor = min(ceiling, Self.leastQuality)
-        var (width, height) = (kept.width, kept.height)
-        for _ in 0..<Self.mostRounds {
-            let current =
-                width == kept.width && height == kept.height
-                ? kept
-                : try KeptRows(
-                    ResampledRows(
-                        kept.reader(), width: width, height: height, maxMemory: limits.maxMemory),
-                    maxMemory: limits.maxMemory)
-            let coarsest = try write(current.reader(), quality: floor, most: 0)
-            if coarsest.count <= most {
-                let best = try refine(current, coarsest, floor, ceiling, most)
-                return Result(
-                    bytes: best.bytes, width: width, height: height,
-                    quality: format == .jpeg ? best.quality : nil, way: .whole)
-            }
-            if width == 1, height == 1 { break }
-            let ratio = (Double(most) / Double(coarsest.count)).squareRoot()
-            let factor = min(0.9, max(0.1, ratio))
-            width = max(1, Int(Double(width) * factor))
-            height = max(
-                1, Int((Double(kept.height) * Double(width) / Double(kept.width)).rounded()))
-            height = min(height, kept.height)
-        }
-        throw ImagingError(
-            .limit, "does_not_fit", "The image does not fit into \(most) bytes, including metadata."
-        )
-    }
-
-    /// Finds the highest quality in floor...ceiling whose image fits.
-    private func refine(
-        _ kept: KeptRows, _ coarsest: Bytes, _ floor: Int, _ ceiling: Int, _ most: Int
-    ) throws(ImagingError) -> (bytes: Bytes, quality: Int) {
-        var best = (bytes: coarsest, quality: floor)
-        guard format == .jpeg else { return best }
-        var low = floor + 1
-        var high = ceiling
-        var middle = high  // try the wanted quality first: it often fits
-        while low <= high {
-            do throws(ImagingError) {
-                best = (try write(kept.reader(), quality: middle, most: most), middle)
-                low = middle + 1
-            } catch {
-                guard error.reason == "does_not_fit" else { throw error }
-                high = middle - 1
-            }
-            middle = (low + high) / 2
-        }
-        return best
     }
 }

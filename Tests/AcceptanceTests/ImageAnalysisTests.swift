@@ -35,6 +35,25 @@ import WherrySystem
         return try image.compressed(compression).image
     }
 
+    @Test("I5 a JPEG has a target similarity, and the smallest one has fewer bytes")
+    func targets() throws {
+        let image = try picture(3)
+        var compression = Compression(quality: 1, type: "jpg")
+        compression.targetSSIM = 0.95
+        let plain = try image.compressed(compression)
+        compression.seeksSmallest = true
+        let small = try image.compressed(compression)
+        #expect(compression.targetSSIM == 0.95 && compression.seeksSmallest)
+        for made in [plain, small] {
+            #expect(try image.compared(with: made.image).ssim >= 0.95)
+            #expect((1...5).contains(made.encodings))
+        }
+        #expect(small.bytes.count < plain.bytes.count)
+        compression.targetSSIM = 1
+        let error = #expect(throws: WherryError.self) { try image.compressed(compression) }
+        #expect(error?.code == .argument)
+    }
+
     @Test("I7 copies of an image are found among others")
     func copies() throws {
         let originals = try (1...4).map { try picture($0) }

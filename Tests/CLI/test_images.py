@@ -212,6 +212,18 @@ def test_I5_an_image_is_compared_with_another_one(picture: pathlib.Path) -> None
     assert text == f"SSIM {coarse['ssim']:.4f}, PSNR {coarse['psnr']:.2f} dB\n"
 
 
+def test_I5_a_JPEG_has_a_target_similarity_and_few_bytes(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    for name, options in {"plain.jpg": ["--best", "--progressive"], "small.jpg": ["--smallest"]}.items():
+        assert wherry("image", picture, name, "--target-ssim", "0.9", *options, cwd=folder).status == 0
+        found = wherry("image", name, "--compare", picture, "--json-output", cwd=folder).json
+        assert 0.9 <= found["ssim"] < 0.95
+    assert (folder / "small.jpg").stat().st_size < (folder / "plain.jpg").stat().st_size
+    for wrong in ("1", "0", "98"):
+        refused = wherry("image", picture, "no.jpg", "--target-ssim", wrong)
+        assert refused.status == 2 and "--target-ssim takes a number between 0 and 1" in refused.err
+
+
 def test_I5_images_that_cannot_be_compared_are_named(picture: pathlib.Path) -> None:
     folder = picture.parent
     Image.new("RGB", (10, 20)).save(folder / "small.png")

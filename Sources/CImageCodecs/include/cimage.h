@@ -139,6 +139,9 @@ typedef struct {
   int quality;                /* 1 to 100 */
   int luma_h, luma_v;         /* 1 or 2 */
   bool optimize, progressive; /* either one holds the coefficients of the whole image */
+  /* Chooses quantization, levels, and scans for the fewest bytes; holds all coefficients, too.
+   * Ignored with tables_from, and by the functions that copy coefficients or planes unchanged. */
+  bool smallest;
   uint64_t max_memory;
   uint64_t max_output; /* bytes; 0 for no limit */
   int64_t deadline_ns;

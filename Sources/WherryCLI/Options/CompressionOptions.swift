@@ -30,6 +30,15 @@ struct CompressionOptions: ParsableArguments, Sendable {
     var maxBytes: Int?
 
     @Option(
+        name: .customLong("target-ssim"),
+        help: ArgumentHelp(
+            "The similarity (SSIM) of JPEGs to the resized original, between 0 and 1, such as 0.98.",
+            discussion:
+                "Uses the lowest quality up to --quality that reaches it. Tries at most five qualities.",
+            valueName: "ssim"))
+    var targetSSIM: Double?
+
+    @Option(
         name: .customLong("format"),
         help: ArgumentHelp("The format of the result. (default: keep)", valueName: "format"))
     var givenFormat: ImageFormatArgument?
@@ -58,6 +67,9 @@ struct CompressionOptions: ParsableArguments, Sendable {
 
     @Flag(help: "Compress better but slower: optimal Huffman tables for JPEG, all filters for PNG.")
     var best = false
+
+    @Flag(help: "Search for the smallest JPEG of the quality. Takes four times as long.")
+    var smallest = false
 
     @Flag(help: "Write progressive JPEGs.")
     var progressive = false
@@ -102,6 +114,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
                 throw ValidationError("--\(option) takes 1 or more, not \(value).")
             }
         }
+        if let targetSSIM, !(targetSSIM > 0 && targetSSIM < 1) {
+            throw ValidationError(
+                "--target-ssim takes a number between 0 and 1, not \(targetSSIM).")
+        }
         _ = try color()
         if resizeMode != .fit, maxWidth == nil || maxHeight == nil {
             throw ValidationError(
@@ -136,6 +152,8 @@ struct CompressionOptions: ParsableArguments, Sendable {
             settings.optimize = true
             settings.pngEffort = .best
         }
+        settings.targetSSIM = targetSSIM
+        settings.smallest = smallest
         settings.progressive = progressive
         settings.subsampling = subsampling.kept
         settings.animated = animated == .first ? .first : .refuse

@@ -667,7 +667,9 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_MAX_MEMORY_BYTES = 14,
   WHERRY_IMAGE_DEADLINE_MS = 15,
   WHERRY_IMAGE_ANIMATED = 16,
-  WHERRY_IMAGE_RESIZE_MODE = 17
+  WHERRY_IMAGE_RESIZE_MODE = 17,
+  WHERRY_IMAGE_SMALLEST = 18,
+  WHERRY_IMAGE_TARGET_SSIM = 19
 } wherry_image_option;
 typedef enum wherry_image_flag {
   WHERRY_IMAGE_HAS_ALPHA = 1,

@@ -30,6 +30,14 @@ _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
 _RESIZE_MODES = {"fit": 0, "crop": 1, "pad": 2}
 
 
+def _ten_thousandths(ssim: float) -> int:
+    if isinstance(ssim, (str, bytes)) or not hasattr(ssim, "__float__"):
+        raise TypeError(f"target_ssim= takes a number between 0 and 1, not {brief(ssim)}")
+    if not 0 < ssim < 1:
+        raise ArgumentError(f"target_ssim= takes a number between 0 and 1, not {brief(ssim)}")
+    return min(9999, max(1, round(ssim * 10_000)))
+
+
 class Compression(Fixed):
     """Settings for compressing images before upload. None keeps the default of a setting.
 
@@ -45,6 +53,13 @@ class Compression(Fixed):
     padding has the color ``background``, an integer such as 0xFFFFFF; without this setting, it is
     transparent if the result has alpha, and otherwise white. "crop" and "pad" need both limits. No image is
     enlarged.
+
+    ``target_ssim`` is the structural similarity to the resized source that a JPEG must have, greater than 0
+    and less than 1, such as 0.98. At most five qualities up to ``quality`` are tried, and the lowest one that
+    reaches the target is used; if none does, ``quality``. ``max_bytes`` has priority.
+
+    ``smallest`` searches for the smallest JPEG of the quality: about 12 % fewer bytes at the same SSIM than a
+    progressive JPEG, in about four times its CPU time, with memory for the whole image.
 
     ``animated`` is "refuse" (the default) or "first", which decodes the first frame of an animation, or
     the default image of an animated PNG.
@@ -67,12 +82,14 @@ class Compression(Fixed):
         max_height: Optional[int] = None,
         resize_mode: Optional[str] = None,
         max_bytes: Optional[int] = None,
+        target_ssim: Optional[float] = None,
         background: Optional[int] = None,
         metadata: Optional[str] = None,
         keep_orientation: Optional[bool] = None,
         never_larger: Optional[bool] = None,
         optimize: Optional[bool] = None,
         progressive: Optional[bool] = None,
+        smallest: Optional[bool] = None,
         subsampling: Optional[int] = None,
         best_filter: Optional[bool] = None,
         animated: Optional[str] = None,
@@ -85,6 +102,7 @@ class Compression(Fixed):
             (codes.IMAGE_MAX_HEIGHT, max_height),
             (codes.IMAGE_RESIZE_MODE, choice(_RESIZE_MODES, "resize_mode", resize_mode)),
             (codes.IMAGE_MAX_BYTES, max_bytes),
+            (codes.IMAGE_TARGET_SSIM, None if target_ssim is None else _ten_thousandths(target_ssim)),
             (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
             (codes.IMAGE_BACKGROUND_RGB, background),
             (codes.IMAGE_METADATA, choice(_METADATA, "metadata", metadata)),
@@ -92,6 +110,7 @@ class Compression(Fixed):
             (codes.IMAGE_NEVER_LARGER, never_larger),
             (codes.IMAGE_OPTIMIZE, optimize),
             (codes.IMAGE_PROGRESSIVE, progressive),
+            (codes.IMAGE_SMALLEST, smallest),
             (codes.IMAGE_SUBSAMPLING, subsampling),
             (codes.IMAGE_BEST_FILTER, best_filter),
             (codes.IMAGE_ANIMATED, choice(_ANIMATED, "animated", animated)),
