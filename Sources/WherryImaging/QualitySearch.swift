@@ -60,7 +60,17 @@ struct QualitySearch {
         switch goal {
         case .bytes where low == nil && count == Self.most - 1: return lowest
         case .ssim where high == nil && count == Self.most - 1: return highest
-        default: return min(max(predicted, lowest), highest)
+        default:
+            // On an unusual curve, a trial must exclude a part of the range at least.
+            let width = highest - lowest
+            let margin = trials.count > 1 && width > 8 ? width / 6 : 0
+            let best = min(max(predicted, lowest + margin), highest - margin)
+            // Before the last trial, prefer to reach the goal at all.
+            guard count == Self.most - 2 else { return best }
+            switch goal {
+            case .bytes: return low == nil ? (best + lowest) / 2 : best
+            case .ssim: return high == nil ? (best + highest + 1) / 2 : best
+            }
         }
     }
 
@@ -104,7 +114,11 @@ struct QualitySearch {
     private static let usualSlope = 0.8
 
     private var predicted: Int {
-        let nearest = trials.sorted { abs($0.value - wanted) < abs($1.value - wanted) }
+        var nearest = trials.sorted { abs($0.value - wanted) < abs($1.value - wanted) }
+        // Interpolation is safer than extrapolation, but the curve is not straight near quality 100.
+        if let low, let high, high.quality < 100 {
+            nearest = [low, high].sorted { abs($0.value - wanted) < abs($1.value - wanted) }
+        }
         let position: Double
         if let first = nearest.first {
             var slope = Self.usualSlope
@@ -114,7 +128,7 @@ struct QualitySearch {
                     Self.position(Double(other.quality)) - Self.position(Double(first.quality))
                 // The curve is not straight near quality 100.
                 let rise = (other.value - first.value) / run
-                if other.quality < 100, rise > 0.2 { slope = rise }
+                if other.quality < 100 { slope = min(max(rise, 0.05), 3) }
             }
             position = Self.position(Double(first.quality)) + (wanted - first.value) / slope
         } else if case .ssim = goal {

@@ -84,7 +84,7 @@ import WherrySystem
                 #expect((made.width, made.height) == (width, height))
                 let likeness = try ImageComparison(source, .bytes(small.bytes)).psnr
                 let usual = try ImageComparison(source, .bytes(plain.bytes)).psnr
-                #expect(likeness > min(usual, 60) - 6)
+                #expect(likeness > min(usual, 32) - 3)
             }
         }
     }
