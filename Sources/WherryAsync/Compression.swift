@@ -183,7 +183,7 @@ public struct Compression: Sendable, Hashable {
     /// Whether to search for the smallest JPEG of the quality: about 12 % fewer bytes at the same SSIM
     /// than a progressive JPEG, in about four times its CPU time. Needs memory for the whole image. The
     /// result may be progressive. Default: false.
-    public var seeksSmallest: Bool {
+    public var smallest: Bool {
         get { settings.smallest }
         set { settings.smallest = newValue }
     }

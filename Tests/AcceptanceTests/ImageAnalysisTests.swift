@@ -41,9 +41,9 @@ import WherrySystem
         var compression = Compression(quality: 1, type: "jpg")
         compression.targetSSIM = 0.95
         let plain = try image.compressed(compression)
-        compression.seeksSmallest = true
+        compression.smallest = true
         let small = try image.compressed(compression)
-        #expect(compression.targetSSIM == 0.95 && compression.seeksSmallest)
+        #expect(compression.targetSSIM == 0.95 && compression.smallest)
         for made in [plain, small] {
             #expect(try image.compared(with: made.image).ssim >= 0.95)
             #expect((1...5).contains(made.encodings))
