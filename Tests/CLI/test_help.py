@@ -27,7 +27,7 @@ def test_every_command_has_help_with_an_example() -> None:
     for command in COMMANDS:
         result = wherry(command, "--help")
         assert result.status == 0 and result.err == ""
-        assert f"EXAMPLES\n  wherry {command} " in result.text
+        assert re.search(rf"EXAMPLES\n  wherry {command}\b", result.text)
 
 
 def test_the_help_lists_the_exit_statuses() -> None:
