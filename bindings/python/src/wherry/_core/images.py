@@ -7,7 +7,6 @@ Neither numpy nor Pillow is imported.
 
 from __future__ import annotations
 
-import array
 import os
 
 from .._errors import ArgumentError, brief
@@ -315,6 +314,8 @@ class Image:
         JPEG have the same size and almost the same pixels. The strictest limits apply to the decoding. If
         one copy fails, the call fails. Releases the GIL while it runs.
         """
+        import array
+
         settings: List[int] = []
         try:
             for one in compressions:
