@@ -99,10 +99,12 @@ def main() -> None:
         times["Pillow"] = times.get("Pillow", 0) + base_time / len(THEIRS)
         encoders: Dict[str, Encoder] = {"Wherry": ours}
         if chosen.mozjpeg:
-            import mozjpeg_lossless_optimization
+            import mozjpeg_lossless_optimization  # type: ignore[import-not-found, unused-ignore]
 
-            lossless = mozjpeg_lossless_optimization.optimize
-            encoders["mozjpeg, lossless"] = lambda quality, pillow=pillow: lossless(pillow(quality))
+            def lossless(quality: int, pillow: Encoder = pillow) -> bytes:
+                return bytes(mozjpeg_lossless_optimization.optimize(pillow(quality)))
+
+            encoders["mozjpeg, lossless"] = lossless
         for name, encode in encoders.items():
             points, spent = curve(picture, encode, OURS)
             times[name] = times.get(name, 0) + spent / len(OURS)
