@@ -9,8 +9,8 @@ for the same SSIM. Prints the median saving of the photographs, by quality and o
 With --mozjpeg, also converts Pillow's JPEGs with mozjpeg's lossless optimization.
 
 The default photographs are those of Debian's packages mate-backgrounds, lomiri-wallpapers-16.04, and
-lomiri-wallpapers-20.04, without drawings; --mate and --lomiri are other folders of their files. Needs numpy and Pillow, and for --mozjpeg mozjpeg-lossless-optimization.
-WHERRY_LIBRARY is the path of a release build of the library.
+lomiri-wallpapers-20.04, without drawings; --mate and --lomiri are other folders of their files. Needs numpy and Pillow,
+and for --mozjpeg mozjpeg-lossless-optimization. WHERRY_LIBRARY is the path of a release build of the library.
 """
 
 from __future__ import annotations
