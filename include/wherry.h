@@ -1663,8 +1663,8 @@ wherry_status wherry_image_compress_many(const wherry_image *image,
 /* Decodes an image to raw pixels, rotated upright unless KEEP_ORIENTATION is set. Format NONE
  * selects GRAY8, RGB8, or RGBA8, so that only bit depth above 8 is lost. compression may be NULL;
  * its MAX_WIDTH, MAX_HEIGHT, RESIZE_MODE, BACKGROUND_RGB (of padding, and if the format has no
- * alpha), KEEP_ORIENTATION, and limits apply. Blocks; fails like compress with E_IMAGE, E_LIMIT,
- * and E_FILE. */
+ * alpha), KEEP_ORIENTATION, ANIMATED, and limits apply. Blocks; fails like compress with E_IMAGE,
+ * E_LIMIT, and E_FILE. */
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
 /* Computes a perceptual hash of 64 bits. Copies of an image that were resized, recompressed, or

@@ -160,7 +160,7 @@ static int read_input(gif_file *file, uint8_t *to, int count) {
   return (int)got;
 }
 
-/* Writes the pixels of a row of the frame that lie on the canvas. */
+/* Writes the pixels of a row of the frame that are on the canvas. */
 static void put_line(cimage_held_decoder *decoder, const gif_layout *layout,
                      const gif_color_map *map, uint32_t y, const uint8_t *line) {
   const cimage_header *header = &decoder->base.header;
@@ -183,9 +183,13 @@ static cimage_status decode_frame(cimage_held_decoder *decoder, const gif_layout
   static const uint32_t starts[] = {0, 4, 2, 1}, steps[] = {8, 8, 4, 2};
   if (gif_image_header(file) != GIF_OK) return failed(file->error, message);
   const gif_color_map *map = file->image.colors != NULL ? file->image.colors : file->colors;
-  if (map == NULL || file->image.width != (int)layout->frame_width ||
-      file->image.height != (int)layout->frame_height) {
+  if (map == NULL) {
     cimage_say(message, "it has no colors");
+    return CIMAGE_CORRUPT;
+  }
+  if (file->image.width != (int)layout->frame_width ||
+      file->image.height != (int)layout->frame_height) {
+    cimage_say(message, "its frame has another size than declared");
     return CIMAGE_CORRUPT;
   }
   uint8_t *line = malloc(layout->frame_width);

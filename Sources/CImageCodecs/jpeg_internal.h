@@ -51,7 +51,7 @@ typedef struct {
   int components;
   jvirt_barray_ptr arrays[CIMAGE_COMPONENTS];
   JDIMENSION columns[CIMAGE_COMPONENTS], rows[CIMAGE_COMPONENTS]; /* in blocks */
-  float unit[CIMAGE_COMPONENTS][DCTSIZE2]; /* what 1 in an array stands for, in natural order */
+  float unit[CIMAGE_COMPONENTS][DCTSIZE2]; /* the value of 1 in an array, in natural order */
 } cimage_jpeg_coefficients;
 
 typedef struct cimage_jpeg_transform cimage_jpeg_transform;

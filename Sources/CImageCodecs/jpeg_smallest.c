@@ -394,7 +394,7 @@ static void prepare(j_compress_ptr codec, int slot, int quality, const float *un
     float step = fminf(fmaxf(floorf(wanted + 0.5f), 1), 255);
     table[order[i]] = (unsigned)step;
     out->scale[i] = unit[order[i]] / step;
-    /* Where a table has no such step, as at quality 100, errors count as if it had. */
+    /* If a table has no such step, as at quality 100, errors count as if it had. */
     float ratio = step / fmaxf(wanted, 0.01f);
     out->weight[i] = fminf(error_weight * ratio * ratio, largest_weight);
   }

@@ -52,7 +52,7 @@ cimage_jpeg_transform *cimage_jpeg_transform_new(j_compress_ptr codec, cimage_pi
     all->columns[i] = divided(made->width, h * DCTSIZE);
     all->rows[i] = divided(made->height, v * DCTSIZE);
     for (int k = 0; k < DCTSIZE2; k++) all->unit[i][k] = 1.0f / FRACTION;
-    /* libjpeg reads the block rows of an MCU together, even if the last ones lie below the image.
+    /* libjpeg reads the block rows of an MCU together, even if the last ones are below the image.
      */
     int group = codec->comp_info[i].v_samp_factor;
     all->arrays[i] = (*memory->request_virt_barray)(

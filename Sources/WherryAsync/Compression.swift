@@ -33,13 +33,21 @@ public struct Compression: Sendable, Hashable {
 
     /// How an image fills the box of `maxWidth` and `maxHeight`. An image is never enlarged.
     public enum ResizeMode: Sendable, Hashable {
-        /// The complete image lies inside the box. The default.
+        /// The complete image is inside the box. The default.
         case fit
         /// The image covers the box, and its center is cut out, with the size of the box. A smaller
         /// image is only cropped to the aspect ratio of the box.
         case crop
-        /// The image lies in the center of an image with the size of the box, on the background.
+        /// The image is in the center of an image with the size of the box, on the background.
         case pad
+
+        var mode: WherryImaging.Compression.ResizeMode {
+            switch self {
+            case .fit: .fit
+            case .crop: .crop
+            case .pad: .pad
+            }
+        }
     }
 
     /// How to handle an animation that must be decoded.
@@ -98,14 +106,7 @@ public struct Compression: Sendable, Hashable {
             case .pad: .pad
             }
         }
-        set {
-            settings.resizeMode =
-                switch newValue {
-                case .fit: .fit
-                case .crop: .crop
-                case .pad: .pad
-                }
-        }
+        set { settings.resizeMode = newValue.mode }
     }
     /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
     /// dimensions.

@@ -16,7 +16,7 @@ public struct ImageSize: Sendable, Hashable {
     /// The size of the image itself.
     public static let full = ImageSize(nil, nil, .fit)
 
-    /// The complete image lies inside the box.
+    /// The complete image is inside the box.
     public static func fit(_ width: Int?, _ height: Int?) -> ImageSize {
         ImageSize(width, height, .fit)
     }
@@ -26,7 +26,7 @@ public struct ImageSize: Sendable, Hashable {
         ImageSize(width, height, .crop)
     }
 
-    /// The image lies in the center of an image with the size of the box.
+    /// The image is in the center of an image with the size of the box.
     public static func pad(_ width: Int, _ height: Int) -> ImageSize {
         ImageSize(width, height, .pad)
     }
@@ -40,11 +40,7 @@ public struct ImageSize: Sendable, Hashable {
     fileprivate func apply(to settings: inout WherryImaging.Compression) {
         settings.maxWidth = width
         settings.maxHeight = height
-        switch mode {
-        case .fit: settings.resizeMode = .fit
-        case .crop: settings.resizeMode = .crop
-        case .pad: settings.resizeMode = .pad
-        }
+        settings.resizeMode = mode.mode
     }
 }
 

@@ -79,8 +79,9 @@ private struct SharedDecoding {
         images = Array(repeating: nil, count: count)
         let all = compressions.map { Limits($0) }
         limits = Limits(strictest: all)
+        let image = try OpenImage(input, whole: false)
         for (index, compression) in compressions.enumerated() {
-            let job = try EncodedJob(input, compression, all[index])
+            let job = try EncodedJob(image, compression, all[index])
             switch try job.prepare() {
             case .done(let image): images[index] = image
             case .decoding(let plan): jobs.append(Job(index: index, job: job, plan: plan))

@@ -56,7 +56,13 @@ struct EncodedJob {
     init(
         _ input: ImageInput, _ compression: Compression, _ limits: Limits
     ) throws(ImagingError) {
-        image = try OpenImage(input, whole: false)
+        try self.init(OpenImage(input, whole: false), compression, limits)
+    }
+
+    init(
+        _ image: OpenImage, _ compression: Compression, _ limits: Limits
+    ) throws(ImagingError) {
+        self.image = image
         self.compression = compression
         self.limits = limits
         target = compression.format == .keep ? image.keptFormat : compression.format

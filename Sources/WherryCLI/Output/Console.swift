@@ -163,7 +163,7 @@ struct Console: Sendable {
         return text
     }
 
-    /// Says how to go on with a partial file.
+    /// Says how to continue with a partial file.
     private static func kept(_ path: String, with option: String = "") -> String {
         "\(path) is kept, and the same command\(option) resumes if the server supports it"
     }

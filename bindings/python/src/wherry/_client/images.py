@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._core.calls import check, create, read_struct
 from .._core.exchange.events import Exchange, failure
-from .._core.images import Compression, NativeImage, native_compression, pixel_array, pixel_format
+from .._core.images import RESIZE_MODES, Compression, NativeImage, native_compression, pixel_array, pixel_format
 from .._core.values import choice, text
 from .._errors import ArgumentError, brief
 from .._native import codes
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .client import Client
 
     Size = Tuple[Optional[int], Optional[int]]
-
-_MODES = {"fit": 0, "crop": 1, "pad": 2}
 
 
 class ImageUsage:
@@ -86,7 +84,7 @@ class _Target:
     ) -> None:
         if compression is not None and not isinstance(compression, Compression):
             raise TypeError(f"compression= takes a Compression, not {brief(compression)}")
-        resize = choice(_MODES, "mode", mode)
+        resize = choice(RESIZE_MODES, "mode", mode)
         self.format = pixel_format(order)
         width, height = _sides(size)
         if compression is None:
@@ -243,12 +241,12 @@ class ImageLoader(BaseImageLoader):
         numpy.asarray and to `Image`. It shares the memory of the loader, and stays valid when the image is
         removed from there.
 
-        :param url: The URL of a JPEG or PNG.
+        :param url: The URL of an image.
         :param size: The maximum (width, height) in pixels, of which one may be None. None keeps the size of
             the image. No image is enlarged.
         :param mode: How the image fills ``size``: "fit", "crop" or "pad", as in `Compression`.
         :param order: "gray", "rgb", "rgba" or "bgra". None selects the smallest one without loss.
-        :param compression: Further settings; only background, orientation and limits apply.
+        :param compression: Further settings; only background, orientation, animated, and limits apply.
 
         The other keywords are those of a GET request, such as ``headers=``, ``priority=`` (-100 to 100) and
         ``max_body_bytes=``. Event hooks and auth flows are not used. Raises `HTTPStatusError` for an error

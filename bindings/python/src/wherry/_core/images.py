@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
 _ANIMATED = {"refuse": 0, "first": 1}
 _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
-_RESIZE_MODES = {"fit": 0, "crop": 1, "pad": 2}
+RESIZE_MODES = {"fit": 0, "crop": 1, "pad": 2}
 
 
 def _ten_thousandths(ssim: float) -> int:
@@ -99,7 +99,7 @@ class Compression(Fixed):
         numbers = (
             (codes.IMAGE_MAX_WIDTH, max_width),
             (codes.IMAGE_MAX_HEIGHT, max_height),
-            (codes.IMAGE_RESIZE_MODE, choice(_RESIZE_MODES, "resize_mode", resize_mode)),
+            (codes.IMAGE_RESIZE_MODE, choice(RESIZE_MODES, "resize_mode", resize_mode)),
             (codes.IMAGE_MAX_BYTES, max_bytes),
             (codes.IMAGE_TARGET_SSIM, None if target_ssim is None else _ten_thousandths(target_ssim)),
             (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
