@@ -166,7 +166,7 @@ final class CurlEasy {
         // environment.
         ccurl_set_text(handle, CURLOPT_PROXY, "")
         ccurl_set_text(handle, CURLOPT_NOPROXY, "")
-        if !loop.proxies.isEmpty, let credentials = configuration.proxyCredentials {
+        if loop.usesProxies, let credentials = configuration.proxyCredentials {
             let parts = credentials.split(
                 separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             ccurl_set_text(handle, CURLOPT_PROXYUSERNAME, String(parts[0]))
@@ -249,7 +249,7 @@ final class CurlEasy {
             guard code == CURLE_OK else { return code }
             settled.url = request.url.text
         }
-        if !loop.proxies.isEmpty {
+        if loop.usesProxies {
             let proxy = loop.proxies.proxy(for: request.url.origin)?.text ?? ""
             if !Self.areSame(settled.proxy, proxy) {
                 settled.proxy = proxy
@@ -296,14 +296,14 @@ final class CurlEasy {
     /// Sets the headers of the request, after the transport's own headers.
     private func prepareFields(_ request: borrowing ExchangeRequest) -> CURLcode {
         // In requests to a proxy (CONNECT), libcurl sends the User-Agent set by this option.
-        if !loop.proxies.isEmpty, !Self.areSame(settled.userAgent, request.userAgent) {
+        if loop.usesProxies, !Self.areSame(settled.userAgent, request.userAgent) {
             settled.userAgent = request.userAgent
             ccurl_set_text(
                 handle, CURLOPT_USERAGENT, request.userAgent.isEmpty ? nil : request.userAgent)
         }
         var content = OwnFields.Content()
         if !request.headers.hasAcceptEncoding { content.decoding = request.decoding }
-        if !request.headers.hasUserAgent && loop.proxies.isEmpty {
+        if !request.headers.hasUserAgent && !loop.usesProxies {
             content.userAgent = request.userAgent
         }
         if settled.headers === request.headers, let made = settled.ownFields,

@@ -117,7 +117,7 @@ extension CurlLoop {
         if queue.isLimited { queue.advance(to: now) }
         while let exchange = queue.next() { begin(exchange) }
         isStarting = false
-        nextSweep = min(nextSweep, queue.nextOpening)
+        if queue.isLimited { nextSweep = min(nextSweep, queue.nextOpening) }
     }
 
     /// Records the HTTP version of a response that has begun, which determines the capacity of its

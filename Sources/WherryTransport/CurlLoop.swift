@@ -60,6 +60,11 @@ final class CurlLoop: @unchecked Sendable {
     let clock: any Clock
     let report: @Sendable (String) -> Void
     let proxies: ProxyRules
+    // Reading these values from their structures would copy the whole structures for every request.
+    /// Whether there is a proxy for any connection.
+    let usesProxies: Bool
+    /// Whether hosts differ in how they are trusted.
+    let hasTrustByHost: Bool
     let systemRoots: SystemRoots?
     let mailbox = Monitor(Mailbox())
     /// Signaled while the mailbox is locked; otherwise used only by the driver.
@@ -172,6 +177,8 @@ final class CurlLoop: @unchecked Sendable {
         // Parsed once, because libcurl would read the environment for each request, at a cost of
         // 3,000 instructions.
         proxies = ProxyRules(configuration.proxies)
+        usesProxies = !proxies.isEmpty
+        hasTrustByHost = configuration.trust.isByHost
         systemRoots = SystemRoots.find()
         ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         ccurl_share_data(share, CURL_LOCK_DATA_DNS)

@@ -228,7 +228,7 @@ package final class Exchange: @unchecked Sendable {  // Atomics; the transport o
     /// exchange.
     var carrier: (any ExchangeCarrier)?
 
-    package init(_ request: ExchangeRequest, receiver: any ExchangeReceiver) {
+    package init(_ request: consuming ExchangeRequest, receiver: any ExchangeReceiver) {
         self.request = request
         self.receiver = receiver
     }

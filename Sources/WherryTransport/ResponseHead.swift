@@ -1,6 +1,7 @@
 // Wherry: the status and headers of a response.
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WherrySystem
 
 /// The status and headers of a final response. The headers are stored as one block and parsed on
@@ -24,8 +25,7 @@ package struct ResponseHead: Sendable {
     /// The value of the first header with a name (case-insensitive). UTF-8, or else ISO-8859-1.
     package subscript(name: String) -> String? {
         var found: String?
-        forEachField { fieldName, value in
-            guard Self.matches(fieldName, name) else { return true }
+        forEachValue(of: name) { value in
             found = Self.text(value)
             return false
         }
@@ -36,8 +36,7 @@ package struct ResponseHead: Sendable {
     /// percent-encoded unchanged, since only the server knows their meaning.
     package func reference(_ name: String) -> String? {
         var found: String?
-        forEachField { fieldName, value in
-            guard Self.matches(fieldName, name) else { return true }
+        forEachValue(of: name) { value in
             found =
                 String(validating: value, as: UTF8.self)
                 ?? String(
@@ -62,8 +61,8 @@ package struct ResponseHead: Sendable {
     /// Returns the values of all headers with a name, in order.
     package func values(_ name: String) -> [String] {
         var result: [String] = []
-        forEachField { fieldName, value in
-            if Self.matches(fieldName, name) { result.append(Self.text(value)) }
+        forEachValue(of: name) { value in
+            result.append(Self.text(value))
             return true
         }
         return result
@@ -91,10 +90,8 @@ package struct ResponseHead: Sendable {
         block.withUnsafeBytes { bytes in
             var start = 0
             while start < bytes.count {
-                var end = start
-                while end < bytes.count && bytes[end] != 0x0A { end += 1 }
-                var colon = start
-                while colon < end && bytes[colon] != 0x3A { colon += 1 }
+                let end = bytes.firstIndex(of: 0x0A, in: start..<bytes.count)
+                let colon = bytes.firstIndex(of: 0x3A, in: start..<end)
                 if colon < end && colon > start {
                     var first = colon + 1
                     var last = end
@@ -113,15 +110,29 @@ package struct ResponseHead: Sendable {
         }
     }
 
-    private static func matches(_ bytes: UnsafeRawBufferPointer, _ name: String) -> Bool {
+    /// Calls `body` with each trimmed value of a name (case-insensitive) until it returns `false`.
+    private func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
         var name = name
-        return name.withUTF8 { name in
-            guard name.count == bytes.count else { return false }
-            for index in 0..<name.count
-            where bytes[index].asciiLowercased != name[index].asciiLowercased {
-                return false
+        name.withUTF8 { wanted in
+            forEachField { fieldName, value in
+                guard fieldName.count == wanted.count else { return true }
+                for index in 0..<wanted.count
+                where fieldName[index].asciiLowercased != wanted[index].asciiLowercased {
+                    return true
+                }
+                return body(value)
             }
-            return true
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Returns the index of the first such byte in a range, found by `memchr`; the end of the range if
+    /// there is none.
+    fileprivate func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int {
+        guard let start = baseAddress, !range.isEmpty,
+            let found = memchr(start + range.lowerBound, Int32(byte), range.count)
+        else { return range.upperBound }
+        return start.distance(to: found)
     }
 }

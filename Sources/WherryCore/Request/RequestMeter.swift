@@ -9,10 +9,18 @@ import WherryTransport
 /// Measures the progress and the speed of a request: of its body for an upload, otherwise of the
 /// response.
 struct RequestMeter: Sendable {
+    /// The last progress that was reported. Indirect, because most requests report none, and malloc takes
+    /// longer for more than 1,032 bytes.
+    private enum Report: Sendable {
+        case none
+        indirect case last(Progress)
+
+        var progress: Progress? { if case .last(let progress) = self { progress } else { nil } }
+    }
+
     private let isUpload: Bool
     private var speed = SpeedMeter()
-    /// The last progress that was reported.
-    private var reported: Progress?
+    private var reported = Report.none
     /// The progress when the last exchange was released.
     private(set) var last = Progress()
 
@@ -24,8 +32,8 @@ struct RequestMeter: Sendable {
         speed.add(isUpload ? body.plainSent(exchange).sent : exchange.receivedOnWire, at: now)
         let progress = progress(of: exchange, body)
         // Bytes of a response are not progress of an upload.
-        guard progress.hasMoved(since: reported) else { return nil }
-        reported = progress
+        guard progress.hasMoved(since: reported.progress) else { return nil }
+        reported = .last(progress)
         return progress
     }
 

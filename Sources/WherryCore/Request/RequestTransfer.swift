@@ -226,7 +226,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                 exchange.wantsProgress = wantsProgress
                 exchange.isBulk = request.isStreamed
                 if let priority = work.machine.priority { exchange.priority = priority }
-                let made = Exchange(exchange, receiver: self)
+                let made = Exchange(consume exchange, receiver: self)
                 if work.machine.caches.usesHTTP {
                     work.planned = made
                 } else {

@@ -62,14 +62,14 @@ extension CurlEasy {
 
     /// Sets the trust options for a host. Returns an error if the host must not be contacted.
     func prepareTrust(_ origin: Origin) -> TransportError? {
-        let trust = loop.configuration.trust
-        if origin.isSecure, !trust.canCheck, mustCheck(loop.host(origin)) {
+        if origin.isSecure, !loop.configuration.trust.canCheck, mustCheck(loop.host(origin)) {
             return TransportError(
                 .tls,
                 "Could not trust \(origin.text): certificates cannot be checked, because libcurl does not use a shared OpenSSL library. Install a libcurl that does."
             )
         }
-        guard trust.isByHost else { return nil }
+        guard loop.hasTrustByHost else { return nil }
+        let trust = loop.configuration.trust
         let host = loop.host(origin)
         if let error = refusal(of: host) { return error }
         guard origin.isSecure else { return nil }
