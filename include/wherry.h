@@ -1546,7 +1546,11 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_SMALLEST = 18,
   /* 0: none; the SSIM that a JPEG must have, in ten-thousandths: 9800 is 0.98. Tries at most five
    * qualities up to the given one, and uses the lowest that reaches it */
-  WHERRY_IMAGE_TARGET_SSIM = 19
+  WHERRY_IMAGE_TARGET_SSIM = 19,
+  /* 0: none; sharpens a scaled image: the percentage of the difference between the luma of each
+   * pixel and that of its neighborhood that is added to the pixel. 50 to 100 suits thumbnails. An
+   * image that is not scaled stays as it is */
+  WHERRY_IMAGE_SHARPEN = 20
   /* options: end */
 } wherry_image_option;
 
@@ -1662,9 +1666,9 @@ wherry_status wherry_image_compress_many(const wherry_image *image,
     const wherry_compression *const *compressions, size_t count, wherry_image **out_images);
 /* Decodes an image to raw pixels, rotated upright unless KEEP_ORIENTATION is set. Format NONE
  * selects GRAY8, RGB8, or RGBA8, so that only bit depth above 8 is lost. compression may be NULL;
- * its MAX_WIDTH, MAX_HEIGHT, RESIZE_MODE, BACKGROUND_RGB (of padding, and if the format has no
- * alpha), KEEP_ORIENTATION, ANIMATED, and limits apply. Blocks; fails like compress with E_IMAGE,
- * E_LIMIT, and E_FILE. */
+ * its MAX_WIDTH, MAX_HEIGHT, RESIZE_MODE, SHARPEN, BACKGROUND_RGB (of padding, and if the format
+ * has no alpha), KEEP_ORIENTATION, ANIMATED, and limits apply. Blocks; fails like compress with
+ * E_IMAGE, E_LIMIT, and E_FILE. */
 wherry_status wherry_image_decode(const wherry_image *image, wherry_pixel_format format,
     const wherry_compression *compression, wherry_image **out_image);
 /* Computes a perceptual hash of 64 bits. Copies of an image that were resized, recompressed, or

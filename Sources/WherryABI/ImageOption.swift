@@ -23,6 +23,7 @@ enum ImageOption: UInt32 {
     case resizeMode = 17
     case smallest = 18
     case targetSSIM = 19
+    case sharpen = 20
 
     /// The name in errors, as in the other languages.
     var name: String {
@@ -46,6 +47,7 @@ enum ImageOption: UInt32 {
         case .resizeMode: "resize_mode"
         case .smallest: "smallest"
         case .targetSSIM: "target_ssim"
+        case .sharpen: "sharpen"
         }
     }
 
@@ -71,6 +73,7 @@ enum ImageOption: UInt32 {
         case .resizeMode: 0...2
         case .smallest: 0...1
         case .targetSSIM: 0...9999
+        case .sharpen: 0...500
         }
     }
 }

@@ -393,6 +393,7 @@ extension Compression {
         case .resizeMode: resizeMode = ResizeMode(rawValue: UInt8(value)) ?? .fit
         case .smallest: smallest = isOn
         case .targetSSIM: targetSSIM = value == 0 ? nil : Double(value) / 10_000
+        case .sharpen: sharpen = Int(value)
         case .maxPixels: maxPixels = Int(value)
         case .maxMemoryBytes: maxMemory = Int(value)
         case .deadline: deadline = value == 0 ? nil : .milliseconds(value)

@@ -108,6 +108,13 @@ public struct Compression: Sendable, Hashable {
         }
         set { settings.resizeMode = newValue.mode }
     }
+    /// The strength of the sharpening of a scaled image in percent, 0...500: about 50 to 100 for thumbnails.
+    /// Default: 0, which does not sharpen. An image that is not scaled is never sharpened. Other values
+    /// fail with `bad_parameters`.
+    public var sharpen: Int {
+        get { settings.sharpen }
+        set { settings.sharpen = newValue }
+    }
     /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
     /// dimensions.
     public var maxBytes: Int? {

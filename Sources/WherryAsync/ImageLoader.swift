@@ -82,7 +82,7 @@ public struct ImageLoader: Sendable {
 
     /// Loads the image of a request, which must be a GET without a body.
     ///
-    /// - Parameter settings: Only background, orientation, animated and limits apply.
+    /// - Parameter settings: Only sharpening, background, orientation, animated and limits apply.
     public func load(
         _ request: Request, size: ImageSize = .full, as order: Image.PixelOrder? = nil,
         _ settings: Compression = Compression()

@@ -72,6 +72,9 @@ package struct Compression: Hashable, Sendable {
     package var maxHeight: Int?
     /// How an image fills the box. `crop` and `pad` need both limits.
     package var resizeMode: ResizeMode = .fit
+    /// The strength of the sharpening of a scaled image in percent, 0...500. Default: 0, which does not
+    /// sharpen. An image that is not scaled is never sharpened.
+    package var sharpen = 0
     /// The maximum encoded size in bytes. If necessary, first the quality is reduced, then the
     /// dimensions.
     package var maxBytes: Int?
@@ -112,6 +115,9 @@ package struct Compression: Hashable, Sendable {
     /// The timeout for processing one image. Default: 30 s; `nil`: none.
     package var deadline: Duration? = .seconds(30)
 
+    /// The maximum of `sharpen`.
+    package static let maxSharpen = 500
+
     package init() {}
 
     /// The defaults with another quality.
@@ -151,6 +157,10 @@ package struct Compression: Hashable, Sendable {
         if let targetSSIM, !(targetSSIM > 0 && targetSSIM < 1) {
             throw .badParameters(
                 "targetSSIM must be greater than 0 and less than 1, not \(targetSSIM).")
+        }
+        guard (0...Self.maxSharpen).contains(sharpen) else {
+            throw .badParameters(
+                "sharpen must be 0 to \(Self.maxSharpen) percent, not \(sharpen).")
         }
         guard background <= 0xFF_FFFF else {
             throw .badParameters("The background must be 0x000000 to 0xFFFFFF.")

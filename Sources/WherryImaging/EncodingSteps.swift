@@ -37,7 +37,7 @@ final class EncodingSteps {
 
     /// Starts the encoder with upright rows.
     private func begin(_ upright: any RowSource) throws(ImagingError) {
-        let rows = try pipeline.padded(upright)
+        let rows = try pipeline.finished(upright)
         size = (rows.width, rows.height)
         encoder = try pipeline.encoder(rows, quality: pipeline.compression.jpegQuality)
     }
@@ -53,9 +53,11 @@ final class EncodingSteps {
     func finish() throws(ImagingError) -> Pipeline.Result {
         if let kept {
             while try kept.read(16) {}
-            let upright = Turning.upright(kept, orientation: pipeline.orientation)
-            if pipeline.searches { return try pipeline.search(pipeline.padded(upright)) }
-            try begin(upright)
+            let orientation = pipeline.orientation
+            if pipeline.searches {
+                return try pipeline.search { Turning.upright(kept, orientation: orientation) }
+            }
+            try begin(Turning.upright(kept, orientation: orientation))
         }
         guard let encoder else { preconditionFailure("the encoder was not started") }
         while try encoder.step(16) {}

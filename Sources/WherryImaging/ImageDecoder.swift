@@ -11,8 +11,8 @@ package enum ImageDecoder {
     ///   - format: The pixel format; `nil` selects gray8, rgb8 or rgba8, whichever loses nothing
     ///     but bit depth above 8 bits. Removing alpha blends the image with the compression's
     ///     background. Removing color computes 0.299 red + 0.587 green + 0.114 blue.
-    ///   - compression: Only `maxWidth`, `maxHeight`, `resizeMode`, `background`, `orientation`,
-    ///     `animated`, `maxPixels`, `maxMemory` and `deadline` apply. A JPEG is decoded in the
+    ///   - compression: Only `maxWidth`, `maxHeight`, `resizeMode`, `sharpen`, `background`,
+    ///     `orientation`, `animated`, `maxPixels`, `maxMemory` and `deadline` apply. A JPEG is decoded in the
     ///     smallest scale that is enough for the size.
     package static func decode(
         _ source: ImageSource, as format: PixelFormat? = nil,
@@ -25,7 +25,7 @@ package enum ImageDecoder {
             return try pixels.reading { () throws(ImagingError) in
                 try limits.judge(pixels.width, pixels.height)
                 let pipeline = pipeline(compression, limits, pixels.width, pixels.height)
-                let rows = try pipeline.padded(pipeline.sizedRows(BufferedRows(pixels)))
+                let rows = try pipeline.finished(pipeline.sizedRows(BufferedRows(pixels)))
                 return try decode(rows, as: format, compression, limits)
             }
         case .file(let path):
@@ -74,7 +74,7 @@ package enum ImageDecoder {
         let upright = try Turning.upright(
             pipeline.sizedRows(decoder), orientation: pipeline.orientation,
             maxMemory: limits.maxMemory)
-        return try pipeline.padded(upright)
+        return try pipeline.finished(upright)
     }
 
     /// Returns a pipeline that resizes without removing alpha.

@@ -23,8 +23,10 @@ extension Pipeline {
     private var targetSSIM: Double? { format == .jpeg ? compression.targetSSIM : nil }
 
     /// Encodes rows with the least quality that reaches the target, and into the limit in bytes.
-    func search(_ rows: any RowSource) throws(ImagingError) -> Result {
-        let kept = try KeptRows(rows, maxMemory: limits.maxMemory)
+    ///
+    /// - Parameter upright: Returns the upright rows of the final size, each time from the first one.
+    func search(_ upright: () -> any RowSource) throws(ImagingError) -> Result {
+        let kept = try KeptRows(finished(upright()), maxMemory: limits.maxMemory)
         var ceiling = compression.jpegQuality
         var encodings = 0
         if let target = targetSSIM {
@@ -39,7 +41,7 @@ extension Pipeline {
         guard let most = compression.maxBytes else {
             preconditionFailure("a search needs a goal")
         }
-        return try fit(kept, into: most, ceiling, &encodings)
+        return try fit(kept, upright, into: most, ceiling, &encodings)
     }
 
     private func write(_ rows: KeptRows, quality: Int) throws(ImagingError) -> Bytes {
@@ -73,9 +75,20 @@ extension Pipeline {
 
     // MARK: Size limit
 
+    /// Returns smaller rows. Those that are sharpened start from rows that were not.
+    private func shrunk(
+        _ kept: KeptRows, _ upright: () -> any RowSource, width: Int, height: Int
+    ) throws(ImagingError) -> KeptRows {
+        let source = compression.sharpen == 0 ? kept.reader() : try padded(upright())
+        let rows = try ResampledRows(
+            source, width: width, height: height, maxMemory: limits.maxMemory)
+        return try KeptRows(sharpened(rows, isScaled: true), maxMemory: limits.maxMemory)
+    }
+
     /// Finds the best quality that fits into `most` bytes, then ever smaller dimensions.
     private func fit(
-        _ kept: KeptRows, into most: Int, _ ceiling: Int, _ encodings: inout Int
+        _ kept: KeptRows, _ upright: () -> any RowSource, into most: Int, _ ceiling: Int,
+        _ encodings: inout Int
     ) throws(ImagingError) -> Result {
         let floor = format == .jpeg ? min(ceiling, Self.leastQuality) : ceiling
         var (width, height) = (kept.width, kept.height)
@@ -83,12 +96,7 @@ extension Pipeline {
         for _ in 0..<Self.mostRounds {
             let isOriginal = width == kept.width && height == kept.height
             let current =
-                isOriginal
-                ? kept
-                : try KeptRows(
-                    ResampledRows(
-                        kept.reader(), width: width, height: height, maxMemory: limits.maxMemory),
-                    maxMemory: limits.maxMemory)
+                isOriginal ? kept : try shrunk(kept, upright, width: width, height: height)
             var search = QualitySearch(
                 .bytes(most), in: floor...ceiling, startsLow: !isOriginal,
                 after: encodings - earlier)

@@ -138,7 +138,7 @@ struct Pipeline {
             bytes: bytes, width: size.width, height: size.height, quality: nil, way: .turned)
     }
 
-    /// Flattens, downscales, crops, turns, pads and encodes the rows of `source`.
+    /// Flattens, downscales, crops, turns, sharpens, pads and encodes the rows of `source`.
     func encode(_ source: any RowSource) throws(ImagingError) -> Result {
         try EncodingSteps(self, source).finish()
     }
@@ -196,6 +196,19 @@ struct Pipeline {
         return try ResampledRows(
             source, width: size.width, height: size.height, columns: across, lines: down,
             maxMemory: limits.maxMemory)
+    }
+
+    /// Returns rows sharpened as the compression asks, if they were scaled.
+    func sharpened(
+        _ rows: any RowSource, isScaled: Bool
+    ) throws(ImagingError) -> any RowSource {
+        guard isScaled, compression.sharpen > 0 else { return rows }
+        return try SharpenedRows(rows, amount: compression.sharpen)
+    }
+
+    /// Returns upright rows of the final size, sharpened and padded.
+    func finished(_ upright: any RowSource) throws(ImagingError) -> any RowSource {
+        try padded(sharpened(upright, isScaled: geometry.scales))
     }
 
     /// Whether padding makes a gray image colored.

@@ -71,4 +71,25 @@ import WherrySystem
         }
         #expect(try jpeg.compressed([]).isEmpty)
     }
+
+    @Test("I4 a thumbnail is sharpened, and an image that is not scaled stays as it is")
+    func sharpening() throws {
+        let image = try picture(160, 120)
+        var settings = box(.fit, 64, 64)
+        settings.format = .png
+        let soft = try image.compressed(settings).image.decoded()
+        settings.sharpen = 200
+        #expect(settings.sharpen == 200)
+        let sharp = try image.compressed(settings)
+        #expect(try sharp.image.decoded().bytes != soft.bytes)
+        #expect(try image.decoded(settings).bytes == (try sharp.image.decoded().bytes))
+        let copies = try image.compressed([settings, Compression(quality: 1, type: "png")])
+        #expect(copies[0].bytes == sharp.bytes)
+        settings.maxWidth = 160
+        settings.maxHeight = nil
+        #expect(try image.compressed(settings).bytes == copies[1].bytes)
+        settings.sharpen = 501
+        let error = #expect(throws: WherryError.self) { try image.compressed(settings) }
+        #expect(error?.code == .argument)
+    }
 }

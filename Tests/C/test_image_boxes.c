@@ -181,3 +181,60 @@ TEST("I4 an image is decoded at the size of the compression") {
   }
   CHECK_OK(wherry_image_free(image));
 }
+
+/* Returns the difference between the lightest and the darkest sample of the pixels of an image. */
+static int contrast_of(const wherry_image *image, const wherry_compression *compression) {
+  wherry_image *decoded = NULL;
+  REQUIRE_OK(wherry_image_decode(image, WHERRY_PIXELS_GRAY8, compression, &decoded));
+  wherry_image_info info = {.size = sizeof info};
+  CHECK_OK(wherry_image_inspect(decoded, &info));
+  size_t stride;
+  const uint8_t *rows = wherry_image_pixels(decoded, NULL, &stride);
+  int low = 255, high = 0;
+  for (int y = 0; y < info.height; y++) {
+    for (int x = 0; x < info.width; x++) {
+      int sample = rows[(size_t)y * stride + (size_t)x];
+      low = sample < low ? sample : low;
+      high = sample > high ? sample : high;
+    }
+  }
+  CHECK_OK(wherry_image_free(decoded));
+  return high - low;
+}
+
+TEST("I4 a scaled image is sharpened, and no other") {
+  enum { SIDE = 64 };
+  uint8_t pixels[SIDE * SIDE];
+  for (int i = 0; i < SIDE * SIDE; i++) pixels[i] = i % SIDE < SIDE / 2 ? 100 : 150;
+  wherry_image *image = NULL;
+  REQUIRE_OK(
+      wherry_image_new_pixels(pixels, sizeof pixels, WHERRY_PIXELS_GRAY8, SIDE, SIDE, 0, &image));
+  int contrasts[3];
+  static const int strengths[] = {0, 100, 200};
+  for (int i = 0; i < 3; i++) {
+    wherry_compression *box = box_of(WHERRY_RESIZE_FIT, 32, 32);
+    CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_FORMAT, WHERRY_IMAGE_PNG));
+    CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_SHARPEN, strengths[i]));
+    contrasts[i] = contrast_of(image, box);
+    wherry_image *made = NULL;
+    REQUIRE_OK(wherry_image_compress(image, box, &made));
+    CHECK_INT(contrast_of(made, NULL), contrasts[i]);
+    CHECK_OK(wherry_image_free(made));
+    const wherry_compression *boxes[] = {box};
+    REQUIRE_OK(wherry_image_compress_many(image, boxes, 1, &made));
+    CHECK_INT(contrast_of(made, NULL), contrasts[i]);
+    CHECK_OK(wherry_image_free(made));
+    /* Not scaled, and therefore not sharpened. */
+    CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_MAX_WIDTH, SIDE));
+    CHECK_OK(wherry_compression_set_option(box, WHERRY_IMAGE_MAX_HEIGHT, SIDE));
+    CHECK_INT(contrast_of(image, box), 50);
+    CHECK_OK(wherry_compression_free(box));
+  }
+  CHECK(contrasts[1] >= contrasts[0] + 10 && contrasts[2] >= contrasts[1] + 10);
+  wherry_compression *box = box_of(WHERRY_RESIZE_FIT, 32, 32);
+  CHECK_STATUS(wherry_compression_set_option(box, WHERRY_IMAGE_SHARPEN, -1), WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_option(box, WHERRY_IMAGE_SHARPEN, 501), WHERRY_E_ARGUMENT);
+  CHECK_HOLDS(wherry_error_message(wherry_last_error()), "sharpen takes a value from 0 to 500");
+  CHECK_OK(wherry_compression_free(box));
+  CHECK_OK(wherry_image_free(image));
+}

@@ -133,6 +133,19 @@ def test_I4_an_image_fills_a_box(picture: pathlib.Path) -> None:
     assert half.status == 2 and "--max-height" in half.err
 
 
+def test_I4_a_scaled_image_is_sharpened(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    for name, more in {"soft.png": [], "sharp.png": ["--sharpen", "150"]}.items():
+        assert wherry("image", picture, folder / name, "--max-width", "60", *more).status == 0
+    with Image.open(folder / "soft.png") as soft, Image.open(folder / "sharp.png") as sharp:
+        assert sharp.size == soft.size == (60, 45) and sharp.tobytes() != soft.tobytes()
+    same = wherry("image", picture, folder / "same.jpg", "--max-width", "640", "--sharpen", "150", "--json-output")
+    assert same.json["way"] == "untouched"
+    for wrong in ("-1", "501", "0.5"):
+        refused = wherry("image", picture, "no.png", f"--sharpen={wrong}")
+        assert refused.status == 2 and "--sharpen" in refused.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -30,6 +30,7 @@ func fuzz(
     options.pngEffort = head[3] & 2 != 0 ? .best : .fast
     options.subsampling = [.automatic, .s444, .s422, .s420][Int(head[3] >> 2 & 3)]
     options.resizeMode = [.fit, .crop, .pad, .fit][Int(head[3] >> 4 & 3)]
+    if head[0] & 32 != 0 { options.sharpen = min(500, Int(head[2]) * 2) }
     options.smallest = head[3] & 64 != 0
     if head[3] & 128 != 0 { options.targetSSIM = 0.5 + Double(head[2]) / 512 }
     options.maxPixels = 1 << 18

@@ -26,6 +26,12 @@ struct CompressionOptions: ParsableArguments, Sendable {
             valueName: "mode"))
     var resizeMode = ResizeModeKind.fit
 
+    @Option(
+        help: ArgumentHelp(
+            "How much to sharpen the image if it is scaled, 0 to 500.",
+            discussion: "50 to 100 suits thumbnails.", valueName: "percent"))
+    var sharpen = 0
+
     @Option(help: ArgumentHelp("Maximum size of the result.", valueName: "bytes"))
     var maxBytes: Int?
 
@@ -118,6 +124,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
             throw ValidationError(
                 "--target-ssim takes a number between 0 and 1, not \(targetSSIM).")
         }
+        let strongest = WherryImaging.Compression.maxSharpen
+        guard (0...strongest).contains(sharpen) else {
+            throw ValidationError("--sharpen takes 0 to \(strongest) percent, not \(sharpen).")
+        }
         _ = try color()
         if resizeMode != .fit, maxWidth == nil || maxHeight == nil {
             throw ValidationError(
@@ -142,6 +152,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
         settings.maxWidth = maxWidth
         settings.maxHeight = maxHeight
         settings.resizeMode = resizeMode.kept
+        settings.sharpen = sharpen
         settings.maxBytes = maxBytes
         settings.format = (format ?? self.format).imageFormat
         if let color = try color() { settings.background = color }

@@ -18,6 +18,7 @@ package struct ImageTarget: Hashable, Sendable {
         compression.maxWidth = settings.maxWidth
         compression.maxHeight = settings.maxHeight
         compression.resizeMode = settings.resizeMode
+        compression.sharpen = settings.sharpen
         if let color = settings.givenBackground { compression.background = color }
         compression.orientation = settings.orientation
         compression.animated = settings.animated

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tarfile
@@ -164,6 +165,27 @@ def test_B2_pictures_are_checked_and_resized(server: Server, tmp_path: Any) -> N
         assert (metadata["original_width"], metadata["width"]) == (100 + number, 50)
     failed = {line["url"]: line for line in logged(tmp_path) if "reason" in line}
     assert failed[server.url("/status/404")]["http_status"] == 404 and failed["no URL"]["step"] == "download"
+
+
+def test_B2_I4_pictures_are_sharpened(server: Server, tmp_path: Any) -> None:
+    from wherry.bulk import _plan as plans
+
+    (url,) = pictures(server, 1)
+    plan = pathlib.Path(ROOT, "Examples", "python", "bulk.toml").read_text()
+    (tmp_path / "plan.toml").write_text(plan.replace("width = 256", "width = 50\nsharpen = 80"))
+    step = plans.read_plan(tmp_path / "plan.toml")["steps"][-1]
+    assert step == Resize(50, quality=0.9, sharpen=80)
+    job([url], Folder(tmp_path / "out"), step)
+
+    made = (tmp_path / "out/00000/000000000.jpg").read_bytes()
+    image = wherry.Image(wherry.get(url).content)
+    options: Dict[str, Any] = {
+        "format": "jpeg", "max_width": 50, "max_height": 50, "never_larger": False, "optimize": False,
+    }  # fmt: skip
+    assert made == image.compress(0.9, sharpen=80, **options).content
+    assert made != image.compress(0.9, **options).content
+    with pytest.raises(wherry.ArgumentError, match="sharpen"):
+        Resize(50, sharpen=501)
 
 
 def test_B2_sizes_and_digests_are_checked(server: Server, tmp_path: Any) -> None:

@@ -669,7 +669,8 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_ANIMATED = 16,
   WHERRY_IMAGE_RESIZE_MODE = 17,
   WHERRY_IMAGE_SMALLEST = 18,
-  WHERRY_IMAGE_TARGET_SSIM = 19
+  WHERRY_IMAGE_TARGET_SSIM = 19,
+  WHERRY_IMAGE_SHARPEN = 20
 } wherry_image_option;
 typedef enum wherry_image_flag {
   WHERRY_IMAGE_HAS_ALPHA = 1,

@@ -246,7 +246,8 @@ class ImageLoader(BaseImageLoader):
             the image. No image is enlarged.
         :param mode: How the image fills ``size``: "fit", "crop" or "pad", as in `Compression`.
         :param order: "gray", "rgb", "rgba" or "bgra". None selects the smallest one without loss.
-        :param compression: Further settings; only background, orientation, animated, and limits apply.
+        :param compression: Further settings; only sharpening, background, orientation, animated, and limits
+            apply.
 
         The other keywords are those of a GET request, such as ``headers=``, ``priority=`` (-100 to 100) and
         ``max_body_bytes=``. Event hooks and auth flows are not used. Raises `HTTPStatusError` for an error

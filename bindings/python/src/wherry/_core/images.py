@@ -37,6 +37,14 @@ def _ten_thousandths(ssim: float) -> int:
     return min(9999, max(1, round(ssim * 10_000)))
 
 
+def _percent(sharpen: int) -> int:
+    if isinstance(sharpen, bool) or not hasattr(sharpen, "__index__"):
+        raise TypeError(f"sharpen= takes an integer from 0 to 500, in percent, not {brief(sharpen)}")
+    if not 0 <= sharpen <= 500:
+        raise ArgumentError(f"sharpen= takes 0 to 500 percent, not {brief(sharpen)}")
+    return sharpen
+
+
 class Compression(Fixed):
     """Settings for compressing images before upload. None keeps the default of a setting.
 
@@ -52,6 +60,9 @@ class Compression(Fixed):
     padding has the color ``background``, an integer such as 0xFFFFFF; without this setting, it is
     transparent if the result has alpha, and otherwise white. "crop" and "pad" need both limits. No image is
     enlarged.
+
+    ``sharpen`` is the strength of the sharpening of a scaled image in percent, 0 (the default) to 500; 50 to
+    100 suits thumbnails. An image that is not scaled is never sharpened.
 
     ``target_ssim`` is the structural similarity to the resized source that a JPEG must have, greater than 0
     and less than 1, such as 0.98. At most five qualities up to ``quality`` are tried, and the lowest one that
@@ -80,6 +91,7 @@ class Compression(Fixed):
         max_width: Optional[int] = None,
         max_height: Optional[int] = None,
         resize_mode: Optional[str] = None,
+        sharpen: Optional[int] = None,
         max_bytes: Optional[int] = None,
         target_ssim: Optional[float] = None,
         background: Optional[int] = None,
@@ -100,6 +112,7 @@ class Compression(Fixed):
             (codes.IMAGE_MAX_WIDTH, max_width),
             (codes.IMAGE_MAX_HEIGHT, max_height),
             (codes.IMAGE_RESIZE_MODE, choice(RESIZE_MODES, "resize_mode", resize_mode)),
+            (codes.IMAGE_SHARPEN, None if sharpen is None else _percent(sharpen)),
             (codes.IMAGE_MAX_BYTES, max_bytes),
             (codes.IMAGE_TARGET_SSIM, None if target_ssim is None else _ten_thousandths(target_ssim)),
             (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
@@ -340,9 +353,9 @@ class Image:
         Samples of more than 8 bits are always reduced to 8 bits.
 
         If alpha is removed, the image is blended with ``background=``. "gray" is the luminance of
-        the colors. The keyword arguments are those of `Compression`; only size, background,
-        orientation and limits apply. You can pass the array to numpy.asarray and to `Image`. Releases the GIL
-        while it runs.
+        the colors. The keyword arguments are those of `Compression`; only size, sharpening, background,
+        orientation and limits apply. You can pass the array to numpy.asarray and to `Image`. Releases the
+        GIL while it runs.
         """
         wanted = pixel_format(order)
         settings = native_compression(Compression(**options))

@@ -247,6 +247,7 @@ class Resize(Step):
     ``optimize``  whether JPEG files get their own Huffman tables: about 5 % fewer bytes, and 30 % more processor time
                   (default: False)
     ``options``   other settings of `wherry.Compression`, such as {"resize_mode": "crop"}
+    ``sharpen``   how much to sharpen a scaled image, 0 to 500 percent (default: 0)
     """
 
     width: int
@@ -255,6 +256,7 @@ class Resize(Step):
     format: str = "jpeg"
     optimize: bool = False
     options: Dict[str, Any] = field(default_factory=dict)
+    sharpen: int = 0
 
     name = "resize"
 
@@ -264,7 +266,7 @@ class Resize(Step):
     def _compression(self) -> Compression:
         return Compression(
             self.quality, format=self.format, max_width=self.width, max_height=self.height or self.width,
-            never_larger=False, optimize=self.optimize, **self.options,
+            never_larger=False, optimize=self.optimize, sharpen=self.sharpen, **self.options,
         )  # fmt: skip
 
     async def run(self, item: Item, bench: Workbench) -> None:
