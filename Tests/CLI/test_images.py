@@ -146,6 +146,83 @@ def test_I4_a_scaled_image_is_sharpened(picture: pathlib.Path) -> None:
         assert refused.status == 2 and "--sharpen" in refused.err
 
 
+def test_I4_several_sizes_are_made_in_one_call(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    sizes = ["--sizes", "320,64x64,x30,9999", "--quality", "0.8", "--sharpen", "50"]
+
+    done = wherry("image", "beach.jpg", "beach-{size}.jpg", *sizes, cwd=folder)
+    told = wherry("image", "beach.jpg", "{size}.png", *sizes, "--json-output", cwd=folder)
+
+    assert done.status == 0 and done.out == b""
+    names = ["320", "64x64", "x30", "9999"]
+    assert [line.split(":")[0] for line in done.err.splitlines()] == [f"beach-{name}.jpg" for name in names]
+    lines = [json.loads(line) for line in told.text.splitlines()]
+    expected = {"320": (320, 240), "64x64": (64, 48), "x30": (40, 30), "9999": (640, 480)}
+    for name, line in zip(names, lines):
+        assert line["ok"] and line["path"] == f"{name}.png" and line["format"] == "png"
+        assert line["original_bytes"] == picture.stat().st_size
+        assert (line["width"], line["height"]) == expected[name]
+        for path in (folder / f"beach-{name}.jpg", folder / f"{name}.png"):
+            with Image.open(path) as made:
+                assert made.size == expected[name]
+    alone = wherry("image", "beach.jpg", "alone.jpg", "--max-width", "320", *sizes[2:], cwd=folder)
+    assert alone.status == 0
+    similar = wherry("image", "alone.jpg", "--compare", "beach-320.jpg", "--json-output", cwd=folder).json
+    assert similar["ssim"] > 0.98
+
+    boxes = ["--sizes", "64x64,32x48", "--resize-mode", "crop"]
+    assert wherry("image", "-", "{width}.{height}.jpg", *boxes, cwd=folder, input=picture.read_bytes()).status == 0
+    for name, size in {"64.64.jpg": (64, 64), "32.48.jpg": (32, 48)}.items():
+        with Image.open(folder / name) as made:
+            assert made.size == size
+    assert wherry("image", "beach.jpg", "one.jpg", "--sizes", "100", cwd=folder).status == 0
+
+
+def test_I4_either_all_sizes_are_written_or_none(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    (folder / "a-64.jpg").write_text("precious")
+    (folder / "broken.jpg").write_bytes(picture.read_bytes()[:9000])
+    (folder / "b-64.jpg").mkdir()
+    before = sorted(folder.iterdir())
+
+    exists = wherry("image", "beach.jpg", "a-{width}.jpg", "--sizes", "32,64", cwd=folder)
+    broken = wherry("image", "broken.jpg", "a-{width}.jpg", "--sizes", "32,64", "--overwrite", cwd=folder)
+    blocked = wherry("image", "beach.jpg", "b-{width}.jpg", "--sizes", "32,64", cwd=folder)
+    tight = wherry("image", "beach.jpg", "c-{width}.jpg", "--sizes", "32,64", "--max-bytes", "50", cwd=folder)
+
+    assert exists.status == 7 and "a-64.jpg exists. Use --overwrite" in exists.err
+    assert broken.status == 8 and "broken.jpg cannot be used" in broken.err
+    assert blocked.status == 7 and "b-64.jpg cannot be written" in blocked.err
+    assert tight.status == 8 and "does not fit into 50 bytes" in tight.err
+    assert sorted(folder.iterdir()) == before and (folder / "a-64.jpg").read_text() == "precious"
+    assert wherry("image", "beach.jpg", "a-{width}.jpg", "--sizes", "32,64", "--overwrite", cwd=folder).status == 0
+    with Image.open(folder / "a-64.jpg") as made:
+        assert made.size == (64, 48)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["small.jpg", "--sizes", "32,64"], "have the same result small.jpg. Put {width}, {height}, or {size}"),
+        (["{width}.jpg", "--sizes", "32,64,32"], "The sizes 32 and 32 have the same result 32.jpg."),
+        (["{width}.jpg", "--sizes", "64x64,64x32"], "put {size} into the name"),
+        (["{width}.jpg", "--sizes", "64,x32"], "The size x32 has no width for {width}. Use {size}"),
+        (["{height}.jpg", "--sizes", "64"], "The size 64 has no height for {height}."),
+        (["{width}.jpg", "--sizes", "64", "--max-width", "9"], "--sizes and --max-width cannot be combined"),
+        (["{width}.jpg", "--sizes", "64", "--max-height", "9"], "--sizes and --max-height cannot be combined"),
+        (["--info", "--sizes", "64"], "--sizes needs a name for the results"),
+        (["-", "--sizes", "64"], "--sizes writes files"),
+        (["{width}.jpg", "--sizes", "64", "--resize-mode", "crop"], "needs sizes with a width and a height"),
+        (["{width}.webp", "--sizes", "64"], "writes JPEG and PNG"),
+        *[(["{size}.jpg", "--sizes", wrong], "--sizes") for wrong in ("", "0", "x", "32,", "3x4x5", "-3", "1e3", "x0")],
+    ],
+)
+def test_I4_wrong_sizes_are_refused(picture: pathlib.Path, arguments: list[str], message: str) -> None:
+    refused = wherry("image", "beach.jpg", *arguments, cwd=picture.parent)
+    assert refused.status == 2 and message in refused.err, refused.err
+    assert [path.name for path in picture.parent.iterdir()] == ["beach.jpg"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

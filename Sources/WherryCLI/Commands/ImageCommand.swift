@@ -14,6 +14,7 @@ struct ImageCommand: NetworkCommand {
               wherry image beach.jpg small.jpg --quality 0.5 --max-width 1600
               wherry image beach.jpg small.jpg --max-bytes 200000
               wherry image beach.png beach.jpg --overwrite
+              wherry image beach.jpg beach-{width}.jpg --sizes 320,640,1280 --sharpen 60
               wherry image beach.jpg --info
               wherry image beach.jpg --hash
               wherry image small.jpg --compare beach.jpg
@@ -22,6 +23,10 @@ struct ImageCommand: NetworkCommand {
             removed, and the image is rotated upright. The extension of the result, .jpg or .png, \
             sets its format; with any other name the format stays the same unless --format is given. \
             An existing file is replaced only with --overwrite. - is standard input or output.
+
+            --sizes makes several files, and decodes the image once. In the name of the result, {width}, \
+            {height}, and {size} are replaced by each size as given, even if the image is smaller: no \
+            image is enlarged. If one of the files exists or cannot be made, none is written.
 
             Besides JPEG and PNG, images can be read in WebP if libwebp7 is installed, in HEIC and AVIF \
             if libheif1 is installed, and in GIF if libgif7 is installed.
@@ -60,6 +65,14 @@ struct ImageCommand: NetworkCommand {
     @Flag(help: "Replace an existing file.")
     var overwrite = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Make several sizes: maximum widths, or maximum widths and heights.",
+            discussion:
+                "320,640x480,x240: at most 320 wide; at most 640 wide and 480 high; at most 240 high.",
+            valueName: "sizes"))
+    var sizes: ImageSizes?
+
     @OptionGroup var compression: CompressionOptions
     @OptionGroup(title: "OUTPUT") var output: OutputOptions
 
@@ -77,6 +90,7 @@ struct ImageCommand: NetworkCommand {
             throw ValidationError(
                 "No file for the result. Name one, or use --info, --hash, or --compare.")
         }
+        if let sizes { try check(sizes) } else { try compression.checkBox() }
         if result == "-", output.jsonOutput {
             throw ValidationError(
                 "--json-output and the result - both write to standard output. Leave one of them out."
@@ -91,7 +105,9 @@ struct ImageCommand: NetworkCommand {
     }
 
     mutating func perform(_ console: Console) async throws {
-        if let result {
+        if let result, let sizes {
+            try write(sizes, named: result, console)
+        } else if let result {
             try write(result, console)
         } else if let compare {
             try tellSimilarity(to: compare, console)
@@ -103,9 +119,7 @@ struct ImageCommand: NetworkCommand {
     }
 
     private func write(_ path: String, _ console: Console) throws {
-        if !overwrite, path != "-", OutputFile.isRegularFile(path) {
-            throw WherryError(.exists, "\(path) exists. Use --overwrite to replace it.")
-        }
+        try checkAbsent(path)
         let image: EncodedImage
         do {
             image = try ImageEncoder.encode(
@@ -116,6 +130,17 @@ struct ImageCommand: NetworkCommand {
         let file = try OutputFile(named: path)
         try file.write(image.bytes)
         try file.finish()
+        try report(image, path, console)
+    }
+
+    /// Throws `exists` if a file may not be replaced.
+    func checkAbsent(_ path: String) throws {
+        guard !overwrite, path != "-", OutputFile.isRegularFile(path) else { return }
+        throw WherryError(.exists, "\(path) exists. Use --overwrite to replace it.")
+    }
+
+    /// Prints the properties of a written image.
+    func report(_ image: EncodedImage, _ path: String, _ console: Console) throws {
         let original = Int64(image.originalByteCount ?? 0)
         if console.isJSON {
             var told: JSONObject = [
@@ -241,7 +266,7 @@ struct ImageCommand: NetworkCommand {
         try console.print("SSIM \(Units.fixed(found.ssim, digits: 4)), PSNR \(psnr)")
     }
 
-    private func source() throws -> ImageSource { try Self.source(input) }
+    func source() throws -> ImageSource { try Self.source(input) }
 
     private static func source(_ path: String) throws -> ImageSource {
         path == "-" ? .bytes(try FileBytes.contents("-")) : .file(path: path)
@@ -252,7 +277,7 @@ struct ImageCommand: NetworkCommand {
     }
 
     /// The failure with the image's name.
-    private func named(_ error: ImagingError) -> WherryError {
+    func named(_ error: ImagingError) -> WherryError {
         WherryError(error).with {
             $0.message =
                 "\(input == "-" ? "Standard input" : input) cannot be used: \(error.message)"

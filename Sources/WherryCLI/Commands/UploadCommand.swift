@@ -121,6 +121,7 @@ struct UploadCommand: ConnectingCommand {
             throw ValidationError("No image to upload. Name image files.")
         }
         try checkOrder()
+        try compression.checkBox()
         if skipBroken, let unreadable, unreadable != .skip {
             throw ValidationError(
                 "--skip-broken and --unreadable \(unreadable.rawValue) cannot be combined.")

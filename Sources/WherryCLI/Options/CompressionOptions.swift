@@ -129,6 +129,10 @@ struct CompressionOptions: ParsableArguments, Sendable {
             throw ValidationError("--sharpen takes 0 to \(strongest) percent, not \(sharpen).")
         }
         _ = try color()
+    }
+
+    /// Throws `ValidationError` if the resize mode needs limits that are missing.
+    func checkBox() throws {
         if resizeMode != .fit, maxWidth == nil || maxHeight == nil {
             throw ValidationError(
                 "--resize-mode \(resizeMode.rawValue) needs --max-width and --max-height.")
