@@ -100,7 +100,7 @@ TEST("SEC-R9 an image error is reported and not printed") {
 }
 
 /* libjpeg and libpng report errors with longjmp, which must not cross a Swift frame. */
-TEST("SEC-R11 randomly changed bytes give an image or an error, and never end the program") {
+TEST("I8 SEC-R11 randomly changed bytes give an image or an error, and never end the program") {
   int rounds = check_in_full() ? 20000 : 2000;
   uint64_t state = 88172645463325252ULL; /* xorshift64 */
   size_t counts[3];

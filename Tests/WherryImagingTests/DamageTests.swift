@@ -199,7 +199,7 @@ struct DamageTests {
         #expect(!printed.contains("JPEG data:") && !printed.contains("libpng"))
     }
 
-    @Test("SEC-R11 randomly changed bytes never crash, and decoded images have their size")
+    @Test("I8 SEC-R11 randomly changed bytes never crash, and decoded images have their size")
     func noise() throws {
         let sources = [
             try Pictures.jpeg(24, 17), try Pictures.jpeg(24, 17) { $0.progressive = true },

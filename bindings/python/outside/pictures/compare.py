@@ -3,18 +3,15 @@
 """usage: compare.py FOLDER [--mutations COUNT]
 
 Decodes each image in FOLDER with Wherry, Pillow, and libvips (pyvips), upright and as RGBA. Every difference must be
-explained in differences.txt, and every line of that file must explain one. With --mutations, also decodes COUNT images of
-which bytes were changed at random, in child processes: none may crash, and decoded images must have the size of their
-header.
+explained in differences.txt, and every line of that file must explain one. With --mutations, also runs mutations.py for
+COUNT images, in child processes.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
-import os
 import pathlib
-import random
 import subprocess
 import sys
 import warnings
@@ -22,16 +19,16 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy
 import pyvips
+from mutations import pictures
 from PIL import Image, ImageOps
 
 import wherry
 
 HERE = pathlib.Path(__file__).parent
-SUFFIXES = {".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".webp", ".gif", ".avif", ".heic", ".heif"}
 #: The largest difference of a sample that rounding in other versions of the codecs explains.
 ROUNDING = 3
-#: The number of mutated images in a child process, and the size limit of their originals in bytes.
-BATCH, SMALL = 2_000, 40_000
+#: The number of mutated images in a child process.
+BATCH = 2_000
 Pixels = Any
 
 
@@ -145,51 +142,19 @@ def compare(folder: pathlib.Path, files: List[pathlib.Path]) -> int:
     return faults
 
 
-def mutated(original: bytes, generator: random.Random) -> bytes:
-    """Changes up to eight bytes, cuts the end off, or repeats or removes a part."""
-    data = bytearray(original)
-    for _ in range(generator.randint(1, 8)):
-        data[generator.randrange(len(data))] = generator.choice((0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)))
-    way = generator.randrange(8)
-    start = generator.randrange(len(data))
-    end = min(len(data), start + generator.randrange(1, 400))
-    if way == 0:
-        del data[start:]
-    elif way == 1:
-        del data[start:end]
-    elif way == 2:
-        data[start:start] = data[start:end]
-    return bytes(data)
-
-
-def mutate(files: List[pathlib.Path], seed: int, count: int) -> None:
-    """Decodes mutated images in this process."""
-    originals = [file.read_bytes() for file in files]
-    generator = random.Random(seed)
-    limits = wherry.Compression(
-        1, animated="first", max_pixels=4_000_000, max_memory_bytes=128 << 20, deadline=10, max_width=64, format="png"
-    )
-    for _ in range(count):
-        image = wherry.Image(mutated(generator.choice(originals), generator))
-        try:
-            width, height = image.info.upright_size
-            rows = numpy.asarray(image.pixels("rgba", animated="first", max_pixels=4_000_000, deadline=10))
-            assert rows.shape == (height, width, 4), (rows.shape, width, height)
-            image.compress(limits)
-        except wherry.WherryError:
-            pass
-
-
-def mutate_all(folder: pathlib.Path, files: List[pathlib.Path], count: int) -> int:
+def mutate_all(folder: pathlib.Path, count: int) -> int:
     """Decodes mutated images in child processes. Returns the number of processes that failed."""
-    faults = 0
-    for seed in range((count + BATCH - 1) // BATCH):
-        command = [sys.executable, __file__, str(folder), "--seed", str(seed)]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=1_800)
+    faults = decoded = 0
+    for seed, start in enumerate(range(0, count, BATCH)):
+        size = min(BATCH, count - start)
+        command = [sys.executable, str(HERE / "mutations.py"), str(folder), str(seed), str(size)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1_800)
         if done.returncode != 0:
             faults += 1
-            print(f"mutations of seed {seed} ended with {done.returncode}: {done.stderr[-2_000:]}")
-    print(f"{count} mutated images, {faults} faults")
+            print(f"mutations of seed {seed} ended with {done.returncode}: {done.stderr[-2_000:]}", flush=True)
+        else:
+            decoded += int(done.stdout)
+    print(f"{count} mutated images, of which {decoded} could be decoded, {faults} faults")
     return faults
 
 
@@ -197,18 +162,12 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--mutations", type=int, default=0)
-    parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     Image.MAX_IMAGE_PIXELS = None
-    files = sorted(file for file in options.folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-    small = [file for file in files if 0 < os.path.getsize(file) <= SMALL]
-    if options.seed is not None:
-        mutate(small, options.seed, BATCH)
-        return 0
-    faults = compare(options.folder, files)
+    faults = compare(options.folder, pictures(options.folder))
     if options.mutations:
-        faults += mutate_all(options.folder, small, options.mutations)
+        faults += mutate_all(options.folder, options.mutations)
     return 1 if faults else 0
 
 
