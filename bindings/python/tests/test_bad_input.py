@@ -15,7 +15,7 @@ from test_uploads import png
 
 import wherry
 from wherry._core.calls import create, last_error
-from wherry._native import codes, library, prototypes
+from wherry._native import codes, prototypes
 from wherry._native.library import lib
 
 SIZE, CUT, LIMIT = 2_000_000, 400_000, 1_024_000
@@ -32,7 +32,7 @@ def open_folder() -> Iterator[str]:
 def as_nobody(code: str) -> Dict[str, Any]:
     """Runs a program without root rights and returns what it put into `told`."""
     full = f"""
-import json, os, wherry
+import contextvars, json, os, wherry  # Afterwards, the standard library may be unreadable.
 def failure(function, *arguments, **options):
     try:
         function(*arguments, **options)
@@ -270,7 +270,7 @@ def calls() -> List[Tuple[str, str, List[str]]]:
     lines = " ".join(re.sub(r"//.*", "", prototypes.DECLARATIONS).split()).split(";")
     found = []
     for line in filter(None, lines):
-        name = library.declared_name(line)
+        name = line[: line.index("(")].split()[-1].lstrip("*")
         parameters = line[line.index("(") + 1 : -1].split(", ")
         first = re.match(r"(?:const )?wherry_(\w+) \*\w+$", parameters[0])
         if first is not None and first.group(1) in HANDLES and not name.endswith("_free"):

@@ -39,8 +39,8 @@ DAMAGES: Dict[str, Tuple[Callable[[bytes], bytes], str]] = {
     # Python crashed with SIGBUS.
     "one page": (lambda whole: whole[:4096], "it is incomplete."),
     # Of the part that is loaded: debug information, which follows, can be more than half of the file.
-    "half": (lambda whole: whole[: faults._loaded_size(whole) // 2], "it is incomplete."),
-    "last byte": (lambda whole: whole[: faults._loaded_size(whole) - 1], "it is incomplete."),
+    "half": (lambda whole: whole[: library.loaded_size(whole) // 2], "it is incomplete."),
+    "last byte": (lambda whole: whole[: library.loaded_size(whole) - 1], "it is incomplete."),
     # The loader said "No such file or directory".
     "other machine": (with_bytes(18, b"\xf3\x00"), "it is for riscv64, and this Python is for "),
     "unknown machine": (with_bytes(18, b"\x39\x05"), "it is for another machine, and this Python is for "),

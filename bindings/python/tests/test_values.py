@@ -7,14 +7,15 @@ import io
 import json
 import os
 import pickle
+import random
 import re
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, Optional
 
 import pytest
-from conftest import ROOT, run_python
+from conftest import ROOT, Server, run_python
 
 import wherry
 from wherry._client.cache import CacheEntry
@@ -63,13 +64,23 @@ def test_prototypes_are_parsed_from_declarations() -> None:
     )
     pointer = ctypes.c_void_p
 
-    assert library.declared_name(line) == "wherry_client_perform_for"
     assert library.prototype(line) == [
         ctypes.c_int, pointer, pointer, ctypes.c_int64, pointer, pointer,
     ]  # fmt: skip
     assert library.prototype("const char *wherry_status_name(wherry_status status)") == [
         ctypes.c_char_p, ctypes.c_int,
     ]  # fmt: skip
+
+
+def test_each_function_has_its_own_declaration() -> None:
+    lines = " ".join(re.sub(r"//.*", "", prototypes.DECLARATIONS).split()).split(";")
+    by_name = {line[: line.index("(")].split()[-1].lstrip("*"): line.strip() for line in lines if line}
+
+    assert len(by_name) > 300
+    assert {name: library.declaration(name) for name in by_name} == by_name
+    assert library.declaration("wherry_client") is None
+    assert library.declaration("client_free") is None
+    assert library.declaration("") is None
 
 
 def test_each_error_class_represents_one_status() -> None:
@@ -291,15 +302,112 @@ def test_importing_wherry_loads_neither_the_library_nor_asyncio() -> None:
     assert json.loads(done.stdout) == ["wherry"]
 
 
-def test_a_client_imports_neither_asyncio_nor_typing() -> None:
-    code = (
-        "import sys, wherry; before = set(sys.modules)\n"
-        "with wherry.Client(): pass\n"
-        "print({'asyncio', 'typing', 'json', 'datetime', 'inspect'} & (set(sys.modules) - before))"
-    )
+#: Modules that a program should not pay for when it creates a client and sends a plain request. Each takes
+#: longer to import than the modules of wherry that this needs.
+HEAVY = (
+    "asyncio", "collections", "concurrent.futures", "contextvars", "dataclasses", "datetime", "enum", "functools",
+    "importlib", "inspect", "json", "logging", "pathlib", "re", "threading", "typing", "urllib", "weakref",
+)  # fmt: skip
+
+
+def test_a_client_and_a_plain_request_import_no_heavy_modules(server: Server) -> None:
+    code = f"""
+import sys
+before = set(sys.modules)
+def new():
+    return sorted(set(sys.modules) - before)
+import wherry
+client = wherry.Client()
+print([name for name in new() if name in {HEAVY}])
+print([name for name in new() if name.startswith(("wherry._core.", "wherry._waiting", "wherry._models"))])
+for url in {[server.url("/bytes/10"), server.url("/bytes/20")]}:
+    client.get(url).content
+print([name for name in new() if name in {HEAVY}])
+print([name for name in new() if name.startswith("wherry._core.exchange")])
+client.close()
+"""
+    site = {"PYTHONPATH": os.path.join(ROOT, "bindings", "python", "src")}
+    done = subprocess.run(
+        [sys.executable, "-S", "-W", "error", "-c", code],
+        env={**os.environ, **site}, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "[]", "['wherry._core.calls', 'wherry._core.options', 'wherry._core.values']", "[]", "[]",
+    ]  # fmt: skip
+
+
+def test_threads_may_use_a_function_for_the_first_time_together() -> None:
+    code = """
+import sys, threading
+from wherry._native.library import lib
+lib.wherry_library_version()
+sys.setswitchinterval(1e-6)
+names = [f"wherry_{kind}_free" for kind in ("config", "client", "request", "queue", "list", "json", "image")]
+ready, failures = threading.Barrier(8), []
+def use():
+    ready.wait()
+    for name in names:
+        try:
+            function = getattr(lib, name)
+            # Without its types, the function would get an int of 32 bits, and not raise an error for a str.
+            assert len(function.argtypes) == 1, name
+            function(1 << 40)
+        except BaseException as error:
+            failures.append(repr(error))
+threads = [threading.Thread(target=use) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(failures)
+"""
     done = run_python(code)
 
-    assert (done.stderr, done.stdout) == ("", "set()\n")
+    assert (done.stderr, done.stdout) == ("", "[]\n")
+
+
+#: A URL that the library sends unchanged.
+CLEAN = re.compile(
+    r"https?://(?:[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*|127\.0\.0\.1)(?::[1-9][0-9]*)?"
+    r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
+)
+PARTS = (
+    "http", "https", "HTTP", "://", "/", "//", "?", "#", ".", "..", "/./", "/.a", "a", "b1", "-", "A", "x.y", "_", "~",
+    "@", "|", "[", "%2e", "é", "٣", "\n", " ", "\0", "127.0.0.1", "127.0.0.2", ":", "80", "0", "localhost",
+    "http://a/", "https://a.b:80/", "http://127.0.0.1:80/x",
+)  # fmt: skip
+
+
+def test_clean_urls_are_those_of_the_expression() -> None:
+    chosen = random.Random(7)
+    with wherry.Client() as client:
+        clean = 0
+        for turn in range(50_000):
+            url = "".join(chosen.choices(PARTS, k=chosen.randrange(1, 9)))
+            url = chosen.choice(("http://", "https://")) + url if turn % 2 else url
+            assert client._is_clean(url) == (CLEAN.match(url) is not None), url
+            clean += client._clean_url == url
+        assert clean > 500
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("text/html", None),
+        ("text/html; charset=latin-1", "latin-1"),
+        ("text/html;charset = 'utf-16' ", "utf-16"),
+        ("text/html; a b=c; charset=ascii", "ascii"),
+        ("text/html; char set=ascii", None),
+        ("text/html; charset", None),
+        ("text/html; charset=none; charset=ascii", None),
+        ('text/html; title="; charset=ascii"; charset="latin-1"', "latin-1"),
+        ("charset=ascii", None),
+        ("text/html; CHARSET=ascii;", "ascii"),
+        ("text/html; =ascii; charset=", None),
+    ],
+)
+def test_the_charset_is_a_parameter_of_the_content_type(kind: str, name: Optional[str]) -> None:
+    assert charset(kind) == name
 
 
 def test_a_missing_library_is_reported_with_every_searched_path() -> None:

@@ -157,9 +157,8 @@ if not TYPE_CHECKING:  # Otherwise type checkers would accept any attribute name
         if home is None:
             hint = f": use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
             raise AttributeError(f"module 'wherry' has no attribute {name!r}{hint}")
-        from importlib import import_module
-
-        value = getattr(import_module(f"wherry.{home}"), name)
+        # With names to import, `__import__` returns the submodule. Importing `importlib` takes longer.
+        value = getattr(__import__(f"wherry.{home}", fromlist=[name]), name)
         globals()[name] = value
         return value
 

@@ -7,12 +7,7 @@ from __future__ import annotations
 import os
 
 from .._core.calls import check, check_freed, copy_text, create, last_error
-from .._core.forms import mapping, pairs
-from .._core.network import apply_network
 from .._core.options import Timeout, Unset
-from .._core.request.arguments import RequestArguments
-from .._core.settings import FIXED
-from .._core.trust import apply_trust
 from .._core.values import path_text, text
 from .._errors import (
     ArgumentError, Keyword, StateError, WherryError, name_keyword, warn_unclosed, without_query,
@@ -35,6 +30,7 @@ if TYPE_CHECKING:
     from .._core.exchange.event_hooks import Hooks
     from .._core.keywords import Cert, Pairs, Pins, Settings, Verify
     from .._core.options import TimeoutLike
+    from .._core.request.arguments import RequestArguments
     from .._monitoring.reachability import Reachability
     from .._transports.router import MockRouter, Router
 
@@ -110,7 +106,11 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
         #: Default keywords of every request.
         self._defaults: Dict[str, Any] = {}
         self._transport = transport
-        self._mounts = dict(mapping(mounts or {}, "mounts"))
+        self._mounts: Dict[str, Any] = {}
+        if mounts:
+            from .._core.forms import mapping
+
+            self._mounts.update(mapping(mounts, "mounts"))
         #: Handles requests in place of the network.
         self._router: Union[Router, MockRouter, None] = None
         #: The event hooks, or None.
@@ -134,15 +134,13 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
                     place = None if config is True else os.path.abspath(os.fspath(config))
                 check(lib.wherry_config_load(handle, place and path_text(place)))
                 self._settings["config"] = place or True
-            self._settings.update(apply_network(handle, others))
-            for name in list(others):
-                if name in FIXED:
-                    value = others.pop(name)
-                    if value is not None:
-                        self._settings[name] = value
-                        with Keyword(name):
-                            check(lib.wherry_config_set_text(handle, FIXED[name], text(value)))
-            trust = apply_trust(handle, verify, cert, pins, base_url, others)
+            if others:
+                self._apply_fixed(handle, others)
+            trust: Dict[str, Any] = {}
+            if others or verify is not True or cert is not None or pins:
+                from .._core.trust import apply_trust
+
+                trust = apply_trust(handle, verify, cert, pins, base_url, others)
             if not trust_env:
                 option = codes.OPTION_IGNORE_PROXY_ENVIRONMENT
                 check(lib.wherry_config_set_option(handle, option, 1))
@@ -169,17 +167,25 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
                 del others["cookies"]
             else:
                 cookies = None
-            arguments = {"base_url": base_url, "bases": bases, "timeout": timeout, "auth": auth}
-            if self._is_loaded:
-                # Settings that are not given here come from the file.
-                arguments = {name: value for name, value in arguments.items() if value}
-                if timeout is not DEFAULT_TIMEOUT:
-                    arguments["timeout"] = timeout
-            self._configure({**arguments, **others})
-            with Keyword("headers"):
-                for name, value in pairs(headers or {}, "headers"):
-                    self.headers.add(name, value)
-            self.params = params or {}
+            # Other settings have their defaults, or come from the file.
+            given: Dict[str, Any] = {}
+            if not self._is_loaded:
+                self._settings.update(base_url=base_url, bases={}, timeout=timeout, auth=None)
+            if base_url:
+                given["base_url"] = base_url
+            if bases:
+                given["bases"] = bases
+            if timeout is not DEFAULT_TIMEOUT:
+                given["timeout"] = timeout
+            if auth is not None:
+                given["auth"] = auth
+            self._url_depends = self._is_loaded
+            if given or others:
+                self._configure({**given, **others})
+            if headers:
+                self._add_headers(headers)
+            if params:
+                self.params = params
             if cookies is not None:
                 with Keyword("cookies"):
                     self.cookies.update(cookies)
@@ -189,12 +195,36 @@ class BaseClient(Forkable, ClientRequests[ResponseT], TransferManagement, Client
                 own, by_event = hooks_by_name(hooks), hooks_by_name(event_hooks)
                 self.event_hooks = {name: [*by_event[name], *own[name]] for name in by_event}
             self._settings["parameters"] = {}
-            with Keyword("parameters"):
-                for name, value in pairs(parameters or {}, "parameters"):
-                    self.set_parameter(name, value)
+            if parameters:
+                from .._core.forms import pairs
+
+                with Keyword("parameters"):
+                    for name, value in pairs(parameters, "parameters"):
+                        self.set_parameter(name, value)
         except BaseException:
             self._free()
             raise
+
+    def _apply_fixed(self, config: int, others: Dict[str, Any]) -> None:
+        """Applies the settings that only a new client accepts, and removes them from `others`."""
+        from .._core.network import apply_network
+        from .._core.settings import FIXED
+
+        self._settings.update(apply_network(config, others))
+        for name in [name for name in others if name in FIXED]:
+            value = others.pop(name)
+            if value is not None:
+                self._settings[name] = value
+                with Keyword(name):
+                    check(lib.wherry_config_set_text(config, FIXED[name], text(value)))
+
+    def _add_headers(self, values: Any) -> None:
+        from .._core.forms import pairs
+
+        with Keyword("headers"):
+            headers = self.headers
+            for name, value in pairs(values, "headers"):
+                headers.add(name, value)
 
     @property
     def reachability(self) -> Reachability:

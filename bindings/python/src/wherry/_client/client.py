@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from .._core.exchange.events import VERSION_FLAGS, Exchange, finish_response, version
-from .._core.response.response import Response, received
+from .._core import Deferred
+from .._core.calls import SLICE_MS
 from .._core.values import match, text, url_text
 from .._errors import TimeoutError, WherryError, brief
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import EVENT, PLAIN_RECORD, Scratch, bytes_at, scratch
-from .._waiting.blocking import SLICE_MS, Channel, deadline_after, slice_until
 from .base import BaseClient
 
 TYPE_CHECKING = False
@@ -22,21 +21,52 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from .._core.exchange import events
     from .._core.exchange.draft import Draft
     from .._core.exchange.event_hooks import Send
     from .._core.keywords import (
         DownloadOptions, PageOptions, StreamOptions, Target, UploadOptions, Which,
     )  # fmt: skip
     from .._core.progress import Progress
+    from .._core.response import response as responses
+    from .._core.response.response import Response
     from .._models.pages import Pages
     from .._transfers.chains import Chain
     from .._transfers.downloads import Download
     from .._transfers.groups import Group
     from .._transfers.streams import Stream
+    from .._waiting import blocking
+    from . import cache as caches
     from .cache import Cache
     from .images import ImageLoader
 
     Self = TypeVar("Self", bound="Client")
+else:
+    # A new client needs none of these.
+
+    @Deferred
+    def events():
+        from .._core.exchange import events
+
+        return events
+
+    @Deferred
+    def responses():
+        from .._core.response import response
+
+        return response
+
+    @Deferred
+    def blocking():
+        from .._waiting import blocking
+
+        return blocking
+
+    @Deferred
+    def caches():
+        from . import cache
+
+        return cache
 
 
 class Client(BaseClient["Response"]):
@@ -87,9 +117,7 @@ class Client(BaseClient["Response"]):
     @property
     def cache(self) -> Cache:
         """The cached responses of this client."""
-        from .cache import Cache
-
-        return Cache(self)
+        return caches.Cache(self)
 
     @property
     def images(self) -> ImageLoader:
@@ -263,19 +291,19 @@ class Client(BaseClient["Response"]):
         try:
             if draft is not None:
                 response = draft.new_response()
-                finish_response(response, place.record.at(), draft)
+                events.finish_response(response, place.record.at(), draft)
             elif (
                 status
-                or flags & ~VERSION_FLAGS
+                or flags & ~responses.VERSION_FLAGS
                 or self._url_depends
                 or not (url == self._clean_url or self._is_clean(url))
             ):
-                response = received(url=url)
-                finish_response(response, place.record.at(), None)
+                response = responses.received(url=url)
+                events.finish_response(response, place.record.at(), None)
             else:  # Equivalent to `finish_response` for a plain success.
-                response = received(code, bytes_at(headers, length), bytes_at(body, size), url)
+                response = responses.received(code, bytes_at(headers, length), bytes_at(body, size), url)
                 if flags:
-                    response._version = version(flags)
+                    response._version = responses.version(flags)
             response._seconds = perf_counter() - started
         finally:
             lib.wherry_event_free(event)
@@ -285,8 +313,8 @@ class Client(BaseClient["Response"]):
 
     def _send_with_events(self, draft: Draft) -> Response:
         """Sends a request that needs hooks or a streamed body, with a separate queue."""
-        exchange = Exchange(draft)
-        channel = Channel()
+        exchange = events.Exchange(draft)
+        channel = blocking.Channel()
         try:
             exchange.transfer = self._begin(lib.wherry_client_send, draft.handle, channel.queue, 1)
             channel.run(exchange)
@@ -298,9 +326,9 @@ class Client(BaseClient["Response"]):
     def _sliced(self, function: Any, timeout: Optional[float], *arguments: Any) -> None:
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
             raise TypeError(f"timeout= takes a number of seconds or None, not {brief(timeout)}")
-        deadline = deadline_after(timeout)
+        deadline = blocking.deadline_after(timeout)
         while True:
-            wait = slice_until(deadline)
+            wait = blocking.slice_until(deadline)
             status = function(*arguments, wait)
             if status != codes.E_TIMEOUT:
                 if status:

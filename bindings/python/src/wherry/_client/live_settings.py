@@ -5,15 +5,7 @@
 from __future__ import annotations
 
 from .._core.calls import check
-from .._core.credentials import Basic, Bearer, DigestAuth, credentials, is_flow
-from .._core.exchange.draft import KEYWORDS, NONE_IS_A_VALUE, Draft
-from .._core.forms import LISTS, as_text, mapping, pairs, query_pairs
-from .._core.headers import ClientHeaders, refuse_field
-from .._core.hints import SETTING, client_hint, missing, refuse, unknown
 from .._core.options import Timeout, Unset
-from .._core.query import ClientParams
-from .._core.response.response import checked_encoding
-from .._core.settings import DEFAULTS, FIXED, NUMBERS, TEXTS
 from .._core.values import as_names, keyword_int, text
 from .._errors import ArgumentError, name_keyword
 from .._native import codes
@@ -26,15 +18,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._core.cookies import Cookies, OwnCookies
-    from .._core.credentials import AuthLike
+    from .._core.credentials import AuthLike, DigestAuth
     from .._core.exchange.event_hooks import Hooks
+    from .._core.headers import ClientHeaders
     from .._core.keywords import Changes, Pairs
     from .._core.options import TimeoutLike
+    from .._core.query import ClientParams
     from .._core.request.arguments import RequestArguments
-
-
-#: The settings that can be changed.
-CHANGEABLE = (*NUMBERS, *TEXTS, *DEFAULTS, "bases", "secret_names", "timeout", "auth", "default_encoding")
 
 
 class LiveSettings:
@@ -75,10 +65,14 @@ class LiveSettings:
         self._configure(dict(changes))
 
     def _configure(self, settings: Dict[str, Any]) -> None:
+        from .._core.settings import CHANGEABLE, FIXED
+
         if "follow_redirects" in settings:
             settings = self._redirects(settings)
         for name, value in settings.items():
             if name not in CHANGEABLE:
+                from .._core.hints import SETTING, unknown
+
                 known = (*CHANGEABLE, *FIXED, "verify")
                 raise unknown("a client has no setting", name, SETTING, known)
             try:
@@ -89,6 +83,8 @@ class LiveSettings:
         self._plain_arguments = {}
 
     def _apply_setting(self, name: str, value: Any) -> None:
+        from .._core.settings import DEFAULTS, NONE_IS_A_VALUE, NUMBERS, TEXTS
+
         if name in NUMBERS:
             option, convert = NUMBERS[name]
             if value is not None or name in NONE_IS_A_VALUE:
@@ -100,7 +96,7 @@ class LiveSettings:
             if name == "base_url":
                 self._url_depends = self._is_loaded or bool(value or self._settings.get("parameters"))
         elif name == "bases":
-            value = self._set_bases(mapping(value or {}, "bases"))
+            value = self._set_bases(value)
         elif name == "secret_names":
             for secret in as_names(value or ()):
                 self.add_secret_name(secret)
@@ -110,28 +106,37 @@ class LiveSettings:
             for option, number in limits.options():
                 check(lib.wherry_client_set_option(self._live(), option, number))
         elif name == "auth":
-            known = self._settings.get("auth")
-            found = None if is_flow(value) else credentials(value)
-            before = None if is_flow(known) else credentials(known)
-            self._extras = self._extras or is_flow(value)
-            if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
-                self._set_digest(found if isinstance(found, DigestAuth) else None)
-            token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
-            if token is not None or isinstance(before, Bearer):
-                option = codes.TEXT_BEARER_TOKEN
-                check(lib.wherry_client_set_text(self._live(), option, token))
-            field = found.field() if isinstance(found, Basic) else None
-            if field is not None or isinstance(before, Basic):
-                self._set_header("Authorization", field)
+            self._set_auth(value)
         elif name in DEFAULTS:
             self._set_default(name, value)
         else:
+            from .._core.response.response import checked_encoding
+
             self._default_encoding = None if value is None else checked_encoding(value)
             self._extras = self._extras or value is not None
         self._settings[name] = value
 
+    def _set_auth(self, value: Any) -> None:
+        from .._core.credentials import Basic, Bearer, DigestAuth, credentials, is_flow
+
+        known = self._settings.get("auth")
+        found = None if is_flow(value) else credentials(value)
+        before = None if is_flow(known) else credentials(known)
+        self._extras = self._extras or is_flow(value)
+        if isinstance(found, DigestAuth) or isinstance(before, DigestAuth):
+            self._set_digest(found if isinstance(found, DigestAuth) else None)
+        token = text(found.token, "bad_header") if isinstance(found, Bearer) else None
+        if token is not None or isinstance(before, Bearer):
+            option = codes.TEXT_BEARER_TOKEN
+            check(lib.wherry_client_set_text(self._live(), option, token))
+        field = found.field() if isinstance(found, Basic) else None
+        if field is not None or isinstance(before, Basic):
+            self._set_header("Authorization", field)
+
     def _set_default(self, name: str, value: Any) -> None:
         """Sets the default of a request keyword; None removes the default."""
+        from .._core.exchange.draft import KEYWORDS, Draft
+
         rest = {known: of for known, of in self._defaults.items() if known != name}
         if value is not None:
             draft = Draft(None, "/")
@@ -144,6 +149,8 @@ class LiveSettings:
 
     def _has_token(self, token: str) -> None:
         """Stores the token that a ``refresh_token=`` hook returned."""
+        from .._core.credentials import Bearer
+
         self._settings["auth"] = Bearer(token)
 
     def _set_digest(self, auth: Optional[DigestAuth]) -> None:
@@ -152,10 +159,12 @@ class LiveSettings:
         password = None if auth is None else text(auth.password)
         check(lib.wherry_client_set_credentials(self._live(), None, kind, user, password))
 
-    def _set_bases(self, bases: Mapping[str, Optional[str]]) -> Dict[str, str]:
+    def _set_bases(self, bases: Optional[Mapping[str, Optional[str]]]) -> Dict[str, str]:
         """Adds base URLs, or removes those whose value is None. Returns all base URLs."""
+        from .._core.forms import mapping
+
         known: Dict[str, str] = dict(self._settings.get("bases") or {})
-        for name, url in bases.items():
+        for name, url in mapping(bases or {}, "bases").items():
             sent = text(url) if url else None
             check(lib.wherry_client_set_base(self._live(), text(name), sent))
             known.pop(name, None)
@@ -218,10 +227,15 @@ class LiveSettings:
 
         Changes apply to later requests. Assignment replaces all headers.
         """
+        from .._core.headers import ClientHeaders
+
         return ClientHeaders(self._fields, self._set_header, self._add_header)
 
     @headers.setter
     def headers(self, values: Any) -> None:
+        from .._core.forms import pairs
+        from .._core.headers import refuse_field
+
         items = pairs(values or {}, "headers")
         for name, value in items:
             refuse_field(name, value)
@@ -236,10 +250,14 @@ class LiveSettings:
         A name that occurs several times has a list of values. Assignment replaces all parameters.
         Assign a mapping, pairs, or a query string. A query string is sent as written.
         """
+        from .._core.query import ClientParams
+
         return ClientParams(lambda: self._query, self._set_query)
 
     @params.setter
     def params(self, values: Union[Pairs, str, bytes, None]) -> None:
+        from .._core.forms import LISTS, pairs, query_pairs
+
         if isinstance(values, (str, bytes)):
             self._set_query(query_pairs(values))
             return
@@ -301,6 +319,8 @@ class LiveSettings:
 
         A parameter of the request itself takes precedence.
         """
+        from .._core.forms import as_text
+
         sent = None if value is None else text(as_text(value), "bad_parameters")
         check(lib.wherry_client_set_parameter(self._live(), text(name, "bad_parameters"), sent))
         parameters = {k: v for k, v in self._settings.get("parameters", {}).items() if k != name}
@@ -323,10 +343,14 @@ class LiveSettings:
 
         def __setattr__(self, name: str, value: Any) -> None:
             if name[0] != "_":
+                from .._core.hints import refuse
+
                 refuse(self, name, value)
             object.__setattr__(self, name, value)
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):  # A property raised this error: show the error itself.
                 return object.__getattribute__(self, name)
+            from .._core.hints import client_hint, missing
+
             raise missing(self, name, client_hint(name, self._is_async))

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from .._core.calls import check, create, read_progress, transfer_rows
-from .._core.progress import Progress, TransferInfo
 from .._core.values import match
 from .._errors import ArgumentError, brief, without_query
 from .._native.library import lib
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from .._core.exchange.draft import Draft
     from .._core.keywords import Which
+    from .._core.progress import Progress, TransferInfo
 
 
 class TransferManagement:
@@ -46,6 +46,8 @@ class TransferManagement:
 
         The keywords are ``url=``, ``tag=``, ``identifier=``, and ``path=``. ``url=`` may be a list.
         """
+        from .._core.progress import TransferInfo
+
         listing = create(lib.wherry_client_list, self._live(), *match(which))
         return [TransferInfo(row) for row in transfer_rows(listing)]
 
@@ -77,6 +79,8 @@ class TransferManagement:
 
     def progress(self, **which: Which) -> Progress:
         """Returns the combined progress of matching transfers."""
+        from .._core.progress import Progress
+
         found = match(which)
         return Progress(read_progress(lib.wherry_client_progress, self._live(), *found))
 

@@ -4,18 +4,9 @@
 
 from __future__ import annotations
 
-import re
-
-from .._core import Generic
+from .._core import Deferred, Generic
 from .._core.calls import copy_text, create
-from .._core.credentials import is_flow
-from .._core.exchange.hooks import refreshing
-from .._core.exchange.draft import METHODS, Draft
-from .._core.forms import as_text, pairs, query_pairs
-from .._core.request.arguments import RequestArguments
-from .._core.request.sent import COMPLETE, keywords_to_send
-from .._core.settings import MAX_REDIRECTS
-from .._core.values import url_text
+from .._core.values import METHODS, url_text
 from .._errors import WherryError
 from .._native import codes
 from .._native.forking import clear_after_fork
@@ -28,8 +19,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from .._core.exchange import drafting
+    from .._core.exchange.draft import Draft
     from .._core.exchange.event_hooks import Send, Steps
     from .._core.keywords import RequestOptions
+    from .._core.request import arguments
+    from .._core.request.arguments import RequestArguments
     from .._core.request.sent import SentRequest
     from .._core.response.response import Response
     from .._transports.router import MockRouter, Router
@@ -38,18 +33,59 @@ if TYPE_CHECKING:
 else:
     ResponseT = None
 
-#: URLs that are sent unchanged: absolute, with a path, without segments that start with a dot, and
-#: without an empty query. For any other URL the native library computes the final form, which takes
-#: longer.
-CLEAN = re.compile(
-    r"https?://(?:[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*|127\.0\.0\.1)(?::[1-9][0-9]*)?"
-    r"/X*(?:\.[A-Za-z0-9_]X*)*(?<!\?)\Z".replace("X", "[A-Za-z0-9_~?=&+,;!$()*'/%:@-]")
-).match
+    @Deferred
+    def drafting():
+        from .._core.exchange import drafting
+
+        return drafting
+
+    @Deferred
+    def arguments():
+        from .._core.request import arguments
+
+        return arguments
+
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz0123456789-"
+#: The characters of a clean path and query, except the dot.
+_PATH = _LETTERS + _LETTERS.upper() + b"_~?=&+,;!$()*'/%:@"
+#: The characters that may follow a dot in a path.
+_AFTER_DOT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+def clean_origin(url: str) -> str:
+    """Returns the start of a URL up to the first slash of the path, if the library sends it unchanged.
+
+    Otherwise returns "".
+    """
+    scheme, _, rest = url.partition("://")
+    host, slash, _ = rest.partition("/")
+    name, colon, port = host.partition(":")
+    if not slash or scheme not in ("http", "https") or not host.isascii():
+        return ""
+    if colon and (not port.isdigit() or port[0] == "0"):
+        return ""
+    if name != "127.0.0.1":
+        others = name.encode().translate(None, _LETTERS)
+        if not "a" <= name[:1] <= "z" or others.strip(b".") or ".." in name or name[-1] == ".":
+            return ""
+    return f"{scheme}://{host}/"
+
+
+def _has_clean_dots(path: str) -> bool:
+    """Whether no dot of a path may belong to a dot segment."""
+    place = path.find(".")
+    while place >= 0:
+        if path[place + 1 : place + 2] not in _AFTER_DOT:
+            return False
+        place = path.find(".", place + 1)
+    return True
+
 
 #: Keywords of a request that affect its URL.
 URL_OPTIONS = (
     "params", "parameters", "base", "ignore_base", "array_style", "member_style", "bool_style",
-    "default_parameters", COMPLETE,
+    "default_parameters",
 )  # fmt: skip
 
 #: Native requests without keywords, by method. They are sent with the URL of each call and never
@@ -96,6 +132,8 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
 
     #: The last URL for which `_is_clean` returned True.
     _clean_url = ""
+    #: The origin of the last such URL, with a slash.
+    _clean_origin = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Makes `get` and the other methods call an overridden `request`, as in requests and httpx."""
@@ -107,29 +145,32 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
 
     def _new_plain_arguments(self, method: Optional[str]) -> RequestArguments:
         """Returns the arguments that all requests without keywords share."""
-        arguments = self._plain_arguments.get(method)
-        if arguments is None:
-            arguments = self._arguments(method, "", {})
-            self._plain_arguments = {**self._plain_arguments, method: arguments}
-        return arguments
+        found = self._plain_arguments.get(method)
+        if found is None:
+            found = self._arguments(method, "", {})
+            self._plain_arguments = {**self._plain_arguments, method: found}
+        return found
 
     def _arguments(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> RequestArguments:
-        return RequestArguments(method, url, options, self.headers.multi_items(), self._settings)
+        fields = [(name, value) for name, values in list(self._fields.values()) for value in values]
+        return arguments.RequestArguments(method, url, options, fields, self._settings)
 
     def _add_request(self, error: WherryError, method: Optional[str], url: str, options: Mapping[str, Any]) -> None:
         """Adds the request to an error, with the URL that the request would have had."""
+        from .._core.request.sent import COMPLETE
+
         if error.response is not None and error.request is not None:
             return
         if error.request is None:
-            arguments = self._arguments(method, url, options)
+            known = self._arguments(method, url, options)
             try:
-                arguments.record_options(options)
+                known.record_options(options)
             except Exception:
                 pass  # The body is the cause of the error.
-            error.request = arguments.at(url)
+            error.request = known.at(url)
         if method is None:
             method = error.request.method
-        with_query = {name: options[name] for name in URL_OPTIONS if options.get(name) is not None}
+        with_query = {name: options[name] for name in (*URL_OPTIONS, COMPLETE) if options.get(name) is not None}
         try:
             draft = self._draft(method, url, with_query)
         except Exception:
@@ -176,10 +217,23 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         return self._middleware(send, options.get("method", "POST"), url, options)
 
     def _is_clean(self, url: str) -> bool:
-        """Whether the library sends the URL unchanged."""
-        if CLEAN(url) is None:
+        """Whether the library sends the URL unchanged.
+
+        For any other URL the native library computes the final form, which takes longer. A regular
+        expression would be shorter, but importing `re` takes longer than creating a client.
+        """
+        origin = self._clean_origin
+        if not origin or not url.startswith(origin):
+            origin = self._clean_origin = clean_origin(url)
+            if not origin:
+                return False
+        path = url[len(origin) :]
+        if path[-1:] == "?":
             return False
-        self._clean_url = url
+        others = path.encode().translate(None, _PATH)
+        if others and (others.strip(b".") or not _has_clean_dots(path)):
+            return False
+        self.__dict__["_clean_url"] = url  # Without the checks of `__setattr__`.
         return True
 
     def _request(self, method: Optional[str], url: str, options: Mapping[str, Any]) -> ResponseT:
@@ -228,6 +282,8 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         the request has its own, was sent without credentials, or follows a redirect to another origin. A
         streamed body is not kept: pass it again.
         """
+        from .._core.request.sent import keywords_to_send
+
         keywords = keywords_to_send(self, request, options)
         return self._request(request.method, request.url, keywords)
 
@@ -249,53 +305,15 @@ class ClientRequests(LiveSettings, Generic[ResponseT]):
         self._live()
         if isinstance(url, bytes):
             url = url_text(url)
-        query = self._query
-        if COMPLETE in options:
-            query = []
-            options = {name: value for name, value in options.items() if name != COMPLETE}
-        if self._own_cookies is not None:
-            self._add_own_cookies(url, options)
-        if self._defaults:
-            options = {**self._defaults, **options}
-        if "refresh_token" in options and self in refreshing.get():
-            # The refresh_token= function itself sends this request and would wait for itself.
-            options = {**options, "refresh_token": None}
-        fields = options.get("headers")
-        if fields is not None and not isinstance(fields, list):
-            # The value may be an iterator, but is read twice.
-            options = {**options, "headers": pairs(fields, "headers")}
-        if hasattr(options.get("cookies"), "__next__"):
-            options = {**options, "cookies": list(options["cookies"])}  # The cookies are read twice, too.
-        own = options.get("params")
-        if query and own is not None:
-            own = query_pairs(own)  # The value may be an iterator, but is read twice.
-            options = {**options, "params": own}
-            names = {name for name, _ in own}
-            query = [(name, value) for name, value in query if as_text(name) not in names]
-        if "follow_redirects" in options:
-            options = self._redirects(options)
-        if self._hooks is not None or "hooks" in options:
-            options = self._with_hooks(options)
-        if "auth" in options and is_flow(options["auth"]):
-            options = {**options, "auth": None}  # `Middleware` handles the flow.
-        draft = Draft(method, url)
-        draft.arguments = self._arguments(method, url, options)
-        if query:
-            draft.apply({"params": query})
-        if options:
-            draft.uses_jar = self._settings.get("cookies") in (None, True)
-            draft.apply(options)
-            if codes.HOOK_TOKEN in draft.functions:
-                draft.client = self
-        if self._router is not None:
-            draft.functions[codes.HOOK_RESPOND] = self._router.respond
-        return draft
+        return drafting.draft_of(self, method, url, options)
 
     def _redirects(self, options: Mapping[str, Any]) -> Dict[str, Any]:
         """Turns ``follow_redirects=`` into ``max_redirects=``.
 
         True keeps the current limit, or sets the default limit if the current limit is 0.
         """
+        from .._core.settings import MAX_REDIRECTS
+
         rest = dict(options)
         follows = rest.pop("follow_redirects")
         if follows is None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import struct
     from typing import Any, Callable, Iterator, List, Optional, Tuple, Type
 
+#: The maximum duration of one native wait, so that Ctrl-C is handled soon.
+SLICE_MS = 100
+
 _cells: List[Cell] = []
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from _collections_abc import Iterator
 
 from .._errors import ArgumentError, brief
 from .._native.library import lib

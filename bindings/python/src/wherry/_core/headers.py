@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from _collections_abc import Mapping, MutableMapping
 
 from .._errors import brief
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from _collections_abc import MutableMapping
 
 from .._native.library import lib
 from .calls import check

@@ -52,5 +52,9 @@ TEXTS = option_table.CLIENT_TEXTS
 #: String and numeric settings that only a new client accepts.
 FIXED = option_table.NEW_CLIENT_TEXTS
 FIXED_NUMBERS = conversions(option_table.NEW_CLIENT)
+#: Keywords for which None is a value: no timeout, any version, no credentials.
+NONE_IS_A_VALUE = frozenset(("timeout", "http_version", "auth"))
 #: Settings that are the defaults of request keywords.
 DEFAULTS = frozenset(("adapt", "on_retry", "refresh_token", "on_headers", "on_redirect", "accept_status_range"))
+#: The settings that can be changed.
+CHANGEABLE = (*NUMBERS, *TEXTS, *DEFAULTS, "bases", "secret_names", "timeout", "auth", "default_encoding")

@@ -8,7 +8,6 @@ import os
 
 from .._errors import ArgumentError, brief, name_keyword, without_query
 from .._native import codes
-from .option_table import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +16,12 @@ if TYPE_CHECKING:
     from .keywords import Which
 
     Text = Union[str, bytes]
+
+
+#: The methods that are sent as written, and their bytes.
+METHODS: Dict[Optional[str], bytes] = {
+    name: name.encode() for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+}
 
 
 def text(value: Text, reason: str = "bad_argument") -> bytes:
@@ -184,6 +189,8 @@ def choice(words: Mapping[str, int], name: str, value: Optional[str]) -> Optiona
 
 def word_number(keyword: str, value: Any) -> int:
     """Returns the number of a named value that a keyword accepts."""
+    from .option_table import WORDS
+
     words = WORDS[keyword]
     if not isinstance(value, str) or value not in words:
         raise ArgumentError(f"{keyword}= must be one of {', '.join(words)}, not {brief(value)}", "bad_value")

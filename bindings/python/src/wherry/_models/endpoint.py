@@ -10,7 +10,7 @@ from typing import (
     TYPE_CHECKING, Any, Dict, Mapping as MappingType, Optional, Tuple,
 )  # fmt: skip
 
-from .._core.calls import check, create, read_struct
+from .._core.calls import SLICE_MS, check, create, read_struct
 from .._core.exchange.events import Exchange
 from .._core.request.auth_flow import refuse_flow
 from .._core.values import text
@@ -18,7 +18,7 @@ from .._errors import StateError
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import EVENT, TIMING, TRANSFER_ID, Records
-from .._waiting.blocking import SLICE_MS, read_events
+from .._waiting.blocking import read_events
 from .mapping import json_value, with_json
 
 if TYPE_CHECKING:

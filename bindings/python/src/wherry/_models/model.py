@@ -9,10 +9,10 @@ from typing import (
     TYPE_CHECKING, Any, Callable, Generic, Mapping as MappingType, Optional, Type, TypeVar,
 )  # fmt: skip
 
+from .._core.calls import SLICE_MS
 from .._core.values import text
 from .._errors import WherryError
 from .._native.library import lib
-from .._waiting.blocking import SLICE_MS
 from .mapping import Mapping, json_value, with_json
 
 if TYPE_CHECKING:

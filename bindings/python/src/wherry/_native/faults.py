@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 TYPE_CHECKING = False
@@ -21,16 +20,6 @@ _PACKAGES = {
     "libstdc++.so.6": "libstdc++6",
 }
 _MACHINES = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
-_LOADED_SEGMENT = 1
-
-
-def is_truncated(path: str) -> bool:
-    """Whether the library file is truncated. The system's loader would crash on such a file."""
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return os.fstat(file.fileno()).st_size < _loaded_size(file.read(4096))
-    except OSError:
-        return False
 
 
 def missing(error: OSError) -> Optional[str]:
@@ -59,20 +48,6 @@ def file_fault(path: str) -> Optional[str]:
 
 def _number(head: bytes, offset: int, count: int) -> int:
     return int.from_bytes(head[offset : offset + count], "little")
-
-
-def _loaded_size(head: bytes) -> int:
-    """The size that a 64-bit ELF file must have, from its program headers."""
-    if head[:6] != b"\x7fELF\x02\x01":
-        return 0
-    start, width, count = _number(head, 32, 8), _number(head, 54, 2), _number(head, 56, 2)
-    ends = [64]
-    for at in range(start, start + width * count, width or 1):
-        if at + 56 > len(head):
-            ends.append(at + 56)
-        elif _number(head, at, 4) == _LOADED_SEGMENT:
-            ends.append(_number(head, at + 8, 8) + _number(head, at + 32, 8))
-    return max(ends)
 
 
 def loading_fault(error: OSError, remedy: str) -> str:

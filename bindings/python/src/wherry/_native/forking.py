@@ -12,8 +12,8 @@ with the same settings and new connections.
 from __future__ import annotations
 
 import os
-import weakref
 from _thread import RLock
+from _weakref import ref  # Importing `weakref` takes longer than the rest of this package's start.
 
 from . import codes
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _lock = RLock()
 _process = 0
 _restart: Callable[[], int] = lambda: codes.OK  # noqa: E731, it is a variable
-_objects: weakref.WeakSet[Forkable] = weakref.WeakSet()
+#: The objects to rebuild in forked children, by their id.
+_objects: Dict[int, ref[Forkable]] = {}
 #: The functions that clear caches of native objects.
 _caches: List[Callable[[], object]] = []
 
@@ -55,7 +56,8 @@ class Forkable:
 
     def _survive_forks(self) -> None:
         """Registers this object to be rebuilt in forked children."""
-        _objects.add(self)
+        key = id(self)
+        _objects[key] = ref(self, lambda _: _objects.pop(key, None))
 
     def _before_fork(self) -> Any:
         """Returns the state of the native object that `_rebuild` needs. Called in the parent."""
@@ -122,8 +124,13 @@ def is_forked() -> bool:
     return _process not in (0, os.getpid())
 
 
+def _existing() -> List[Forkable]:
+    found = [reference() for reference in list(_objects.values())]
+    return [each for each in found if each is not None]
+
+
 def _before() -> None:
-    for each in list(_objects):
+    for each in _existing():
         if each._has_handle:
             each.__dict__["_at_fork"] = each._before_fork()
 
@@ -137,7 +144,7 @@ def after_in_child() -> None:
         return  # Every later call raises the error.
     for clear in _caches:
         clear()
-    for each in list(_objects):
+    for each in _existing():
         known = each.__dict__
         if known.get("_handle"):
             del known["_handle"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
+import struct
 
-from . import faults, forking
+from . import forking
 from .prototypes import DECLARATIONS
 
 TYPE_CHECKING = False
@@ -39,6 +39,11 @@ _TYPES: Dict[str, Any] = {
     "size_t": ctypes.c_size_t,
     "const char *": ctypes.c_char_p,
 }
+
+_LOADED_SEGMENT = 1
+
+#: The characters of the names of functions and parameters.
+_NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 # Calls that can be slow release the GIL. The others keep the GIL, so that a busy program does not
 # give it up several times per request.
@@ -72,23 +77,27 @@ class Library:
     def __init__(self, path: str) -> None:
         self.path = path
         self._slow = ctypes.CDLL(path)
-        self._quick = ctypes.PyDLL(path)
-        lines = " ".join(re.sub(r"//.*", "", DECLARATIONS).split()).split(";")
-        self._lines = {declared_name(line): line for line in lines if line}
+        self._quick = ctypes.PyDLL(path, handle=self._slow._handle)
 
     def __getattr__(self, name: str) -> Function:
-        line = self._lines.get(name)
+        line = declaration(name)
         if line is None:
             raise AttributeError(f"{name} is not a function of wherry.h")
-        function = getattr(self._slow if _is_slow(name) else self._quick, name)
+        # Indexing creates a new function, so a thread never sets the types of one that another thread calls.
+        function = (self._slow if _is_slow(name) else self._quick)[name]
         function.restype, *function.argtypes = prototype(line)
         setattr(self, name, function)
-        return function  # type: ignore[no-any-return]
+        return function
 
 
-def declared_name(line: str) -> str:
-    """Returns the name of the function in a declaration."""
-    return line[: line.index("(")].split()[-1].lstrip("*")
+def declaration(name: str) -> Optional[str]:
+    """Returns the declaration of a function on one line, without the semicolon. None if there is none."""
+    place = DECLARATIONS.find(f"{name}(")
+    if place < 0 or DECLARATIONS[place - 1] not in " *":
+        return None
+    start, end = DECLARATIONS.rfind(";", 0, place) + 1, DECLARATIONS.index(";", place)
+    lines = DECLARATIONS[start:end].split("\n")
+    return " ".join([line.strip() for line in lines if not line.startswith("//")]).strip()
 
 
 def prototype(line: str) -> List[Any]:
@@ -102,7 +111,7 @@ def prototype(line: str) -> List[Any]:
 
 
 def _type(text: str) -> Any:
-    words = text[: len(text) - len(re.findall(r"\w*$", text.strip())[0])].strip()
+    words = text.rstrip(_NAME_LETTERS).strip()
     found = _TYPES.get(words)
     if found is None and words not in _TYPES:
         found = ctypes.c_void_p if "*" in words else ctypes.c_int  # a pointer, or an enum
@@ -136,6 +145,33 @@ def candidates() -> Iterator[str]:
     yield "libwherry.so.0"
 
 
+def is_truncated(path: str) -> bool:
+    """Whether the library file is truncated. The system's loader would crash on such a file."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return os.fstat(file.fileno()).st_size < loaded_size(file.read(4096))
+    except OSError:
+        return False
+
+
+def loaded_size(head: bytes) -> int:
+    """The size that a 64-bit ELF file must have, from its program headers."""
+    if head[:6] != b"\x7fELF\x02\x01":
+        return 0
+    if len(head) < 64:
+        return 64
+    start, width, count = struct.unpack_from("<32xQ14xHH", head)
+    ends = [64]
+    for at in range(start, start + width * count, width or 1):
+        if at + 56 > len(head):
+            ends.append(at + 56)
+            continue
+        kind, offset, size = struct.unpack_from("<I4xQ16xQ", head, at)
+        if kind == _LOADED_SEGMENT:
+            ends.append(offset + size)
+    return max(ends)
+
+
 def _advice() -> str:
     if os.environ.get("WHERRY_LIBRARY"):
         return "Correct or unset WHERRY_LIBRARY. Tried:"
@@ -157,12 +193,14 @@ def _open(path: str) -> Library:
     if os.sep in path:
         if not os.path.exists(path):
             raise FileNotFoundError(path)
-        if faults.is_truncated(path):
+        if is_truncated(path):
             raise ImportError(f"Could not load {path}: it is incomplete. {_remedy()}")
     try:
         library = Library(path)
         version = int(library.wherry_library_version())
     except OSError as error:
+        from . import faults
+
         if faults.missing(error) == path:
             raise FileNotFoundError(path) from None
         fault = faults.file_fault(path) if os.sep in path else None

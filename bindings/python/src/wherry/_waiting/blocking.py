@@ -7,7 +7,7 @@ from __future__ import annotations
 from _thread import RLock
 from time import perf_counter
 
-from .._core.calls import check, check_freed, create
+from .._core.calls import SLICE_MS, check, check_freed, create
 from .._errors import TimeoutError
 from .._native import codes
 from .._native.library import lib
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from .._core.exchange.events import Exchange
     from .._native.memory import Record
-
-#: The maximum duration of one native wait, so that Ctrl-C is handled soon.
-SLICE_MS = 100
 
 
 def deadline_after(timeout: Optional[float]) -> Optional[float]:

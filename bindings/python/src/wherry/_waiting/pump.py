@@ -11,8 +11,8 @@ from contextvars import copy_context
 from time import perf_counter
 
 from .._core.calls import check, create, last_error
-from .._core.exchange.events import VERSION_FLAGS, Exchange, finish_response, version
-from .._core.response.response import Response, received
+from .._core.exchange.events import Exchange, finish_response
+from .._core.response.response import VERSION_FLAGS, Response, received, version
 from .._errors import CancelledError, WherryError
 from .._native import codes
 from .._native.forking import clear_after_fork

@@ -18,10 +18,10 @@ from ..query import add_query
 from ..request.body import Source, join_sources
 from ..request.files import Path, body_of, parts
 from ..response.response import Response, received
-from ..settings import conversions
+from ..settings import NONE_IS_A_VALUE, conversions
 from ..values import (
-    CACHE_POLICIES, NotWhole, as_names, cut_milliseconds, file_name_text, path_text, status_range, text,
-    whole,
+    CACHE_POLICIES, METHODS, NotWhole, as_names, cut_milliseconds, file_name_text, path_text,
+    status_range, text, whole,
 )  # fmt: skip
 from .hooks import set_function
 
@@ -414,15 +414,8 @@ def _number(option: int, convert: Callable[[Any], int]) -> Callable[[Draft, Any]
     return lambda draft, value: draft.option(option, convert(value))
 
 
-METHODS: Dict[Optional[str], bytes] = {
-    name: name.encode() for name in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
-}
-
 #: WHERRY_OPTION_COOKIES: the Cookie header of the request is sent together with the jar's cookies.
 MERGED = 2
-
-#: Keywords for which None is a value: no timeout, any version, no credentials.
-NONE_IS_A_VALUE = frozenset(("timeout", "http_version", "auth"))
 
 KEYWORDS: Dict[str, Callable[[Draft, Any], None]] = {
     "params": Draft.params,

@@ -19,7 +19,7 @@ from ..calls import (
 )  # fmt: skip
 from ..progress import Metrics, Progress
 from ..response.native import informational, redirects, response_from_native
-from ..response.response import Response
+from ..response.response import VERSION_FLAGS, Response, version
 from .hooks import HookCall, run_hook
 
 TYPE_CHECKING = False
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from ..._native.memory import Record
     from ..request.body import Source
     from .draft import Draft
-
-#: The flags of a record that name the HTTP version.
-VERSION_FLAGS = codes.RECORD_HTTP_2 | codes.RECORD_HTTP_1_0
-
-
-def version(flags: int) -> int:
-    """Returns the library's number for the HTTP version in ``flags``."""
-    return 20 if flags & codes.RECORD_HTTP_2 else 10
 
 
 def fill_headers(response: Response, record: Record) -> None:

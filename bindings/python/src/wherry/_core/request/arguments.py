@@ -4,16 +4,36 @@
 
 from __future__ import annotations
 
-from ..credentials import Basic, Bearer, DigestAuth, credentials, is_flow
-from ..forms import as_text, flat, form_bytes, is_form, json_bytes, pairs
-from .sent import SAFE, SentRequest
+from .. import Deferred
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Mapping, Optional, Set, Tuple, Union
 
+    from .. import credentials, forms
+    from . import sent
     from .editable import Request
-    from .sent import Field
+    from .sent import Field, SentRequest
+else:
+    # The first request of a client needs none of these.
+
+    @Deferred
+    def credentials():
+        from .. import credentials
+
+        return credentials
+
+    @Deferred
+    def forms():
+        from .. import forms
+
+        return forms
+
+    @Deferred
+    def sent():
+        from . import sent
+
+        return sent
 
 
 class RequestArguments:
@@ -37,9 +57,9 @@ class RequestArguments:
         self.url = url
         headers = options.get("headers")
         #: The headers of the request itself. A value of None removes the client's header.
-        self._own_headers: List[Tuple[Any, Any]] = pairs(headers, "headers") if headers else []
+        self._own_headers: List[Tuple[Any, Any]] = forms.pairs(headers, "headers") if headers else []
         cookies = options.get("cookies")
-        has_own = any(as_text(name).lower() == "cookie" for name, _ in self._own_headers)
+        has_own = any(forms.as_text(name).lower() == "cookie" for name, _ in self._own_headers)
         if cookies and not isinstance(cookies, bool) and not has_own:
             from ..cookies import cookie_pairs
 
@@ -82,20 +102,20 @@ class RequestArguments:
         if options.get("files"):
             self.record_body("", None)
         elif options.get("json") is not None:
-            self.record_body("application/json", json_bytes(options["json"]))
-        elif data is not None and is_form(data):
-            self.record_body("application/x-www-form-urlencoded", list(flat(data, "data")))
+            self.record_body("application/json", forms.json_bytes(options["json"]))
+        elif data is not None and forms.is_form(data):
+            self.record_body("application/x-www-form-urlencoded", list(forms.flat(data, "data")))
         elif data is not None:
             text = data.encode() if isinstance(data, str) else data
             self.record_body("", bytes(text) if isinstance(text, (bytes, bytearray)) else None)
         elif options.get("parameters"):
-            self.record_parameters(dict(pairs(options["parameters"], "parameters")))
+            self.record_parameters(dict(forms.pairs(options["parameters"], "parameters")))
 
     def record_parameters(self, parameters: Dict[str, Any]) -> None:
         """Records parameters, which are the body unless the method sends them in the query."""
         if self._method not in ("GET", "HEAD", "DELETE") and self.kind is None and parameters:
-            known = {name: as_text(value) for name, value in (self._parameters or {}).items()}
-            self.record_body("application/json", json_bytes({**known, **parameters}))
+            known = {name: forms.as_text(value) for name, value in (self._parameters or {}).items()}
+            self.record_body("application/json", forms.json_bytes({**known, **parameters}))
 
     def at(self, url: str) -> SentRequest:
         """Returns the first request, with the URL that it was sent to."""
@@ -110,7 +130,7 @@ class RequestArguments:
             return plain
         if "authorization" in plain._left_out:  # Another origin receives only safe headers.
             edited = edited.at(edited.url)
-            for name in [name for name in edited.headers if name.lower() not in SAFE]:
+            for name in [name for name in edited.headers if name.lower() not in sent.SAFE]:
                 edited.headers[name] = None
         return edited
 
@@ -130,7 +150,7 @@ class RequestArguments:
         fields = [field for field in before.headers.multi_items() if field[0].lower() not in names]
         fields += [(name, value) for name, value in own if value is not None]
         method, content = request.method, request.content
-        after = SentRequest(method, request.url, fields, before.content if content is None else content)
+        after = sent.SentRequest(method, request.url, fields, before.content if content is None else content)
         if key and method != before.method:
             after.content = content
         after._is_streamed = before._is_streamed and content is None
@@ -141,10 +161,10 @@ class RequestArguments:
         first = self._first
         if first is None:
             method = (self._method or ("GET" if self.kind is None else "POST")).upper()
-            content = form_bytes(self.content) if isinstance(self.content, list) else self.content
-            first = self._first = SentRequest(method, url, self._headers(), content)
+            content = forms.form_bytes(self.content) if isinstance(self.content, list) else self.content
+            first = self._first = sent.SentRequest(method, url, self._headers(), content)
             first._is_streamed = self.is_streamed
-            if isinstance(self._auth, DigestAuth):
+            if isinstance(self._auth, credentials.DigestAuth):
                 first._auth = self._auth
             elif self._has_own_auth and self._auth is None:
                 first._auth = None
@@ -152,23 +172,23 @@ class RequestArguments:
 
     def _headers(self) -> List[Field]:
         own = self._own_headers
-        names: Set[str] = {as_text(name).lower() for name, _ in own}
+        names: Set[str] = {forms.as_text(name).lower() for name, _ in own}
         fields = [field for field in self._client_headers if field[0].lower() not in names]
-        fields += [(as_text(name), as_text(value)) for name, value in own if value is not None]
+        fields += [(forms.as_text(name), forms.as_text(value)) for name, value in own if value is not None]
         own_names = set(names)
         names |= {name.lower() for name, _ in fields}
         if self.kind and "content-type" not in names:
             fields.append(("Content-Type", self.kind))
-        auth = None if is_flow(self._auth) else credentials(self._auth)
-        if self._has_own_auth and not isinstance(auth, (Basic, Bearer)):
+        auth = None if credentials.is_flow(self._auth) else credentials.credentials(self._auth)
+        if self._has_own_auth and not isinstance(auth, (credentials.Basic, credentials.Bearer)):
             if "authorization" not in own_names:
                 fields = [field for field in fields if field[0].lower() != "authorization"]
-        elif isinstance(auth, (Basic, Bearer)) and "authorization" not in names:
+        elif isinstance(auth, (credentials.Basic, credentials.Bearer)) and "authorization" not in names:
             fields.append(("Authorization", auth.field()))
         return fields
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        state = {name: getattr(self.at(self.url), name) for name in SentRequest.__slots__}
+        state = {name: getattr(self.at(self.url), name) for name in sent.SentRequest.__slots__}
         state["headers"] = state["headers"].multi_items()
         after = {url: one for url, one in self._edited.items() if url}
         return _restore, (self.url, state, after)
@@ -176,9 +196,9 @@ class RequestArguments:
 
 def _restore(url: str, state: Dict[str, Any], after: Dict[str, SentRequest]) -> RequestArguments:
     arguments = RequestArguments(state["method"], url, {}, [], {})
-    arguments._first = SentRequest._like(
+    arguments._first = sent.SentRequest._like(
         state["method"], url, state["headers"], state["content"],
-        {name: state[name] for name in SentRequest.__slots__[4:]},
+        {name: state[name] for name in sent.SentRequest.__slots__[4:]},
     )  # fmt: skip
     arguments._edited = after
     return arguments

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from ..._errors import StateError, brief
-from .chunks import Chunks, Lines, TextChunks, chunk_size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, AsyncIterator, Iterator, Optional, Union
+
+    from .chunks import Lines
 
 
 class ResponseBody:
@@ -68,11 +69,15 @@ class ResponseBody:
                 raise StateError(
                     "Could not read the body: its chunks are asynchronous. Use aiter_bytes().", "wrong_state"
                 )
+            from .chunks import Chunks
+
             cutter = Chunks(chunk_size)
             for piece in self._take_pieces():
                 yield from cutter.feed(as_bytes(piece))
             yield from cutter.end()
             return
+        from .chunks import chunk_size_of
+
         body = self.content
         size = chunk_size_of(chunk_size) or len(body) or 1
         for start in range(0, len(body), size):
@@ -85,6 +90,7 @@ class ResponseBody:
                 yield piece
             return
         from ..request.body import as_bytes
+        from .chunks import Chunks
 
         cutter = Chunks(chunk_size)
         async for piece in self._take_pieces():
@@ -98,6 +104,8 @@ class ResponseBody:
 
         Characters are never split.
         """
+        from .chunks import TextChunks
+
         cutter = TextChunks(self.encoding, chunk_size)
         for piece in self.iter_bytes():
             yield from cutter.feed(piece)
@@ -105,6 +113,8 @@ class ResponseBody:
 
     async def aiter_text(self, chunk_size: Optional[int] = None) -> AsyncIterator[str]:
         """Like `iter_text`, as an asynchronous iterator."""
+        from .chunks import TextChunks
+
         cutter = TextChunks(self.encoding, chunk_size)
         async for piece in self.aiter_bytes():
             for text in cutter.feed(piece):
@@ -129,6 +139,8 @@ class ResponseBody:
         yield from splitter.end()
 
     def _splitter(self, chunk_size: Any, decode_unicode: Any, delimiter: Any) -> Lines:
+        from .chunks import Lines, chunk_size_of
+
         chunk_size_of(chunk_size)
         if decode_unicode is not True:
             raise TypeError(

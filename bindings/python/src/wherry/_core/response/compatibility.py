@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ..._errors import StateError
-from ..request.sent import REDIRECTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,64 +13,13 @@ if TYPE_CHECKING:
     from ..headers import Headers
     from ..request.arguments import RequestArguments
     from ..request.sent import SentRequest
+    from .cookies import ResponseCookies
     from .response import Response
 
     Self = TypeVar("Self", bound="ResponseCompatibility")
 
 #: The HTTP versions by the library's numbers.
 VERSIONS = {10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2"}
-
-
-class ResponseCookies(Mapping):  # type: ignore[type-arg]
-    """The cookies that a response sets, by name. The client's jar decides which to keep."""
-
-    __slots__ = ("_values",)
-
-    def __init__(self, fields: List[str]) -> None:
-        self._values: Dict[str, str] = {}
-        for field in fields:
-            pair, *attributes = field.split(";")
-            name, mark, value = pair.partition("=")
-            name, value = name.strip(), value.strip()
-            if not mark or not name:
-                continue
-            if _has_ended(attributes):
-                self._values.pop(name, None)
-            else:
-                self._values[name] = value
-
-    def __getitem__(self, name: str) -> str:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get_dict(self) -> Dict[str, str]:
-        """Returns the cookies as a dictionary, as in requests."""
-        return dict(self._values)
-
-    def __repr__(self) -> str:
-        return f"ResponseCookies({sorted(self._values)!r})"
-
-
-def _has_ended(attributes: List[str]) -> bool:
-    """Whether the attributes of a cookie delete the cookie."""
-    known = {
-        name.strip().lower(): value.strip() for name, _, value in (attribute.partition("=") for attribute in attributes)
-    }
-    age = known.get("max-age", "")
-    if age.lstrip("-").isdigit():
-        return int(age) <= 0
-    if known.get("expires"):
-        import time
-        from email.utils import mktime_tz, parsedate_tz
-
-        parsed = parsedate_tz(known["expires"].replace("-", " "))
-        return parsed is not None and mktime_tz(parsed) <= time.time()
-    return False
 
 
 #: Patterns for one link of a Link header, and for one parameter of a link (RFC 8288).
@@ -170,6 +116,8 @@ class ResponseCompatibility:
     @property
     def is_redirect(self) -> bool:
         """Whether this is a redirect that was not followed."""
+        from ..request.sent import REDIRECTS
+
         return self.status_code in REDIRECTS and "location" in self.headers
 
     @property
@@ -223,6 +171,8 @@ class ResponseCompatibility:
     @property
     def cookies(self) -> ResponseCookies:
         """The cookies that this response sets. `Client.cookies` has the stored cookies."""
+        from .cookies import ResponseCookies
+
         return ResponseCookies(self.headers.get_list("set-cookie"))
 
     @property

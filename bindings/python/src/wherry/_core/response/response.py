@@ -5,10 +5,8 @@
 from __future__ import annotations
 
 from ..._errors import ArgumentError, HTTPStatusError, brief, without_query
-from ..forms import json_bytes, pairs
-from ..headers import Headers, raw_field
-from ..request.arguments import RequestArguments
-from ..values import keyword_int, whole
+from ..._native import codes
+from .. import Deferred
 from .body import ResponseBody
 from .compatibility import ResponseCompatibility
 
@@ -20,11 +18,24 @@ if TYPE_CHECKING:
     )  # fmt: skip
 
     from ..._errors import ImageResult, WherryError
+    from .. import headers as fields
+    from ..headers import Headers
     from ..images import Image
     from ..progress import Metrics
     from ..request.sent import SentRequest
 
     Value = TypeVar("Value")
+else:
+
+    @Deferred
+    def fields():
+        from .. import headers
+
+        return headers
+
+
+#: The flags of a record that name the HTTP version.
+VERSION_FLAGS = codes.RECORD_HTTP_2 | codes.RECORD_HTTP_1_0
 
 
 class Response(ResponseBody, ResponseCompatibility):
@@ -111,13 +122,16 @@ class Response(ResponseBody, ResponseCompatibility):
         asynchronous iterable. Content-Type and Content-Length follow from the body unless
         ``headers`` contains them.
         """
-        fields = _fields(headers)
+        from ..request.arguments import RequestArguments
+        from ..values import keyword_int, whole
+
+        items = _items(headers)
         body, kind, pieces = new_body(content, text, html, json, stream)
-        names = {name.lower() for name, _ in fields}
+        names = {name.lower() for name, _ in items}
         if kind and "content-type" not in names:
-            fields.append(("Content-Type", kind))
+            items.append(("Content-Type", kind))
         if body is not None and not names & {"content-length", "transfer-encoding"}:
-            fields.append(("Content-Length", str(len(body))))
+            items.append(("Content-Length", str(len(body))))
         if request is not None and not hasattr(request, "url"):
             raise TypeError(f"request= takes a SentRequest, not {type(request).__name__}")
         #: The HTTP status.
@@ -127,7 +141,7 @@ class Response(ResponseBody, ResponseCompatibility):
         self.tag = tag
         self._body = body or b""
         self._raw_headers = b""
-        self._headers = Headers(fields)
+        self._headers = fields.Headers(items)
         if pieces is not None:
             self._pieces = pieces
         if request is not None:
@@ -139,7 +153,7 @@ class Response(ResponseBody, ResponseCompatibility):
     def headers(self) -> Headers:
         """The response headers."""
         if self._headers is None:
-            self._headers = Headers.parse(self._raw_headers)
+            self._headers = fields.Headers.parse(self._raw_headers)
         return self._headers
 
     @property
@@ -289,17 +303,24 @@ def received(
 _new = Response.__new__
 
 
-def _fields(headers: Any) -> List[Tuple[str, str]]:
+def version(flags: int) -> int:
+    """Returns the library's number for the HTTP version in ``flags``."""
+    return 20 if flags & codes.RECORD_HTTP_2 else 10
+
+
+def _items(headers: Any) -> List[Tuple[str, str]]:
     """Returns the headers of a response that a program creates."""
-    items = headers.multi_items() if hasattr(headers, "multi_items") else pairs(headers or {}, "headers")
-    fields = [(raw_field(name), raw_field(value)) for name, value in items]
-    for name, value in fields:
+    from ..forms import pairs
+
+    given = headers.multi_items() if hasattr(headers, "multi_items") else pairs(headers or {}, "headers")
+    items = [(fields.raw_field(name), fields.raw_field(value)) for name, value in given]
+    for name, value in items:
         if not name or any(c in name + value for c in "\r\n\0") or ":" in name:
             raise ArgumentError(
                 f"Could not make the response: {brief(name)} is not a valid header, or its value has a line break. "
                 "Correct headers=.", "bad_header",
             )  # fmt: skip
-    return fields
+    return items
 
 
 def new_body(
@@ -319,6 +340,8 @@ def new_body(
     if html is not None:
         return html.encode(), "text/html; charset=utf-8", None
     if json is not None:
+        from ..forms import json_bytes
+
         return json_bytes(json), "application/json", None
     if content is None:
         content = stream
@@ -348,12 +371,22 @@ NO_CHARSETS = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw
 PARAMETER = r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))'
 
 
+def _parameters(content_type: str) -> Iterable[Tuple[str, str, str]]:
+    """Returns the parameters of a Content-Type: the name, and the quoted or plain value of each."""
+    if '"' in content_type:
+        import re
+
+        return re.findall(PARAMETER, content_type)
+    # Without quotes, this is equivalent, and saves the import of `re`.
+    split = [part.partition("=") for part in content_type.split(";")[1:]]
+    return [(name.strip(), "", value) for name, mark, value in split if mark and len(name.split()) == 1]
+
+
 def charset(content_type: str) -> Optional[str]:
     """Returns the charset of a Content-Type, if Python supports it."""
     import codecs
-    import re
 
-    for name, quoted, plain in re.findall(PARAMETER, content_type):
+    for name, quoted, plain in _parameters(content_type):
         if name.lower() != "charset":
             continue
         found = str(quoted or plain.strip().strip("'"))
