@@ -91,8 +91,10 @@ package struct Compression: Hashable, Sendable {
         set { givenBackground = newValue }
     }
     package var metadata: Metadata = .icc
+    /// What is changed in the metadata, after `metadata` has kept or removed the rest.
+    package var edits = MetadataEdits()
     package var orientation: Orientation = .apply
-    /// Whether to send the original, with metadata filtered, if the re-encoded image is larger.
+    /// Whether to send the original, with metadata filtered and edited, if the re-encoded image is larger.
     /// Default: true.
     package var neverLarger = true
     /// Whether to optimize Huffman tables: 5 to 8 % smaller, about 50 % slower. Default (`nil`):
@@ -162,6 +164,7 @@ package struct Compression: Hashable, Sendable {
             throw .badParameters(
                 "sharpen must be 0 to \(Self.maxSharpen) percent, not \(sharpen).")
         }
+        try edits.validate()
         guard background <= 0xFF_FFFF else {
             throw .badParameters("The background must be 0x000000 to 0xFFFFFF.")
         }

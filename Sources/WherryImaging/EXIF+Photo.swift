@@ -3,8 +3,8 @@
 
 import Glibc
 
-/// When, where, and with which camera a photograph was taken, as far as its EXIF data say. Values that
-/// are malformed count as missing.
+/// When, where, with which camera, and by whom a photograph was taken, as far as its EXIF data say.
+/// Values that are malformed count as missing.
 package struct PhotoInfo: Hashable, Sendable {
     /// The local time of the exposure in ISO 8601, such as "2024-05-01T12:34:56", with the offset from
     /// UTC if the camera recorded it: "2024-05-01T12:34:56+02:00".
@@ -13,6 +13,13 @@ package struct PhotoInfo: Hashable, Sendable {
     package var make: String?
     /// The model of the camera.
     package var model: String?
+    package var copyright: String?
+    /// The photographer.
+    package var artist: String?
+    /// The description of the image.
+    package var description: String?
+    /// The program that wrote the image, or the version of the camera's firmware.
+    package var software: String?
     package var position: Position?
     /// Meters above sea level; negative below.
     package var altitude: Double?
@@ -33,9 +40,13 @@ extension PhotoInfo {
         let main = exif.mainDirectory
         make = exif.text(Tag.make, in: main)
         model = exif.text(Tag.model, in: main)
+        copyright = exif.text(Tag.copyright, in: main, hasLines: true)
+        artist = exif.text(Tag.artist, in: main, hasLines: true)
+        description = exif.text(Tag.description, in: main, hasLines: true)
+        software = exif.text(Tag.software, in: main)
         if let details = exif.directory(Tag.details, in: main) {
-            takenAt = exif.text(Tag.takenAt, in: details).flatMap(Self.time).map { time in
-                time + (exif.text(Tag.takenAtOffset, in: details).flatMap(Self.offset) ?? "")
+            takenAt = exif.text(Tag.takenAt, in: details).flatMap { text in
+                EXIFTime(text, offset: exif.text(Tag.takenAtOffset, in: details))?.iso
             }
         }
         guard let places = exif.directory(Tag.places, in: main) else { return }
@@ -51,8 +62,12 @@ extension PhotoInfo {
     }
 
     private enum Tag {
+        static let description = 0x010E
         static let make = 0x010F
         static let model = 0x0110
+        static let software = 0x0131
+        static let artist = 0x013B
+        static let copyright = 0x8298
         static let details = 0x8769
         static let places = 0x8825
         static let takenAt = 0x9003
@@ -63,59 +78,29 @@ extension PhotoInfo {
         static let altitudeSign = 5
         static let altitude = 6
     }
-
-    /// Converts "2024:05:01 12:34:56"; `nil` for anything but a time.
-    private static func time(_ text: String) -> String? {
-        let bytes = Array(text.utf8)
-        let pattern = Array("0000:00:00 00:00:00".utf8)
-        guard let digits = digits(of: bytes, pattern) else { return nil }
-        func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
-        guard number(0..<4) > 0, (1...12).contains(number(4..<6)), (1...31).contains(number(6..<8)),
-            number(8..<10) <= 23, number(10..<12) <= 59, number(12..<14) <= 60
-        else { return nil }
-        let dash = UInt8(ascii: "-")
-        let date = bytes[..<4] + [dash] + bytes[5..<7] + [dash] + bytes[8..<10]
-        return String(decoding: date + [UInt8(ascii: "T")] + bytes[11...], as: UTF8.self)
-    }
-
-    /// Returns an offset such as "+02:00"; `nil` for anything else.
-    private static func offset(_ text: String) -> String? {
-        let bytes = Array(text.utf8)
-        guard let sign = bytes.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
-            let digits = digits(of: Array(bytes.dropFirst()), Array("00:00".utf8)),
-            digits[0] * 10 + digits[1] <= 23, digits[2] <= 5
-        else { return nil }
-        return text
-    }
-
-    /// Returns the digits of a text that has the same characters as the pattern, but other digits.
-    private static func digits(of bytes: [UInt8], _ pattern: [UInt8]) -> [Int]? {
-        guard bytes.count == pattern.count else { return nil }
-        let zero = UInt8(ascii: "0")
-        var digits: [Int] = []
-        for (byte, wanted) in zip(bytes, pattern) {
-            if wanted == zero {
-                guard (zero...zero + 9).contains(byte) else { return nil }
-                digits.append(Int(byte - zero))
-            } else if byte != wanted {
-                return nil
-            }
-        }
-        return digits
-    }
 }
 
 extension EXIF {
-    /// The longest text that is read; cameras write a few dozen bytes.
+    /// The length to which texts are cut; cameras write a few dozen bytes.
     private static let longestText = 1_000
 
     /// Returns the first text of a tag, without spaces at its ends; `nil` if there is none.
-    fileprivate func text(_ tag: Int, in directory: Int?) -> String? {
+    ///
+    /// - Parameter hasLines: Whether the text may contain tabs and line breaks.
+    fileprivate func text(_ tag: Int, in directory: Int?, hasLines: Bool = false) -> String? {
         guard let value = value(tag, type: 2, in: directory) else { return nil }
         var bytes = self.bytes[value].prefix(Self.longestText).prefix { $0 != 0 }
+        if bytes.count == Self.longestText {
+            // The last character may be incomplete.
+            let start = bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? bytes.startIndex
+            if String(validating: bytes[start...], as: UTF8.self) == nil { bytes = bytes[..<start] }
+        }
         while bytes.last == 0x20 { bytes.removeLast() }
         while bytes.first == 0x20 { bytes.removeFirst() }
-        guard !bytes.isEmpty, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+        let isValid: (UInt8) -> Bool = {
+            $0 >= 0x20 && $0 != 0x7F || hasLines && [0x09, 0x0A, 0x0D].contains($0)
+        }
+        guard !bytes.isEmpty, bytes.allSatisfy(isValid) else { return nil }
         // EXIF requires ASCII. Cameras also write UTF-8, or Latin-1.
         return String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

@@ -5,10 +5,10 @@
 ///
 /// The data are untrusted: offsets may point anywhere, and directories may refer to themselves.
 struct EXIF {
-    private(set) var bytes: [UInt8]
+    var bytes: [UInt8]
     private let isLittle: Bool
 
-    private enum Tag {
+    enum Tag {
         static let orientation = 0x0112
         static let exifDirectory = 0x8769
         static let gpsDirectory = 0x8825
@@ -25,6 +25,9 @@ struct EXIF {
         self.bytes = bytes
         guard u16(2) == 42 else { return nil }
     }
+
+    /// A block with an empty main directory, to which fields are added.
+    static var empty: [UInt8] { [0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0] }
 
     /// Returns the smallest block with an orientation.
     static func minimal(orientation: Int) -> [UInt8] {
@@ -103,13 +106,13 @@ struct EXIF {
 
     private static let mostDirectories = 4
     /// The entry limit of a directory; cameras write a few dozen.
-    private static let mostEntries = 1_000
+    static let mostEntries = 1_000
 
     private var directories: [Int] { walk().directories }
 
     /// Returns the main, thumbnail and EXIF directories, each once, and whether no directory is
     /// missing.
-    private func walk() -> (directories: [Int], isWhole: Bool) {
+    func walk() -> (directories: [Int], isWhole: Bool) {
         var found: [Int] = []
         var next = u32(4)
         while let directory = next, directory != 0, !found.contains(directory),
@@ -152,7 +155,7 @@ struct EXIF {
     }
 
     /// Returns the offsets of a directory's entries that lie within the block.
-    private func entries(_ directory: Int) -> StrideTo<Int> {
+    func entries(_ directory: Int) -> StrideTo<Int> {
         let first = directory + 2
         let room = max(0, (bytes.count - first) / 12)
         let count = min(u16(directory) ?? 0, room)
@@ -164,7 +167,7 @@ struct EXIF {
         return entries(main).first { u16($0) == Tag.orientation && u16($0 + 2) == 3 }
     }
 
-    private static let valueSizes = [
+    static let valueSizes = [
         1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8,
     ]
 
@@ -184,7 +187,7 @@ struct EXIF {
 
     /// Overwrites a range with zeros and returns the number of bytes.
     @discardableResult
-    private mutating func zero(_ offset: Int, _ length: Int) -> Int {
+    mutating func zero(_ offset: Int, _ length: Int) -> Int {
         // Protects the TIFF header, and ignores what an entry claims beyond the block.
         let start = max(8, offset)
         let end = min(bytes.count, offset + length)
@@ -206,17 +209,17 @@ struct EXIF {
 
     // MARK: Numbers
 
-    private func field16(_ value: Int) -> [UInt8] {
+    func field16(_ value: Int) -> [UInt8] {
         let pair = [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
         return isLittle ? pair.reversed() : pair
     }
 
-    private func field32(_ value: Int) -> [UInt8] {
+    func field32(_ value: Int) -> [UInt8] {
         isLittle
             ? field16(value) + field16(value >> 16) : field16(value >> 16) + field16(value)
     }
 
-    private func u16(_ offset: Int) -> Int? {
+    func u16(_ offset: Int) -> Int? {
         guard offset >= 0, offset + 2 <= bytes.count else { return nil }
         let a = Int(bytes[offset])
         let b = Int(bytes[offset + 1])

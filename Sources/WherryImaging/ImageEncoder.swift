@@ -33,9 +33,11 @@ package enum ImageEncoder {
         try limits.judge(pixels.width, pixels.height)
         var target = compression.format
         if target == .keep { target = pixels.format.hasAlpha ? .png : .jpeg }
-        let pipeline = Pipeline(
+        var pipeline = Pipeline(
             compression: compression, limits: limits, format: target,
             width: pixels.width, height: pixels.height)
+        let rules = MetadataRules(compression, orientation: nil)
+        pipeline.add(try rules.exif(nil, for: target))
         let made = try pipeline.encode(BufferedRows(pixels))
         return EncodedImage(
             bytes: made.bytes, format: target, width: made.width, height: made.height,
@@ -70,9 +72,10 @@ struct EncodedJob {
         try image.checkEnd()
     }
 
-    /// The orientation to write to EXIF; `nil` if no entry is needed.
-    private var orientationAfter: Int? {
-        info.orientation == 1 ? nil : (turns ? 1 : info.orientation)
+    private var rules: MetadataRules {
+        // Nothing is written for an upright image.
+        let orientation = info.orientation == 1 ? nil : (turns ? 1 : info.orientation)
+        return MetadataRules(compression, orientation: orientation)
     }
 
     func run() throws(ImagingError) -> EncodedImage {
@@ -158,7 +161,7 @@ struct EncodedJob {
 
     private func rewrite() throws(ImagingError) -> LosslessRewrite {
         let whole = try OpenImage(image.input, whole: true)
-        return try LosslessRewrite(whole, compression.metadata, orientation: orientationAfter)
+        return try LosslessRewrite(whole, rules)
     }
 
     private func originalIfSmaller(_ count: Int) -> LosslessRewrite? {
@@ -199,8 +202,7 @@ struct EncodedJob {
         pipeline.orientation = turns ? info.orientation : 1
         pipeline.takeOver(decoder.header)
         guard case .jpeg(let layout) = image.layout else { return nil }
-        let filter = try JPEGMetadataFilter(
-            layout, image.input, compression.metadata, orientationAfter)
+        let filter = try JPEGMetadataFilter(layout, image.input, rules)
         pipeline.segments = try filter.segmentsForRecoding(
             keepsProfile: compression.metadata != .none)
         return try pipeline.turn(decoder, isProgressive: info.isProgressive)
@@ -247,48 +249,40 @@ struct EncodedJob {
     private func collectMetadata(
         _ decoder: Decoder, _ pipeline: inout Pipeline
     ) throws(ImagingError) {
-        let metadata = compression.metadata
+        let rules = rules
         let isGray = decoder.pixels == CIMAGE_GRAY8
-        let dropsProfile = metadata == .none || (isGray && pipeline.colorsGray)
+        let dropsProfile = rules.kept == .none || (isGray && pipeline.colorsGray)
         switch image.layout {
         case .library(let library):
             let profile = dropsProfile ? nil : library.profile
             let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header) ?? []
-            let exif = LosslessRewrite.exif(library.exif, metadata, orientationAfter)
             pipeline.profile = target == .png ? fitting : []
-            if target == .png {
-                pipeline.chunks = exif.map { PNGLayout.chunk("eXIf", $0) } ?? []
-            } else {
-                pipeline.segments = exif.map { JPEGMetadataFilter.exifSegment($0) } ?? []
+            pipeline.add(try rules.exif(library.exif, for: target))
+            if target == .jpeg {
                 pipeline.segments += JPEGMetadataFilter.profileSegments(fitting)
             }
         case .jpeg(let layout):
             let profile = dropsProfile ? nil : try layout.profile(image.input)
             let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header)
             if target == .jpeg {
-                let filter = try JPEGMetadataFilter(
-                    layout, image.input, metadata, orientationAfter)
+                let filter = try JPEGMetadataFilter(layout, image.input, rules)
                 pipeline.segments = try filter.segmentsForRecoding(keepsProfile: fitting != nil)
             } else {
-                let exif = LosslessRewrite.exif(
-                    try layout.exif(image.input), metadata, orientationAfter)
                 pipeline.profile = fitting ?? []
-                pipeline.chunks = exif.map { PNGLayout.chunk("eXIf", $0) } ?? []
+                pipeline.add(try rules.exif(try layout.exif(image.input), for: .png))
             }
         case .png(let layout):
             let profile = dropsProfile ? nil : decoder.pngProfile
             let fitting = Self.fitting(profile, isGray: isGray, header: decoder.header) ?? []
-            let exif = LosslessRewrite.exif(
-                try layout.exif(image.input), metadata, orientationAfter)
+            let exif = try rules.exif(try layout.exif(image.input), for: target)
             if target == .jpeg {
-                pipeline.segments = exif.map { JPEGMetadataFilter.exifSegment($0) } ?? []
+                pipeline.add(exif)
                 pipeline.segments += JPEGMetadataFilter.profileSegments(fitting)
             } else {
                 pipeline.profile = fitting
-                pipeline.chunks =
-                    try LosslessRewrite.chunksForRecoding(
-                        layout, image.input, metadata, orientationAfter)
-                    + (exif.map { PNGLayout.chunk("eXIf", $0) } ?? [])
+                pipeline.chunks = try LosslessRewrite.chunksForRecoding(
+                    layout, image.input, rules)
+                pipeline.add(exif)
             }
         }
     }

@@ -53,6 +53,16 @@ struct Pipeline {
     /// Whether the image is scaled, cropped, or padded.
     var resizes: Bool { geometry.changes }
 
+    /// Adds an EXIF block to the metadata of the new file.
+    mutating func add(_ exif: MetadataRules.Block?) {
+        guard let exif else { return }
+        if format == .png {
+            chunks += PNGLayout.chunk("eXIf", exif.bytes)
+        } else {
+            segments += JPEGMetadataFilter.exifSegment(exif.bytes)
+        }
+    }
+
     // MARK: JPEG settings
 
     /// Takes density and sampling from the source JPEG.

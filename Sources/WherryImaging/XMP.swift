@@ -90,7 +90,7 @@ struct XMP {
 
     // MARK: PNG
 
-    private static let keyword = Array("XML:com.adobe.xmp\0".utf8)
+    static let keyword = Array("XML:com.adobe.xmp\0".utf8)
     /// The size limit in bytes, before and after decompression. Longer packets are ignored.
     private static let longest = 1 << 20
 
