@@ -1550,9 +1550,26 @@ typedef enum wherry_image_option {
   /* 0: none; sharpens a scaled image: the percentage of the difference between the luma of each
    * pixel and that of its neighborhood that is added to the pixel. 50 to 100 suits thumbnails. An
    * image that is not scaled stays as it is */
-  WHERRY_IMAGE_SHARPEN = 20
+  WHERRY_IMAGE_SHARPEN = 20,
+  /* -1: unchanged; the number of decimals to which a location in degrees is rounded, if
+   * METADATA_ALL keeps it; 2 is about 1 km. Also removes altitudes and all locations outside EXIF,
+   * such as those in XMP and after the image */
+  WHERRY_IMAGE_LOCATION_DECIMALS = 21
   /* options: end */
 } wherry_image_option;
+
+/* A text of EXIF that wherry_compression_set_metadata sets or removes. */
+typedef enum wherry_metadata_field {
+  WHERRY_METADATA_COPYRIGHT = 1,   /* Copyright */
+  WHERRY_METADATA_ARTIST = 2,      /* Artist: the photographer */
+  WHERRY_METADATA_DESCRIPTION = 3, /* ImageDescription */
+  WHERRY_METADATA_SOFTWARE = 4,    /* Software */
+  /* DateTimeOriginal and OffsetTimeOriginal: "2024-05-01T12:34:56", the local time, optionally
+   * followed by an offset such as "+02:00", or Z */
+  WHERRY_METADATA_TAKEN_AT = 5,
+  WHERRY_METADATA_MAKE = 6,        /* Make: the manufacturer of the camera */
+  WHERRY_METADATA_MODEL = 7        /* Model of the camera */
+} wherry_metadata_field;
 
 typedef enum wherry_image_flag {
   WHERRY_IMAGE_HAS_ALPHA = 1,
@@ -1567,7 +1584,7 @@ typedef enum wherry_image_flag {
 typedef enum wherry_image_way {
   WHERRY_IMAGE_WAY_NONE = 0,
   WHERRY_IMAGE_WAY_UNTOUCHED = 1, /* the original bytes */
-  WHERRY_IMAGE_WAY_STRIPPED = 2,  /* metadata removed, nothing else */
+  WHERRY_IMAGE_WAY_STRIPPED = 2,  /* metadata removed or edited, nothing else */
   WHERRY_IMAGE_WAY_TURNED = 3,    /* rotated without loss */
   /* from a JPEG's coefficients or planes, without color conversion */
   WHERRY_IMAGE_WAY_RECODED = 4,
@@ -1618,6 +1635,10 @@ typedef struct wherry_image_photo {
   char taken_at[32];
   char make[64];              /* manufacturer of the camera, as UTF-8; longer texts are cut */
   char model[64];             /* model of the camera */
+  char copyright[256];
+  char artist[128];           /* photographer */
+  char description[256];      /* of the image */
+  char software[64];          /* that wrote the image, or the firmware of the camera */
 } wherry_image_photo;
 
 /* The similarity of two images: see wherry_image_compare. */
@@ -1645,9 +1666,9 @@ wherry_status wherry_image_new_pixels_lent(const void *bytes, size_t count,
 wherry_status wherry_image_free(wherry_image *image);
 /* Reads the header without decoding. Set out_info->size first. */
 wherry_status wherry_image_inspect(const wherry_image *image, wherry_image_info *out_info);
-/* Reads from EXIF when, where, and with which camera a photograph was taken, without decoding.
- * Succeeds with empty values for an image without EXIF, and fails like wherry_image_inspect. Set
- * out_photo->size first. */
+/* Reads from EXIF when, where, with which camera, and by whom a photograph was taken, without
+ * decoding. Succeeds with empty values for an image without EXIF, and fails like
+ * wherry_image_inspect. Set out_photo->size first. */
 wherry_status wherry_image_read_photo(const wherry_image *image, wherry_image_photo *out_photo);
 /* Returns the image that an upload with this compression (NULL: the default) would send. Blocks
  * while it compresses: tens of milliseconds for a photograph. Threads may compress different images
@@ -1710,6 +1731,22 @@ wherry_status wherry_compression_set_option(wherry_compression *compression,
 /* Sets the output format: "png", "PNG", "jpg", "JPG", "jpeg", or "JPEG", as in the iOS library
  * SJNetwork; anything else means "jpg". */
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
+/* Sets a text of EXIF in every result. NULL takes back an earlier call, and "" removes the text and
+ * its copies. Applies after METADATA: the text is set even if the image had no EXIF, or METADATA
+ * removes the rest. If NEVER_LARGER keeps the original, its metadata is edited as well.
+ *
+ * The text is stored as UTF-8, which most programs expect although EXIF defines ASCII. Other values
+ * of EXIF keep their bytes and offsets, so that MakerNotes stay readable. Copies of the edited texts
+ * in XMP, IPTC, and the texts of a PNG are removed, so that programs do not find two versions. XMP
+ * and IPTC that cannot be parsed are removed completely, and damaged EXIF is replaced. Removing
+ * TAKEN_AT removes all times in EXIF, including those of digitization, change, and GPS. MakerNotes
+ * and additional images in a file are not edited.
+ *
+ * E_ARGUMENT `bad_value` for an unknown field, `bad_parameters` for a time in another form, and
+ * `bad_text` for a text that is not UTF-8. wherry_image_compress and uploads fail with E_LIMIT
+ * `image_too_large` if the EXIF data exceed 65,527 bytes in a JPEG, or 1 MiB in a PNG. */
+wherry_status wherry_compression_set_metadata(wherry_compression *compression,
+    wherry_metadata_field field, const char *text);
 
 /* ---- 14. Partial downloads on disk, including those of earlier processes --------------------- */
 

@@ -36,6 +36,10 @@ extension wherry_image_photo {
         withUnsafeMutableBytes(of: &taken_at) { Self.write(photo.takenAt, to: $0) }
         withUnsafeMutableBytes(of: &make) { Self.write(photo.make, to: $0) }
         withUnsafeMutableBytes(of: &model) { Self.write(photo.model, to: $0) }
+        withUnsafeMutableBytes(of: &copyright) { Self.write(photo.copyright, to: $0) }
+        withUnsafeMutableBytes(of: &artist) { Self.write(photo.artist, to: $0) }
+        withUnsafeMutableBytes(of: &description) { Self.write(photo.description, to: $0) }
+        withUnsafeMutableBytes(of: &software) { Self.write(photo.software, to: $0) }
     }
 
     /// Writes as many characters of a text as fit before a zero byte.
@@ -47,6 +51,28 @@ extension wherry_image_photo {
             UnsafeMutableRawBufferPointer(rebasing: room[end...]).copyBytes(from: bytes)
             end += bytes.count
         }
+    }
+}
+
+@_cdecl("wherry_compression_set_metadata") @implementation
+public func wherry_compression_set_metadata(
+    _ compression: OpaquePointer?, _ field: wherry_metadata_field, _ text: UnsafePointer<CChar>?
+) -> wherry_status {
+    status { () throws(WherryError) in
+        let text = try optionalText(text, "text")
+        guard let known = UInt8(exactly: field.rawValue).flatMap({ MetadataField(rawValue: $0) })
+        else {
+            throw WherryError(
+                .badValue,
+                "Unknown metadata field \(field.rawValue). Pass a constant of wherry_metadata_field."
+            )
+        }
+        do throws(ImagingError) {
+            if let text { try MetadataEdits.validate(text, known) }
+        } catch {
+            throw WherryError(error)
+        }
+        try Handles.change(compression, Compression.self) { $0.edits.texts[known] = text }
     }
 }
 

@@ -24,6 +24,7 @@ enum ImageOption: UInt32 {
     case smallest = 18
     case targetSSIM = 19
     case sharpen = 20
+    case locationDecimals = 21
 
     /// The name in errors, as in the other languages.
     var name: String {
@@ -48,6 +49,7 @@ enum ImageOption: UInt32 {
         case .smallest: "smallest"
         case .targetSSIM: "target_ssim"
         case .sharpen: "sharpen"
+        case .locationDecimals: "location_decimals"
         }
     }
 
@@ -74,6 +76,7 @@ enum ImageOption: UInt32 {
         case .smallest: 0...1
         case .targetSSIM: 0...9999
         case .sharpen: 0...500
+        case .locationDecimals: -1...6
         }
     }
 }

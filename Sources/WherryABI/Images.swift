@@ -394,6 +394,7 @@ extension Compression {
         case .smallest: smallest = isOn
         case .targetSSIM: targetSSIM = value == 0 ? nil : Double(value) / 10_000
         case .sharpen: sharpen = Int(value)
+        case .locationDecimals: edits.locationDecimals = value < 0 ? nil : Int(value)
         case .maxPixels: maxPixels = Int(value)
         case .maxMemoryBytes: maxMemory = Int(value)
         case .deadline: deadline = value == 0 ? nil : .milliseconds(value)

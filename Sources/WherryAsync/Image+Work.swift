@@ -36,6 +36,14 @@ extension Image {
         public var make: String? { info.photo.make }
         /// The model of the camera from EXIF.
         public var model: String? { info.photo.model }
+        /// The copyright notice from EXIF. Longer texts are cut after 1,000 bytes.
+        public var copyright: String? { info.photo.copyright }
+        /// The photographer from EXIF.
+        public var artist: String? { info.photo.artist }
+        /// The description of the image from EXIF. It may have several lines.
+        public var description: String? { info.photo.description }
+        /// The program that wrote the image, or the firmware of the camera, from EXIF.
+        public var software: String? { info.photo.software }
         /// Degrees north of the equator and east of Greenwich, negative for south and west, from EXIF.
         public var position: (latitude: Double, longitude: Double)? {
             info.photo.position.map { ($0.latitude, $0.longitude) }
@@ -111,7 +119,7 @@ public struct CompressedImage: Sendable {
     public enum Way: Sendable, Hashable {
         /// The source bytes, unchanged.
         case untouched
-        /// Only metadata was removed.
+        /// Only metadata was removed or edited.
         case stripped
         /// Rotated losslessly.
         case turned

@@ -115,7 +115,9 @@ struct LosslessRewrite {
         if chunk.type == "tIME" { return rules.edits.removesPNGTime ? .drop : .keep }
         // A keyword has at most 79 bytes, and ends with a zero byte.
         let keyword = try input.copy(chunk.data.prefix(80)).prefix { $0 != 0 }
-        if rules.edits.removesText(keyword: String(decoding: keyword, as: UTF8.self)) { return .drop }
+        if rules.edits.removesText(keyword: String(decoding: keyword, as: UTF8.self)) {
+            return .drop
+        }
         guard chunk.type == "iTXt", keyword.elementsEqual(XMP.keyword.dropLast()) else {
             return .keep
         }

@@ -41,7 +41,8 @@ package struct MetadataEdits: Hashable, Sendable {
     ) throws(ImagingError) {
         guard !text.utf8.contains(0) else {
             throw .badParameters(
-                "The \(field.words) contains a zero byte, which ends a text in EXIF. Remove the byte.")
+                "The \(field.words) contains a zero byte, which ends a text in EXIF. Remove the byte."
+            )
         }
         guard field != .takenAt || text.isEmpty || EXIFTime(iso: text) != nil else {
             throw .badParameters(

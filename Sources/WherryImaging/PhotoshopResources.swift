@@ -66,7 +66,9 @@ enum PhotoshopResources {
         var at = 0
         while at < data.count {
             if data[at...].allSatisfy({ $0 == 0 }) { break }
-            guard at + 5 <= data.count, data[at] == 0x1C, data[at + 3] & 0x80 == 0 else { return nil }
+            guard at + 5 <= data.count, data[at] == 0x1C, data[at + 3] & 0x80 == 0 else {
+                return nil
+            }
             let size = Int(data[at + 3]) << 8 | Int(data[at + 4])
             let end = at + 5 + size
             guard end <= data.count else { return nil }

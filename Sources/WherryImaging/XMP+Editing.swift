@@ -75,7 +75,9 @@ private struct XMPScanner {
     /// Returns the ranges of the selected elements and attributes in order; `nil` for malformed XML.
     mutating func ranges(where isRemoved: (String, String) -> Bool) -> [Range<Int>]? {
         // UTF-16 has zero bytes.
-        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return nil }
+        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
+            return nil
+        }
         var hasElements = false
         while let start = bytes[at...].firstIndex(of: UInt8(ascii: "<")) {
             at = start + 1

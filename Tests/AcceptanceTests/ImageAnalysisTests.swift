@@ -108,4 +108,32 @@ import WherrySystem
         let info = try Image.bytes(Bytes(head + segment + rest)).info()
         #expect(info.model == "Acme 1" && info.make == nil && info.hasEXIF)
     }
+
+    @Test("I6 texts of EXIF are set and removed, and errors tell the reason")
+    func edited() throws {
+        let original = try jpeg(picture(6), 0.9)
+        var compression = Compression(quality: 0.5)
+        compression.texts = [
+            .copyright: "© 2026 Ada", .artist: "Ada", .takenAt: "2026-11-28T20:15:30+01:00",
+        ]
+        #expect(compression.texts[.artist] == "Ada" && compression.texts.count == 3)
+        let made = try original.compressed(compression)
+        let info = try made.image.info()
+        #expect(info.copyright == "© 2026 Ada" && info.artist == "Ada")
+        #expect(info.takenAt == "2026-11-28T20:15:30+01:00" && info.description == nil)
+
+        var removal = Compression()
+        removal.metadata = .all
+        removal.texts = [.artist: ""]
+        removal.locationDecimals = 2
+        let left = try made.image.compressed(removal).image.info()
+        #expect(left.artist == nil && left.copyright == "© 2026 Ada")
+
+        removal.texts = [.takenAt: "yesterday"]
+        let error = #expect(throws: WherryError.self) { try original.compressed(removal) }
+        #expect(error?.code == .argument && error?.reason == "bad_parameters")
+        removal.texts = [.description: String(repeating: "x", count: 70_000)]
+        let limit = #expect(throws: WherryError.self) { try original.compressed(removal) }
+        #expect(limit?.code == .limit && limit?.reason == "image_too_large")
+    }
 }

@@ -129,3 +129,151 @@ TEST("I6 a long text is cut after a complete character") {
   CHECK_INT((unsigned char)found.model[62], 0xa9);
   free(bytes);
 }
+
+/* The image that a compression makes of encoded bytes, or the status of the failure. */
+static wherry_status edit(const void *bytes, size_t count, const wherry_compression *compression,
+                          wherry_image_photo *out_photo) {
+  wherry_image *image = NULL;
+  REQUIRE_OK(wherry_image_new_bytes(bytes, count, &image));
+  wherry_image *made = NULL;
+  wherry_status status = wherry_image_compress(image, compression, &made);
+  if (status == WHERRY_OK) {
+    size_t length;
+    const uint8_t *result = wherry_image_bytes(made, &length);
+    *out_photo = photo_of(result, length);
+  }
+  CHECK_OK(wherry_image_free(made));
+  CHECK_OK(wherry_image_free(image));
+  return status;
+}
+
+static void set(wherry_compression *compression, wherry_metadata_field field, const char *text) {
+  CHECK_OK(wherry_compression_set_metadata(compression, field, text));
+}
+
+TEST("I6 texts of EXIF are set, removed, and left alone") {
+  size_t count;
+  uint8_t *bytes = photo(&count);
+  wherry_compression *compression = NULL;
+  REQUIRE_OK(wherry_compression_new(0.5, &compression));
+  set(compression, WHERRY_METADATA_COPYRIGHT, "\xc2\xa9 2026 Ada");
+  set(compression, WHERRY_METADATA_ARTIST, "Ada");
+  set(compression, WHERRY_METADATA_DESCRIPTION, "Two\nlines");
+  set(compression, WHERRY_METADATA_SOFTWARE, "test");
+  set(compression, WHERRY_METADATA_TAKEN_AT, "2026-11-28T20:15:30Z");
+  set(compression, WHERRY_METADATA_MAKE, "Other");
+  set(compression, WHERRY_METADATA_MODEL, "Model");
+  wherry_image_photo found;
+  REQUIRE_OK(edit(bytes, count, compression, &found));
+  CHECK_TEXT(found.copyright, "\xc2\xa9 2026 Ada");
+  CHECK_TEXT(found.artist, "Ada");
+  CHECK_TEXT(found.description, "Two\nlines");
+  CHECK_TEXT(found.software, "test");
+  CHECK_TEXT(found.taken_at, "2026-11-28T20:15:30+00:00");
+  CHECK_TEXT(found.make, "Other");
+  CHECK_TEXT(found.model, "Model");
+  CHECK_INT(found.flags, 0); /* the default metadata rule removes the place */
+
+  /* Everything is kept, and NULL takes back a change. */
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_METADATA, WHERRY_METADATA_ALL));
+  set(compression, WHERRY_METADATA_MAKE, NULL);
+  set(compression, WHERRY_METADATA_MODEL, "");
+  set(compression, WHERRY_METADATA_TAKEN_AT, "");
+  REQUIRE_OK(edit(bytes, count, compression, &found));
+  CHECK_TEXT(found.copyright, "\xc2\xa9 2026 Ada");
+  CHECK_TEXT(found.make, "Acme");
+  CHECK_TEXT(found.model, "");
+  CHECK_TEXT(found.taken_at, "");
+  CHECK_INT(found.flags, WHERRY_PHOTO_HAS_POSITION | WHERRY_PHOTO_HAS_ALTITUDE);
+
+  /* An image without EXIF gets the texts, too. */
+  const uint8_t *png = picture_png(20, 10, &count);
+  REQUIRE_OK(edit(png, count, compression, &found));
+  CHECK_TEXT(found.artist, "Ada");
+  CHECK_OK(wherry_compression_free(compression));
+  free(bytes);
+}
+
+TEST("I6 a location is rounded") {
+  size_t count;
+  uint8_t *bytes = photo(&count);
+  wherry_compression *compression = NULL;
+  REQUIRE_OK(wherry_compression_new(1, &compression));
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_METADATA, WHERRY_METADATA_ALL));
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_LOCATION_DECIMALS, 1));
+  wherry_image_photo found;
+  REQUIRE_OK(edit(bytes, count, compression, &found));
+  CHECK_INT(found.flags, WHERRY_PHOTO_HAS_POSITION);
+  CHECK(fabs(found.latitude - 48.9) < 1e-9);
+  CHECK(fabs(found.longitude + 2.3) < 1e-9);
+  CHECK_TEXT(found.make, "Acme");
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_LOCATION_DECIMALS, -1));
+  REQUIRE_OK(edit(bytes, count, compression, &found));
+  CHECK(fabs(found.latitude - 48.8583) < 1e-9);
+  CHECK(found.altitude == -35.5);
+  CHECK_STATUS(wherry_compression_set_option(compression, WHERRY_IMAGE_LOCATION_DECIMALS, 7),
+               WHERRY_E_ARGUMENT);
+  CHECK_OK(wherry_compression_free(compression));
+  free(bytes);
+}
+
+TEST("I6 texts that a field cannot hold are refused") {
+  wherry_compression *compression = NULL;
+  REQUIRE_OK(wherry_compression_new(1, &compression));
+  CHECK_STATUS(wherry_compression_set_metadata(compression, WHERRY_METADATA_ARTIST, "\xff"),
+               WHERRY_E_ARGUMENT);
+  CHECK_STATUS(wherry_compression_set_metadata(compression, WHERRY_METADATA_TAKEN_AT, "today"),
+               WHERRY_E_ARGUMENT);
+  CHECK(strstr(wherry_error_message(wherry_last_error()), "2024-05-01T12:34:56") != NULL);
+  for (int field = 0; field < 300; field++) {
+    if (field > 0 && field < 8) continue;
+    wherry_status status =
+        wherry_compression_set_metadata(compression, (wherry_metadata_field)field, "text");
+    CHECK_STATUS(status, WHERRY_E_ARGUMENT);
+  }
+
+  char *text = malloc(70001);
+  memset(text, 'x', 70000);
+  text[70000] = 0;
+  set(compression, WHERRY_METADATA_DESCRIPTION, text);
+  size_t count;
+  const uint8_t *jpeg = picture_jpeg(60, 40, 80, &count);
+  wherry_image_photo found;
+  CHECK_STATUS(edit(jpeg, count, compression, &found), WHERRY_E_LIMIT);
+  CHECK(strstr(wherry_error_message(wherry_last_error()), "at most 65527") != NULL);
+  const uint8_t *png = picture_png(20, 10, &count);
+  REQUIRE_OK(edit(png, count, compression, &found));
+  CHECK_INT(strlen(found.description), 255);
+  CHECK_OK(wherry_compression_free(compression));
+  free(text);
+}
+
+TEST("I6 mutated blocks are edited without a crash") {
+  wherry_compression *compression = NULL;
+  REQUIRE_OK(wherry_compression_new(1, &compression));
+  set(compression, WHERRY_METADATA_ARTIST, "Ada");
+  set(compression, WHERRY_METADATA_TAKEN_AT, "2026-11-28T20:15:30");
+  set(compression, WHERRY_METADATA_MAKE, "");
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_METADATA, WHERRY_METADATA_ALL));
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_LOCATION_DECIMALS, 2));
+  CHECK_OK(wherry_compression_set_option(compression, WHERRY_IMAGE_KEEP_ORIENTATION, 1));
+  size_t count;
+  uint8_t *bytes = photo(&count);
+  unsigned seed = 7;
+  for (int round = 0; round < 2000; round++) {
+    uint8_t saved[sizeof block];
+    memcpy(saved, bytes + 6, sizeof block);
+    for (int i = 0; i < 3; i++) {
+      seed = seed * 1103515245 + 12345;
+      bytes[12 + (seed >> 8) % (sizeof block - 6)] = round % 2 == 0 ? 0xff : (uint8_t)(seed >> 20);
+    }
+    wherry_image_photo found;
+    REQUIRE_OK(edit(bytes, count, compression, &found));
+    CHECK_TEXT(found.artist, "Ada");
+    CHECK_TEXT(found.taken_at, "2026-11-28T20:15:30");
+    CHECK_TEXT(found.make, "");
+    memcpy(bytes + 6, saved, sizeof block);
+  }
+  CHECK_OK(wherry_compression_free(compression));
+  free(bytes);
+}

@@ -202,6 +202,7 @@ static void call_all(void *bad, void *bad_compression) {
   CHECK(wherry_image_bytes(bad, NULL) == NULL);
   REFUSED(wherry_compression_set_option(bad_compression, WHERRY_IMAGE_FORMAT, 0));
   REFUSED(wherry_compression_set_type(bad_compression, NULL));
+  REFUSED(wherry_compression_set_metadata(bad_compression, WHERRY_METADATA_ARTIST, NULL));
   CHECK_INT(wherry_json_get_type(bad, NULL), WHERRY_JSON_MISSING);
   CHECK_INT(wherry_json_count(bad, NULL), 0);
   CHECK_INT(wherry_json_get_bool(bad, NULL, true), true);

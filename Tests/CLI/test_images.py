@@ -330,6 +330,57 @@ def test_I5_images_that_cannot_be_compared_are_named(picture: pathlib.Path) -> N
     assert wherry("image", "-", "--compare", "-").status == 2
 
 
+def test_I6_texts_are_set_and_removed(picture: pathlib.Path) -> None:
+    folder = picture.parent
+    made = wherry(
+        "image", picture, "a.jpg", "--set-metadata", "copyright=© 2026 Ada = me", "--set-metadata", "artist=Ada",
+        "--set-metadata", "description=Line 1\nLine 2", "--set-metadata", "taken-at=2026-11-28T20:15:30+01:00", cwd=folder,
+    )  # fmt: skip
+    assert made.status == 0, made
+    with Image.open(folder / "a.jpg") as image:
+        exif = image.getexif()
+        assert exif[0x8298].encode("latin-1").decode() == "© 2026 Ada = me" and exif[0x013B] == "Ada"
+        assert exif.get_ifd(0x8769)[0x9011] == "+01:00"
+    told = wherry("image", "a.jpg", "--info", cwd=folder).text.splitlines()
+    assert told[1:3] == ["taken 2026-11-28T20:15:30+01:00", "copyright: © 2026 Ada = me"]
+    assert told[3] == "artist: Ada" and told[4].startswith("description: Line 1") and len(told) == 5
+    data = wherry("image", "a.jpg", "--info", "--json-output", cwd=folder).json
+    assert data["description"] == "Line 1\nLine 2" and "software" not in data
+
+    options = ["--metadata", "all", "--remove-metadata", "artist", "--remove-metadata", "taken-at"]
+    assert wherry("image", "a.jpg", "b.jpg", *options, cwd=folder).status == 0
+    left = wherry("image", "b.jpg", "--info", "--json-output", cwd=folder).json
+    assert left["copyright"] == "© 2026 Ada = me" and not {"artist", "taken_at"} & set(left)
+
+
+def test_I6_a_location_is_rounded(picture: pathlib.Path) -> None:
+    exif = Image.Exif()
+    exif.get_ifd(0x8825).update({1: "N", 2: (48, 51, 29.88), 3: "W", 4: (2, 17, 40.2), 6: 35.5})
+    with Image.open(picture) as plain:
+        plain.save(picture, "JPEG", exif=exif)
+    made = wherry("image", picture, "-", "--metadata", "all", "--location-decimals", "1")
+    data = wherry("image", "-", "--info", "--json-output", input=made.out).json
+    assert (data["latitude"], data["longitude"]) == (pytest.approx(48.9), pytest.approx(-2.3))
+    assert "altitude" not in data
+
+
+def test_I6_wrong_edits_are_refused(picture: pathlib.Path) -> None:
+    for arguments, message in [
+        (["--set-metadata", "title=x"], "title"),
+        (["--set-metadata", "artist"], "artist"),
+        (["--set-metadata", "taken-at=today"], "2024-05-01T12:34:56"),
+        (["--set-metadata", "artist=a", "--remove-metadata", "artist"], "twice"),
+        (["--set-metadata", "artist=a", "--set-metadata", "artist=b"], "twice"),
+        (["--remove-metadata", "gps"], "gps"),
+        (["--location-decimals", "7"], "0 to 6"),
+    ]:
+        result = wherry("image", picture, "out.jpg", *arguments, cwd=picture.parent)
+        assert result.status == 2 and message in result.err, result
+    long = wherry("image", picture, "out.jpg", "--set-metadata", "artist=" + "x" * 70_000, cwd=picture.parent)
+    assert long.status == 8 and "at most 65527" in long.err
+    assert not (picture.parent / "out.jpg").exists()
+
+
 def test_I6_info_prints_time_camera_and_place(picture: pathlib.Path) -> None:
     exif = Image.Exif()
     exif[0x010F], exif[0x0110] = "Acme", "One"

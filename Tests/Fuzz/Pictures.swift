@@ -33,6 +33,14 @@ func fuzz(
     if head[0] & 32 != 0 { options.sharpen = min(500, Int(head[2]) * 2) }
     options.smallest = head[3] & 64 != 0
     if head[3] & 128 != 0 { options.targetSSIM = 0.5 + Double(head[2]) / 512 }
+    let edits = head[2] ^ head[3]
+    if edits & 1 != 0 {
+        options.edits.texts = [
+            .artist: "Ada", .takenAt: edits & 2 != 0 ? "" : "2024-05-01T12:34:56",
+        ]
+        if edits & 4 != 0 { options.edits.texts[.make] = "" }
+        if edits & 8 != 0 { options.edits.locationDecimals = Int(edits >> 5) % 7 }
+    }
     options.maxPixels = 1 << 18
     options.maxMemory = 8 << 20
     options.deadline = nil
@@ -49,6 +57,12 @@ func fuzz(
         fatalError("one of several images has \(several[0].width)x\(several[2].height) pixels")
     }
     _ = try? ImageComparison(source, .bytes(made.bytes), options)
+    if edits & 1 != 0 {
+        let photo = try? ImageInfo(inspecting: .bytes(made.bytes)).photo
+        guard photo?.artist == "Ada", edits & 2 == 0 || photo?.takenAt == nil,
+            edits & 4 == 0 || photo?.make == nil
+        else { fatalError("An edit is missing") }
+    }
     // A file copied unchanged was not decoded, and may be damaged inside.
     if made.way == .untouched || made.way == .stripped { return 0 }
     var plain = Compression()

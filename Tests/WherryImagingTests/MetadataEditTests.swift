@@ -138,7 +138,9 @@ import WherrySystem
     private func values(_ exif: EXIF, without tags: Set<Int>) -> [Int: [UInt8]] {
         var found: [Int: [UInt8]] = [:]
         var directories = exif.walk().directories
-        if let places = exif.directory(0x8825, in: exif.mainDirectory) { directories.append(places) }
+        if let places = exif.directory(0x8825, in: exif.mainDirectory) {
+            directories.append(places)
+        }
         for directory in directories {
             for entry in exif.entries(directory) where !tags.contains(exif.u16(entry) ?? 0) {
                 guard let tag = exif.u16(entry), let type = exif.u16(entry + 2),
@@ -290,7 +292,8 @@ import WherrySystem
             "<exif:GPSAltitude>35/1</exif:GPSAltitude><dc:source>archive</dc:source>")
         let xmp = Pictures.segment(0xE1, Array("http://ns.adobe.com/xap/1.0/\0".utf8) + packet)
         let more = Pictures.segment(
-            0xE1, Array("http://ns.adobe.com/xmp/extension/\0".utf8) + [UInt8](repeating: 1, count: 50))
+            0xE1,
+            Array("http://ns.adobe.com/xmp/extension/\0".utf8) + [UInt8](repeating: 1, count: 50))
         let exif = Pictures.segment(0xE1, Array("Exif\0\0".utf8) + PhotoTests.Block().bytes)
         let file = Pictures.inserting(exif + xmp + more, into: try Pictures.jpeg()) + exif
         var change = compression(decimals: 1)
@@ -372,7 +375,8 @@ import WherrySystem
         "I6 malformed XMP is refused",
         arguments: [
             "", "text", "<a", "<a>", "</a>", "<a></b>", "<a b></a>", "<a b=c></a>", "<a b='c></a>",
-            "<!DOCTYPE a [<!ENTITY e 'x'>]><a/>", "<a/><a/>", "<x:a/>", "<a x:b='1'/>", "<a b='<'/>",
+            "<!DOCTYPE a [<!ENTITY e 'x'>]><a/>", "<a/><a/>", "<x:a/>", "<a x:b='1'/>",
+            "<a b='<'/>",
             "<a><!-- </a>", "<a><![CDATA[ </a>", "<? a", "<a xmlns:b='&#x68;ttp'/>", "<a\0/>",
             "<a><b></a></b>", "<a b='1'c='2'/>",
         ])
@@ -542,7 +546,8 @@ import WherrySystem
                 bytes = Array(bytes.prefix(.random(in: 0...bytes.count, using: &generator)))
             }
         }
-        let wanted = edits([.copyright: "Ada", .takenAt: "2024-05-01T12:34:56", .make: ""], decimals: 2)
+        let wanted = edits(
+            [.copyright: "Ada", .takenAt: "2024-05-01T12:34:56", .make: ""], decimals: 2)
         var change = Compression()
         change.edits = wanted
         for isLittle in [true, false] {

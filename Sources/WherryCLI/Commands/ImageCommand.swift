@@ -15,6 +15,7 @@ struct ImageCommand: NetworkCommand {
               wherry image beach.jpg small.jpg --max-bytes 200000
               wherry image beach.png beach.jpg --overwrite
               wherry image beach.jpg beach-{width}.jpg --sizes 320,640,1280 --sharpen 60
+              wherry image beach.jpg out.jpg --set-metadata copyright='Ada 2026'
               wherry image beach.jpg --info
               wherry image beach.jpg --hash
               wherry image small.jpg --compare beach.jpg
@@ -43,7 +44,7 @@ struct ImageCommand: NetworkCommand {
 
     @Flag(
         help:
-            "Print the format, the size, the kinds of metadata, and when and where a photograph was taken, and write nothing."
+            "Print the format, the size, the kinds of metadata, and when, where, and by whom a photograph was taken, and write nothing."
     )
     var info = false
 
@@ -180,6 +181,7 @@ struct ImageCommand: NetworkCommand {
             if let time = photo.takenAt { told["taken_at"] = .string(time) }
             if let make = photo.make { told["make"] = .string(make) }
             if let model = photo.model { told["model"] = .string(model) }
+            for (name, text) in Self.texts(of: photo) { told[name] = .string(text) }
             if let position = photo.position {
                 told["latitude"] = .double(position.latitude)
                 told["longitude"] = .double(position.longitude)
@@ -201,6 +203,18 @@ struct ImageCommand: NetworkCommand {
         for (isSet, word) in more where isSet { line += ", " + word }
         try console.print(line)
         if let text = Self.text(of: info.photo) { try console.print(text) }
+        for (name, text) in Self.texts(of: info.photo) {
+            try console.print("\(name): \(text.printable)")
+        }
+    }
+
+    /// The texts of EXIF about the image and its author, by name.
+    private static func texts(of photo: PhotoInfo) -> [(String, String)] {
+        let all = [
+            ("copyright", photo.copyright), ("artist", photo.artist),
+            ("description", photo.description), ("software", photo.software),
+        ]
+        return all.compactMap { name, text in text.map { (name, $0) } }
     }
 
     /// "taken 2024-05-01T12:34:56+02:00 with Canon EOS R5 at 48.85837, 2.29448, 35 m"; `nil` if nothing

@@ -65,6 +65,8 @@ struct CompressionOptions: ParsableArguments, Sendable {
             valueName: "kind"))
     var metadata = MetadataKind.icc
 
+    @OptionGroup var edits: MetadataOptions
+
     @Flag(help: "Keep the EXIF orientation instead of rotating the image upright.")
     var keepOrientation = false
 
@@ -161,6 +163,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
         settings.format = (format ?? self.format).imageFormat
         if let color = try color() { settings.background = color }
         settings.metadata = metadata.kept
+        settings.edits = edits.edits
         settings.orientation = keepOrientation ? .keep : .apply
         settings.neverLarger = !allowLarger
         if best {

@@ -670,8 +670,18 @@ typedef enum wherry_image_option {
   WHERRY_IMAGE_RESIZE_MODE = 17,
   WHERRY_IMAGE_SMALLEST = 18,
   WHERRY_IMAGE_TARGET_SSIM = 19,
-  WHERRY_IMAGE_SHARPEN = 20
+  WHERRY_IMAGE_SHARPEN = 20,
+  WHERRY_IMAGE_LOCATION_DECIMALS = 21
 } wherry_image_option;
+typedef enum wherry_metadata_field {
+  WHERRY_METADATA_COPYRIGHT = 1,
+  WHERRY_METADATA_ARTIST = 2,
+  WHERRY_METADATA_DESCRIPTION = 3,
+  WHERRY_METADATA_SOFTWARE = 4,
+  WHERRY_METADATA_TAKEN_AT = 5,
+  WHERRY_METADATA_MAKE = 6,
+  WHERRY_METADATA_MODEL = 7
+} wherry_metadata_field;
 typedef enum wherry_image_flag {
   WHERRY_IMAGE_HAS_ALPHA = 1,
   WHERRY_IMAGE_HAS_ICC = 2,
@@ -721,6 +731,10 @@ typedef struct wherry_image_photo {
   char taken_at[32];
   char make[64];
   char model[64];
+  char copyright[256];
+  char artist[128];
+  char description[256];
+  char software[64];
 } wherry_image_photo;
 typedef struct wherry_image_comparison {
   size_t size;
@@ -757,6 +771,8 @@ wherry_status wherry_compression_free(wherry_compression *compression);
 wherry_status wherry_compression_set_option(wherry_compression *compression,
     wherry_image_option option, int64_t value);
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
+wherry_status wherry_compression_set_metadata(wherry_compression *compression,
+    wherry_metadata_field field, const char *text);
 wherry_status wherry_partial_list(const char *directory,
     wherry_list **out_list );
 double wherry_partial_ratio(const char *path);

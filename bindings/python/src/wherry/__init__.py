@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ._core.cookies import Cookie, Cookies
     from ._core.credentials import Basic, BasicAuth, Bearer, DigestAuth
     from ._core.headers import Headers
-    from ._core.images import Compression, Image, ImageComparison, ImageHash, ImageInfo
+    from ._core.image_values import ImageComparison, ImageHash
+    from ._core.images import Compression, Image, ImageInfo
     from ._core.keywords import (
         DownloadOptions, PageOptions, RequestOptions, Settings, StreamOptions, UploadOptions, Which,
     )  # fmt: skip
@@ -78,7 +79,8 @@ _HOMES = {
     "_core.cookies": "Cookie Cookies",
     "_core.credentials": "Basic BasicAuth Bearer DigestAuth",
     "_core.headers": "Headers",
-    "_core.images": "Compression Image ImageComparison ImageHash ImageInfo",
+    "_core.image_values": "ImageComparison ImageHash",
+    "_core.images": "Compression Image ImageInfo",
     "_core.keywords": "DownloadOptions PageOptions RequestOptions Settings StreamOptions UploadOptions Which",
     "_core.options": "Timeout",
     "_core.progress": "Metrics Partial Progress TransferInfo",

@@ -14,11 +14,13 @@ from .._native import codes
 from .._native.library import lib
 from .._native.memory import IMAGE_COMPARISON, IMAGE_INFO, IMAGE_PHOTO, Cell, bytes_at, lent_memory, memory_at
 from .calls import check, check_freed, create, read_struct
+from .image_values import ImageComparison, ImageHash
 from .options import Fixed, milliseconds
 from .values import choice, file_name_text, path_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import datetime
     from typing import Any, Iterable, List, Optional, Tuple, TypeVar, Union
 
     Self = TypeVar("Self", bound="Image")
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _FORMATS = {"keep": 0, "jpeg": 1, "png": 2}
 _ANIMATED = {"refuse": 0, "first": 1}
 _METADATA = {"none": 1, "icc": 2, "no_gps": 3, "all": 4}
+_FIELDS = {"copyright": 1, "artist": 2, "description": 3, "software": 4, "taken_at": 5, "make": 6, "model": 7}
 RESIZE_MODES = {"fit": 0, "crop": 1, "pad": 2}
 
 
@@ -43,6 +46,14 @@ def _percent(sharpen: int) -> int:
     if not 0 <= sharpen <= 500:
         raise ArgumentError(f"sharpen= takes 0 to 500 percent, not {brief(sharpen)}")
     return sharpen
+
+
+def _field_text(name: str, value: Union[str, datetime.datetime]) -> bytes:
+    if hasattr(value, "isoformat") and name == "taken_at":
+        value = value.isoformat(timespec="seconds")
+    if not isinstance(value, str):
+        raise TypeError(f"{name}= takes a str, not {brief(value)}")
+    return text(value)
 
 
 class Compression(Fixed):
@@ -73,14 +84,24 @@ class Compression(Fixed):
 
     ``animated`` is "refuse" (the default) or "first", which decodes the first frame of an animation, or
     the default image of an animated PNG.
+
+    ``copyright``, ``artist``, ``description``, ``software``, ``make``, and ``model`` set texts of EXIF, and
+    ``taken_at`` the time of the exposure: a `datetime.datetime` or a text such as
+    "2024-05-01T12:34:56+02:00". "" removes a text. They apply after ``metadata`` has kept or removed the
+    rest, also to images that had no EXIF. Copies of these fields in XMP, IPTC, and the texts of a PNG are
+    removed. Removing ``taken_at`` removes all times in EXIF.
+
+    ``location_decimals``, 0 to 6, rounds a location that ``metadata="all"`` keeps to so many decimals of
+    degrees; 2 is about 1 km. Altitudes and locations outside EXIF are removed.
     """
 
-    __slots__ = ("quality", "type", "options")
+    __slots__ = ("quality", "type", "options", "texts")
     _advice = "Create another one, such as Compression(0.5, max_width=1600)."
 
     quality: float
     type: Optional[str]
     options: Tuple[Tuple[int, int], ...]
+    texts: Tuple[Tuple[int, bytes], ...]
 
     def __init__(
         self,
@@ -107,7 +128,19 @@ class Compression(Fixed):
         max_pixels: Optional[int] = None,
         max_memory_bytes: Optional[int] = None,
         deadline: Optional[float] = None,
+        copyright: Optional[str] = None,
+        artist: Optional[str] = None,
+        description: Optional[str] = None,
+        software: Optional[str] = None,
+        taken_at: Union[str, datetime.datetime, None] = None,
+        make: Optional[str] = None,
+        model: Optional[str] = None,
+        location_decimals: Optional[int] = None,
     ) -> None:
+        fields = (copyright, artist, description, software, taken_at, make, model)
+        texts = tuple(
+            (_FIELDS[name], _field_text(name, value)) for name, value in zip(_FIELDS, fields) if value is not None
+        )
         numbers = (
             (codes.IMAGE_MAX_WIDTH, max_width),
             (codes.IMAGE_MAX_HEIGHT, max_height),
@@ -117,6 +150,7 @@ class Compression(Fixed):
             (codes.IMAGE_TARGET_SSIM, None if target_ssim is None else _ten_thousandths(target_ssim)),
             (codes.IMAGE_FORMAT, choice(_FORMATS, "format", format)),
             (codes.IMAGE_BACKGROUND_RGB, background),
+            (codes.IMAGE_LOCATION_DECIMALS, location_decimals),
             (codes.IMAGE_METADATA, choice(_METADATA, "metadata", metadata)),
             (codes.IMAGE_KEEP_ORIENTATION, keep_orientation),
             (codes.IMAGE_NEVER_LARGER, never_larger),
@@ -130,10 +164,10 @@ class Compression(Fixed):
             (codes.IMAGE_MAX_MEMORY_BYTES, max_memory_bytes),
             (codes.IMAGE_DEADLINE_MS, None if deadline is None else milliseconds(deadline)),
         )
-        options = tuple((option, int(value)) for option, value in numbers if value is not None)
+        options = tuple((option, int(number)) for option, number in numbers if number is not None)
         if isinstance(quality, (str, bytes)) or not hasattr(quality, "__float__"):
             raise TypeError(f"quality= takes a number from 0 to 1, not {brief(quality)}")
-        self._set(quality=float(quality), type=type, options=options)
+        self._set(quality=float(quality), type=type, options=options, texts=texts)
 
 
 _MODES = {"L": 1, "RGB": 3, "RGBA": 4}
@@ -167,13 +201,14 @@ class ImageInfo:
     ``make``, ``model``    the manufacturer and the model of the camera
     ``latitude``, ``longitude``    degrees north and east, negative for south and west
     ``altitude``       meters above sea level, negative below
+    ``copyright``, ``artist``, ``description``, ``software``    texts, cut after 255, 127, 255, and 63 bytes
 
     For results of `Image.compress` also:
 
     ``original_bytes`` the size of the original in bytes; None for raw pixels
     ``quality``        the JPEG quality, 1 to 100; None for PNG, and if the image was not re-encoded
-    ``way``            how the result was produced, cheapest first: "untouched"; "stripped" of
-                       metadata; "turned" or "recoded", both without decoding a JPEG completely;
+    ``way``            how the result was produced, cheapest first: "untouched"; "stripped", with metadata
+                       removed or edited; "turned" or "recoded", both without decoding a JPEG completely;
                        "streamed", decoded row by row; or "whole", decoded in memory
     """
 
@@ -181,7 +216,7 @@ class ImageInfo:
         "format", "width", "height", "orientation", "components", "bit_depth", "has_alpha",
         "has_icc", "has_exif", "has_gps", "is_animated", "is_progressive", "byte_count",
         "pixel_bytes", "original_bytes", "quality", "way", "taken_at", "make", "model", "latitude", "longitude",
-        "altitude",
+        "altitude", "copyright", "artist", "description", "software",
     )  # fmt: skip
 
     def __init__(self, values: Tuple[int, ...], photo: Optional[Tuple[Any, ...]] = None) -> None:
@@ -198,14 +233,18 @@ class ImageInfo:
         self.has_gps = bool(flags & codes.IMAGE_HAS_GPS)
         self.is_animated = bool(flags & codes.IMAGE_IS_ANIMATED)
         self.is_progressive = bool(flags & codes.IMAGE_IS_PROGRESSIVE)
-        north, east, height, known, _, *texts = photo or (0.0, 0.0, 0.0, 0, 0, b"", b"", b"")
+        north, east, height, known, _, *texts = photo or (0.0, 0.0, 0.0, 0, 0, *[b""] * 7)
         self.latitude: Optional[float] = north if known & codes.PHOTO_HAS_POSITION else None
         self.longitude: Optional[float] = east if known & codes.PHOTO_HAS_POSITION else None
         self.altitude: Optional[float] = height if known & codes.PHOTO_HAS_ALTITUDE else None
-        taken_at, make, model = (content.split(b"\0", 1)[0].decode() or None for content in texts)
-        self.taken_at: Optional[str] = taken_at
-        self.make: Optional[str] = make
-        self.model: Optional[str] = model
+        found = [content.split(b"\0", 1)[0].decode() or None for content in texts]
+        self.taken_at: Optional[str] = found[0]
+        self.make: Optional[str] = found[1]
+        self.model: Optional[str] = found[2]
+        self.copyright: Optional[str] = found[3]
+        self.artist: Optional[str] = found[4]
+        self.description: Optional[str] = found[5]
+        self.software: Optional[str] = found[6]
 
     @property
     def upright_size(self) -> Tuple[int, int]:
@@ -215,64 +254,6 @@ class ImageInfo:
 
     def __repr__(self) -> str:
         return f"<ImageInfo {self.format or 'pixels'} {self.width}x{self.height}>"
-
-
-class ImageHash:
-    """A perceptual hash of 64 bits. Images that look the same have similar hashes.
-
-    ``a - b`` is the number of bits in which two hashes differ: usually at most 4 for copies of an
-    image, and 20 or more for different images. Compare only hashes of the same kind. ``str(hash)``
-    has 16 hexadecimal digits, as the package imagehash prints them, and ``int(hash)`` is the number.
-    ``ImageHash("c3d1...")`` and ``ImageHash(number)`` create a hash that was stored.
-    """
-
-    __slots__ = ("_bits",)
-
-    def __init__(self, hash: Union[int, str]) -> None:
-        if isinstance(hash, str):
-            if len(hash) != 16 or not set(hash) <= set("0123456789abcdefABCDEF"):
-                raise ArgumentError(f"a hash has 16 hexadecimal digits, unlike {brief(hash)}", "bad_value")
-            hash = int(hash, 16)
-        if not 0 <= hash < 1 << 64:
-            raise ArgumentError(f"a hash has 64 bits, unlike {brief(hash)}", "bad_value")
-        self._bits = hash
-
-    def __sub__(self, other: ImageHash) -> int:
-        if not isinstance(other, ImageHash):
-            return NotImplemented
-        return bin(self._bits ^ other._bits).count("1")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ImageHash) and self._bits == other._bits
-
-    def __hash__(self) -> int:
-        return hash(self._bits)
-
-    def __int__(self) -> int:
-        return self._bits
-
-    def __str__(self) -> str:
-        return f"{self._bits:016x}"
-
-    def __repr__(self) -> str:
-        return f"ImageHash({str(self)!r})"
-
-
-class ImageComparison:
-    """The similarity of two images: a result of `Image.compare`. Attributes:
-
-    ``ssim``   the mean structural similarity of the gray images, at most 1, for equal images
-    ``psnr``   the peak signal-to-noise ratio of the RGB images in decibels; ``math.inf`` for equal images
-    """
-
-    __slots__ = ("psnr", "ssim")
-
-    def __init__(self, ssim: float, psnr: float) -> None:
-        self.ssim = ssim
-        self.psnr = psnr
-
-    def __repr__(self) -> str:
-        return f"<ImageComparison ssim={self.ssim:.4f} psnr={self.psnr:.2f}>"
 
 
 class Image:
@@ -532,10 +513,12 @@ def native_compression(settings: Compression) -> int:
     """Creates a native object with the settings."""
     handle = create(lib.wherry_compression_new, settings.quality)
     try:
-        for option, value in settings.options:
-            check(lib.wherry_compression_set_option(handle, option, value))
+        for option, number in settings.options:
+            check(lib.wherry_compression_set_option(handle, option, number))
         if settings.type is not None:
             check(lib.wherry_compression_set_type(handle, text(settings.type)))
+        for field, value in settings.texts:
+            check(lib.wherry_compression_set_metadata(handle, field, value))
     except BaseException:
         lib.wherry_compression_free(handle)
         raise

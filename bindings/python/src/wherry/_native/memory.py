@@ -35,7 +35,7 @@ IMAGE_ROW = struct.Struct("=Q3Q2q6iq")
 #: wherry_image_info.
 IMAGE_INFO = struct.Struct("=Q3q8iIi")
 #: wherry_image_photo.
-IMAGE_PHOTO = struct.Struct("=Q3dIi32s64s64s")
+IMAGE_PHOTO = struct.Struct("=Q3dIi32s64s64s256s128s256s64s")
 #: wherry_image_comparison.
 IMAGE_COMPARISON = struct.Struct("=Q2d")
 PARTIAL_ROW = struct.Struct("=Q3Q2qd")

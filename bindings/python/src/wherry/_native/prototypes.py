@@ -310,6 +310,8 @@ wherry_status wherry_compression_free(wherry_compression *compression);
 wherry_status wherry_compression_set_option(wherry_compression *compression, wherry_image_option
     option, int64_t value);
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
+wherry_status wherry_compression_set_metadata(wherry_compression *compression,
+    wherry_metadata_field field, const char *text);
 // 14. Unfinished downloads
 wherry_status wherry_partial_list(const char *directory, wherry_list **out_list);
 double wherry_partial_ratio(const char *path);
