@@ -736,7 +736,7 @@ wherry_status wherry_request_add_query_text(wherry_request *request, const char 
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
 /* Sets a JSON body, which is checked at once and sent unchanged. E_ARGUMENT `bad_json` if it is not
- * JSON, contains NaN or invalid UTF-8, or is nested too deeply. More than 64 MiB gives E_LIMIT
+ * JSON, contains NaN or invalid UTF-8, or is nested too deeply. More than 64 MiB gives E_IMAGE
  * `too_large`. */
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);
 wherry_status wherry_request_set_json_value(wherry_request *request, const wherry_json *value);
@@ -1743,7 +1743,7 @@ wherry_status wherry_compression_set_type(wherry_compression *compression, const
  * and additional images in a file are not edited.
  *
  * E_ARGUMENT `bad_value` for an unknown field, `bad_parameters` for a time in another form, and
- * `bad_text` for a text that is not UTF-8. wherry_image_compress and uploads fail with E_LIMIT
+ * `bad_text` for a text that is not UTF-8. wherry_image_compress and uploads fail with E_IMAGE
  * `image_too_large` if the EXIF data exceed 65,527 bytes in a JPEG, or 1 MiB in a PNG. */
 wherry_status wherry_compression_set_metadata(wherry_compression *compression,
     wherry_metadata_field field, const char *text);

@@ -134,6 +134,6 @@ import WherrySystem
         #expect(error?.code == .argument && error?.reason == "bad_parameters")
         removal.texts = [.description: String(repeating: "x", count: 70_000)]
         let limit = #expect(throws: WherryError.self) { try original.compressed(removal) }
-        #expect(limit?.code == .limit && limit?.reason == "image_too_large")
+        #expect(limit?.code == .image && limit?.reason == "image_too_large")
     }
 }

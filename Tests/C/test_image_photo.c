@@ -239,7 +239,7 @@ TEST("I6 texts that a field cannot hold are refused") {
   size_t count;
   const uint8_t *jpeg = picture_jpeg(60, 40, 80, &count);
   wherry_image_photo found;
-  CHECK_STATUS(edit(jpeg, count, compression, &found), WHERRY_E_LIMIT);
+  CHECK_STATUS(edit(jpeg, count, compression, &found), WHERRY_E_IMAGE);
   CHECK(strstr(wherry_error_message(wherry_last_error()), "at most 65527") != NULL);
   const uint8_t *png = picture_png(20, 10, &count);
   REQUIRE_OK(edit(png, count, compression, &found));

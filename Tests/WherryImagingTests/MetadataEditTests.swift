@@ -322,6 +322,18 @@ import WherrySystem
         }
     }
 
+    // NO_GPS looked for "GPS" in capital letters only, but drones write "GpsLatitude".
+    @Test("I6 XMP with the location of a drone is removed if locations are")
+    func drone() throws {
+        let packet = Self.packet("drone:GpsLatitude=\"48.8583\"", "<dc:source>archive</dc:source>")
+        let xmp = Pictures.segment(0xE1, Array("http://ns.adobe.com/xap/1.0/\0".utf8) + packet)
+        let file = Pictures.inserting(xmp, into: try Pictures.jpeg())
+        let stripped = try ImageEncoder.encode(.array(file), compression([:], .noGPS))
+        #expect(!stripped.bytes.array.contains("48.8583"))
+        let rounded = try ImageEncoder.encode(.array(file), compression(decimals: 2))
+        #expect(!rounded.bytes.array.contains("48.8583") && rounded.bytes.array.contains("archive"))
+    }
+
     // MARK: XMP and others
 
     /// An XMP packet with attributes and elements in its description.
