@@ -37,7 +37,7 @@ extension Compression {
     /// The new texts of EXIF in every result. An empty text removes the field and its copies. Default:
     /// none.
     ///
-    /// The texts are set after ``metadata-swift.property`` has kept or removed the rest, also in an image that had no
+    /// The texts are set after `metadata` has kept or removed the rest, also in an image that had no
     /// EXIF. They are stored as UTF-8. Copies of the edited fields in XMP, IPTC, and the texts of a PNG
     /// are removed. XMP and IPTC that cannot be parsed are removed completely, and damaged EXIF is
     /// replaced. Other values of EXIF keep their bytes and offsets. MakerNotes and additional images in a
@@ -59,7 +59,7 @@ extension Compression {
     }
 
     /// The number of decimals, 0 to 6, to which a location in degrees is rounded, if
-    /// ``metadata-swift.property`` is `.all`: 2 is about 1 km. `nil`, the default, keeps it unchanged.
+    /// `metadata` is `.all`: 2 is about 1 km. `nil`, the default, keeps it unchanged.
     ///
     /// Also removes altitudes and all locations outside EXIF, such as those in XMP and after the image. A
     /// location that cannot be read is removed. Other values fail with `bad_parameters`.
