@@ -172,8 +172,7 @@ class Contract:
         constants, structs = probe(header)
 
         declared = re.sub(r"//.*", "", prototypes.DECLARATIONS)
-        lines = [" ".join(line.split()) for line in declared.split(";")]
-        ours = {library.declared_name(line): line for line in lines if line}
+        ours = {name: library.declaration(name) for name in re.findall(r"(\w+)\(", declared)}
         self.same_names("the header", set(header.functions), "the Python prototypes", set(ours))
         for name in sorted(set(ours) & set(header.functions)):
             self.equal(name, header.functions[name], ours[name])
