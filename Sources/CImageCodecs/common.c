@@ -144,6 +144,23 @@ cimage_status cimage_decoder_read(cimage_decoder *decoder, uint8_t *rows, size_t
   return decoder->read(decoder, rows, stride, count, out_count, message);
 }
 
+cimage_status cimage_decoder_feed(cimage_decoder *decoder, const uint8_t *bytes, size_t count,
+                                  int64_t deadline_ns, cimage_progress *out_progress,
+                                  cimage_message message) {
+  if (decoder->feed == NULL) return CIMAGE_ARGUMENT;
+  decoder->limits.deadline_ns = deadline_ns;
+  cimage_status status = decoder->feed(decoder, bytes, count, message);
+  *out_progress = decoder->progress;
+  return status;
+}
+
+cimage_status cimage_decoder_begin_pass(cimage_decoder *decoder, cimage_message message) {
+  if (decoder->begin_pass == NULL || decoder->pixels == 0 || decoder->progress.passes == 0) {
+    return CIMAGE_ARGUMENT;
+  }
+  return decoder->begin_pass(decoder, message);
+}
+
 void cimage_decoder_free(cimage_decoder *decoder) {
   if (decoder == NULL) return;
   decoder->destroy(decoder);

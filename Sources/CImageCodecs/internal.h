@@ -57,6 +57,10 @@ struct cimage_decoder {
   cimage_status (*start)(cimage_decoder *, int eighths, uint32_t *, uint32_t *, cimage_message);
   cimage_status (*read)(cimage_decoder *, uint8_t *, size_t, uint32_t, uint32_t *, cimage_message);
   void (*destroy)(cimage_decoder *);
+  /* Only of a stream. */
+  cimage_status (*feed)(cimage_decoder *, const uint8_t *, size_t, cimage_message);
+  cimage_status (*begin_pass)(cimage_decoder *, cimage_message);
+  cimage_progress progress;
 };
 
 struct cimage_encoder {

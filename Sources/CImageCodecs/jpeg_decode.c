@@ -35,16 +35,13 @@ static void source_end(j_decompress_ptr codec) { (void)codec; }
 
 /* ---- Rows ---- */
 
-static cimage_status jpeg_start(cimage_decoder *base, int eighths, uint32_t *out_width,
-                                uint32_t *out_height, cimage_message message) {
-  cimage_jpeg_decoder *decoder = (cimage_jpeg_decoder *)base;
+void cimage_jpeg_choose_output(cimage_jpeg_decoder *decoder, int eighths) {
   j_decompress_ptr codec = &decoder->codec;
-  if (setjmp(decoder->errors.landing)) return cimage_jpeg_failed(&decoder->errors, message);
   codec->scale_num = (unsigned)eighths;
   codec->scale_denom = 8;
   codec->dct_method = JDCT_ISLOW;
   codec->do_block_smoothing = FALSE; /* smoothing would only hide missing scans */
-  switch (base->pixels) {
+  switch (decoder->base.pixels) {
     case CIMAGE_GRAY8:
       codec->out_color_space = JCS_GRAYSCALE;
       break;
@@ -58,12 +55,24 @@ static cimage_status jpeg_start(cimage_decoder *base, int eighths, uint32_t *out
       codec->out_color_space = JCS_EXT_RGBA;
       break;
   }
-  if (base->header.is_cmyk) codec->out_color_space = JCS_CMYK;
+  if (decoder->base.header.is_cmyk) codec->out_color_space = JCS_CMYK;
+}
+
+cimage_status cimage_jpeg_prepare_rows(cimage_jpeg_decoder *decoder) {
+  if (!decoder->base.header.is_cmyk) return CIMAGE_OK;
+  decoder->cmyk = malloc((size_t)decoder->codec.output_width * 4);
+  return decoder->cmyk == NULL ? CIMAGE_NO_MEMORY : CIMAGE_OK;
+}
+
+static cimage_status jpeg_start(cimage_decoder *base, int eighths, uint32_t *out_width,
+                                uint32_t *out_height, cimage_message message) {
+  cimage_jpeg_decoder *decoder = (cimage_jpeg_decoder *)base;
+  j_decompress_ptr codec = &decoder->codec;
+  if (setjmp(decoder->errors.landing)) return cimage_jpeg_failed(&decoder->errors, message);
+  cimage_jpeg_choose_output(decoder, eighths);
   jpeg_start_decompress(codec);
-  if (base->header.is_cmyk) {
-    decoder->cmyk = malloc((size_t)codec->output_width * 4);
-    if (decoder->cmyk == NULL) return CIMAGE_NO_MEMORY;
-  }
+  cimage_status status = cimage_jpeg_prepare_rows(decoder);
+  if (status != CIMAGE_OK) return status;
   for (int i = 0; i < codec->num_components && i < 3; i++) {
     const JQUANT_TBL *table = codec->comp_info[i].quant_table;
     if (table == NULL) break;
@@ -95,6 +104,28 @@ static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *out, uint32_t width, bool 
   }
 }
 
+bool cimage_jpeg_read_rows(cimage_jpeg_decoder *decoder, uint8_t *rows, size_t stride,
+                           JDIMENSION end) {
+  j_decompress_ptr codec = &decoder->codec;
+  JDIMENSION first = codec->output_scanline;
+  while (codec->output_scanline < end) {
+    uint8_t *row = rows + (size_t)(codec->output_scanline - first) * stride;
+    if (decoder->base.header.is_cmyk) {
+      JSAMPROW only = decoder->cmyk;
+      if (jpeg_read_scanlines(codec, &only, 1) == 0) return false;
+      cmyk_to_rgb(decoder->cmyk, row, codec->output_width, codec->saw_Adobe_marker,
+                  decoder->base.pixels == CIMAGE_RGBA8);
+      continue;
+    }
+    JSAMPROW band[CIMAGE_BAND];
+    JDIMENSION wanted = end - codec->output_scanline;
+    if (wanted > CIMAGE_BAND) wanted = CIMAGE_BAND;
+    for (JDIMENSION i = 0; i < wanted; i++) band[i] = row + i * stride;
+    if (jpeg_read_scanlines(codec, band, wanted) == 0) return false;
+  }
+  return true;
+}
+
 static cimage_status jpeg_read(cimage_decoder *base, uint8_t *rows, size_t stride, uint32_t count,
                                uint32_t *out_count, cimage_message message) {
   cimage_jpeg_decoder *decoder = (cimage_jpeg_decoder *)base;
@@ -103,39 +134,24 @@ static cimage_status jpeg_read(cimage_decoder *base, uint8_t *rows, size_t strid
   if (first >= codec->output_height || count == 0) return CIMAGE_OK;
   if (setjmp(decoder->errors.landing)) return cimage_jpeg_failed(&decoder->errors, message);
   JDIMENSION end = codec->output_height - first < count ? codec->output_height : first + count;
-  while (codec->output_scanline < end) {
-    uint8_t *row = rows + (size_t)(codec->output_scanline - first) * stride;
-    if (base->header.is_cmyk) {
-      JSAMPROW only = decoder->cmyk;
-      jpeg_read_scanlines(codec, &only, 1);
-      cmyk_to_rgb(decoder->cmyk, row, codec->output_width, codec->saw_Adobe_marker,
-                  base->pixels == CIMAGE_RGBA8);
-      continue;
-    }
-    JSAMPROW band[CIMAGE_BAND];
-    JDIMENSION wanted = end - codec->output_scanline;
-    if (wanted > CIMAGE_BAND) wanted = CIMAGE_BAND;
-    for (JDIMENSION i = 0; i < wanted; i++) band[i] = row + i * stride;
-    jpeg_read_scanlines(codec, band, wanted);
-  }
+  if (!cimage_jpeg_read_rows(decoder, rows, stride, end)) return CIMAGE_TRUNCATED;
   if (codec->output_scanline == codec->output_height) jpeg_finish_decompress(codec);
   *out_count = end - first;
   return CIMAGE_OK;
 }
 
-static void jpeg_destroy_decoder(cimage_decoder *base) {
+void cimage_jpeg_destroy_decoder(cimage_decoder *base) {
   cimage_jpeg_decoder *decoder = (cimage_jpeg_decoder *)base;
   jpeg_destroy_decompress(&decoder->codec);
   free(decoder->cmyk);
+  free(decoder->pending.bytes);
 }
 
 /* ---- Header ---- */
 
-static cimage_status describe(cimage_jpeg_decoder *decoder, cimage_message message) {
+cimage_status cimage_jpeg_describe(cimage_jpeg_decoder *decoder, cimage_message message) {
   j_decompress_ptr codec = &decoder->codec;
   cimage_header *header = &decoder->base.header;
-  if (setjmp(decoder->errors.landing)) return cimage_jpeg_failed(&decoder->errors, message);
-  jpeg_read_header(codec, TRUE);
   cimage_status status =
       cimage_judge(codec->image_width, codec->image_height, &decoder->base.limits, message);
   if (status != CIMAGE_OK) return status;
@@ -187,9 +203,39 @@ static cimage_status describe(cimage_jpeg_decoder *decoder, cimage_message messa
   return CIMAGE_OK;
 }
 
-static cimage_status create(cimage_jpeg_decoder *decoder, cimage_message message) {
+static cimage_status read_header(cimage_jpeg_decoder *decoder, cimage_message message) {
+  if (setjmp(decoder->errors.landing)) return cimage_jpeg_failed(&decoder->errors, message);
+  jpeg_read_header(&decoder->codec, TRUE);
+  return cimage_jpeg_describe(decoder, message);
+}
+
+static cimage_status create_codec(cimage_jpeg_decoder *decoder, cimage_message message) {
   if (setjmp(decoder->errors.landing)) return cimage_jpeg_failed(&decoder->errors, message);
   jpeg_create_decompress(&decoder->codec);
+  return CIMAGE_OK;
+}
+
+cimage_status cimage_jpeg_create(const cimage_limits *limits, cimage_jpeg_decoder **out_decoder,
+                                 cimage_message message) {
+  cimage_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
+  if (decoder == NULL) return CIMAGE_NO_MEMORY;
+  decoder->base.limits = *limits;
+  decoder->base.destroy = cimage_jpeg_destroy_decoder;
+  cimage_jpeg_errors_init(&decoder->errors);
+  decoder->codec.err = &decoder->errors.base;
+  cimage_status status = create_codec(decoder, message);
+  if (status != CIMAGE_OK) {
+    cimage_decoder_free(&decoder->base);
+    return status;
+  }
+  decoder->codec.client_data = decoder;
+  cimage_jpeg_watch_init(&decoder->watch, limits->max_scans, limits->deadline_ns);
+  decoder->codec.progress = &decoder->watch.base;
+  decoder->codec.mem->max_memory_to_use =
+      limits->max_memory > LONG_MAX ? LONG_MAX : (long)limits->max_memory;
+  decoder->source.resync_to_restart = jpeg_resync_to_restart;
+  decoder->codec.src = &decoder->source;
+  *out_decoder = decoder;
   return CIMAGE_OK;
 }
 
@@ -197,30 +243,17 @@ cimage_status cimage_jpeg_open(const cimage_input *input, const cimage_limits *l
                                cimage_decoder **out_decoder, int *out_errno,
                                cimage_message message) {
   *out_errno = 0;
-  cimage_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
-  if (decoder == NULL) return CIMAGE_NO_MEMORY;
-  decoder->base.limits = *limits;
+  cimage_jpeg_decoder *decoder;
+  cimage_status status = cimage_jpeg_create(limits, &decoder, message);
+  if (status != CIMAGE_OK) return status;
   decoder->base.start = jpeg_start;
   decoder->base.read = jpeg_read;
-  decoder->base.destroy = jpeg_destroy_decoder;
-  cimage_jpeg_errors_init(&decoder->errors);
-  decoder->codec.err = &decoder->errors.base;
-  cimage_status status = cimage_reader_open(&decoder->base.reader, input);
-  if (status == CIMAGE_OK) status = create(decoder, message);
-  if (status == CIMAGE_OK) {
-    decoder->codec.client_data = decoder;
-    cimage_jpeg_watch_init(&decoder->watch, limits->max_scans, limits->deadline_ns);
-    decoder->codec.progress = &decoder->watch.base;
-    decoder->codec.mem->max_memory_to_use =
-        limits->max_memory > LONG_MAX ? LONG_MAX : (long)limits->max_memory;
-    decoder->source.init_source = source_begin;
-    decoder->source.fill_input_buffer = source_fill;
-    decoder->source.skip_input_data = source_skip;
-    decoder->source.resync_to_restart = jpeg_resync_to_restart;
-    decoder->source.term_source = source_end;
-    decoder->codec.src = &decoder->source;
-    status = describe(decoder, message);
-  }
+  decoder->source.init_source = source_begin;
+  decoder->source.fill_input_buffer = source_fill;
+  decoder->source.skip_input_data = source_skip;
+  decoder->source.term_source = source_end;
+  status = cimage_reader_open(&decoder->base.reader, input);
+  if (status == CIMAGE_OK) status = read_header(decoder, message);
   if (status != CIMAGE_OK) {
     *out_errno = decoder->base.reader.error;
     cimage_decoder_free(&decoder->base);

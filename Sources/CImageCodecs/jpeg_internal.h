@@ -36,7 +36,26 @@ typedef struct {
   UINT16 tables[3][DCTSIZE2];
   int tables_count;
   uint8_t *cmyk; /* one row, for the conversion to RGB */
+  /* Only of a stream. */
+  cimage_buffer pending; /* the bytes that the codec has not consumed */
+  size_t skipped;        /* bytes to skip that have not arrived */
 } cimage_jpeg_decoder;
+
+/* Steps of reading that decoders of files and of streams share. Call them after setjmp. */
+
+/* Opens a decoder whose source and methods the caller sets. */
+cimage_status cimage_jpeg_create(const cimage_limits *limits, cimage_jpeg_decoder **out_decoder,
+                                 cimage_message message);
+/* Fills in the header of the decoder after jpeg_read_header. */
+cimage_status cimage_jpeg_describe(cimage_jpeg_decoder *decoder, cimage_message message);
+/* Chooses the size and colors of the output before jpeg_start_decompress. */
+void cimage_jpeg_choose_output(cimage_jpeg_decoder *decoder, int eighths);
+/* Reserves what reading needs, after jpeg_start_decompress. */
+cimage_status cimage_jpeg_prepare_rows(cimage_jpeg_decoder *decoder);
+/* Reads rows up to the row `end`. Returns false if the source has too few bytes. */
+bool cimage_jpeg_read_rows(cimage_jpeg_decoder *decoder, uint8_t *rows, size_t stride,
+                           JDIMENSION end);
+void cimage_jpeg_destroy_decoder(cimage_decoder *base);
 
 typedef struct {
   struct jpeg_destination_mgr base;

@@ -2,17 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "png_internal.h"
 
-typedef struct {
-  cimage_decoder base;
-  png_structp png;
-  png_infop info;
-  cimage_png_errors errors;
-  uint32_t next_row;
-  int passes;
-  uint8_t *whole; /* all rows of an interlaced image */
-  size_t row_bytes;
-} cimage_png_decoder;
-
 /* ---- Errors and input ---- */
 
 PNG_NORETURN void cimage_png_fail(png_structp png, png_const_charp text) {
@@ -66,12 +55,9 @@ static cimage_status read_whole(cimage_png_decoder *decoder, uint32_t height) {
   return CIMAGE_OK;
 }
 
-static cimage_status png_start(cimage_decoder *base, int eighths, uint32_t *out_width,
-                               uint32_t *out_height, cimage_message message) {
-  cimage_png_decoder *decoder = (cimage_png_decoder *)base;
+cimage_status cimage_png_prepare_rows(cimage_png_decoder *decoder, cimage_message message) {
+  cimage_decoder *base = &decoder->base;
   png_structp png = decoder->png;
-  if (eighths != 8) return CIMAGE_ARGUMENT;
-  if (setjmp(png_jmpbuf(png))) return cimage_png_failed(&decoder->errors, message);
   int type = png_get_color_type(png, decoder->info);
   bool has_key = png_get_valid(png, decoder->info, PNG_INFO_tRNS) != 0;
   bool has_alpha = has_key || (type & PNG_COLOR_MASK_ALPHA) != 0;
@@ -102,12 +88,24 @@ static cimage_status png_start(cimage_decoder *base, int eighths, uint32_t *out_
     }
     decoder->whole = calloc(height, decoder->row_bytes);
     if (decoder->whole == NULL) return CIMAGE_NO_MEMORY;
-    cimage_status status = read_whole(decoder, height);
-    if (status != CIMAGE_OK) return status;
-    png_read_end(png, NULL);
   }
-  *out_width = width;
-  *out_height = height;
+  return CIMAGE_OK;
+}
+
+static cimage_status png_start(cimage_decoder *base, int eighths, uint32_t *out_width,
+                               uint32_t *out_height, cimage_message message) {
+  cimage_png_decoder *decoder = (cimage_png_decoder *)base;
+  if (eighths != 8) return CIMAGE_ARGUMENT;
+  if (setjmp(png_jmpbuf(decoder->png))) return cimage_png_failed(&decoder->errors, message);
+  cimage_status status = cimage_png_prepare_rows(decoder, message);
+  if (status != CIMAGE_OK) return status;
+  if (decoder->whole != NULL) {
+    status = read_whole(decoder, base->header.height);
+    if (status != CIMAGE_OK) return status;
+    png_read_end(decoder->png, NULL);
+  }
+  *out_width = base->header.width;
+  *out_height = base->header.height;
   return CIMAGE_OK;
 }
 
@@ -132,7 +130,7 @@ static cimage_status png_read(cimage_decoder *base, uint8_t *rows, size_t stride
   return CIMAGE_OK;
 }
 
-static void png_destroy_decoder(cimage_decoder *base) {
+void cimage_png_destroy_decoder(cimage_decoder *base) {
   cimage_png_decoder *decoder = (cimage_png_decoder *)base;
   if (decoder->png != NULL) png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
   free(decoder->whole);
@@ -140,13 +138,11 @@ static void png_destroy_decoder(cimage_decoder *base) {
 
 /* ---- Header ---- */
 
-static cimage_status describe(cimage_png_decoder *decoder, cimage_message message) {
+cimage_status cimage_png_configure(cimage_png_decoder *decoder) {
   /* Skip chunks that may contain megabytes of compressed text. The caller copies the chunks to
    * keep, because it knows the layout of the file. */
   static const uint8_t skipped[] = "eXIf\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
   png_structp png = decoder->png;
-  cimage_header *header = &decoder->base.header;
-  if (setjmp(png_jmpbuf(png))) return cimage_png_failed(&decoder->errors, message);
   decoder->info = png_create_info_struct(png);
   if (decoder->info == NULL) return CIMAGE_NO_MEMORY;
 #ifdef PNG_HANDLE_AS_UNKNOWN_SUPPORTED
@@ -156,8 +152,12 @@ static cimage_status describe(cimage_png_decoder *decoder, cimage_message messag
   png_set_chunk_malloc_max(png, 8000000);
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* checked here, with better
                                                                * messages */
-  png_set_read_fn(png, decoder, read_bytes);
-  png_read_info(png, decoder->info);
+  return CIMAGE_OK;
+}
+
+cimage_status cimage_png_describe(cimage_png_decoder *decoder, cimage_message message) {
+  png_structp png = decoder->png;
+  cimage_header *header = &decoder->base.header;
   header->width = png_get_image_width(png, decoder->info);
   header->height = png_get_image_height(png, decoder->info);
   cimage_status status =
@@ -173,6 +173,15 @@ static cimage_status describe(cimage_png_decoder *decoder, cimage_message messag
     header->natural = type == PNG_COLOR_TYPE_GRAY ? CIMAGE_GRAY8 : CIMAGE_RGB8;
   }
   return CIMAGE_OK;
+}
+
+static cimage_status read_header(cimage_png_decoder *decoder, cimage_message message) {
+  if (setjmp(png_jmpbuf(decoder->png))) return cimage_png_failed(&decoder->errors, message);
+  cimage_status status = cimage_png_configure(decoder);
+  if (status != CIMAGE_OK) return status;
+  png_set_read_fn(decoder->png, decoder, read_bytes);
+  png_read_info(decoder->png, decoder->info);
+  return cimage_png_describe(decoder, message);
 }
 
 const uint8_t *cimage_png_profile(const cimage_decoder *base, size_t *out_count) {
@@ -196,12 +205,12 @@ cimage_status cimage_png_open(const cimage_input *input, const cimage_limits *li
   decoder->base.limits = *limits;
   decoder->base.start = png_start;
   decoder->base.read = png_read;
-  decoder->base.destroy = png_destroy_decoder;
+  decoder->base.destroy = cimage_png_destroy_decoder;
   cimage_status status = cimage_reader_open(&decoder->base.reader, input);
   if (status == CIMAGE_OK) {
     decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder->errors, cimage_png_fail,
                                           cimage_png_warn);
-    status = decoder->png == NULL ? CIMAGE_NO_MEMORY : describe(decoder, message);
+    status = decoder->png == NULL ? CIMAGE_NO_MEMORY : read_header(decoder, message);
   }
   if (status != CIMAGE_OK) {
     *out_errno = decoder->base.reader.error;

@@ -162,7 +162,7 @@ func callCodec(
 
 /// Decodes an encoded image to rows.
 final class Decoder: RowSource {
-    let header: cimage_header
+    private(set) var header: cimage_header
     private(set) var pixels: cimage_pixels
     private(set) var width: Int
     private(set) var height: Int
@@ -170,7 +170,7 @@ final class Decoder: RowSource {
     /// `start`.
     var usesHighBytes = false
     private let handle: OpaquePointer
-    private let image: OpenImage  // owns what the handle reads
+    private let image: OpenImage?  // owns what the handle reads; nil for a stream
 
     init(_ image: OpenImage, _ limits: Limits) throws(ImagingError) {
         self.image = image
@@ -183,6 +183,49 @@ final class Decoder: RowSource {
         pixels = cimage_pixels(UInt32(bitPattern: header.natural))
         width = Int(header.width)
         height = Int(header.height)
+    }
+
+    /// Opens a JPEG or PNG whose bytes `feed` adds. Until the progress has the header, the properties
+    /// have no meaning.
+    init(streaming format: ImageFormat, _ limits: Limits) throws(ImagingError) {
+        var bounds = limits.codec
+        var opened: OpaquePointer?
+        try callCodec { message in
+            format == .jpeg
+                ? cimage_jpeg_open_stream(&bounds, &opened, message)
+                : cimage_png_open_stream(&bounds, &opened, message)
+        }
+        guard let opened else { throw .noMemory }
+        handle = opened
+        image = nil
+        header = cimage_decoder_header(handle)
+        pixels = CIMAGE_RGB8
+        width = 0
+        height = 0
+    }
+
+    /// Decodes the next bytes of a stream, until the deadline of `limits`.
+    func feed(
+        _ bytes: UnsafeRawBufferPointer, _ limits: Limits
+    ) throws(ImagingError) -> cimage_progress {
+        var progress = cimage_progress()
+        try callCodec { message in
+            cimage_decoder_feed(
+                handle, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count,
+                limits.deadline, &progress, message)
+        }
+        if progress.has_header, width == 0 {
+            header = cimage_decoder_header(handle)
+            pixels = cimage_pixels(UInt32(bitPattern: header.natural))
+            width = Int(header.width)
+            height = Int(header.height)
+        }
+        return progress
+    }
+
+    /// Makes a stream return all rows from the first one, as its complete passes show them.
+    func beginPass() throws(ImagingError) {
+        try callCodec { cimage_decoder_begin_pass(handle, $0) }
     }
 
     deinit { cimage_decoder_free(handle) }

@@ -37,7 +37,8 @@ package enum ImageDecoder {
         }
     }
 
-    private static func decode(
+    /// Returns the pixels of all rows.
+    static func decode(
         _ source: any RowSource, as format: PixelFormat?, _ compression: Compression,
         _ limits: Limits
     ) throws(ImagingError) -> PixelBuffer {
@@ -62,19 +63,39 @@ package enum ImageDecoder {
         try limits.judge(image.info.width, image.info.height)
         try image.checkEnd()
         try image.checkFrames(compression.animated, wanted: "decode")
-        let info = image.info
+        let decoder = try Decoder(image, limits)
+        let pipeline = pipeline(image.info, compression, limits)
+        try start(decoder, pipeline, image.info.format)
+        return try rows(decoder, pipeline)
+    }
+
+    /// Starts a decoder in the smallest scale that is enough.
+    static func start(
+        _ decoder: Decoder, _ pipeline: Pipeline, _ format: ImageFormat
+    ) throws(ImagingError) {
+        try decoder.start(eighths: format == .jpeg ? pipeline.eighths(of: decoder.header) : 8)
+    }
+
+    /// Returns the upright, resized, sharpened, and padded rows of a decoder.
+    static func rows(
+        _ decoder: Decoder, _ pipeline: Pipeline
+    ) throws(ImagingError) -> any RowSource {
+        let upright = try Turning.upright(
+            pipeline.sizedRows(decoder), orientation: pipeline.orientation,
+            maxMemory: pipeline.limits.maxMemory)
+        return try pipeline.finished(upright)
+    }
+
+    /// Returns the pipeline for an encoded image.
+    static func pipeline(
+        _ info: ImageInfo, _ compression: Compression, _ limits: Limits
+    ) -> Pipeline {
         let turns = compression.orientation == .apply && info.orientation != 1
-        var pipeline = pipeline(
+        var pipeline = Self.pipeline(
             compression, limits, info.uprightSize.width, info.uprightSize.height)
         pipeline.orientation = turns ? info.orientation : 1
         pipeline.swapsSides = !turns && info.orientation >= 5
-        let decoder = try Decoder(image, limits)
-        try decoder.start(
-            eighths: info.format == .jpeg ? pipeline.eighths(of: decoder.header) : 8)
-        let upright = try Turning.upright(
-            pipeline.sizedRows(decoder), orientation: pipeline.orientation,
-            maxMemory: limits.maxMemory)
-        return try pipeline.finished(upright)
+        return pipeline
     }
 
     /// Returns a pipeline that resizes without removing alpha.

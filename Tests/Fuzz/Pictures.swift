@@ -4,7 +4,7 @@
 import WherryImaging
 import WherrySystem
 
-/// Inspects, compresses, decodes, hashes, and compares a file, as the first bytes of `data` select. An error is a
+/// Inspects, compresses, decodes, previews, hashes, and compares a file, as the first bytes of `data` select. An error is a
 /// valid result; output must be an image of the reported size.
 ///
 /// - Parameter mend: repairs the bytes so that they pass the first checks.
@@ -44,7 +44,18 @@ func fuzz(
     options.maxPixels = 1 << 18
     options.maxMemory = 8 << 20
     options.deadline = nil
-    _ = try? ImageDecoder.decode(source, options)
+    let decoded = try? ImageDecoder.decode(source, options)
+    let previews = PreviewDecoder(options)
+    let step = 1 + Int(head[2]) * 3
+    for start in stride(from: 0, to: file.count, by: step) {
+        let piece = Bytes(file[start..<min(file.count, start + step)])
+        guard let preview = try? previews.decode([piece]), let decoded, file[0] == 0xFF
+        else { continue }
+        // The orientation of a PNG may follow its pixels.
+        if preview.pixels.width != decoded.width || preview.pixels.height != decoded.height {
+            fatalError("a preview has another size than the image")
+        }
+    }
     _ = try? ImageHash.hashes(of: source, ImageHash.Kind.allCases, options)
     var small = options
     small.maxWidth = 1 + Int(head[3] >> 2)

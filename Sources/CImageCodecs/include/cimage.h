@@ -130,6 +130,34 @@ cimage_status cimage_decoder_start(cimage_decoder *decoder, cimage_pixels pixels
 cimage_status cimage_decoder_read(cimage_decoder *decoder, uint8_t *rows, size_t stride,
                                   uint32_t count, uint32_t *out_count, cimage_message message);
 
+/* ---- Reading while the bytes arrive ------------------------------------------------------------
+ */
+
+/* What a decoder has read of the bytes so far. */
+typedef struct {
+  bool has_header;  /* cimage_decoder_header is valid */
+  bool is_complete; /* the image has ended; later bytes are ignored */
+  uint32_t passes;  /* complete scans of a JPEG; the last complete pass of a PNG, 1 to 7 */
+} cimage_progress;
+
+/* Opens a JPEG or PNG whose bytes arrive in pieces. Only for images that need_whole: the header of
+ * another image is read, but not its pixels. */
+cimage_status cimage_jpeg_open_stream(const cimage_limits *limits, cimage_decoder **out_decoder,
+                                      cimage_message message);
+cimage_status cimage_png_open_stream(const cimage_limits *limits, cimage_decoder **out_decoder,
+                                     cimage_message message);
+/* Decodes the next bytes as far as possible, and keeps a copy of the rest. A JPEG stops after its
+ * header until _start has been called. CIMAGE_DEADLINE if this takes longer than `deadline_ns`,
+ * which replaces that of the limits, also for _read. */
+cimage_status cimage_decoder_feed(cimage_decoder *decoder, const uint8_t *bytes, size_t count,
+                                  int64_t deadline_ns, cimage_progress *out_progress,
+                                  cimage_message message);
+/* After cimage_decoder_start: makes cimage_decoder_read return all rows of the image from the first
+ * one, as its complete passes show it. Call it once for each number of passes above 0, and read all
+ * rows before the next call of another function. Of an incomplete JPEG, the edges of blocks are
+ * smoothed; pixels of an incomplete PNG are repeated. */
+cimage_status cimage_decoder_begin_pass(cimage_decoder *decoder, cimage_message message);
+
 /* ---- Writing -----------------------------------------------------------------------------------
  */
 
