@@ -355,6 +355,9 @@ typedef enum wherry_option {
   /* BL 67108864; maximum size of the decoded images in memory (wherry_client_load_image); the least
    * recently used ones are removed first; 0: keep none */
   WHERRY_OPTION_IMAGE_MEMORY_BYTES = 132,
+  /* BLR 0; 1: wherry_client_load_image reports an IMAGE_PREVIEW event after each scan of a
+   * progressive JPEG and each pass of an interlaced PNG */
+  WHERRY_OPTION_IMAGE_PREVIEWS = 133,
   /* BL 0 (0 to 1000000); maximum number of requests per RATE_INTERVAL_MS; 0: no limit. Further
    * requests wait, and start in the order of PRIORITY and then of the time they were added.
    * TOTAL_TIMEOUT_MS includes the wait. The limit is a token bucket that fills at a constant rate
@@ -1036,7 +1039,10 @@ typedef enum wherry_event_kind {
   WHERRY_EVENT_REACHABILITY = 10, /* detail is a wherry_reach; no transfer; section 19 */
   WHERRY_EVENT_LOG = 11,         /* detail is a wherry_log_level; section 20 */
   WHERRY_EVENT_PAGE = 12,        /* detail is a wherry_page_event; no transfer; section 21 */
-  WHERRY_EVENT_ACTIVITY = 13     /* detail is the number of running transfers; section 20 */
+  WHERRY_EVENT_ACTIVITY = 13,    /* detail is the number of running transfers; section 20 */
+  /* an incomplete image, of which `detail` scans or passes are complete; section 24. At most one per
+   * transfer is queued; a newer one replaces it */
+  WHERRY_EVENT_IMAGE_PREVIEW = 14
 } wherry_event_kind;
 
 typedef enum wherry_record_flag {
@@ -2539,6 +2545,18 @@ typedef struct wherry_image_usage {
  * is not a valid image is also removed from the caches. The encoded image is limited by
  * MAX_BODY_BYTES, and the decoded one by MAX_PIXELS and MAX_MEMORY_BYTES.
  *
+ * With IMAGE_PREVIEWS, a load also reports IMAGE_PREVIEW events while the image arrives: after each
+ * scan of a progressive JPEG, as soon as the next scan begins, and after each of the first six passes
+ * of an interlaced PNG. wherry_event_open_image returns the pixels, which have the size, format, and
+ * orientation of the result. Scans that arrive faster than they are decoded give one preview. Other
+ * images have no previews, and neither has an image that comes from the memory or a cache. Only
+ * successful responses are shown; after a retry, previews start again with the first scan. Each
+ * decoder of previews holds the coefficients of a JPEG or the pixels of a PNG, up to
+ * MAX_MEMORY_BYTES, and each preview may need as much again. A limit, damage, or a JPEG with more
+ * than 100 scans ends the previews; the load then fails at its end, as without them. The result is
+ * decoded from the complete image, and is the same with and without previews. Previews are not kept
+ * in memory.
+ *
  * A NULL url means the request's own. A NULL request means a GET of the url. E_ARGUMENT
  * `bad_method` unless the request is a GET, `bad_parameters` if it has a body. A request with hooks
  * gets their answers from one of the loads that share it. */
@@ -2550,9 +2568,9 @@ WHERRY_CHECKED wherry_status wherry_client_load_image_for(wherry_client *client,
     const wherry_request *request, const char *url, wherry_pixel_format format,
     const wherry_compression *compression, int64_t timeout_ms, wherry_transfer **out_transfer,
     wherry_record *out_record);
-/* Returns the pixels of a DONE event, which you own. They stay valid and do not change when the
- * image is removed from the memory. wherry_image_pixels returns them without a copy. E_STATE if the
- * event is not the successful end of an image load. */
+/* Returns the pixels of a DONE or IMAGE_PREVIEW event, which you own. They stay valid and do not
+ * change when the image is removed from the memory. wherry_image_pixels returns them without a copy.
+ * E_STATE if the event is neither a preview nor the successful end of an image load. */
 wherry_status wherry_event_open_image(const wherry_event *event, wherry_image **out_image);
 /* Returns an image that is in memory, at once and without a transfer. E_CACHE_MISS `missing` if it
  * is not. Parameters are as in wherry_client_load_image. */

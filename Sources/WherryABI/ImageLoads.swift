@@ -65,10 +65,16 @@ public func wherry_event_open_image(
     status { () throws(WherryError) in
         let out = try required(out_image)
         let event = try getEvent(event)
-        guard case .done = event.event, let pixels = (event.transfer as? ImageTransfer)?.pixels
-        else {
+        let found: PixelBuffer? =
+            switch event.event {
+            case .preview(let preview): preview.pixels
+            case .done: (event.transfer as? ImageTransfer)?.pixels
+            default: nil
+            }
+        guard let pixels = found else {
             throw WherryError(
-                .wrongState, "The event is not the end of an image load that has succeeded")
+                .wrongState,
+                "The event is neither a preview nor the end of an image load that has succeeded")
         }
         try Handles.give(Box(ImageValue(source: .pixels(pixels))), to: out)
     }

@@ -142,6 +142,12 @@ extension Client.Configuration {
         get { values.options.choice(.codedBody) }
         set { values.options[.codedBody] = newValue.rawValue }
     }
+    /// Whether an image load reports previews while the image arrives: the image after each scan of
+    /// a progressive JPEG or each pass of an interlaced PNG, in its final size. Default: false.
+    public var imagePreviews: Bool {
+        get { values.options[.imagePreviews] == 1 }
+        set { values.options[.imagePreviews] = newValue ? 1 : 0 }
+    }
     /// What a download does if the target file already exists. Default: the download fails with
     /// `exists` before anything is sent.
     public var existingFile: Request.ExistingFile {

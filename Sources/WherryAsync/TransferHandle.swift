@@ -1,6 +1,7 @@
 // Wherry: handles of running transfers.
 // SPDX-License-Identifier: Apache-2.0
 
+import WherryImaging
 import WherrySystem
 
 /// A running request, upload or download, with its progress and result.
@@ -38,6 +39,11 @@ public final class TransferHandle<Value: Sendable>: Sendable {
     /// The stored response of a request with ``/WherryCache/CachePolicy/thenNetwork``, as soon as it
     /// is available; ``value`` is the network response. `nil` if the transfer ends without one.
     public var cached: Response? { get async { await events.cached() } }
+
+    /// The previews of an image load whose request has
+    /// ``/WherryRequests/Request/imagePreviews``, from now on. A preview that was not read is replaced
+    /// by the next one. Ends before ``value`` is available. Supports several readers.
+    public var previews: PreviewSequence { PreviewSequence(events: events) }
 
     /// The current results of an upload's images, in the order of adding. While a single form is
     /// being encoded, contains the images encoded so far, in the order of completion.
@@ -141,6 +147,9 @@ final class TransferEvents: TransferObserver {
         var states: [StateSequence.Element] = []
         var images: [ImageOutcome] = []
         var cached: Response?
+        /// The newest preview, until the end.
+        var preview: DecodedPreview?
+        var previewCount = 0
         var outcome: TransferOutcome?
     }
     /// The maximum number of states kept for late readers, in case a transfer is paused again and
@@ -168,8 +177,16 @@ final class TransferEvents: TransferObserver {
             runner?.run(call)
         case .done(let outcome):
             add(StateSequence.Element(state: outcome.state, reason: outcome.error?.reason))
-            monitor.update { $0.outcome = outcome }
+            monitor.update { state in
+                state.preview = nil
+                state.outcome = outcome
+            }
             runner?.stop()
+        case .preview(let preview):
+            monitor.update { state in
+                state.preview = preview
+                state.previewCount += 1
+            }
         case .cached(let response):
             monitor.update { $0.cached = response }
         case .headers, .body, .wantBody: break
@@ -195,6 +212,16 @@ final class TransferEvents: TransferObserver {
     func progress(after count: Int) async -> (WherryHTTP.Progress, Int)? {
         let step = await monitor.wait { state -> (WherryHTTP.Progress, Int)?? in
             if state.progressCount > count { return (state.progress, state.progressCount) }
+            return state.outcome == nil ? nil : .some(nil)
+        }
+        return step ?? nil
+    }
+
+    func preview(after count: Int) async -> (DecodedPreview, Int)? {
+        let step = await monitor.wait { state -> (DecodedPreview, Int)?? in
+            if let preview = state.preview, state.previewCount > count {
+                return (preview, state.previewCount)
+            }
             return state.outcome == nil ? nil : .some(nil)
         }
         return step ?? nil

@@ -97,7 +97,7 @@ private final class AgentObserver: TransferObserver {
             ending.lacksBody = true
             answered.withLock { $0 = ending }
             folder.note(ending, transfer.progress, of: id)
-        case .cached, .body, .wantBody, .image, .hook: break
+        case .cached, .body, .wantBody, .image, .preview, .hook: break
         }
     }
 }

@@ -203,6 +203,10 @@ extension CurlEasy {
             guard exchange.state.collected.append(bytes) else {
                 return fail(exchange, .noMemory, "Not enough memory for the body")
             }
+            if exchange.request.sharesBody && !exchange.state.isListed {
+                exchange.state.isListed = true
+                loop.eager.append(exchange)
+            }
         case .deliver(_, let eager):
             return storePiece(bytes, eager: eager, exchange)
         case .discard, .skim:

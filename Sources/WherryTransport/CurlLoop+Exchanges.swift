@@ -265,7 +265,8 @@ extension CurlLoop {
         finish(exchange, error: error)
     }
 
-    /// Delivers the eager chunks collected while the sockets were read.
+    /// Delivers the eager chunks collected while the sockets were read, and reports the growth of
+    /// shared bodies.
     func flush() {
         guard !eager.isEmpty else { return }
         let exchanges = eager
@@ -273,6 +274,7 @@ extension CurlLoop {
         for exchange in exchanges {
             exchange.state.isListed = false
             flush(exchange)
+            exchange.tellCollected()
         }
     }
 

@@ -70,6 +70,8 @@ package struct ExchangeRequest: Sendable {
     package var wantsProgress = false
     /// The User-Agent header, unless `headers` contains one; "" sends none.
     package var userAgent = ""
+    /// Whether to call `exchangeDidCollect` when a collected body has grown.
+    package var sharesBody = false
     /// Whether to use large receive buffers, for long responses.
     package var isBulk = false
     /// Whether to use a separate connection that is closed afterwards.
@@ -189,6 +191,10 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
     /// from any thread.
     func exchange(_ exchange: Exchange, didReceive piece: Bytes)
     func exchangeDidProgress(_ exchange: Exchange)
+    /// A collected body has grown, of which ``Exchange/collected(from:)`` returns a copy. Called for
+    /// requests with `sharesBody` when the socket is drained, but not at the end of the body, and not
+    /// for stubs.
+    func exchangeDidCollect(_ exchange: Exchange)
     /// A stub has the complete request and leaves the response to the program.
     func exchange(_ exchange: Exchange, calls call: StubCall)
     /// Called last, exactly once.
@@ -197,6 +203,7 @@ package protocol ExchangeReceiver: AnyObject, Sendable {
 
 extension ExchangeReceiver {
     package func exchangeMustWait(_ exchange: Exchange) {}
+    package func exchangeDidCollect(_ exchange: Exchange) {}
     /// Releases the call, so that the exchange fails.
     package func exchange(_ exchange: Exchange, calls call: StubCall) {}
 }
@@ -257,6 +264,22 @@ package final class Exchange: @unchecked Sendable {  // Atomics; the transport o
     /// Notes that a body source that returned `.wait` now has bytes, an end or an error.
     package func bodyIsReady() { carrier?.continueSending(self) }
 
+    /// The length of the body that was collected so far. Use it only in
+    /// ``ExchangeReceiver/exchangeDidCollect(_:)``.
+    package var collectedCount: Int { state.collected.count }
+
+    /// Returns a copy of the collected body from an offset, which must not exceed ``collectedCount``;
+    /// `nil` if out of memory. Call it only in ``ExchangeReceiver/exchangeDidCollect(_:)``.
+    package func collected(from offset: Int) -> Bytes? {
+        Bytes(
+            copyingIfPossible: UnsafeRawBufferPointer(
+                rebasing: state.collected.bytes.dropFirst(offset)))
+    }
+
+    /// Calls ``ExchangeReceiver/exchangeDidCollect(_:)`` soon, if the body is being collected. Call it
+    /// after the response headers have arrived.
+    package func reportCollected() { carrier?.reportCollected(self) }
+
     // For transports.
 
     func addReceived(_ count: Int, wire: Int) {
@@ -284,6 +307,12 @@ package final class Exchange: @unchecked Sendable {  // Atomics; the transport o
         receiver.exchange(self, didFinish: result)
     }
 
+    /// Reports the growth of a collected body, on the transport's thread.
+    func tellCollected() {
+        guard case .collect = state.disposition, state.phase == .active else { return }
+        receiver.exchangeDidCollect(self)
+    }
+
     func deliver(_ piece: Bytes) {
         outstanding.add(1, ordering: .sequentiallyConsistent)
         receiver.exchange(self, didReceive: piece)
@@ -295,4 +324,11 @@ protocol ExchangeCarrier: AnyObject, Sendable {
     func continueReceiving(_ exchange: Exchange)
     func continueSending(_ exchange: Exchange)
     func decide(_ exchange: Exchange, _ disposition: BodyDisposition)
+    func reportCollected(_ exchange: Exchange)
+}
+
+extension ExchangeCarrier where Self: Transport {
+    func reportCollected(_ exchange: Exchange) {
+        schedule(at: clock.now()) { exchange.tellCollected() }
+    }
 }

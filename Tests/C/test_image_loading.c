@@ -12,18 +12,7 @@
 /* Serves bytes as /s/NAME, twice, with this status and Cache-Control. */
 static void serve(const char *name, const void *bytes, size_t count, int status,
                   const char *control) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const uint8_t *from = bytes;
-  char *text = malloc(count / 3 * 4 + 5), *to = text;
-  for (size_t i = 0; i < count; i += 3) {
-    uint32_t group = from[i] << 16;
-    if (i + 1 < count) group |= from[i + 1] << 8;
-    if (i + 2 < count) group |= from[i + 2];
-    for (int shift = 18; shift >= 0; shift -= 6) *to++ = digits[group >> shift & 63];
-    if (i + 1 >= count) to[-2] = '=';
-    if (i + 2 >= count) to[-1] = '=';
-  }
-  *to = 0;
+  const char *text = encoded_base64(bytes, count);
   size_t capacity = strlen(text) * 2 + 500;
   char *json = malloc(capacity);
   const char *step =
@@ -37,7 +26,6 @@ static void serve(const char *name, const void *bytes, size_t count, int status,
   snprintf(json + length, capacity - length, "]}");
   server_script(json);
   free(json);
-  free(text);
 }
 
 static void serve_picture(const char *name) {

@@ -13,6 +13,7 @@ final class Carrier: ExchangeCarrier {
     let readiness = Monitor(0)
     func continueReceiving(_ exchange: Exchange) {}
     func decide(_ exchange: Exchange, _ disposition: BodyDisposition) {}
+    func reportCollected(_ exchange: Exchange) {}
     func continueSending(_ exchange: Exchange) { readiness.update { $0 += 1 } }
 
     /// Waits for the next call.

@@ -117,7 +117,7 @@ extension wherry_record {
         case .image(let image):
             done_bytes = image.encodedBytes
             expected_bytes = image.originalBytes
-        case .state, .hook, .done: break
+        case .state, .preview, .hook, .done: break
         }
     }
 
@@ -205,6 +205,7 @@ extension QueueEvent {
         case .cached: 7
         case .hook: 8
         case .done: 9
+        case .preview: 14
         }
     }
 }
@@ -247,6 +248,7 @@ extension TransferEvent {
         case .wantBody(_, let room): Int64(room)
         case .state(let state, _): Int64(state.rawValue)
         case .image(let image): Int64(image.index)
+        case .preview(let preview): Int64(preview.pass)
         case .hook(let call): Int64(call.kind.set.rawValue)
         case .progress, .headers, .cached, .body, .done: 0
         }

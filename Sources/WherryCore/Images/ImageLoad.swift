@@ -1,13 +1,17 @@
 // Wherry: one running load of an image.
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WherryHTTP
 import WherrySystem
+import WherryTransport
 
 /// A running load of an image. Observes its request for all callers that wait for the image.
 final class ImageLoad: TransferObserver, @unchecked Sendable {  // guarded by the lock of `table`
     /// True, since the activity count includes the callers instead.
     var isPart: Bool { true }
+    /// True, since callers that join later may want previews.
+    var followsBody: Bool { true }
     private let table: ImageLoadTable
     let address: ImageAddress
     /// The cache policy, which running loads must share.
@@ -22,6 +26,10 @@ final class ImageLoad: TransferObserver, @unchecked Sendable {  // guarded by th
     var leader: RequestTransfer?
     /// The response, until all decodings have ended.
     var response: Response?
+    /// The decoders of previews.
+    var tracks: [PreviewMachine.Track: PreviewTrack] = [:]
+    /// Whether the body is needed for previews; read without the lock.
+    let needsBody = Atomic(false)
 
     init(
         _ table: ImageLoadTable, _ address: ImageAddress, policy: Int32?, generation: UInt64
@@ -47,7 +55,12 @@ final class ImageLoad: TransferObserver, @unchecked Sendable {  // guarded by th
             // One response serves all callers. A caller that prefetches reads no events.
             let members = table.members(of: self)
             (members.first { !$0.isPrefetch } ?? members.first)?.emit(event)
-        case .headers, .cached, .body, .wantBody, .image: break
+        case .headers, .cached, .body, .wantBody, .image, .preview: break
         }
+    }
+
+    func transfer(_ transfer: Transfer, didCollect exchange: Exchange, attempt: Int) {
+        guard needsBody.load(ordering: .acquiring) else { return }
+        table.bodyDidGrow(self, exchange, attempt: attempt)
     }
 }

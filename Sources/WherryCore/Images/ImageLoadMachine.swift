@@ -2,19 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The life of the loads of one image: one request for all waiters, and one decoding for each
-/// target. A value.
+/// target. While the request runs, its body also becomes previews. A value.
 package struct ImageLoadMachine: Sendable {
     /// A caller that waits for the image.
     package struct Waiter: Sendable {
         package let id: UInt64
         package let target: ImageTarget
         package var priority: Int8
+        package let wantsPreviews: Bool
         package var isPaused = false
 
-        package init(id: UInt64, target: ImageTarget, priority: Int8) {
+        package init(
+            id: UInt64, target: ImageTarget, priority: Int8, wantsPreviews: Bool = false
+        ) {
             self.id = id
             self.target = target
             self.priority = priority
+            self.wantsPreviews = wantsPreviews
         }
     }
 
@@ -32,6 +36,8 @@ package struct ImageLoadMachine: Sendable {
         case ready(ImageTarget)
         /// A decoding has ended, successfully or not.
         case decoded(ImageTarget)
+        /// Something happened to a preview.
+        case preview(PreviewMachine.Event)
     }
 
     package enum Action: Equatable, Sendable {
@@ -47,6 +53,7 @@ package struct ImageLoadMachine: Sendable {
         case deliver([UInt64])
         /// Report to a waiter that it has left.
         case release(UInt64)
+        case preview(PreviewMachine.Action)
     }
 
     private enum Phase {
@@ -64,6 +71,7 @@ package struct ImageLoadMachine: Sendable {
     private var phase = Phase.idle
     /// In the order in which they joined.
     private var waiters: [Waiter] = []
+    private var previews = PreviewMachine()
 
     package init() {}
 
@@ -84,8 +92,29 @@ package struct ImageLoadMachine: Sendable {
     /// Whether the request is paused: if there are waiters, and all of them are paused.
     package var isPaused: Bool { !waiters.isEmpty && waiters.allSatisfy(\.isPaused) }
 
+    /// Whether a waiter wants previews of the response that the request receives.
+    package var needsBody: Bool { previews.isActive }
+
     /// Handles an event. Returns the actions to carry out, in this order.
     package mutating func handle(_ event: Event) -> [Action] {
+        if case .preview(let event) = event { return handle(event) }
+        let actions = step(event)
+        let targets = previewTargets
+        guard previews.isActive || !targets.isEmpty else { return actions }
+        return actions + handle(.want(targets))
+    }
+
+    /// The targets of which waiters want previews: none after the end of the request.
+    private var previewTargets: Set<ImageTarget> {
+        guard case .requesting = phase else { return [] }
+        return Set(waiters.lazy.filter(\.wantsPreviews).map(\.target))
+    }
+
+    private mutating func handle(_ event: PreviewMachine.Event) -> [Action] {
+        previews.handle(event).map { .preview($0) }
+    }
+
+    private mutating func step(_ event: Event) -> [Action] {
         switch event {
         case .join(let waiter): join(waiter)
         case .leave(let id): leave(id)
@@ -95,6 +124,7 @@ package struct ImageLoadMachine: Sendable {
         case .failed: failed()
         case .ready(let target): ready(target)
         case .decoded(let target): decoded(target)
+        case .preview(let event): handle(event)
         }
     }
 

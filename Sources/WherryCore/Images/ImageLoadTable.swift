@@ -98,7 +98,8 @@ package final class ImageLoadTable: Sendable {
     func join(_ member: ImageTransfer, own: ImageLoad, _ leader: RequestTransfer, wake: Wake) {
         let target = member.target
         let waiter = ImageLoadMachine.Waiter(
-            id: member.id, target: target, priority: Int8(clamping: member.options[.priority]))
+            id: member.id, target: target, priority: Int8(clamping: member.options[.priority]),
+            wantsPreviews: member.wantsPreviews)
         enum Joined {
             case memory(PixelBuffer)
             case load(ImageLoad, [ImageLoadMachine.Action])
@@ -119,13 +120,16 @@ package final class ImageLoadTable: Sendable {
                 if own.generation == state.generation { state.open[LoadKey(own)] = own }
             }
             load.members[member.id] = member
-            return .load(load, load.machine.handle(.join(waiter)))
+            return .load(load, Self.handle(&state, load, .join(waiter)))
         }
         switch joined {
         case .memory(let pixels): member.finish(.success(pixels), nil)
         case .load(let load, let actions):
-            member.didJoin(load, isFirst: actions.contains(.startRequest))
+            let isFirst = actions.contains(.startRequest)
+            member.didJoin(load, isFirst: isFirst)
             perform(actions, of: load, wake: wake)
+            // The server may send no more bytes for a while.
+            if member.wantsPreviews, !isFirst { self.leader(of: load)?.reportBody() }
             member.catchUp()
         }
     }
@@ -156,7 +160,7 @@ package final class ImageLoadTable: Sendable {
         perform(handle(load, .responded), of: load, client: leader.client)
     }
 
-    private func handle(
+    func handle(
         _ load: ImageLoad, _ event: ImageLoadMachine.Event
     ) -> [ImageLoadMachine.Action] {
         state.withLock { state in Self.handle(&state, load, event) }
@@ -166,6 +170,7 @@ package final class ImageLoadTable: Sendable {
         _ state: inout State, _ load: ImageLoad, _ event: ImageLoadMachine.Event
     ) -> [ImageLoadMachine.Action] {
         let actions = load.machine.handle(event)
+        load.needsBody.store(load.machine.needsBody, ordering: .releasing)
         let key = LoadKey(load)
         if !load.machine.isOpen, state.open[key] === load { state.open[key] = nil }
         return actions
@@ -177,7 +182,7 @@ package final class ImageLoadTable: Sendable {
     ///   - result: The result for the callers, if the event brought one.
     ///   - response: The response that belongs to the result.
     ///   - client: The client, if the request has ended.
-    private func perform(
+    func perform(
         _ actions: [ImageLoadMachine.Action], of load: ImageLoad, wake: Wake = .now,
         result: Result<PixelBuffer, WherryError>? = nil, _ response: Response? = nil,
         client: Client? = nil
@@ -196,21 +201,30 @@ package final class ImageLoadTable: Sendable {
                 guard let result else { continue }
                 for member in take(ids, from: load) { member.finish(result, response) }
             case .release(let id): for member in take([id], from: load) { member.endFarewell() }
+            case .preview(let action): perform(action, of: load)
             }
         }
         releaseIfEnded(load)
+    }
+
+    /// Changes the decoders of previews.
+    func withTracks<Result>(
+        of load: ImageLoad, _ body: (inout [PreviewMachine.Track: PreviewTrack]) -> Result
+    ) -> Result {
+        state.withLock { _ in body(&load.tracks) }
     }
 
     private func take(_ ids: [UInt64], from load: ImageLoad) -> [ImageTransfer] {
         state.withLock { _ in ids.compactMap { load.members.removeValue(forKey: $0) } }
     }
 
-    /// Breaks the reference cycle of the load and its request, and releases the encoded bytes.
+    /// Breaks the reference cycle of the load and its request, and releases the encoded bytes and the
+    /// decoders of previews.
     private func releaseIfEnded(_ load: ImageLoad) {
-        let released = state.withLock { _ -> (RequestTransfer?, Response?) in
-            guard load.machine.isEnded else { return (nil, nil) }
-            defer { (load.leader, load.response) = (nil, nil) }
-            return (load.leader, load.response)
+        let released = state.withLock { _ -> (RequestTransfer?, Response?, [PreviewTrack])? in
+            guard load.machine.isEnded else { return nil }
+            defer { (load.leader, load.response, load.tracks) = (nil, nil, [:]) }
+            return (load.leader, load.response, Array(load.tracks.values))
         }
         withExtendedLifetime(released) {}
     }

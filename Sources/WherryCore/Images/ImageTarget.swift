@@ -64,7 +64,9 @@ package struct ImageAddress: Hashable, Sendable {
     private let details: Details?
 
     /// The options that affect the transfer, but not the response.
-    private static let ignoredOptions: Set<Option> = [.priority, .wantProgress, .totalTimeout]
+    private static let ignoredOptions: Set<Option> = [
+        .priority, .wantProgress, .totalTimeout, .imagePreviews,
+    ]
 
     /// The address of a request with nothing but a URL.
     package init(url: String) {

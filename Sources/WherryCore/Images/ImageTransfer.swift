@@ -34,6 +34,8 @@ package final class ImageTransfer: Transfer, @unchecked Sendable {  // guarded b
     let readsMemory: Bool
     /// Whether nobody reads the events.
     let isPrefetch: Bool
+    /// Whether the caller wants previews.
+    let wantsPreviews: Bool
     private let firstOrigin: Origin?
 
     /// - Parameters:
@@ -47,6 +49,7 @@ package final class ImageTransfer: Transfer, @unchecked Sendable {  // guarded b
         self.target = target
         readsMemory = request.readsImageMemory
         isPrefetch = observer is PrefetchObserver
+        wantsPreviews = !isPrefetch && options[.imagePreviews] == 1
         firstOrigin = own?.leader.origin
         let source: Source =
             if let found { .memory(found) } else if let own {

@@ -31,6 +31,9 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         /// The wait for a network that reaches the host.
         var networkWait: NetworkWait?
         var meter: RequestMeter
+        /// Whether the response that is being collected is successful, and no later one replaces it
+        /// unless it fails.
+        var sharesBody = false
         /// A copy for the caches of a body that is delivered in pieces.
         var copy: BodyCopy?
         /// The file that the program saves the body to.
@@ -224,6 +227,7 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
                     headers: headers, body: work.machine.hop.body.body, settings: settings,
                     options: options, deadline: deadline)
                 exchange.wantsProgress = wantsProgress
+                exchange.sharesBody = observer.followsBody
                 exchange.isBulk = request.isStreamed
                 if let priority = work.machine.priority { exchange.priority = priority }
                 let made = Exchange(consume exchange, receiver: self)
@@ -312,6 +316,16 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
         if let progress { emit(.progress(progress)) }
     }
 
+    package func exchangeDidCollect(_ exchange: Exchange) {
+        let attempt = work.withLock { $0.sharesBody ? $0.machine.launches : nil }
+        if let attempt { observer.transfer(self, didCollect: exchange, attempt: attempt) }
+    }
+
+    /// Reports the body as far as it has been collected once more, on the transport's thread.
+    func reportBody() {
+        work.withLock { $0.sharesBody ? $0.exchange : nil }?.reportCollected()
+    }
+
     package func exchange(_ exchange: Exchange, calls call: StubCall) {
         emit(.hook(.respond(to: call)))
     }
@@ -341,6 +355,10 @@ package final class RequestTransfer: Transfer, ExchangeReceiver, @unchecked Send
     func disposition(
         _ use: RequestBodyUse, _ head: ResponseHead, of exchange: Exchange
     ) -> BodyDisposition {
+        if exchange.request.sharesBody {
+            let isSuccess = (200..<300).contains(head.status) && head.status != 206
+            work.withLock { $0.sharesBody = isSuccess }
+        }
         switch use {
         case .collect(let reportsHeaders):
             if reportsHeaders { tell(head) }

@@ -26,7 +26,7 @@ final class SharedRequest: TransferObserver {
         case .hook:
             // One response serves all callers.
             table.members(of: self).first?.emit(event)
-        case .headers, .cached, .body, .wantBody, .image: break
+        case .headers, .cached, .body, .wantBody, .image, .preview: break
         }
     }
 

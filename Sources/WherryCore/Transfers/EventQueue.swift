@@ -13,8 +13,8 @@ import WherryTransport
 /// queue becomes non-empty, and cleared under the lock when it becomes empty. It is created on
 /// first use, so that readers without it need no system calls for it.
 package final class EventQueue: TransferObserver {
-    /// The one waiting progress event of a transfer.
-    private struct WaitingProgress {
+    /// The one waiting progress event, or the one waiting preview, of a transfer.
+    private struct Waiting {
         var position: UInt64
         /// Whether no other event of the transfer came after it.
         var isLast = true
@@ -22,7 +22,8 @@ package final class EventQueue: TransferObserver {
 
     private struct State {
         var ring = EventRing()
-        var progress: [UInt64: WaitingProgress] = [:]
+        var progress: [UInt64: Waiting] = [:]
+        var previews: [UInt64: Waiting] = [:]
         /// The transfers that have not reported their end, in no order. Each stores its index.
         var transfers: [Transfer] = []
         var signal: EventFD?
@@ -163,23 +164,36 @@ package final class EventQueue: TransferObserver {
         }
         switch event.event {
         case .progress:
-            guard let old = state.progress[id] else {
-                state.progress[id] = WaitingProgress(position: state.ring.append(event))
-                return nil
-            }
-            if old.isLast { return state.ring.replace(at: old.position, with: event) }
-            // Keep the order: the new progress comes after the events in between.
-            let dropped = state.ring.replace(at: old.position, with: nil)
-            state.progress[id] = WaitingProgress(position: state.ring.append(event))
-            return dropped
+            return coalesce(event, &state.progress, others: &state.previews, &state.ring)
+        case .preview:
+            return coalesce(event, &state.previews, others: &state.progress, &state.ring)
         case .done:
             state.ring.append(event)
             return event.transfer.flatMap { remove($0, from: &state) }
         default:
             if !state.progress.isEmpty { state.progress[id]?.isLast = false }
+            if !state.previews.isEmpty { state.previews[id]?.isLast = false }
             state.ring.append(event)
             return nil
         }
+    }
+
+    /// Adds an event that replaces a waiting one of its kind. Returns the replaced event, which may be
+    /// large.
+    private static func coalesce(
+        _ event: QueueEvent, _ known: inout [UInt64: Waiting], others: inout [UInt64: Waiting],
+        _ ring: inout EventRing
+    ) -> QueueEvent? {
+        let id = event.key
+        var dropped: QueueEvent?
+        if let old = known[id] {
+            if old.isLast { return ring.replace(at: old.position, with: event) }
+            // Keep the order: the new event comes after the events in between.
+            dropped = ring.replace(at: old.position, with: nil)
+        }
+        known[id] = Waiting(position: ring.append(event))
+        if !others.isEmpty { others[id]?.isLast = false }
+        return dropped
     }
 
     private static func remove(_ transfer: Transfer, from state: inout State) -> Transfer? {
@@ -327,6 +341,7 @@ package final class EventQueue: TransferObserver {
         let event = state.ring.popFirst()
         if event?.log != nil { state.logs -= 1 }
         if let event, case .progress = event.event { state.progress[event.key] = nil }
+        if let event, case .preview = event.event { state.previews[event.key] = nil }
         return event
     }
 
@@ -342,6 +357,7 @@ package final class EventQueue: TransferObserver {
             state.ring = EventRing()
             state.logs = 0
             state.progress = [:]
+            state.previews = [:]
             state.signal = nil
             return rest
         }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WherryHTTP
+import WherryImaging
 import WherrySystem
 import WherryTransport
 
@@ -33,6 +34,8 @@ package enum TransferEvent: Sendable {
     case wantBody(offset: Int64, room: Int)
     case state(TransferState, reason: ErrorReason?)
     case image(ImageOutcome)
+    /// An incomplete image of an image load.
+    case preview(DecodedPreview)
     case hook(HookCall)
     /// The last event, sent exactly once.
     case done(TransferOutcome)
@@ -51,6 +54,12 @@ package protocol TransferObserver: AnyObject, Sendable {
     func transfer(_ transfer: Transfer, isMoving: Bool)
     /// Called when the transfer begins or stops waiting for a free connection.
     func transfer(_ transfer: Transfer, waitsForConnection: Bool)
+    /// Whether to call `transfer(_:didCollect:attempt:)`.
+    var followsBody: Bool { get }
+    /// Called on the transport's thread when the body of a successful response has grown, of which
+    /// ``WherryTransport/Exchange/collected(from:)`` returns a copy. A response with a higher `attempt`
+    /// replaces the one before.
+    func transfer(_ transfer: Transfer, didCollect exchange: Exchange, attempt: Int)
     /// Whether the observed transfer is a part of another one, and not counted separately.
     var isPart: Bool { get }
 }
@@ -58,7 +67,9 @@ package protocol TransferObserver: AnyObject, Sendable {
 extension TransferObserver {
     package var wake: Wake { .now }
     package var isPart: Bool { false }
+    package var followsBody: Bool { false }
     package func willStart(_ transfer: Transfer) throws(WherryError) {}
     package func transfer(_ transfer: Transfer, isMoving: Bool) {}
+    package func transfer(_ transfer: Transfer, didCollect exchange: Exchange, attempt: Int) {}
     package func transfer(_ transfer: Transfer, waitsForConnection: Bool) {}
 }

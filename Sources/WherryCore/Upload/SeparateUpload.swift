@@ -304,7 +304,7 @@ private final class ChildObserver: TransferObserver {
         case .progress(let progress): upload.childMoved(index, progress)
         case .hook: upload.emit(event)
         case .done(let outcome): upload.childEnded(index, outcome)
-        case .headers, .cached, .body, .wantBody, .state, .image: break
+        case .headers, .cached, .body, .wantBody, .state, .image, .preview: break
         }
     }
 }

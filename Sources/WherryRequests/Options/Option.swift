@@ -110,6 +110,9 @@ package enum Option: Int32, CaseIterable, Sendable {
     case cacheMemoryBytes = 52
     /// The maximum size in bytes of the decoded images that the image loader keeps in memory.
     case imageMemoryBytes = 132
+    /// Whether an image load reports previews while the image arrives: the image after each scan of
+    /// a progressive JPEG or each pass of an interlaced PNG, in its final size.
+    case imagePreviews = 133
     /// The maximum number of requests per `rate_interval_ms`.
     case rateLimit = 53
     /// The maximum number of requests per `rate_interval_ms` to each origin (scheme, host, and
@@ -286,6 +289,8 @@ extension Option {
             Declaration("cache_memory_bytes", [.build, .live], 16_777_216, 0...Int64.max)
         case .imageMemoryBytes:
             Declaration("image_memory_bytes", [.build, .live], 67_108_864, 0...Int64.max)
+        case .imagePreviews:
+            Declaration("image_previews", [.build, .live, .request], 0, 0...1, acceptsBool: true)
         case .rateLimit:
             Declaration("rate_limit", [.build, .live], 0, 0...1_000_000)
         case .hostRateLimit:

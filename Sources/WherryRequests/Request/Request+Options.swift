@@ -59,6 +59,13 @@ extension Request {
         get { value(of: .jsonOnly).map { $0 == 1 } }
         set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }
     }
+    /// Whether an image load reports previews while the image arrives: the image after each scan of
+    /// a progressive JPEG or each pass of an interlaced PNG, in its final size. `nil` uses the
+    /// client's setting.
+    public var imagePreviews: Bool? {
+        get { value(of: .imagePreviews).map { $0 == 1 } }
+        set { set(.imagePreviews, newValue.map { $0 ? 1 : 0 }) }
+    }
     /// Whether a download resumes an existing partial file. Default: true.
     public var resumes: Bool {
         get { value(of: .resume) != 0 }

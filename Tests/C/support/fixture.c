@@ -309,8 +309,24 @@ const char *echoed_header(const outcome *got, const char *name) {
   return result;
 }
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+char *encoded_base64(const void *bytes, size_t count) {
+  const uint8_t *from = bytes;
+  char *text = check_memory(count / 3 * 4 + 5), *to = text;
+  for (size_t i = 0; i < count; i += 3) {
+    uint32_t group = from[i] << 16;
+    if (i + 1 < count) group |= from[i + 1] << 8;
+    if (i + 2 < count) group |= from[i + 2];
+    for (int shift = 18; shift >= 0; shift -= 6) *to++ = digits[group >> shift & 63];
+    if (i + 1 >= count) to[-2] = '=';
+    if (i + 2 >= count) to[-1] = '=';
+  }
+  *to = '\0';
+  return text;
+}
+
 char *decoded_base64(const char *text, size_t *count) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   char *bytes = check_memory(strlen(text) + 1), *end = bytes;
   uint32_t bits = 0;
   int held = 0;

@@ -76,6 +76,8 @@ const char *echoed(const outcome *got, const char *path);
 const char *echoed_header(const outcome *got, const char *name);
 /* The decoded bytes of a base64 text, NUL-terminated; freed with the test. */
 char *decoded_base64(const char *text, size_t *out_count);
+/* The base64 text of bytes; freed with the test. */
+char *encoded_base64(const void *bytes, size_t count);
 /* The echoed body, decoded from base64, NUL-terminated. */
 const char *echoed_body(const outcome *got);
 /* The bytes of the index-th multipart part of an echoed body; *count -1 if there is none. */

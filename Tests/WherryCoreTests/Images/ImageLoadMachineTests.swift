@@ -139,7 +139,7 @@ import WherryImaging
                 for action in actions {
                     switch action {
                     case .startRequest: requests += 1
-                    case .align: break
+                    case .align, .preview: break
                     case .cancelRequest: isCancelled = true
                     case .submit(let target): submitted.append(target)
                     case .decode(let target): decoding.append(target)

@@ -6,6 +6,7 @@ import Testing
 import WherrySystem
 @testable import WherryCore
 @testable import WherryHTTP
+@testable import WherryImaging
 @testable import WherryRequests
 
 @Suite("The completion queue")
@@ -34,6 +35,7 @@ struct EventQueueTests {
             case nil: "none"
             case .progress(let progress): "progress \(progress.completed)"
             case .state(let state, _): "\(state)"
+            case .preview(let preview): "preview \(preview.pass)"
             case .done: "done"
             default: "other"
             }
@@ -88,6 +90,29 @@ struct EventQueueTests {
 
         one.emit(progress(5))
         #expect(try words() == ["progress 5"])
+    }
+
+    @Test("I2 of the previews of an image load only the newest waits")
+    func previews() throws {
+        let pixels = try PixelBuffer(format: .gray8, width: 1, height: 1, maxMemory: 1)
+        let load = transfer()
+        let other = transfer()
+        func preview(_ pass: Int) -> TransferEvent {
+            .preview(DecodedPreview(pixels: pixels, pass: pass))
+        }
+        for pass in 1...3 { load.emit(preview(pass)) }
+        other.emit(preview(1))
+        load.emit(preview(4))
+        #expect(queue.count == 2)
+        #expect(try words() == ["preview 4", "preview 1"])
+
+        load.emit(preview(5))
+        load.emit(progress(1))
+        load.emit(.state(.paused, reason: nil))
+        load.emit(preview(6))
+        load.emit(progress(2))
+        load.emit(.done(TransferOutcome()))
+        #expect(try words() == ["paused", "preview 6", "progress 2", "done"])
     }
 
     @Test("an unread queue does not grow with progress")
