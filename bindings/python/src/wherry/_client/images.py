@@ -11,12 +11,12 @@ from .._core.values import choice, text
 from .._errors import ArgumentError, brief
 from .._native import codes
 from .._native.library import lib
-from .._native.memory import EVENT, IMAGE_USAGE, STATUS, Cell
+from .._native.memory import EVENT, IMAGE_USAGE, KIND, STATUS, Cell
 from .._waiting.blocking import Channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, Optional, Tuple, Union
+    from typing import Any, Callable, Iterable, Optional, Tuple, Union
 
     from typing_extensions import Unpack
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .client import Client
 
     Size = Tuple[Optional[int], Optional[int]]
+    OnPreview = Callable[[memoryview], object]
 
 
 class ImageUsage:
@@ -52,11 +53,26 @@ class ImageUsage:
 class _ImageExchange(Exchange):
     """A load of an image. Its result is the image of the DONE event."""
 
-    __slots__ = ("image",)
+    __slots__ = ("image", "_on_preview")
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, on_preview: Optional[OnPreview]) -> None:
+        if on_preview is not None:
+            if not callable(on_preview):
+                raise TypeError(f"on_preview= takes a function, not {brief(on_preview)}")
+            draft.option(codes.OPTION_IMAGE_PREVIEWS, 1)
         super().__init__(draft)
         self.image: Optional[NativeImage] = None
+        self._on_preview = on_preview
+
+    def read(self, record: Record) -> bool:
+        if record[KIND] != codes.EVENT_IMAGE_PREVIEW:
+            return super().read(record)
+        if self._on_preview is not None and self.error is None:
+            try:
+                self._on_preview(_opened(record))
+            except Exception as error:
+                self.fail(error)
+        return self.done
 
     def _finish(self, record: Record) -> None:
         self.done = True
@@ -72,6 +88,11 @@ class _ImageExchange(Exchange):
         self.result()
         assert self.image is not None
         return pixel_array(self.image)
+
+
+def _opened(record: Record) -> memoryview:
+    """Returns the pixels of a preview."""
+    return pixel_array(NativeImage(create(lib.wherry_event_open_image, record[EVENT]), None))
 
 
 class _Target:
@@ -233,6 +254,7 @@ class ImageLoader(BaseImageLoader):
         mode: str = "fit",
         order: Optional[str] = None,
         compression: Optional[Compression] = None,
+        on_preview: Optional[OnPreview] = None,
         **options: Unpack[RequestOptions],
     ) -> memoryview:
         """Loads an image, and returns its pixels as an upright uint8 array, top row first.
@@ -248,6 +270,11 @@ class ImageLoader(BaseImageLoader):
         :param order: "gray", "rgb", "rgba" or "bgra". None selects the smallest one without loss.
         :param compression: Further settings; only sharpening, background, orientation, animated, and limits
             apply.
+        :param on_preview: Called with the image as far as it has arrived, in the size and order of the
+            result: after each scan of a progressive JPEG, as soon as the next scan begins, and after each
+            of the first six passes of an interlaced PNG. If several arrive during a call, only the newest
+            one follows. Not called for other images, nor for an image from the memory or a cache. An
+            exception cancels the load, and is raised.
 
         The other keywords are those of a GET request, such as ``headers=``, ``priority=`` (-100 to 100) and
         ``max_body_bytes=``. Event hooks and auth flows are not used. Raises `HTTPStatusError` for an error
@@ -258,9 +285,9 @@ class ImageLoader(BaseImageLoader):
             if found is not None:
                 return found
             draft = self._client._draft("GET", url, options)
-            exchange = _ImageExchange(draft)
-            channel = None
+            exchange = channel = None
             try:
+                exchange = _ImageExchange(draft, on_preview)
                 channel = Channel()
                 exchange.transfer = self._client._begin(
                     lib.wherry_client_load_image, draft.handle, None, target.format, target.compression,
@@ -270,7 +297,8 @@ class ImageLoader(BaseImageLoader):
             finally:
                 if channel is not None:
                     channel.close()
-                exchange.free()
+                if exchange is not None:
+                    exchange.free()
                 draft.free()
         return exchange.pixels()
 
@@ -290,9 +318,13 @@ class AsyncImageLoader(BaseImageLoader):
         mode: str = "fit",
         order: Optional[str] = None,
         compression: Optional[Compression] = None,
+        on_preview: Optional[OnPreview] = None,
         **options: Unpack[RequestOptions],
     ) -> memoryview:
-        """See `ImageLoader.load`. Cancelling the task cancels the load."""
+        """See `ImageLoader.load`. Cancelling the task cancels the load.
+
+        The event loop calls ``on_preview``, which must be a plain function.
+        """
         import asyncio
 
         from .._waiting.pump import Completion
@@ -302,8 +334,8 @@ class AsyncImageLoader(BaseImageLoader):
             if found is not None:
                 return found
             draft = self._client._draft("GET", url, options)
-            exchange = _ImageExchange(draft)
             try:
+                exchange = _ImageExchange(draft, on_preview)
                 loop = asyncio.get_running_loop()
                 completion = Completion(exchange, loop)
                 self._client._pump(loop).load_image(
