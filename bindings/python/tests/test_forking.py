@@ -206,6 +206,37 @@ client.close()
 """)
 
 
+def test_M12_a_child_of_a_process_with_threads_imports_nothing_for_its_requests(server: Server, tmp_path: Any) -> None:
+    # Another thread may be importing the same module at the fork. The child would wait forever for its lock.
+    forked(f"""
+import io, threading, wherry
+url, missing, path = {server.url("/json")!r}, {server.url("/status/404")!r}, {str(tmp_path / "file")!r}
+client = wherry.Client()
+ended = threading.Event()
+thread = threading.Thread(target=ended.wait)
+thread.start()
+def child():
+    before = set(sys.modules)
+    client.get(url, params={{"a": 1}}, headers={{"b": "c"}}, cookies={{"d": "e"}}, timeout=30).json()
+    client.post(url, json={{"a": 1}}).text
+    client.post(url, data={{"a": 1}}).content
+    client.post(url, files={{"file": io.BytesIO(b"data")}}).headers
+    client.put(url, content=b"data", auth=("user", "password")).cookies
+    try:
+        client.get(missing).raise_for_status()
+    except wherry.HTTPStatusError as error:
+        str(error), error.response.reason_phrase
+    client.download(url, path)
+    with client.stream("GET", url) as response:
+        response.read()
+    print(*sorted(set(sys.modules) - before), end="")
+fork(child)
+ended.set()
+thread.join()
+client.close()
+""")
+
+
 def test_M12_restart_still_exists_and_has_no_effect_after_os_fork(server: Server) -> None:
     forked(f"""
 import wherry

@@ -12,7 +12,7 @@ with the same settings and new connections.
 from __future__ import annotations
 
 import os
-from _thread import RLock
+from _thread import RLock, _count as _thread_count
 from _weakref import ref  # Importing `weakref` takes longer than the rest of this package's start.
 
 from . import codes
@@ -27,6 +27,28 @@ _process = 0
 _restart: Callable[[], int] = lambda: codes.OK  # noqa: E731, it is a variable
 #: The objects to rebuild in forked children, by their id.
 _objects: Dict[int, ref[Forkable]] = {}
+#: The modules that requests and their responses import when they are first used.
+_DEFERRED = (
+    "binascii",
+    "http",
+    "ipaddress",
+    "json",
+    "urllib.parse",
+    "wherry._core.exchange.drafting",
+    "wherry._core.exchange.event_hooks",
+    "wherry._core.exchange.events",
+    "wherry._core.hints",
+    "wherry._core.request.arguments",
+    "wherry._core.request.auth_flow",
+    "wherry._core.response.cookies",
+    "wherry._core.response.response",
+    "wherry._core.response.statuses",
+    "wherry._transfers.downloads",
+    "wherry._transfers.streams",
+    "wherry._transfers.uploads",
+    "wherry._waiting.blocking",
+    "wherry._waiting.running",
+)
 #: The functions that clear caches of native objects.
 _caches: List[Callable[[], object]] = []
 
@@ -129,7 +151,15 @@ def _existing() -> List[Forkable]:
     return [each for each in found if each is not None]
 
 
+def _complete_imports() -> None:
+    """Imports what another thread may be importing. A child would wait forever for the import lock of that thread."""
+    if _thread_count():
+        for name in _DEFERRED:
+            __import__(name)
+
+
 def _before() -> None:
+    _complete_imports()
     for each in _existing():
         if each._has_handle:
             each.__dict__["_at_fork"] = each._before_fork()
