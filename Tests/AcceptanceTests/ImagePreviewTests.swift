@@ -73,9 +73,9 @@ import WherrySystem
             last = bytes
             guard let pass = image.pass else { continue }
             passes.append(pass)
+            #expect(client.images.cached(url, size: .crop(60, 60), as: .rgba8) == nil)
             // The server sends the next scan only now.
             try scope.open(gate: "a\(pass)")
-            #expect(client.images.cached(url, size: .crop(60, 60), as: .rgba8) == nil)
         }
         #expect(passes == Array(1..<pieces.count))
         // The complete image is the same as without previews, and is in memory.
@@ -239,13 +239,13 @@ import WherrySystem
         let statuses = [(302, #"["Location", "b"]"#), (503, #"["Retry-After", "0"]"#)]
         for (status, header) in statuses {
             try scope.script(
-                "a",
+                "a\(status)",
                 #"[{"status": \#(status), "headers": [\#(header)], "body_base64": "\#(jpeg)"}, {"status": 404, "body_base64": "\#(jpeg)"}]"#
             )
             try scope.script("b", #"[{"status": 404, "body_base64": "\#(jpeg)"}]"#)
             let client = try makeClient(scope) { $0.maxRetries = 1 }
             let error = await #expect(throws: WherryError.self) {
-                for try await _ in client.images.previews("s/a") {
+                for try await _ in client.images.previews("s/a\(status)") {
                     Issue.record("a preview of an error page")
                 }
             }
@@ -265,7 +265,7 @@ import WherrySystem
         let cut = Array(pieces[..<3])
         for (name, sent, reason) in [
             ("damaged", damaged, "bad_image"), ("cut", cut, "truncated_image"),
-            ("bomb", [Self.manyScans(101)], "too_many_scans"),
+            ("bomb", [Self.manyScans(101)], "image_too_large"),
         ] {
             let url = try serve(name, sent)
             var passes: [Int] = []
