@@ -2550,7 +2550,7 @@ typedef struct wherry_image_usage {
  * of an interlaced PNG. wherry_event_open_image returns the pixels, which have the size, format, and
  * orientation of the result. Scans that arrive faster than they are decoded give one preview. Other
  * images have no previews, and neither has an image that comes from the memory or a cache. Only
- * successful responses are shown; after a retry, previews start again with the first scan. Each
+ * successful responses are shown; after a retry, previews start over with the first scan. Each
  * decoder of previews holds the coefficients of a JPEG or the pixels of a PNG, up to
  * MAX_MEMORY_BYTES, and each preview may need as much again. A limit, damage, or a JPEG with more
  * than 100 scans ends the previews; the load then fails at its end, as without them. The result is

@@ -141,12 +141,12 @@ extension EXIF {
 
     // MARK: Location
 
-    /// The entries of a GPS directory that do not tell more than a rounded location: version, letters,
+    /// The entries of a GPS directory that reveal no more than a rounded location: version, letters,
     /// time, datum, and date.
     private static let coarsePlaces: Set<Int> = [0, 1, 3, 7, 18, 29]
 
-    /// Returns the block with latitude and longitude rounded, and without the other values that tell a
-    /// location, such as the altitude. A location that cannot be read is removed.
+    /// Returns the block with latitude and longitude rounded, and without the other values that reveal
+    /// a place, such as the altitude. A location that cannot be read is removed.
     ///
     /// Returns `nil` for a malformed block.
     private func withRoundedLocation(_ decimals: Int) -> EXIF? {

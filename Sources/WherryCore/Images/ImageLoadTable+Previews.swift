@@ -41,7 +41,7 @@ extension ImageLoadTable {
         }
     }
 
-    /// Decodes on the calling thread, unless nobody wants the preview any more.
+    /// Decodes on the calling thread, unless all loads that wanted the preview have ended.
     private func step(_ track: PreviewMachine.Track, _ load: ImageLoad, _ client: Client) {
         guard handle(load, .preview(.ready(track))).contains(.preview(.decode(track))),
             let decoder = self.track(track, of: load, creates: false)

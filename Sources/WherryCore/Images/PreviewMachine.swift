@@ -27,7 +27,7 @@ package struct PreviewMachine: Sendable {
         case grew(attempt: Int, count: Int)
         /// The decoder has received the bytes that were copied.
         case copied(Track)
-        /// There was no memory for the bytes.
+        /// The bytes could not be copied, because memory ran out.
         case lost(Track)
         /// A worker is ready to decode.
         case ready(Track)

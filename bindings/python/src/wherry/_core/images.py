@@ -91,7 +91,7 @@ class Compression(Fixed):
     rest, also to images that had no EXIF. Copies of these fields in XMP, IPTC, and the texts of a PNG are
     removed. Removing ``taken_at`` removes all times in EXIF.
 
-    ``location_decimals``, 0 to 6, rounds a location that ``metadata="all"`` keeps to so many decimals of
+    ``location_decimals``, 0 to 6, rounds a location that ``metadata="all"`` keeps to this many decimals of
     degrees; 2 is about 1 km. Altitudes and locations outside EXIF are removed.
     """
 
