@@ -60,6 +60,17 @@ public func wherry_compression_set_metadata(
 ) -> wherry_status {
     status { () throws(WherryError) in
         let text = try optionalText(text, "text")
+        try Handles.change(compression, Compression.self) { compression throws(WherryError) in
+            try compression.set(field, text)
+        }
+    }
+}
+
+extension Compression {
+    /// Sets the rule for a text of EXIF; `nil` removes the rule.
+    fileprivate mutating func set(
+        _ field: wherry_metadata_field, _ text: String?
+    ) throws(WherryError) {
         guard let known = UInt8(exactly: field.rawValue).flatMap({ MetadataField(rawValue: $0) })
         else {
             throw WherryError(
@@ -72,7 +83,7 @@ public func wherry_compression_set_metadata(
         } catch {
             throw WherryError(error)
         }
-        try Handles.change(compression, Compression.self) { $0.edits.texts[known] = text }
+        edits.texts[known] = text
     }
 }
 
