@@ -356,7 +356,8 @@ typedef enum wherry_option {
    * recently used ones are removed first; 0: keep none */
   WHERRY_OPTION_IMAGE_MEMORY_BYTES = 132,
   /* BLR 0; 1: wherry_client_load_image reports an IMAGE_PREVIEW event after each scan of a
-   * progressive JPEG and each pass of an interlaced PNG */
+   * progressive JPEG except the last, and after each of the first six passes of an interlaced
+   * PNG */
   WHERRY_OPTION_IMAGE_PREVIEWS = 133,
   /* BL 0 (0 to 1000000); maximum number of requests per RATE_INTERVAL_MS; 0: no limit. Further
    * requests wait, and start in the order of PRIORITY and then of the time they were added.
@@ -739,7 +740,7 @@ wherry_status wherry_request_add_query_text(wherry_request *request, const char 
 wherry_status wherry_request_add_field(wherry_request *request, const char *name,
     const char *value);
 /* Sets a JSON body, which is checked at once and sent unchanged. E_ARGUMENT `bad_json` if it is not
- * JSON, contains NaN or invalid UTF-8, or is nested too deeply. More than 64 MiB gives E_IMAGE
+ * JSON, contains NaN or invalid UTF-8, or is nested too deeply. More than 64 MiB gives E_LIMIT
  * `too_large`. */
 wherry_status wherry_request_set_json(wherry_request *request, const void *text, size_t count);
 wherry_status wherry_request_set_json_value(wherry_request *request, const wherry_json *value);
@@ -1553,9 +1554,8 @@ typedef enum wherry_image_option {
   /* 0: none; the SSIM that a JPEG must have, in ten-thousandths: 9800 is 0.98. Tries at most five
    * qualities up to the given one, and uses the lowest that reaches it */
   WHERRY_IMAGE_TARGET_SSIM = 19,
-  /* 0: none; sharpens a scaled image: the percentage of the difference between the luma of each
-   * pixel and that of its neighborhood that is added to the pixel. 50 to 100 suits thumbnails. An
-   * image that is not scaled stays as it is */
+  /* 0: none; the strength, in percent, with which a scaled image is sharpened (unsharp mask of
+   * luma). 50 to 100 suits thumbnails. An image that is not scaled is never sharpened */
   WHERRY_IMAGE_SHARPEN = 20,
   /* -1: unchanged; the number of decimals to which a location in degrees is rounded, if
    * METADATA_ALL keeps it; 2 is about 1 km. Also removes altitudes and all locations outside EXIF,
@@ -1564,7 +1564,7 @@ typedef enum wherry_image_option {
   /* options: end */
 } wherry_image_option;
 
-/* A text of EXIF that wherry_compression_set_metadata sets or removes. */
+/* An EXIF field that wherry_compression_set_metadata sets or removes. */
 typedef enum wherry_metadata_field {
   WHERRY_METADATA_COPYRIGHT = 1,   /* Copyright */
   WHERRY_METADATA_ARTIST = 2,      /* Artist: the photographer */
@@ -1737,8 +1737,8 @@ wherry_status wherry_compression_set_option(wherry_compression *compression,
 /* Sets the output format: "png", "PNG", "jpg", "JPG", "jpeg", or "JPEG", as in the iOS library
  * SJNetwork; anything else means "jpg". */
 wherry_status wherry_compression_set_type(wherry_compression *compression, const char *type);
-/* Sets a text of EXIF in every result. NULL takes back an earlier call, and "" removes the text and
- * its copies. Applies after METADATA: the text is set even if the image had no EXIF, or METADATA
+/* Sets an EXIF field in every result. "" removes the field and its copies; NULL undoes earlier calls
+ * for this field. Applies after METADATA: the field is set even if the image had no EXIF, or METADATA
  * removes the rest. If NEVER_LARGER keeps the original, its metadata is edited as well.
  *
  * The text is stored as UTF-8, which most programs expect although EXIF defines ASCII. Other values
@@ -1748,9 +1748,9 @@ wherry_status wherry_compression_set_type(wherry_compression *compression, const
  * TAKEN_AT removes all times in EXIF, including those of digitization, change, and GPS. MakerNotes
  * and additional images in a file are not edited.
  *
- * E_ARGUMENT `bad_value` for an unknown field, `bad_parameters` for a time in another form, and
- * `bad_text` for a text that is not UTF-8. wherry_image_compress and uploads fail with E_IMAGE
- * `image_too_large` if the EXIF data exceed 65,527 bytes in a JPEG, or 1 MiB in a PNG. */
+ * E_ARGUMENT `bad_value` for an unknown field, `bad_parameters` for a TAKEN_AT in another form
+ * than above, and `bad_text` for a text that is not UTF-8. wherry_image_compress and uploads fail
+ * with E_IMAGE `image_too_large` if the EXIF data exceed 65,527 bytes in a JPEG, or 1 MiB in a PNG. */
 wherry_status wherry_compression_set_metadata(wherry_compression *compression,
     wherry_metadata_field field, const char *text);
 
@@ -2546,11 +2546,11 @@ typedef struct wherry_image_usage {
  * MAX_BODY_BYTES, and the decoded one by MAX_PIXELS and MAX_MEMORY_BYTES.
  *
  * With IMAGE_PREVIEWS, a load also reports IMAGE_PREVIEW events while the image arrives: after each
- * scan of a progressive JPEG, as soon as the next scan begins, and after each of the first six passes
- * of an interlaced PNG. wherry_event_open_image returns the pixels, which have the size, format, and
- * orientation of the result. Scans that arrive faster than they are decoded give one preview. Other
- * images have no previews, and neither has an image that comes from the memory or a cache. Only
- * successful responses are shown; after a retry, previews start over with the first scan. Each
+ * scan of a progressive JPEG except the last, as soon as the next scan begins, and after each of the
+ * first six passes of an interlaced PNG. wherry_event_open_image returns the pixels, which have the
+ * size, format, and orientation of the result. Scans that arrive faster than they are decoded give
+ * one preview. Other images have no previews. Images from memory, a cache, or a stub have none either.
+ * Only successful responses are shown; after a retry, previews start over with the first scan. Each
  * decoder of previews holds the coefficients of a JPEG or the pixels of a PNG, up to
  * MAX_MEMORY_BYTES, and each preview may need as much again. A limit, damage, or a JPEG with more
  * than 100 scans ends the previews; the load then fails at its end, as without them. The result is
@@ -2569,7 +2569,7 @@ WHERRY_CHECKED wherry_status wherry_client_load_image_for(wherry_client *client,
     const wherry_compression *compression, int64_t timeout_ms, wherry_transfer **out_transfer,
     wherry_record *out_record);
 /* Returns the pixels of a DONE or IMAGE_PREVIEW event, which you own. They stay valid and do not
- * change when the image is removed from the memory. wherry_image_pixels returns them without a copy.
+ * change when the image is removed from memory. wherry_image_pixels returns them without a copy.
  * E_STATE if the event is neither a preview nor the successful end of an image load. */
 wherry_status wherry_event_open_image(const wherry_event *event, wherry_image **out_image);
 /* Returns an image that is in memory, at once and without a transfer. E_CACHE_MISS `missing` if it

@@ -74,7 +74,8 @@ public func wherry_event_open_image(
         guard let pixels = found else {
             throw WherryError(
                 .wrongState,
-                "The event is neither a preview nor the end of an image load that has succeeded")
+                "The event has no image. Pass an IMAGE_PREVIEW event, or the DONE event of a successful image load."
+            )
         }
         try Handles.give(Box(ImageValue(source: .pixels(pixels))), to: out)
     }

@@ -3,7 +3,7 @@
 
 import WherryImaging
 
-/// A text of EXIF that a ``Compression`` can set or remove.
+/// An EXIF field that a ``Compression`` can set or remove.
 public enum MetadataField: Sendable, Hashable, CaseIterable {
     case copyright
     /// The photographer.

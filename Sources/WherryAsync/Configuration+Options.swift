@@ -142,8 +142,9 @@ extension Client.Configuration {
         get { values.options.choice(.codedBody) }
         set { values.options[.codedBody] = newValue.rawValue }
     }
-    /// Whether an image load reports previews while the image arrives: the image after each scan of
-    /// a progressive JPEG or each pass of an interlaced PNG, in its final size. Default: false.
+    /// Whether an image load reports previews while the image arrives: one after each scan of a
+    /// progressive JPEG except the last, and one after each of the first six passes of an
+    /// interlaced PNG. Previews have the size of the result. Default: false.
     public var imagePreviews: Bool {
         get { values.options[.imagePreviews] == 1 }
         set { values.options[.imagePreviews] = newValue ? 1 : 0 }

@@ -133,7 +133,7 @@ extension ImageLoader {
 
     /// Loads the image of a request, and returns it as it arrives.
     ///
-    /// - Parameter settings: Only background, orientation, animated and limits apply.
+    /// - Parameter settings: Only sharpening, background, orientation, animated, and limits apply.
     public func previews(
         _ request: Request, size: ImageSize = .full, as order: Image.PixelOrder? = nil,
         _ settings: Compression = Compression()

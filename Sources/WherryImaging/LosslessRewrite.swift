@@ -17,7 +17,8 @@ struct LosslessRewrite {
         case .library:
             throw ImagingError(
                 .image, "unsupported_image",
-                "Metadata can be changed in JPEG and PNG images only.")
+                "Metadata can be changed in JPEG and PNG images only. Convert the image to one of them."
+            )
         }
     }
 

@@ -110,8 +110,9 @@ package enum Option: Int32, CaseIterable, Sendable {
     case cacheMemoryBytes = 52
     /// The maximum size in bytes of the decoded images that the image loader keeps in memory.
     case imageMemoryBytes = 132
-    /// Whether an image load reports previews while the image arrives: the image after each scan of
-    /// a progressive JPEG or each pass of an interlaced PNG, in its final size.
+    /// Whether an image load reports previews while the image arrives: one after each scan of a
+    /// progressive JPEG except the last, and one after each of the first six passes of an
+    /// interlaced PNG.
     case imagePreviews = 133
     /// The maximum number of requests per `rate_interval_ms`.
     case rateLimit = 53

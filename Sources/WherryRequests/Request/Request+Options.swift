@@ -59,9 +59,9 @@ extension Request {
         get { value(of: .jsonOnly).map { $0 == 1 } }
         set { set(.jsonOnly, newValue.map { $0 ? 1 : 0 }) }
     }
-    /// Whether an image load reports previews while the image arrives: the image after each scan of
-    /// a progressive JPEG or each pass of an interlaced PNG, in its final size. `nil` uses the
-    /// client's setting.
+    /// Whether an image load reports previews while the image arrives: one after each scan of a
+    /// progressive JPEG except the last, and one after each of the first six passes of an
+    /// interlaced PNG. Previews have the size of the result. `nil` uses the client's setting.
     public var imagePreviews: Bool? {
         get { value(of: .imagePreviews).map { $0 == 1 } }
         set { set(.imagePreviews, newValue.map { $0 ? 1 : 0 }) }
