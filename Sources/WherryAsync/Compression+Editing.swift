@@ -34,7 +34,7 @@ public enum MetadataField: Sendable, Hashable, CaseIterable {
 }
 
 extension Compression {
-    /// The new texts of EXIF in every result. An empty text removes the field and its copies. Default:
+    /// The EXIF fields to set in every result. An empty text removes the field and its copies. Default:
     /// none.
     ///
     /// The texts are set after `metadata` has kept or removed the rest, also in an image that had no
@@ -43,8 +43,8 @@ extension Compression {
     /// replaced. Other values of EXIF keep their bytes and offsets. MakerNotes and additional images in a
     /// file are not edited. Removing ``MetadataField/takenAt`` removes all times in EXIF.
     ///
-    /// A text with a zero byte, or a time in another form, fails with `bad_parameters` when an image is
-    /// compressed. EXIF that exceeds 65,527 bytes in a JPEG, or 1 MiB in a PNG, fails with
+    /// A text with a zero byte, or a time that is not in the form of ``MetadataField/takenAt``, fails with
+    /// `bad_parameters` when an image is compressed. EXIF that exceeds 65,527 bytes in a JPEG, or 1 MiB in a PNG, fails with
     /// `image_too_large`.
     public var texts: [MetadataField: String] {
         get {

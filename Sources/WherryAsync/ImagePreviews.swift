@@ -97,7 +97,7 @@ public struct ImagePreviews: AsyncSequence, Sendable {
         }
     }
 
-    /// Cancels a load that nobody reads any more.
+    /// Cancels the load when its iterator is released.
     private final class Load: Sendable {
         let handle: TransferHandle<Image.Pixels>
 
@@ -115,10 +115,10 @@ extension ImageLoader {
     ///         show(image.pixels)
     ///     }
     ///
-    /// There is a preview after each scan of a JPEG, as soon as the next scan begins, and after each
-    /// of the first six passes of a PNG. A preview that was not read is replaced by the next one.
-    /// Other images, and images from the memory or a cache, have no previews. A retry begins again
-    /// with the first scan. The last element equals the result of ``load(_:size:as:priority:)``.
+    /// Each scan of a JPEG except the last gives a preview, as soon as the next scan begins, and so
+    /// does each of the first six passes of a PNG. A preview that was not read is replaced by the next
+    /// one. Other images have no previews. Images from memory, a cache, or a stub have none either.
+    /// After a retry, previews start over with the first scan. The last element equals the result of ``load(_:size:as:priority:)``.
     ///
     /// Each reader loads the image when it is first used; ending the loop cancels the load. Throws the
     /// errors of `load`, which takes the same parameters.

@@ -1,7 +1,7 @@
 // Wherry: changes of the metadata of an image.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text of EXIF that can be set or removed.
+/// An EXIF field that can be set or removed.
 package enum MetadataField: UInt8, CaseIterable, Hashable, Sendable {
     case copyright = 1
     case artist

@@ -38,7 +38,7 @@ struct MetadataRules {
         let isNew: Bool
     }
 
-    /// The maximum size of a block in a JPEG, where it is one segment.
+    /// The maximum size of a block in a JPEG, which stores it in one segment.
     static let longestInJPEG = 65_527
     /// The maximum size of a block in a PNG. Longer ones are not read.
     static let longestInPNG = 1 << 20

@@ -26,8 +26,9 @@ struct ImageCommand: NetworkCommand {
             An existing file is replaced only with --overwrite. - is standard input or output.
 
             --sizes makes several files, and decodes the image once. In the name of the result, {width}, \
-            {height}, and {size} are replaced by each size as given, even if the image is smaller: no \
-            image is enlarged. If one of the files exists or cannot be made, none is written.
+            {height}, and {size} stand for the values of --sizes. A file can be smaller than its name \
+            says, because no image is enlarged. No file appears before all sizes are complete, or if one \
+            of the files exists and --overwrite is missing.
 
             Besides JPEG and PNG, images can be read in WebP if libwebp7 is installed, in HEIC and AVIF \
             if libheif1 is installed, and in GIF if libgif7 is installed.

@@ -7,15 +7,15 @@ import WherryImaging
 struct MetadataOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "Set a text of EXIF: copyright, artist, description, software, taken-at, make, or model.",
+            "Set an EXIF field: copyright, artist, description, software, taken-at, make, or model.",
             discussion:
-                "Applies after --metadata. taken-at is a local time such as 2024-05-01T12:34:56 or 2024-05-01T12:34:56+02:00. Copies of the field in XMP and IPTC are removed. Can be repeated.",
+                "Applies after --metadata. taken-at is a local time such as 2024-05-01T12:34:56 or 2024-05-01T12:34:56+02:00. Copies of the field in XMP, IPTC, and PNG texts are removed. Can be repeated.",
             valueName: "name=text"))
     var setMetadata: [MetadataArgument] = []
 
     @Option(
         help: ArgumentHelp(
-            "Remove a text of EXIF, with its copies in XMP and IPTC. Can be repeated.",
+            "Remove an EXIF field, with its copies in XMP, IPTC, and PNG texts; taken-at removes all times. Can be repeated.",
             valueName: "name"))
     var removeMetadata: [MetadataFieldName] = []
 

@@ -53,7 +53,7 @@ package struct PreviewMachine: Sendable {
         case queued
         /// `hasMore`: bytes arrived after the step had begun. -> idle, queued, stopped
         case decoding(hasMore: Bool)
-        /// There are no further previews of this response.
+        /// This response gives no further previews.
         case stopped
     }
 

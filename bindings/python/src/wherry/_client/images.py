@@ -271,10 +271,10 @@ class ImageLoader(BaseImageLoader):
         :param compression: Further settings; only sharpening, background, orientation, animated, and limits
             apply.
         :param on_preview: Called with the image as far as it has arrived, in the size and order of the
-            result: after each scan of a progressive JPEG, as soon as the next scan begins, and after each
-            of the first six passes of an interlaced PNG. If several arrive during a call, only the newest
-            one follows. Not called for other images, nor for an image from the memory or a cache. An
-            exception cancels the load, and is raised.
+            result: after each scan of a progressive JPEG except the last, as soon as the next scan begins,
+            and after each of the first six passes of an interlaced PNG. If several arrive during a call,
+            only the newest one follows. Not called for other images, nor for images from memory, a cache,
+            or a stub. An exception cancels the load, and is raised.
 
         The other keywords are those of a GET request, such as ``headers=``, ``priority=`` (-100 to 100) and
         ``max_body_bytes=``. Event hooks and auth flows are not used. Raises `HTTPStatusError` for an error

@@ -153,9 +153,15 @@ def _existing() -> List[Forkable]:
 
 def _complete_imports() -> None:
     """Imports what another thread may be importing. A child would wait forever for the import lock of that thread."""
-    if _thread_count():
-        for name in _DEFERRED:
+    if not _thread_count():
+        return
+    for name in _DEFERRED:
+        try:
             __import__(name)
+        except (ImportError, OSError):
+            # The program can no longer read the package, perhaps because it changed its user. No other thread can import it
+            # either. A request that needs it raises this error.
+            return
 
 
 def _before() -> None:
