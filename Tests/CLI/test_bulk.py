@@ -46,3 +46,12 @@ def test_B1_mistakes_are_one_sentence(tmp_path: pathlib.Path) -> None:
         done = wherry("bulk", *arguments, cwd=tmp_path, **more)
         assert done.status == 2 and words in done.err and "Traceback" not in done.err, (arguments, done)
     assert "--dry-run" in wherry("bulk", "--help").text
+
+
+def test_B12_the_bandwidth_limits_the_estimate(server: Scope, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "urls.txt").write_text(server.url("/bytes/5") + "\n")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    done = wherry("bulk", "plan.toml", "--dry-run", "--bandwidth", "1e-2", cwd=tmp_path, **PYTHON)
+    assert done.status == 0 and "limited by the bandwidth" in done.text, done
+    refused = wherry("bulk", "plan.toml", "--bandwidth", "1e9", cwd=tmp_path, **PYTHON)
+    assert refused.status == 2 and "--bandwidth needs --dry-run" in refused.err, refused

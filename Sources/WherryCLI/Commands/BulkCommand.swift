@@ -32,6 +32,14 @@ struct BulkCommand: ParsableCommand {
     @Flag(help: "Count the rows and try a sample, without writing anything.")
     var dryRun = false
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --dry-run: the bytes per second that all workers together can receive, such as \
+            1.25e9.
+            """, valueName: "bytes"))
+    var bandwidth: Double?
+
     @Option(help: "Override the engine of the plan.")
     var engine: Engine?
 
@@ -68,6 +76,7 @@ struct BulkCommand: ParsableCommand {
         Interrupts.unblock()
         var given = [plan]
         if dryRun { given.append("--dry-run") }
+        if let bandwidth { given.append("--bandwidth=\(bandwidth)") }
         if let engine { given.append("--engine=\(engine.rawValue)") }
         if let workers { given.append("--workers=\(workers)") }
         if quiet { given.append("--quiet") }

@@ -549,6 +549,11 @@ def test_B1_a_plan_runs_a_job(server: Server, tmp_path: Any) -> None:
 
     tried = command(plan, "--dry-run")
     assert tried.returncode == 0 and "3 items in 2 shards" in tried.stdout and not (tmp_path / "out").exists()
+    slow = command(plan, "--dry-run", "--bandwidth", "0.01")
+    assert slow.returncode == 0 and "limited by the bandwidth" in slow.stdout, slow
+    for arguments, words in ((("--bandwidth=1",), "needs --dry-run"), (("--dry-run", "--bandwidth=0"), "positive")):
+        refused = command(plan, *arguments)
+        assert refused.returncode == 2 and words in refused.stderr, refused
     done = command(plan, "--json-output")
     assert done.returncode == 0, done
     assert (json.loads(done.stdout)["succeeded"], json.loads(done.stdout)["failures"]) == (2, {"truncated": 1})

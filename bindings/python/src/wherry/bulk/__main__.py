@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
@@ -32,9 +33,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     )
     parser.add_argument("--engine", choices=["local", "dask", "ray"], help="override the engine of the plan")
     parser.add_argument("--workers", type=int, metavar="N", help="override the number of workers of the plan")
+    parser.add_argument(
+        "--bandwidth", type=float, metavar="BYTES",
+        help="with --dry-run: the bytes per second that all workers together can receive, such as 1.25e9",
+    )  # fmt: skip
     parser.add_argument("--json-output", action="store_true", help="print the result as JSON on standard output")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     chosen = parser.parse_args(arguments)
+    if chosen.bandwidth is not None and not chosen.dry_run:
+        parser.error("--bandwidth needs --dry-run: it changes only the estimated time")
+    if chosen.bandwidth is not None and not 0 < chosen.bandwidth < math.inf:
+        parser.error("--bandwidth must be a positive number of bytes per second")
     signal.signal(signal.SIGTERM, _terminate)
     try:
         values = read_plan(chosen.plan)
@@ -42,7 +51,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             if getattr(chosen, name) is not None:
                 values[name] = getattr(chosen, name)
         if chosen.dry_run:
-            return _dry_run(values, chosen.json_output)
+            return _dry_run(values, chosen.json_output, chosen.bandwidth)
         return _run(values, chosen.json_output, False if chosen.quiet else None)
     except WherryError as error:
         print(f"{parser.prog}: {error.message}", file=sys.stderr)
@@ -73,8 +82,8 @@ def _run(values: Dict[str, Any], as_json: bool, progress: Optional[bool]) -> int
     return 0 if result.ok else 1
 
 
-def _dry_run(values: Dict[str, Any], as_json: bool) -> int:
-    found = dry_run(**values)
+def _dry_run(values: Dict[str, Any], as_json: bool, bandwidth: Optional[float]) -> int:
+    found = dry_run(**values, bandwidth=bandwidth)
     if as_json:
         expectation = None if found.estimate is None else named(found.estimate)
         print(json.dumps({**vars(found), "sample": found.sample.values(), "estimate": expectation,
