@@ -182,6 +182,22 @@ package final class Directory: Sendable {
 
     /// Returns the names in the directory, unsorted, without "." and "..".
     package func names() throws(SystemError) -> [String] {
+        var names: [String] = []
+        _ = try contains { bytes in
+            let name = PathText.text(bytes)
+            if name != ".", name != ".." { names.append(name) }
+            return false
+        }
+        return names
+    }
+
+    /// Returns whether the directory has an entry that satisfies a condition. Stops at the first.
+    ///
+    /// - Parameter isWanted: Gets the bytes of a name, up to a 0, in any order. "." and ".." are
+    ///   names too.
+    package func contains(where isWanted: (UnsafePointer<CChar>) -> Bool) throws(SystemError)
+        -> Bool
+    {
         // fdopendir takes ownership of its descriptor, and duplicated descriptors share a position.
         // So open a separate one.
         let own = try File.open(".", [.read, .directory], in: self)
@@ -193,19 +209,17 @@ package final class Directory: Sendable {
             throw error
         }
         defer { closedir(stream) }
-        var names: [String] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
                 if errno != 0 { throw .last("list", path: path) }
-                return names
+                return false
             }
             // The name may be longer than its declared array: read it in place.
             let offset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
             let bytes = UnsafeRawPointer(entry).advanced(by: offset)
                 .assumingMemoryBound(to: CChar.self)
-            let name = PathText.text(bytes)
-            if name != ".", name != ".." { names.append(name) }
+            if isWanted(bytes) { return true }
         }
     }
 

@@ -30,19 +30,27 @@ struct SystemRoots: Equatable {
     ///
     /// - Parameter root: The directory in which the system is.
     static func find(in root: String = "") -> SystemRoots? {
-        if let names = try? Directory.open(root + directory).names(), names.contains(where: isHash)
-        {
-            return SystemRoots(directory: root + directory)
-        }
+        let hasHashes = try? Directory.open(root + directory).contains { isHash($0) }
+        if hasHashes == true { return SystemRoots(directory: root + directory) }
         return files.lazy.map { root + $0 }.first { access($0, R_OK) == 0 }
             .map { SystemRoots(file: $0) }
     }
 
     /// Whether a file has the name of a certificate in a directory, such as "3bde41ac.0".
-    private static func isHash(_ name: String) -> Bool {
-        let bytes = Array(name.utf8)
-        return bytes.count > 9 && bytes[8] == 0x2E
-            && bytes[..<8].allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-            && bytes[9...].allSatisfy { (0x30...0x39).contains($0) }
+    private static func isHash(_ name: UnsafePointer<CChar>) -> Bool {
+        var count = 0
+        while name[count] != 0 {
+            let byte = UInt8(bitPattern: name[count])
+            let isDigit = (0x30...0x39).contains(byte)
+            let isExpected =
+                switch count {
+                case 0..<8: isDigit || (0x61...0x66).contains(byte)
+                case 8: byte == 0x2E
+                default: isDigit
+                }
+            if !isExpected { return false }
+            count += 1
+        }
+        return count > 9
     }
 }
