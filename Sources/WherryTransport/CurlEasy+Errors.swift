@@ -8,7 +8,11 @@ import WherrySystem
 extension CurlEasy {
     /// Returns the transport error for a result code, including libcurl's message.
     func error(_ code: CURLcode) -> TransportError {
-        let detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
+        var detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
+        // libcurl knows only that the function that sets the certificates has failed.
+        if code == CURLE_SSL_CACERT_BADFILE, let failure = loop.foundAnchors?.anchors?.failure {
+            detail = failure
+        }
         let proxy = proxy(behind: code, detail)
         var host = proxy ?? exchange?.request.url.origin.text ?? "the server"
         if proxy == nil, code == CURLE_COULDNT_CONNECT, let socket = loop.configuration.unixSocket {

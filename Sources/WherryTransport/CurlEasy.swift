@@ -56,6 +56,10 @@ final class CurlEasy {
     @exclusivity(unchecked) private var ownFields = OwnFields()
     /// The host whose trust options are set, and whether its pins were applied.
     @exclusivity(unchecked) var heldTo: (host: TrustedHost, pinsCount: Bool)?
+    /// Whether the CA certificates are set, which http connections do not need.
+    @exclusivity(unchecked) var hasRoots = false
+    /// Whether libcurl requires a valid certificate chain.
+    @exclusivity(unchecked) var checksPeer = true
     @exclusivity(unchecked) var hearing = Hearing()
     @exclusivity(unchecked) private var lastAddress = ""
     @exclusivity(unchecked) private var run = Run.none

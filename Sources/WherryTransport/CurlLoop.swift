@@ -65,7 +65,6 @@ final class CurlLoop: @unchecked Sendable {
     let usesProxies: Bool
     /// Whether hosts differ in how they are trusted.
     let hasTrustByHost: Bool
-    let systemRoots: SystemRoots?
     let mailbox = Monitor(Mailbox())
     /// Signaled while the mailbox is locked; otherwise used only by the driver.
     var waker: EventFD?
@@ -120,8 +119,11 @@ final class CurlLoop: @unchecked Sendable {
     /// The trust requirements and findings of each host. Kept as long as connections may exist:
     /// OpenSSL refers to them by address.
     @exclusivity(unchecked) var hosts: [String: TrustedHost] = [:]
-    /// PEM certificates shared by all handles.
-    let caCertificates: UnsafeMutableRawBufferPointer?
+    /// See `systemRoots` and `anchors`; `nil` until they are needed.
+    @exclusivity(unchecked) var foundRoots: (roots: SystemRoots?, Void)?
+    @exclusivity(unchecked) var foundAnchors: (anchors: TrustAnchors?, Void)?
+    /// PEM certificates shared by all handles, if libcurl loads them.
+    @exclusivity(unchecked) var lentCertificates: UnsafeMutableRawBufferPointer?
     /// Host addresses that replace name lookup, shared by all handles.
     let resolvedHosts: UnsafeMutablePointer<curl_slist>?
 
@@ -163,12 +165,6 @@ final class CurlLoop: @unchecked Sendable {
         isMade = true
         self.multi = multi
         self.share = share
-        caCertificates = configuration.trust.caCertificates.map { bytes in
-            let memory = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: bytes.count, alignment: 1)
-            memory.copyBytes(from: bytes)
-            return memory
-        }
         resolvedHosts = configuration.resolve.reduce(nil) { curl_slist_append($0, $1) ?? $0 }
         now = clock.now()
         queue = ConnectionQueue(
@@ -179,7 +175,6 @@ final class CurlLoop: @unchecked Sendable {
         proxies = ProxyRules(configuration.proxies)
         usesProxies = !proxies.isEmpty
         hasTrustByHost = configuration.trust.isByHost
-        systemRoots = SystemRoots.find()
         ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         ccurl_share_data(share, CURL_LOCK_DATA_DNS)
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -216,7 +211,7 @@ final class CurlLoop: @unchecked Sendable {
 
     deinit {
         defer {
-            caCertificates?.deallocate()
+            lentCertificates?.deallocate()
             curl_slist_free_all(resolvedHosts)
         }
         // The handles of a forked child belong to its parent: libcurl would shut down shared

@@ -60,6 +60,14 @@ package struct ProxyRules: Sendable {
     /// Whether no connection uses a proxy.
     package var isEmpty: Bool { http == nil && https == nil }
 
+    /// Whether there may be TLS connections to a proxy.
+    package var hasSecureProxy: Bool {
+        [http, https].contains { proxy in
+            guard let proxy else { return false }
+            return proxy.url?.scheme ?? "https" == "https"
+        }
+    }
+
     /// Returns the proxy for an origin; `nil` for a direct connection.
     package func proxy(for origin: Origin) -> Proxy? {
         guard let proxy = origin.isSecure ? https : http, !exceptions.contains(origin) else {

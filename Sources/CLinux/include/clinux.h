@@ -165,6 +165,30 @@ int clinux_peer_is_available(void);
  * Returns 0 without an effect if OpenSSL is unavailable. */
 int clinux_peer_watch_start(void *context, const clinux_peer_watch *watch);
 
+/* CA certificates of a PEM file or of PEM bytes, indexed by subject. OpenSSL decodes each
+ * certificate when it looks for its subject, instead of all of them for each connection. Safe on
+ * all threads. */
+typedef struct clinux_anchors clinux_anchors;
+
+/* Returns the certificates of a file with its current contents, and NULL if they must be loaded by
+ * clinux_anchors_load_file: the file cannot be read, contains anything but ordinary certificates
+ * and text around them, or libcurl does not use OpenSSL. All callers with the same file share the
+ * result, until the file changes. Release it. */
+clinux_anchors *clinux_anchors_of_file(const char *path);
+/* Returns the certificates of bytes, or NULL like clinux_anchors_of_file. Does not keep the bytes.
+ */
+clinux_anchors *clinux_anchors_of_bytes(const void *bytes, uint64_t count);
+void clinux_anchors_release(clinux_anchors *anchors);
+/* The number of certificates. */
+uint64_t clinux_anchors_count(const clinux_anchors *anchors);
+
+/* Makes the connections of libcurl's SSL_CTX trust the certificates, which it retains. Returns 0
+ * without an effect if there is no memory. */
+int clinux_anchors_use(void *context, clinux_anchors *anchors);
+/* Makes the connections of libcurl's SSL_CTX trust all certificates of a file, like libcurl does.
+ * Returns 0 if OpenSSL cannot load it. */
+int clinux_anchors_load_file(void *context, const char *path);
+
 /* Process exit. OpenSSL's exit handler frees data that calls on other threads still use. Threads
  * therefore call libcurl and OpenSSL between enter and leave. Our exit handler waits up to 50 ms
  * until all threads have left; afterwards, enter returns 0. */

@@ -93,7 +93,7 @@ extension TrustPolicy {
                 caFile, "CA certificate", "BEGIN CERTIFICATE", "BEGIN TRUSTED", "BEGIN X509")
         }
         if let crlFile { try Self.check(crlFile, "certificate revocation list", "BEGIN X509 CRL") }
-        if let caCertificates,
+        if let caCertificates, !TrustAnchors.areOrdinary(caCertificates),
             Certificate.all(in: caCertificates) == nil
                 || !Self.holds(caCertificates, ["BEGIN CERTIFICATE"])
         {

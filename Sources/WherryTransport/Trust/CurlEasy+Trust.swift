@@ -14,17 +14,7 @@ extension CurlEasy {
             trust.requiresTLS13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
         setVerification(
             peer: !configuration.insecure, name: !configuration.insecure && trust.checksName)
-        if let bytes = loop.caCertificates {
-            ccurl_set_lent_blob(handle, CURLOPT_CAINFO_BLOB, bytes.baseAddress, bytes.count)
-            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
-            setPath(CURLOPT_CAPATH, trust.caDirectory)
-        } else if configuration.caFile != nil || trust.caDirectory != nil {
-            setPath(CURLOPT_CAINFO, configuration.caFile)
-            setPath(CURLOPT_CAPATH, trust.caDirectory)
-        } else if let roots = loop.systemRoots {
-            setPath(CURLOPT_CAINFO, roots.file)
-            setPath(CURLOPT_CAPATH, roots.directory)
-        }
+        hasRoots = false
         if let file = trust.crlFile { setPath(CURLOPT_CRLFILE, file) }
         if trust.requiresStaple { ccurl_set_long(handle, CURLOPT_SSL_VERIFYSTATUS, 1) }
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -40,7 +30,32 @@ extension CurlEasy {
         watchSockets()
     }
 
+    /// Sets the CA certificates of https connections.
+    private func setRoots() {
+        guard !hasRoots else { return }
+        hasRoots = true
+        let (configuration, trust) = (loop.configuration, loop.configuration.trust)
+        if loop.anchors != nil {
+            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
+            // `watchHandshake` adds the certificates. Without any path, some builds of libcurl would
+            // trust OpenSSL's default roots, and newer ones cache the certificates for a day. No
+            // file can exist below a device.
+            ccurl_set_text(handle, CURLOPT_CAPATH, "/dev/null")
+        } else if let bytes = loop.caCertificates {
+            ccurl_set_lent_blob(handle, CURLOPT_CAINFO_BLOB, bytes.baseAddress, bytes.count)
+            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
+            setPath(CURLOPT_CAPATH, trust.caDirectory)
+        } else if configuration.caFile != nil || trust.caDirectory != nil {
+            setPath(CURLOPT_CAINFO, configuration.caFile)
+            setPath(CURLOPT_CAPATH, trust.caDirectory)
+        } else if let roots = loop.systemRoots {
+            setPath(CURLOPT_CAINFO, roots.file)
+            setPath(CURLOPT_CAPATH, roots.directory)
+        }
+    }
+
     private func setVerification(peer: Bool, name: Bool) {
+        checksPeer = peer
         ccurl_set_long(handle, CURLOPT_SSL_VERIFYPEER, peer ? 1 : 0)
         ccurl_set_long(handle, CURLOPT_SSL_VERIFYHOST, name ? 2 : 0)
     }
@@ -48,8 +63,11 @@ extension CurlEasy {
     private func watchHandshake(_ context: UnsafeMutableRawPointer) -> CURLcode {
         guard let exchange else { return CURLE_OK }
         let host = loop.host(exchange.request.url.origin)
-        if host.watch(context) { return CURLE_OK }
-        return mustCheck(host) ? CURLE_SSL_ENGINE_INITFAILED : CURLE_OK
+        if !host.watch(context) {
+            return mustCheck(host) ? CURLE_SSL_ENGINE_INITFAILED : CURLE_OK
+        }
+        guard checksPeer, let anchors = loop.anchors else { return CURLE_OK }
+        return anchors.use(for: context)
     }
 
     /// Returns whether the certificate of a host must be checked by our callbacks. libcurl alone
@@ -68,6 +86,7 @@ extension CurlEasy {
                 "Could not trust \(origin.text): certificates cannot be checked, because libcurl does not use a shared OpenSSL library. Install a libcurl that does."
             )
         }
+        if origin.isSecure { setRoots() }
         guard loop.hasTrustByHost else { return nil }
         let trust = loop.configuration.trust
         let host = loop.host(origin)
