@@ -66,13 +66,28 @@ extension WherryCommand {
             if arguments.first == "help" {
                 try CommandHint.checkCommand(of: arguments, OptionTable())
             }
-            return try parseAsRoot(arguments)
+            return try parseAlone(arguments) ?? parseAsRoot(arguments)
         } catch {
             if exitCode(for: error) == .success { throw error }
             let translated = try ArgumentTranslation.translate(arguments)
             if translated == arguments { throw error }
             return try parseAsRoot(translated)
         }
+    }
+
+    /// Parses the arguments of the subcommand that the first argument names. The parser reads the
+    /// definitions of a subcommand twice less often if it does not start at the root.
+    ///
+    /// - Returns: `nil` if the root must parse the arguments: for help and errors, which contain the
+    ///   names of all commands, and for subcommands with subcommands.
+    private static func parseAlone(_ arguments: [String]) -> ParsableCommand? {
+        guard let name = arguments.first,
+            let command = configuration.subcommands.first(where: { $0._commandName == name }),
+            command.configuration.subcommands.isEmpty,
+            let parsed = try? command.parseAsRoot(Array(arguments.dropFirst())),
+            type(of: parsed) == command
+        else { return nil }
+        return parsed
     }
 
     private static func run(_ command: some NetworkCommand) -> Never {
