@@ -40,7 +40,7 @@ def test_K2_K16_K17_the_caching_guide_works(server: Scope, tmp_path: pathlib.Pat
 
 def test_D14_the_background_guide_works(server: Scope, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "big.iso"
-    settings = {"WHERRY_AGENT": str(ROOT / ".build/debug/wherry-agent"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    settings = {"WHERRY_AGENT": str(ROOT / ".build-examples/debug/wherry-agent"), "XDG_STATE_HOME": str(tmp_path / "state")}
     url = server.url("/bytes/300000?hold=100000&gate=g")
 
     begun = run("background", "start", url, target, **settings)
