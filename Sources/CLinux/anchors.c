@@ -20,6 +20,9 @@
   X(int, X509_STORE_load_locations, (void *, const char *, const char *))                     \
   X(void *, X509_STORE_add_lookup, (void *, void *))                                          \
   X(int, X509_STORE_add_cert, (void *, void *))                                               \
+  X(void *, X509_STORE_get0_objects, (const void *))                                          \
+  X(int, OPENSSL_sk_num, (const void *))                                                      \
+  X(unsigned long, OpenSSL_version_num, (void))                                               \
   X(void *, X509_LOOKUP_meth_new, (const char *))                                             \
   X(int, X509_LOOKUP_meth_set_free, (void *, void (*)(void *)))                               \
   X(int, X509_LOOKUP_meth_set_get_by_subject, (void *, int (*)(void *, int, void *, void *))) \
@@ -46,7 +49,9 @@ enum {
   MOST_TEXT = 250,     /* OpenSSL splits longer lines, and may find a boundary in the rest */
   MOST_LINE = 76,      /* the maximum length of a Base64 line */
   MOST_CERTIFICATE = 65535,
-  SETTLED_S = 3 /* a file changed this recently may change again with equal times */
+  SETTLED_S = 3, /* a file changed this recently may change again with equal times */
+  /* OpenSSL 1.1.1c. Older ones give find_by_subject an object with random contents. */
+  OLDEST_OPENSSL = 0x1010103f
 };
 
 typedef struct certificate {
@@ -76,6 +81,13 @@ static clinux_anchors *files;
 
 static void lock_files(void) { pthread_mutex_lock(&lock); }
 static void unlock_files(void) { pthread_mutex_unlock(&lock); }
+
+/* Another thread of the parent may have locked one of the decoded certificates, so the child reads
+ * the files again. */
+static void forget_files(void) {
+  files = NULL;
+  unlock_files();
+}
 
 /* ---- DER (X.690) ------------------------------------------------------------------------------
  *
@@ -417,11 +429,16 @@ static void load(void) {
   *(void **)(&ssl.name) = dlsym(library, #name); \
   if (ssl.name == NULL) return;
   FUNCTIONS(FIND)
+  if (ssl.OpenSSL_version_num() < OLDEST_OPENSSL) return;
   method = ssl.X509_LOOKUP_meth_new("CA certificates of Wherry");
   if (method == NULL || ssl.X509_LOOKUP_meth_set_get_by_subject(method, find_by_subject) != 1 ||
       ssl.X509_LOOKUP_meth_set_free(method, forget_lookup) != 1)
     return;
-  is_ready = pthread_atfork(lock_files, unlock_files, unlock_files) == 0;
+  /* After a fork at this point, the child calls this function again. */
+  static int is_registered;
+  if (!is_registered && pthread_atfork(lock_files, unlock_files, forget_files) != 0) return;
+  is_registered = 1;
+  is_ready = 1;
 }
 
 static void destroy(clinux_anchors *anchors) {
@@ -564,7 +581,9 @@ uint64_t clinux_anchors_count(const clinux_anchors *anchors) { return anchors->c
 
 int clinux_anchors_use(void *context, clinux_anchors *anchors) {
   void *store = ssl.SSL_CTX_get_cert_store(context);
-  void *lookup = store == NULL ? NULL : ssl.X509_STORE_add_lookup(store, method);
+  /* libcurl must not have loaded certificates of its own choice. */
+  if (store == NULL || ssl.OPENSSL_sk_num(ssl.X509_STORE_get0_objects(store)) > 0) return 0;
+  void *lookup = ssl.X509_STORE_add_lookup(store, method);
   if (lookup == NULL) return 0;
   lock_files();
   retained(anchors);
@@ -584,5 +603,9 @@ int clinux_anchors_load_file(void *context, const char *path) {
   /* OpenSSL would wait for a named pipe. */
   if (!is_ready || stat(path, &found) != 0 || !S_ISREG(found.st_mode)) return 0;
   void *store = ssl.SSL_CTX_get_cert_store(context);
-  return store != NULL && ssl.X509_STORE_load_locations(store, path, NULL) == 1;
+  if (store == NULL) return 0;
+  ssl.ERR_set_mark();
+  int is_loaded = ssl.X509_STORE_load_locations(store, path, NULL) == 1;
+  ssl.ERR_pop_to_mark();
+  return is_loaded;
 }

@@ -30,28 +30,38 @@ extension CurlEasy {
         watchSockets()
     }
 
-    /// Sets the CA certificates of https connections.
-    private func setRoots() {
-        guard !hasRoots else { return }
-        hasRoots = true
+    /// Sets the CA certificates of https connections. Returns whether libcurl had the memory.
+    private func setRoots() -> Bool {
+        guard !hasRoots else { return true }
         let (configuration, trust) = (loop.configuration, loop.configuration.trust)
+        var codes: [CURLcode] = []
         if loop.anchors != nil {
-            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
             // `watchHandshake` adds the certificates. Without any path, some builds of libcurl would
             // trust OpenSSL's default roots, and newer ones cache the certificates for a day. No
             // file can exist below a device.
-            ccurl_set_text(handle, CURLOPT_CAPATH, "/dev/null")
+            codes = [
+                ccurl_set_text(handle, CURLOPT_CAINFO, nil),
+                ccurl_set_text(handle, CURLOPT_CAPATH, "/dev/null"),
+            ]
         } else if let bytes = loop.caCertificates {
-            ccurl_set_lent_blob(handle, CURLOPT_CAINFO_BLOB, bytes.baseAddress, bytes.count)
-            ccurl_set_text(handle, CURLOPT_CAINFO, nil)
-            setPath(CURLOPT_CAPATH, trust.caDirectory)
+            codes = [
+                ccurl_set_lent_blob(
+                    handle, CURLOPT_CAINFO_BLOB, bytes.baseAddress, bytes.count),
+                ccurl_set_text(handle, CURLOPT_CAINFO, nil),
+                setPath(CURLOPT_CAPATH, trust.caDirectory),
+            ]
         } else if configuration.caFile != nil || trust.caDirectory != nil {
-            setPath(CURLOPT_CAINFO, configuration.caFile)
-            setPath(CURLOPT_CAPATH, trust.caDirectory)
+            codes = [
+                setPath(CURLOPT_CAINFO, configuration.caFile),
+                setPath(CURLOPT_CAPATH, trust.caDirectory),
+            ]
         } else if let roots = loop.systemRoots {
-            setPath(CURLOPT_CAINFO, roots.file)
-            setPath(CURLOPT_CAPATH, roots.directory)
+            codes = [
+                setPath(CURLOPT_CAINFO, roots.file), setPath(CURLOPT_CAPATH, roots.directory),
+            ]
         }
+        hasRoots = !codes.contains(CURLE_OUT_OF_MEMORY)
+        return hasRoots
     }
 
     private func setVerification(peer: Bool, name: Bool) {
@@ -86,7 +96,10 @@ extension CurlEasy {
                 "Could not trust \(origin.text): certificates cannot be checked, because libcurl does not use a shared OpenSSL library. Install a libcurl that does."
             )
         }
-        if origin.isSecure { setRoots() }
+        if origin.isSecure, !setRoots() {
+            return TransportError(
+                .tls, "Could not trust \(origin.text): libcurl could not store the CA certificates")
+        }
         guard loop.hasTrustByHost else { return nil }
         let trust = loop.configuration.trust
         let host = loop.host(origin)

@@ -60,7 +60,7 @@ package final class TrustAnchors {
             clinux_anchors_release(handle)
             handle = current
         }
-        return clinux_anchors_use(context, handle) == 1 ? CURLE_OK : CURLE_OUT_OF_MEMORY
+        return clinux_anchors_use(context, handle) == 1 ? CURLE_OK : CURLE_SSL_CACERT_BADFILE
     }
 
     /// The number of certificates.
@@ -73,6 +73,15 @@ package final class TrustAnchors {
         guard case .file(let path) = source else { return nil }
         return "error setting certificate file: \(path)"
     }
+
+    /// Whether libcurl loads no certificates of its own choice if it is given none.
+    ///
+    /// Since 8.21 (curl pull request 21901), a `CURLOPT_CAINFO` of `NULL` stands for the file that
+    /// libcurl was built with. Its certificates would be trusted in addition.
+    static let canReplace: Bool = {
+        var text: UnsafePointer<CChar>?
+        return ccurl_version(&text) < 0x08_15_00
+    }()
 
     private static func anchors(of path: String) -> OpaquePointer? {
         path.withPath { clinux_anchors_of_file($0) }
@@ -109,8 +118,8 @@ extension CurlLoop {
         if let foundAnchors { return foundAnchors.anchors }
         var made: TrustAnchors?
         let trust = configuration.trust
-        if trust.canCheck, !configuration.insecure, !proxies.hasSecureProxy,
-            trust.caDirectory == nil, trust.crlFile == nil
+        if TrustAnchors.canReplace, trust.canCheck, !configuration.insecure,
+            !proxies.hasSecureProxy, trust.caDirectory == nil, trust.crlFile == nil
         {
             if let bytes = trust.caCertificates {
                 made = TrustAnchors(bytes: bytes)
