@@ -209,12 +209,17 @@ TEST("I1 prefetched images need no request, and a load raises their priority") {
   wherry_transfer *wanted = load(client, urls[3], NULL, queue);
   CHECK_OK(wherry_transfer_set_priority(wanted, 5));
   CHECK_INT(wherry_client_count(client, WHERRY_MATCH_ALL, NULL), 5);
+  /* Another host has a separate slot: after its response, all of them are waiting. */
+  const char *other = strchr(server_url("/text/other") + strlen("http://"), ':');
+  CHECK_STATUS(
+      perform(client, new_request("GET", check_format("http://localhost%s", other))).status,
+      WHERRY_OK);
   server_open("g");
   CHECK_OK(wherry_client_wait(client, WHERRY_MATCH_ALL, NULL, -1));
   for (int i = 0; i < 2; i++) CHECK_STATUS(next_done(queue).status, WHERRY_OK);
   wherry_json *log = server_log();
-  const char *order[] = {"/s/a", "/s/d", "/s/b", "/s/c"};
-  for (size_t i = 0; i < 4; i++) {
+  const char *order[] = {"/s/a", "/text/other", "/s/d", "/s/b", "/s/c"};
+  for (size_t i = 0; i < 5; i++) {
     const char *path = wherry_json_get_text(log, check_format("requests/%zu/path", i), "", NULL);
     CHECK_TEXT(path, order[i]);
   }
@@ -225,7 +230,7 @@ TEST("I1 prefetched images need no request, and a load raises their priority") {
     CHECK_STATUS(loaded(client, urls[i], NULL, &width, &height), WHERRY_OK);
     CHECK(width == 160 && height == 120);
   }
-  CHECK_INT(server_count("requests"), 4);
+  CHECK_INT(server_count("requests"), 5);
 }
 
 TEST("I1 the least recently used image is removed, and changed settings remove all") {
