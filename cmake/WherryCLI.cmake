@@ -33,7 +33,7 @@ set(wherry_link_command ${wherry_link_static}
 add_executable(wherry-cli Sources/wherry-cli/main.swift)
 set_target_properties(wherry-cli PROPERTIES Swift_MODULE_NAME wherry_cli OUTPUT_NAME wherry)
 wherry_swift_options(wherry-cli)
-target_link_libraries(wherry-cli PRIVATE WherryCLI)
+target_link_libraries(wherry-cli PRIVATE WherryCLI WherryRuntime)
 target_link_options(wherry-cli PRIVATE ${wherry_link_command})
 
 # The program generates its completions. scripts/make-manual generates the manual pages, and a test compares them.

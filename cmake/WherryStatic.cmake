@@ -3,19 +3,16 @@
 #
 # Joins all modules and the runtime into one object file in which only the C interface is global. Its Swift runtime
 # therefore does not conflict with another one in the program.
-execute_process(COMMAND ${CMAKE_Swift_COMPILER} -print-target-info OUTPUT_VARIABLE info COMMAND_ERROR_IS_FATAL ANY)
-string(JSON folder GET ${info} paths runtimeResourcePath)
-set(runtime ${folder}_static/linux)
-find_program(WHERRY_OBJCOPY llvm-objcopy HINTS ${folder}/../../bin REQUIRED)
+find_program(WHERRY_OBJCOPY llvm-objcopy HINTS ${wherry_runtime}/../../../bin REQUIRED)
 
 set(modules CLinux CImageCodecs WherrySystem WherryTransport WherryImaging WherryHTTP WherryCache WherryDownloads
   WherryRequests WherryReachability WherryLogging WherryCore WherryBackground WherryModels)
 list(TRANSFORM modules REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archives)
 wherry_joined_object(wherry_static.o WherryABI --wrap=_swift_stdlib_getScalarName
   -u __wrap__swift_stdlib_getScalarName -u hypotf
-  --start-group ${archives} ${runtime}/libswiftCore.a ${runtime}/libswiftSynchronization.a
-  ${runtime}/libswift_Builtin_float.a ${runtime}/libswiftGlibc.a --end-group
-  ${runtime}/${CMAKE_SYSTEM_PROCESSOR}/swiftrt.o)
+  --start-group ${archives} ${wherry_runtime_libraries} --end-group
+  ${wherry_runtime}/${CMAKE_SYSTEM_PROCESSOR}/swiftrt.o)
+add_custom_command(OUTPUT wherry_static.o APPEND DEPENDS ${wherry_runtime_libraries})
 set(wherry_static_library ${PROJECT_BINARY_DIR}/libwherry.a)
 add_custom_command(OUTPUT ${wherry_static_library}
   COMMAND ${WHERRY_OBJCOPY} --wildcard --keep-global-symbol=wherry_* --discard-all --strip-debug

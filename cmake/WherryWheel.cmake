@@ -18,7 +18,7 @@ if(TARGET ArgumentParser)
     LINK_DEPENDS "${wherry_map};${objects}")
   wherry_swift_options(wherry_wheel)
   list(FILTER wherry_link_command EXCLUDE REGEX "pack-relative-relocs|static/gcc_eh$") # need glibc 2.36 and 2.35
-  target_link_libraries(wherry_wheel PRIVATE WherryABI WherryCLI)
+  target_link_libraries(wherry_wheel PRIVATE WherryABI WherryCLI WherryRuntime)
   list(TRANSFORM objects PREPEND "LINKER:")
   target_link_options(wherry_wheel PRIVATE ${wherry_link_command} ${objects} "LINKER:--version-script=${wherry_map}"
     "LINKER:-z,nodelete" "LINKER:-z,relro" "LINKER:-z,now" "LINKER:--no-undefined")
