@@ -41,7 +41,8 @@ endfunction()
 
 # wherry_swift_options(TARGET): sets the compiler options of Swift targets. Nothing imports _StringProcessing, because its
 # code for regular expressions would add 1.4 MB to the library. Without incremental code generation, objects contain no hash
-# of the random path of a temporary file, so that two builds have the same bytes.
+# of the random path of a temporary file, so that two builds have the same bytes. -internalize-at-link lets the linker drop
+# public functions that nothing calls; the library's version script names those that it exports.
 function(wherry_swift_options name)
   target_compile_options(${name} PRIVATE
     $<$<NOT:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-parse-as-library> "SHELL:-package-name wherry"
@@ -49,6 +50,7 @@ function(wherry_swift_options name)
     "SHELL:-Xfrontend -disable-incremental-llvm-codegen"
     $<$<NOT:$<CONFIG:Debug>>:-whole-module-optimization>
     "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -function-sections>"
+    "$<$<NOT:$<CONFIG:Debug>>:SHELL:-Xfrontend -internalize-at-link>"
     $<$<BOOL:${WHERRY_WARNINGS_AS_ERRORS}>:-warnings-as-errors>
     $<$<BOOL:${WHERRY_SANITIZE}>:-sanitize=${WHERRY_SANITIZE}>)
   # CMake expects these files, but swiftc does not write all of them each time. Without them, every build would compile
