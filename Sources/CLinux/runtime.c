@@ -26,3 +26,20 @@ void __wrap__dispatch_workq_worker_register(void *queue);
 void __wrap__dispatch_workq_worker_register(void *queue) { (void)queue; }
 void __wrap__dispatch_workq_worker_unregister(void *queue);
 void __wrap__dispatch_workq_worker_unregister(void *queue) { (void)queue; }
+
+/* The arguments of the program, for Swift's CommandLine. The runtime's own function comes with a
+ * constructor that reads all of /proc/self/maps, in every program that loads the library. The C
+ * library calls constructors with the arguments of main. The linker finds this function first. */
+static int argument_count;
+static char **argument_vector;
+
+__attribute__((constructor)) static void keep_arguments(int count, char **vector) {
+  argument_count = count;
+  argument_vector = vector;
+}
+
+char **_swift_stdlib_getUnsafeArgvArgc(int *count);
+char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
+  *count = argument_count;
+  return argument_vector;
+}
