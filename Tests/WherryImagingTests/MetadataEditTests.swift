@@ -524,7 +524,7 @@ import WherrySystem
                         let scaled = abs(position.latitude) * 100
                         #expect(abs(scaled - scaled.rounded()) < 1e-6)
                     }
-                    #expect(made.bytes.count < 2 * block.bytes.count + 300)
+                    #expect(made.bytes.count < 2 * block.bytes.count + 1_000)
                 }
             }
         }
