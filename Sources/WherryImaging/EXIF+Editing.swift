@@ -57,7 +57,9 @@ extension EXIF {
     /// Whether each directory lies inside the block, and at most one directory of each kind exists.
     private var isRegular: Bool {
         let (directories, isWhole) = walk()
-        guard isWhole, let main = directories.first else { return false }
+        guard isWhole, let main = directories.first,
+            (directory(Tag.gpsDirectory, in: main) ?? Self.headerSize) >= Self.headerSize
+        else { return false }
         var pointers = 0
         for directory in directories {
             guard let count = u16(directory), count <= Self.mostEntries,
@@ -197,13 +199,15 @@ extension EXIF {
         let next = u32(directory + 2 + old.count * 12) ?? 0
         let others = usedRanges(without: removed)
         var free: [Int: Range<Int>] = [:]
-        for entry in removed {
+        var erased: [Range<Int>] = []
+        for entry in old where removed.contains(entry) {
             guard let place = storedValue(entry) else { continue }
             let isShared = others.contains { $0.overlaps(place) }
-            if !isShared || erasesShared { zero(place.lowerBound, place.count) }
+            if !isShared || erasesShared { erased.append(place) }
             let isTaken = isShared || free.values.contains { $0.overlaps(place) }
             if !isTaken, let tag = u16(entry) { free[tag] = place }
         }
+        zero(erased)
 
         var fields: [(tag: Int, bytes: [UInt8])] = old.filter { !removed.contains($0) }.map {
             (u16($0) ?? 0, Array(bytes[$0..<$0 + 12]))
@@ -232,6 +236,16 @@ extension EXIF {
         return start
     }
 
+    /// Overwrites ranges with zeros, each byte once: a thousand entries may claim the complete block.
+    private mutating func zero(_ ranges: [Range<Int>]) {
+        var done = 0
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            let start = max(done, range.lowerBound)
+            zero(start, range.upperBound - start)
+            done = max(done, range.upperBound)
+        }
+    }
+
     /// Stores a value, and returns the last four bytes of its entry. Uses `place` if it is large enough.
     private mutating func store(_ field: NewField, in place: Range<Int>?) -> [UInt8] {
         let value = field.value
@@ -252,8 +266,8 @@ extension EXIF {
     /// header; `nil` for a short or invalid value.
     private func storedValue(_ entry: Int) -> Range<Int>? {
         guard let type = u16(entry + 2), let size = Self.valueSizes[type],
-            let count = u32(entry + 4), count * size > 4, let start = u32(entry + 8), start >= 8,
-            count * size <= bytes.count - start
+            let count = u32(entry + 4), count * size > 4, let start = u32(entry + 8),
+            start >= Self.headerSize, count * size <= bytes.count - start
         else { return nil }
         return start..<start + count * size
     }

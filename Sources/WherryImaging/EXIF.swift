@@ -79,9 +79,9 @@ struct EXIF {
 
     /// Returns the block without GPS directories, with their data overwritten by zeros.
     ///
-    /// Returns `nil` for a block that no camera writes: several GPS directories in one, or more
-    /// entries or directories than the limits. Something could remain in it, and a large one would
-    /// take quadratic time.
+    /// Returns `nil` for a block that no camera writes: several GPS directories in one, a directory
+    /// that starts in the TIFF header, or more entries or directories than the limits. Something
+    /// could remain in it, and a large one would take quadratic time.
     func withoutGPS() -> EXIF? {
         let (directories, isWhole) = walk()
         guard isWhole else { return nil }
@@ -110,8 +110,11 @@ struct EXIF {
 
     private var directories: [Int] { walk().directories }
 
-    /// Returns the main, thumbnail and EXIF directories, each once, and whether no directory is
-    /// missing.
+    /// The size of the TIFF header, in which no directory can start.
+    static let headerSize = 8
+
+    /// Returns the main, thumbnail and EXIF directories, each once, and whether none is missing or
+    /// starts in the TIFF header.
     func walk() -> (directories: [Int], isWhole: Bool) {
         var found: [Int] = []
         var next = u32(4)
@@ -127,7 +130,7 @@ struct EXIF {
             }
             next = u32(directory + 2 + count * 12)
         }
-        return (found, true)
+        return (found, found.allSatisfy { $0 >= Self.headerSize })
     }
 
     /// The offset of the main directory; `nil` for a truncated block.
@@ -189,7 +192,7 @@ struct EXIF {
     @discardableResult
     mutating func zero(_ offset: Int, _ length: Int) -> Int {
         // Protects the TIFF header, and ignores what an entry claims beyond the block.
-        let start = max(8, offset)
+        let start = max(Self.headerSize, offset)
         let end = min(bytes.count, offset + length)
         guard start < end else { return 0 }
         for at in start..<end { bytes[at] = 0 }

@@ -254,6 +254,17 @@ struct MetadataTests {
         #expect(sent.hasEXIF && !sent.hasGPS && sent.orientation == 3)
     }
 
+    @Test("U20 an EXIF block with a directory in its header is removed")
+    func directoryInHeader() throws {
+        // The main directory starts at byte 2, so that the number 42 of the header is its number of
+        // entries. The second entry is a GPS directory; without it, the header said 41.
+        var exif: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 2]
+        exif += [UInt8](repeating: 0, count: 600)
+        exif.replaceSubrange(16..<28, with: [0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 2, 0])
+        let block = try #require(EXIF(exif))
+        #expect(block.hasGPS && block.withoutGPS() == nil)
+    }
+
     @Test("U20 overlapping values in a GPS directory are not wiped endlessly")
     func overlappingValues() throws {
         // A GPS directory of 900 entries, each of which claims the complete block as its value.
