@@ -1,8 +1,9 @@
 // Wherry: code shared by the fuzz targets of JPEG and PNG
 // SPDX-License-Identifier: Apache-2.0
 
-import WherryImaging
 import WherrySystem
+
+@testable import WherryImaging
 
 /// Inspects, compresses, decodes, previews, hashes, and compares a file, as the first bytes of `data` select. An error is a
 /// valid result; output must be an image of the reported size.
@@ -45,13 +46,15 @@ func fuzz(
     options.maxMemory = 8 << 20
     options.deadline = nil
     let decoded = try? ImageDecoder.decode(source, options)
-    let previews = PreviewDecoder(options)
+    let formats: [PixelFormat?] = [nil] + PixelFormat.allCases
+    let previews = PreviewDecoder(as: formats[Int(head[2]) % formats.count], options)
     let step = 1 + Int(head[2]) * 3
     for start in stride(from: 0, to: file.count, by: step) {
         let piece = Bytes(file[start..<min(file.count, start + step)])
-        guard let preview = try? previews.decode([piece]), let decoded, file[0] == 0xFF
-        else { continue }
         // The orientation of a PNG may follow its pixels.
+        guard let preview = try? previews.decode([piece]), let decoded,
+            file[0] == 0xFF || options.orientation == .keep
+        else { continue }
         if preview.pixels.width != decoded.width || preview.pixels.height != decoded.height {
             fatalError("a preview has another size than the image")
         }
@@ -110,8 +113,59 @@ func pictureSeeds(_ format: ImageFormat) -> [[UInt8]] {
                 let number = seeds.count
                 let head = [UInt8(number * 37 & 255), UInt8(number * 59 & 255), 9, 40]
                 seeds.append(head + Array(made.bytes))
+                // The second byte keeps all metadata, and the last two select edits.
+                let editing = [head[0], head[1] | 24, UInt8(number), ~UInt8(number)]
+                seeds.append(editing + withMetadata(Array(made.bytes), format))
+                if format == .png { seeds.append(head + interlacedPNG(buffer)) }
             }
         }
     }
     return seeds
+}
+
+private func withMetadata(_ file: [UInt8], _ format: ImageFormat) -> [UInt8] {
+    if format == .jpeg {
+        let packet = Array("http://ns.adobe.com/xap/1.0/\0\(MetadataSeed.xmp)".utf8)
+        return file[..<2] + JPEGMetadataFilter.exifSegment(MetadataSeed.exif)
+            + JPEGMetadataFilter.segment(0xE1, packet)
+            + JPEGMetadataFilter.segment(0xED, MetadataSeed.photoshop) + file[2...]
+    }
+    return file[..<33] + PNGLayout.chunk("eXIf", MetadataSeed.exif)
+        + XMP(Array(MetadataSeed.xmp.utf8)).chunk
+        + PNGLayout.chunk("tEXt", Array("Author\0Ada".utf8))
+        + PNGLayout.chunk("tIME", [7, 232, 5, 1, 12, 34, 56]) + file[33...]
+}
+
+/// An interlaced image, whose data are not compressed.
+private func interlacedPNG(_ pixels: PixelBuffer) -> [UInt8] {
+    let steps = [
+        (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
+        (0, 1, 1, 2),
+    ]
+    let size = pixels.format.bytesPerPixel
+    var data: [UInt8] = []
+    for (left, top, across, down) in steps where left < pixels.width {
+        for y in stride(from: top, to: pixels.height, by: down) {
+            let row = pixels.copyRow(y)
+            data.append(0)
+            for x in stride(from: left, to: pixels.width, by: across) {
+                data += row[x * size..<(x + 1) * size]
+            }
+        }
+    }
+    var sums: (a: UInt32, b: UInt32) = (1, 0)
+    for byte in data {
+        sums.a = (sums.a + UInt32(byte)) % 65_521
+        sums.b = (sums.b + sums.a) % 65_521
+    }
+    let low = UInt8(data.count & 255)
+    let high = UInt8(data.count >> 8)
+    let stored: [UInt8] =
+        [0x78, 1, 1, low, high, ~low, ~high] + data
+        + [sums.b, sums.a].flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+    let colorType: UInt8 = size == 1 ? 0 : size == 3 ? 2 : 6
+    let header: [UInt8] =
+        [0, 0, 0, UInt8(pixels.width), 0, 0, 0, UInt8(pixels.height), 8, colorType, 0, 0, 1]
+    return PNGLayout.signature + PNGLayout.chunk("IHDR", header)
+        + PNGLayout.chunk("IDAT", stored) + PNGLayout.chunk("IEND", [])
 }
