@@ -129,6 +129,10 @@ def test_U19_an_image_is_compressed_and_reports_how(tmp_path: Any) -> None:
     assert image.compress().content == image.content
     least.save(tmp_path / "least.jpg")
     assert (tmp_path / "least.jpg").read_bytes() == least.content
+    for unencoded in (wherry.Image(tmp_path / "least.jpg"), wherry.Image(recipe(9, 5, 4))):
+        with pytest.raises(wherry.ArgumentError, match="compress"):
+            unencoded.save(tmp_path / "empty.jpg")
+    assert not (tmp_path / "empty.jpg").exists()
     with pytest.raises(TypeError):
         image.compress(wherry.Compression(0.5), max_width=3)
     with pytest.raises(wherry.ArgumentError):

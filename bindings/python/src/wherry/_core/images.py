@@ -401,9 +401,12 @@ class Image:
         return bytes_at(found, count.take()) if found else b""
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes `content` to a file."""
+        """Writes `content` to a file. Raises an `ArgumentError` if nothing is encoded: call `compress` first."""
+        content = self.content
+        if not content:
+            raise ArgumentError("The image has no encoded content to save. Call compress() first.")
         with open(path, "wb") as file:
-            file.write(self.content)
+            file.write(content)
 
     def __repr__(self) -> str:
         return f"<Image {self._native.description}>"
