@@ -75,8 +75,8 @@ extension WherryCommand {
         }
     }
 
-    /// Parses the arguments of the subcommand that the first argument names. The parser reads the
-    /// definitions of a subcommand twice less often if it does not start at the root.
+    /// Parses the arguments of the subcommand that the first argument names. If the parser started at
+    /// the root, it would read the definitions of the subcommand four times instead of twice.
     ///
     /// - Returns: `nil` if the root must parse the arguments: for help and errors, which contain the
     ///   names of all commands, and for subcommands with subcommands.

@@ -10,7 +10,7 @@ extension CurlEasy {
     func error(_ code: CURLcode) -> TransportError {
         var detail = errorText[0] != 0 ? String(cString: errorText) : Self.text(code)
         // libcurl knows only that the function that sets the certificates has failed.
-        if code == CURLE_SSL_CACERT_BADFILE, let failure = loop.foundAnchors?.anchors?.failure {
+        if code == CURLE_SSL_CACERT_BADFILE, let failure = loop.anchors?.failure {
             detail = failure
         }
         let proxy = proxy(behind: code, detail)

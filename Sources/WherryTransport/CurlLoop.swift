@@ -119,9 +119,10 @@ final class CurlLoop: @unchecked Sendable {
     /// The trust requirements and findings of each host. Kept as long as connections may exist:
     /// OpenSSL refers to them by address.
     @exclusivity(unchecked) var hosts: [String: TrustedHost] = [:]
-    /// See `systemRoots` and `anchors`; `nil` until they are needed.
-    @exclusivity(unchecked) var foundRoots: (roots: SystemRoots?, Void)?
-    @exclusivity(unchecked) var foundAnchors: (anchors: TrustAnchors?, Void)?
+    /// The roots that libcurl is given if the client names none.
+    private(set) lazy var systemRoots = SystemRoots.find()
+    /// The indexed CA certificates; `nil` if libcurl loads them.
+    private(set) lazy var anchors = makeAnchors()
     /// PEM certificates shared by all handles, if libcurl loads them.
     @exclusivity(unchecked) var lentCertificates: UnsafeMutableRawBufferPointer?
     /// Host addresses that replace name lookup, shared by all handles.

@@ -59,6 +59,34 @@ static int restart_works(void) {
   return 0;
 }
 
+static int request_with_ca_file_works(void) {
+  wherry_config *config = NULL;
+  wherry_client *fresh = NULL;
+  wherry_request *request = NULL;
+  wherry_response *response = NULL;
+  if (wherry_library_restart() != WHERRY_OK) return 1;
+  if (wherry_config_new(&config) != WHERRY_OK) return 2;
+  if (wherry_config_set_text(config, WHERRY_TEXT_PROXY, "") != WHERRY_OK) return 3;
+  if (wherry_config_set_text(config, WHERRY_TEXT_CA_FILE, authority_path("ca.pem")) != WHERRY_OK)
+    return 4;
+  if (wherry_client_new(config, &fresh) != WHERRY_OK) return 5;
+  if (wherry_request_new("GET", url, &request) != WHERRY_OK) return 6;
+  if (wherry_client_perform(fresh, request, &response) != WHERRY_OK) return 7;
+  if (wherry_client_free(fresh) != WHERRY_OK) return 8;
+  return 0;
+}
+
+TEST("M12 SEC-T1 a forked child uses the CA file that its parent uses") {
+  wherry_config *config = new_config();
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_PROXY, ""));
+  CHECK_OK(wherry_config_set_text(config, WHERRY_TEXT_CA_FILE, authority_path("ca.pem")));
+  client = new_client(config);
+  url = authority_url("tls_port", "good", "/echo");
+  CHECK_TEXT(perform(client, new_request("GET", url)).reason, "");
+  CHECK_INT(in_child(request_with_ca_file_works), 0);
+  CHECK_TEXT(perform(client, new_request("GET", url)).reason, "");
+}
+
 TEST("M12 in a forked child every call fails with FORKED until the child restarts the library") {
   client = new_client(NULL);
   queue = new_queue();

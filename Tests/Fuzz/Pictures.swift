@@ -116,7 +116,11 @@ func pictureSeeds(_ format: ImageFormat) -> [[UInt8]] {
                 // The second byte keeps all metadata, and the last two select edits.
                 let editing = [head[0], head[1] | 24, UInt8(number), ~UInt8(number)]
                 seeds.append(editing + withMetadata(Array(made.bytes), format))
-                if format == .png { seeds.append(head + interlacedPNG(buffer)) }
+                if format == .png {
+                    let size = pixels.bytesPerPixel
+                    let colorType = size == 1 ? 0 : size == 3 ? 2 : 6
+                    seeds.append(head + RawPNG.interlaced(buffer, colorType: colorType))
+                }
             }
         }
     }
@@ -134,38 +138,4 @@ private func withMetadata(_ file: [UInt8], _ format: ImageFormat) -> [UInt8] {
         + XMP(Array(MetadataSeed.xmp.utf8)).chunk
         + PNGLayout.chunk("tEXt", Array("Author\0Ada".utf8))
         + PNGLayout.chunk("tIME", [7, 232, 5, 1, 12, 34, 56]) + file[33...]
-}
-
-/// An interlaced image, whose data are not compressed.
-private func interlacedPNG(_ pixels: PixelBuffer) -> [UInt8] {
-    let steps = [
-        (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
-        (0, 1, 1, 2),
-    ]
-    let size = pixels.format.bytesPerPixel
-    var data: [UInt8] = []
-    for (left, top, across, down) in steps where left < pixels.width {
-        for y in stride(from: top, to: pixels.height, by: down) {
-            let row = pixels.copyRow(y)
-            data.append(0)
-            for x in stride(from: left, to: pixels.width, by: across) {
-                data += row[x * size..<(x + 1) * size]
-            }
-        }
-    }
-    var sums: (a: UInt32, b: UInt32) = (1, 0)
-    for byte in data {
-        sums.a = (sums.a + UInt32(byte)) % 65_521
-        sums.b = (sums.b + sums.a) % 65_521
-    }
-    let low = UInt8(data.count & 255)
-    let high = UInt8(data.count >> 8)
-    let stored: [UInt8] =
-        [0x78, 1, 1, low, high, ~low, ~high] + data
-        + [sums.b, sums.a].flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
-    let colorType: UInt8 = size == 1 ? 0 : size == 3 ? 2 : 6
-    let header: [UInt8] =
-        [0, 0, 0, UInt8(pixels.width), 0, 0, 0, UInt8(pixels.height), 8, colorType, 0, 0, 1]
-    return PNGLayout.signature + PNGLayout.chunk("IHDR", header)
-        + PNGLayout.chunk("IDAT", stored) + PNGLayout.chunk("IEND", [])
 }

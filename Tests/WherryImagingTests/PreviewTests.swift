@@ -16,31 +16,6 @@ import WherrySystem
         }
     }
 
-    /// Returns an interlaced image of the pattern.
-    private static func interlaced(
-        _ pixels: PixelBuffer, colorType: Int, extra: [UInt8] = []
-    ) -> [UInt8] {
-        let steps = [
-            (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
-            (0, 1, 1, 2),
-        ]
-        let size = pixels.format.bytesPerPixel
-        var data: [UInt8] = []
-        for (left, top, across, down) in steps where left < pixels.width {
-            for y in stride(from: top, to: pixels.height, by: down) {
-                let row = pixels.copyRow(y)
-                data.append(0)
-                for x in stride(from: left, to: pixels.width, by: across) {
-                    data += row[x * size..<(x + 1) * size]
-                }
-            }
-        }
-        return RawPNG(
-            width: pixels.width, height: pixels.height, depth: 8, colorType: colorType,
-            interlaced: true, extra: extra, data: data
-        ).file
-    }
-
     /// Feeds an image in pieces of `step` bytes. Returns all previews.
     private func feed(
         _ bytes: [UInt8], step: Int, as format: PixelFormat? = nil,
@@ -87,7 +62,7 @@ import WherrySystem
     @Test("I2 each pass of an interlaced PNG gives a preview", arguments: [(1, 5000), (7, 64)])
     func passes(step: Int, side: Int) throws {
         let pixels = try Pictures.pattern(.rgba8, min(side, 90), 61)
-        let png = Self.interlaced(pixels, colorType: 6)
+        let png = RawPNG.interlaced(pixels, colorType: 6)
         let previews = try feed(png, step: step)
         #expect(previews.map(\.pass) == Array(1...6))
         for preview in previews {
@@ -106,7 +81,7 @@ import WherrySystem
             Pictures.exifSegment(orientation: orientation),
             into: try Pictures.jpeg(160, 100, quality: 0.95) { $0.progressive = true })
         let exif = PNGLayout.chunk("eXIf", Pictures.exif(orientation: orientation, gps: false))
-        let png = Self.interlaced(
+        let png = RawPNG.interlaced(
             try Pictures.pattern(.rgb8, 160, 100), colorType: 2, extra: exif)
         let boxes: [(Compression.ResizeMode, Int?, Int?)] = [
             (.fit, nil, nil), (.fit, 50, 50), (.crop, 33, 90), (.pad, 64, 64),
@@ -172,13 +147,13 @@ import WherrySystem
         #expect(try reason(jpeg) { $0.maxPixels = 59_999 } == "too_large")
         #expect(try reason(jpeg) { $0.maxMemory = 100_000 } == "memory_limit")
         #expect(try reason(jpeg) { $0.deadline = .nanoseconds(1) } == "deadline")
-        let png = Self.interlaced(try Pictures.pattern(.rgb8, 60, 60), colorType: 2)
+        let png = RawPNG.interlaced(try Pictures.pattern(.rgb8, 60, 60), colorType: 2)
         #expect(try reason(png) { $0.maxPixels = 3599 } == "too_large")
         #expect(try reason(png) { $0.maxMemory = 10_000 } == "memory_limit")
         var damaged = png
         damaged[200] ^= 1
         #expect(try reason(damaged) == "bad_image")
-        let animated = Self.interlaced(
+        let animated = RawPNG.interlaced(
             try Pictures.pattern(.rgb8, 60, 60), colorType: 2,
             extra: PNGLayout.chunk("acTL", [0, 0, 0, 1, 0, 0, 0, 0]))
         #expect(try reason(animated) == "animated")
@@ -187,7 +162,7 @@ import WherrySystem
     @Test("I2 no damage crashes the decoder")
     func damage() throws {
         let jpeg = try Pictures.jpeg(40, 33) { $0.progressive = true }
-        let png = Self.interlaced(try Pictures.pattern(.rgb8, 20, 20), colorType: 2)
+        let png = RawPNG.interlaced(try Pictures.pattern(.rgb8, 20, 20), colorType: 2)
         for image in [jpeg, png] {
             for place in stride(from: 0, to: image.count, by: 5) {
                 var bytes = image

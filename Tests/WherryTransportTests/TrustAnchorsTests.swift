@@ -90,4 +90,50 @@ import WherrySystem
         #expect(TrustAnchors(file: folder.path) == nil)
         #expect(TrustAnchors(file: "/dev/null") == nil)
     }
+
+    @Test(
+        "SEC-T1 a connection is refused if libcurl has loaded other certificates",
+        .enabled(if: OpenSSL.isInstalled, "libssl.so.3 is missing"),
+        .enabled(if: NginxServer.isInstalled, "nginx is missing: run scripts/setup"))
+    func alone() throws {
+        let path = try NginxServer.shared.ca
+        let anchors = try #require(TrustAnchors(file: path))
+        let empty = try #require(OpenSSL.context())
+        defer { OpenSSL.free(empty) }
+        #expect(anchors.use(for: empty).rawValue == 0)
+        let loaded = try #require(OpenSSL.context(trusting: path))
+        defer { OpenSSL.free(loaded) }
+        #expect(anchors.use(for: loaded).rawValue != 0)
+    }
+}
+
+/// Functions of the OpenSSL that libcurl uses.
+private enum OpenSSL {
+    nonisolated(unsafe) private static let library = dlopen("libssl.so.3", RTLD_NOW)
+
+    static var isInstalled: Bool { library != nil }
+
+    private static func function<Function>(_ name: String, _: Function.Type) -> Function {
+        unsafeBitCast(dlsym(library, name), to: Function.self)
+    }
+
+    /// Creates an SSL_CTX. A file that is given is loaded, as libcurl does.
+    static func context(trusting file: String? = nil) -> UnsafeMutableRawPointer? {
+        typealias Method = @convention(c) () -> UnsafeRawPointer?
+        typealias New = @convention(c) (UnsafeRawPointer?) -> UnsafeMutableRawPointer?
+        typealias Load =
+            @convention(c) (
+                UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafePointer<CChar>?
+            ) -> CInt
+        let method = function("TLS_client_method", Method.self)()
+        let made = function("SSL_CTX_new", New.self)(method)
+        guard let file else { return made }
+        return function("SSL_CTX_load_verify_locations", Load.self)(made, file, nil) == 1
+            ? made : nil
+    }
+
+    static func free(_ context: UnsafeMutableRawPointer) {
+        typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
+        function("SSL_CTX_free", Free.self)(context)
+    }
 }

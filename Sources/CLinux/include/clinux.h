@@ -182,8 +182,8 @@ void clinux_anchors_release(clinux_anchors *anchors);
 /* The number of certificates. */
 uint64_t clinux_anchors_count(const clinux_anchors *anchors);
 
-/* Makes the connections of libcurl's SSL_CTX trust the certificates, which it retains, and no
- * others. Returns 0 without an effect if there is no memory, or if libcurl loaded others. */
+/* Makes the connections of libcurl's SSL_CTX trust these certificates alone, and retains them.
+ * Returns 0 without an effect if there is no memory, or if libcurl has loaded other certificates. */
 int clinux_anchors_use(void *context, clinux_anchors *anchors);
 /* Makes the connections of libcurl's SSL_CTX trust all certificates of a file, like libcurl does.
  * Returns 0 if OpenSSL cannot load it. */

@@ -123,19 +123,11 @@ extension TrustPolicy {
         return marks.contains { text.contains("-----\($0)") }
     }
 
-    private static let mostFile = 16 << 20
-
     /// Reads a certificate file, at most 16 MiB.
     static func contents(_ path: String) throws(WherryError) -> [UInt8] {
         do throws(SystemError) {
             let file = try File.open(path, [.read, .following])
-            var bytes: [UInt8] = []
-            while bytes.count < mostFile {
-                let piece = try file.read(65_536, at: Int64(bytes.count))
-                bytes += piece
-                if piece.count < 65_536 { break }
-            }
-            return bytes
+            return try file.read(Int(min(file.status().size, 16 << 20)), at: 0)
         } catch {
             throw WherryError(error)
         }

@@ -74,10 +74,10 @@ package final class TrustAnchors {
         return "error setting certificate file: \(path)"
     }
 
-    /// Whether libcurl loads no certificates of its own choice if it is given none.
+    /// Whether this libcurl loads no certificates if `CURLOPT_CAINFO` is `NULL`.
     ///
-    /// Since 8.21 (curl pull request 21901), a `CURLOPT_CAINFO` of `NULL` stands for the file that
-    /// libcurl was built with. Its certificates would be trusted in addition.
+    /// Since 8.21 (curl pull request 21901), it then loads the file that it was built with, whose
+    /// certificates would be trusted too.
     static let canReplace: Bool = {
         var text: UnsafePointer<CChar>?
         return ccurl_version(&text) < 0x08_15_00
@@ -89,14 +89,6 @@ package final class TrustAnchors {
 }
 
 extension CurlLoop {
-    /// The roots that libcurl is given if the client names none, found on first use.
-    var systemRoots: SystemRoots? {
-        if let foundRoots { return foundRoots.roots }
-        let roots = SystemRoots.find()
-        foundRoots = (roots, ())
-        return roots
-    }
-
     /// The PEM certificates that libcurl loads; `nil` if there are none.
     var caCertificates: UnsafeMutableRawBufferPointer? {
         if let lentCertificates { return lentCertificates }
@@ -109,25 +101,17 @@ extension CurlLoop {
         return lentCertificates
     }
 
-    /// The indexed CA certificates; `nil` if libcurl loads them.
+    /// Indexes the CA certificates; returns `nil` if libcurl must load them.
     ///
     /// libcurl also loads them for an https proxy, since it calls the function that chooses the
     /// certificates for the proxy's connection too, and with a directory or revocation lists, whose
     /// certificates would be found in another order.
-    var anchors: TrustAnchors? {
-        if let foundAnchors { return foundAnchors.anchors }
-        var made: TrustAnchors?
+    func makeAnchors() -> TrustAnchors? {
         let trust = configuration.trust
-        if TrustAnchors.canReplace, trust.canCheck, !configuration.insecure,
+        guard TrustAnchors.canReplace, trust.canCheck, !configuration.insecure,
             !proxies.hasSecureProxy, trust.caDirectory == nil, trust.crlFile == nil
-        {
-            if let bytes = trust.caCertificates {
-                made = TrustAnchors(bytes: bytes)
-            } else if let file = configuration.caFile ?? systemRoots?.file {
-                made = TrustAnchors(file: file)
-            }
-        }
-        foundAnchors = (made, ())
-        return made
+        else { return nil }
+        if let bytes = trust.caCertificates { return TrustAnchors(bytes: bytes) }
+        return (configuration.caFile ?? systemRoots?.file).flatMap { TrustAnchors(file: $0) }
     }
 }
