@@ -8,8 +8,8 @@ find_program(WHERRY_OBJCOPY llvm-objcopy HINTS ${wherry_runtime}/../../../bin RE
 set(modules CLinux CImageCodecs WherrySystem WherryTransport WherryImaging WherryHTTP WherryCache WherryDownloads
   WherryRequests WherryReachability WherryLogging WherryCore WherryBackground WherryModels)
 list(TRANSFORM modules REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archives)
-wherry_joined_object(wherry_static.o WherryABI --wrap=_swift_stdlib_getScalarName
-  -u __wrap__swift_stdlib_getScalarName -u hypotf
+list(TRANSFORM wherry_wrapped REPLACE "(.+)" "-u;__wrap_\\1;--wrap=\\1" OUTPUT_VARIABLE wraps)
+wherry_joined_object(wherry_static.o WherryABI ${wraps} -u hypotf
   --start-group ${archives} ${wherry_runtime_libraries} --end-group
   ${wherry_runtime}/${CMAKE_SYSTEM_PROCESSOR}/swiftrt.o)
 add_custom_command(OUTPUT wherry_static.o APPEND DEPENDS ${wherry_runtime_libraries})

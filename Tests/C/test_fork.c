@@ -59,6 +59,51 @@ static int restart_works(void) {
   return 0;
 }
 
+/* A digest of the URL is the first one that the process computes, on all threads at once. One of
+ * them is the thread that the child has from its parent. */
+static wherry_client *fresh_client;
+static pthread_barrier_t ready;
+static void *first_download(void *path) {
+  wherry_request *request = NULL;
+  wherry_queue *events = NULL;
+  if (wherry_request_new("GET", url, &request) != WHERRY_OK) return "no request";
+  if (wherry_queue_new(&events) != WHERRY_OK) return "no queue";
+  pthread_barrier_wait(&ready);
+  if (wherry_client_download(fresh_client, request, path, events, NULL, NULL) != WHERRY_OK)
+    return "not started";
+  return next_done(events).status == WHERRY_OK ? NULL : "not ended";
+}
+
+static int first_downloads_work(void) {
+  enum { COUNT = 4 };
+  pthread_t threads[COUNT];
+  char paths[COUNT][4096];
+  if (wherry_library_restart() != WHERRY_OK) return 1;
+  if (wherry_client_new(NULL, &fresh_client) != WHERRY_OK) return 2;
+  if (pthread_barrier_init(&ready, NULL, COUNT) != 0) return 3;
+  for (int i = 0; i < COUNT; i++) {
+    snprintf(paths[i], sizeof paths[i], "%s-%d", check_path("first"), i);
+    if (i > 0 && pthread_create(&threads[i], NULL, first_download, paths[i]) != 0) return 4;
+  }
+  if (first_download(paths[0]) != NULL) return 7;
+  for (int i = 1; i < COUNT; i++) {
+    void *failed = NULL;
+    if (pthread_join(threads[i], &failed) != 0 || failed != NULL) return 5;
+  }
+  return wherry_client_free(fresh_client) == WHERRY_OK ? 0 : 6;
+}
+
+/* The first test, because the digests of the others would be first. */
+TEST("M12 the first downloads of a program run in a forked child") {
+  if (getenv("WHERRY_TEST_INSTRUMENTED") != NULL) {
+    printf("  skipped: in a forked child, Swift's dynamic runtime may wait forever\n");
+    return;
+  }
+  url = server_url("/json");
+  new_client(NULL);
+  REQUIRE_INT(in_child(first_downloads_work), 0);
+}
+
 static int request_with_ca_file_works(void) {
   wherry_config *config = NULL;
   wherry_client *fresh = NULL;
