@@ -22,7 +22,7 @@ extension Pipeline {
     /// The similarity to reach; `nil` for PNG.
     private var targetSSIM: Double? { format == .jpeg ? compression.targetSSIM : nil }
 
-    /// Encodes rows with the least quality that reaches the target, and into the limit in bytes.
+    /// Encodes rows with a low quality that reaches the target, and into the limit in bytes.
     ///
     /// - Parameter upright: Returns the upright rows of the final size, each time from the first one.
     func search(_ upright: () -> any RowSource) throws(ImagingError) -> Result {
@@ -52,7 +52,7 @@ extension Pipeline {
 
     // MARK: Similarity
 
-    /// Finds the lowest quality up to `ceiling` with the similarity; without one, uses `ceiling`.
+    /// Finds a low quality up to `ceiling` with the similarity; without one, uses `ceiling`.
     private func match(
         _ kept: KeptRows, _ target: Double, _ ceiling: Int, _ encodings: inout Int
     ) throws(ImagingError) -> Found {

@@ -6,9 +6,9 @@ import Glibc
 /// Finds a JPEG quality with few encodings. Tries the quality that interpolation predicts.
 struct QualitySearch {
     enum Goal {
-        /// The highest quality with at most this many bytes.
+        /// A quality with at most this many bytes, close to the highest one.
         case bytes(Int)
-        /// The lowest quality with at least this structural similarity.
+        /// A quality with at least this structural similarity, close to the lowest one.
         case ssim(Double)
     }
 
@@ -19,6 +19,8 @@ struct QualitySearch {
         let quality: Int
         /// The logarithm of what the goal measures. Almost a linear function of `position`.
         let value: Double
+
+        var position: Double { QualitySearch.position(Double(quality)) }
     }
 
     private let goal: Goal
@@ -62,16 +64,42 @@ struct QualitySearch {
         case .ssim where high == nil && count == Self.most - 1: return highest
         default:
             // On an unusual curve, a trial must exclude a part of the range at least.
-            let width = highest - lowest
-            let margin = trials.count > 1 && width > 8 ? width / 6 : 0
-            let best = min(max(predicted, lowest + margin), highest - margin)
+            let best = clamped(predicted, to: lowest...highest)
             // Before the last trial, prefer to reach the goal at all.
             guard count == Self.most - 2 else { return best }
             switch goal {
             case .bytes: return low == nil ? (best + lowest) / 2 : best
-            case .ssim: return high == nil ? (best + highest + 1) / 2 : best
+            case .ssim: return high == nil ? Self.middle(of: best, highest) : best
             }
         }
+    }
+
+    /// Moves a predicted quality into the range that is left, and away from its ends if it is wide.
+    private func clamped(_ quality: Int, to left: ClosedRange<Int>) -> Int {
+        var (lowest, highest) = (left.lowerBound, left.upperBound)
+        let width = highest - lowest
+        if trials.count > 1, width > 8 {
+            switch goal {
+            case .bytes:
+                lowest += width / 6
+                highest -= width / 6
+            case .ssim:
+                guard let low, let high else { break }
+                let margin = (high.position - low.position) / 6
+                lowest = max(lowest, Self.roundedUp(low.position + margin))
+                highest = min(highest, Self.roundedUp(high.position - margin))
+            }
+        }
+        return min(max(quality, lowest), highest)
+    }
+
+    private static func middle(of quality: Int, _ other: Int) -> Int {
+        roundedUp((position(Double(quality)) + position(Double(other))) / 2)
+    }
+
+    /// Returns the lowest quality whose position is at least this one.
+    private static func roundedUp(_ position: Double) -> Int {
+        Int((min(100, max(1, quality(at: position))) - 1e-6).rounded(.up))
     }
 
     /// Records what an encoding measured; returns whether it reaches the goal better than all before.
@@ -113,10 +141,23 @@ struct QualitySearch {
     /// The change of the value with the position, in most photographs.
     private static let usualSlope = 0.8
 
+    /// The longest step from a trial to a position outside the trials, for a similarity. A curve may be
+    /// much steeper or flatter farther away.
+    private static let longestStep = 0.75
+    /// The step down from a trial that says nothing.
+    private static let usualStep = 1.2
+
+    /// Whether a trial says nothing about other qualities. A JPEG hardly changes if it is compressed with
+    /// the tables that it was made with, and its similarity is far above those of the next qualities.
+    private func isException(_ trial: Trial) -> Bool {
+        if case .ssim = goal { trial.value > max(7, wanted + 0.5) } else { false }
+    }
+
     private var predicted: Int {
-        var nearest = trials.sorted { abs($0.value - wanted) < abs($1.value - wanted) }
+        let telling = trials.filter { !isException($0) }
+        var nearest = telling.sorted { abs($0.value - wanted) < abs($1.value - wanted) }
         // Interpolation is safer than extrapolation, but the curve is not straight near quality 100.
-        if let low, let high, high.quality < 100 {
+        if let low, let high, high.quality < 100, !isException(high) {
             nearest = [low, high].sorted { abs($0.value - wanted) < abs($1.value - wanted) }
         }
         let position: Double
@@ -124,23 +165,26 @@ struct QualitySearch {
             var slope = Self.usualSlope
             if nearest.count > 1 {
                 let other = nearest[1]
-                let run =
-                    Self.position(Double(other.quality)) - Self.position(Double(first.quality))
+                let rise = (other.value - first.value) / (other.position - first.position)
                 // The curve is not straight near quality 100.
-                let rise = (other.value - first.value) / run
                 if other.quality < 100 { slope = min(max(rise, 0.05), 3) }
             }
-            position = Self.position(Double(first.quality)) + (wanted - first.value) / slope
+            var step = (wanted - first.value) / slope
+            if case .ssim = goal { step = min(max(step, -Self.longestStep), Self.longestStep) }
+            position = first.position + step
         } else if case .ssim = goal {
-            // Quality 75 has an SSIM of about 0.96.
-            position = Self.position(75) + (wanted - 3.2) / Self.usualSlope
+            if let high {
+                position = high.position - Self.usualStep
+            } else {
+                // Quality 75 has an SSIM of about 0.96.
+                position = Self.position(75) + (wanted - 3.2) / Self.usualSlope
+            }
         } else {
             return startsLow ? range.lowerBound : range.upperBound  // it often fits
         }
-        let quality = min(100, max(1, Self.quality(at: position)))
         switch goal {
-        case .bytes: return Int(quality)
-        case .ssim: return Int(quality.rounded(.up))
+        case .bytes: return Int(min(100, max(1, Self.quality(at: position))))
+        case .ssim: return Self.roundedUp(position)
         }
     }
 }

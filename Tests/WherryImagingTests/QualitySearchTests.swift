@@ -38,6 +38,49 @@ import WherrySystem
         #expect(made.width == 150 && ssim >= 0.93 && ssim < 0.94)
     }
 
+    /// The qualities and similarities of an image that is already a JPEG, as measured.
+    private static let recompressed: [[Int: Double]] = [
+        // Smooth, quality 92: a copy of the same quality is equal.
+        curve([
+            (1, 0.7484), (10, 0.8995), (20, 0.9557), (30, 0.9727), (40, 0.9797), (50, 0.9841),
+            (60, 0.9872), (70, 0.9902), (80, 0.993), (85, 0.995), (91, 0.9987), (92, 1),
+            (93, 0.9989), (97, 0.9994), (100, 1),
+        ]),
+        // With noise: flat, and then steep.
+        curve([
+            (1, 0.7206), (10, 0.826), (20, 0.8689), (30, 0.8833), (40, 0.89), (50, 0.8941),
+            (60, 0.898), (70, 0.9056), (75, 0.9146), (80, 0.9207), (83, 0.9324), (85, 0.9791),
+            (88, 0.9946), (92, 0.9925), (95, 0.9972), (99, 1), (100, 1),
+        ]),
+    ]
+
+    /// Interpolates between points.
+    private static func curve(_ points: [(quality: Int, ssim: Double)]) -> [Int: Double] {
+        var all = [points[0].quality: points[0].ssim]
+        for (low, high) in zip(points, points.dropFirst()) {
+            for quality in (low.quality + 1)...high.quality {
+                let part = Double(quality - low.quality) / Double(high.quality - low.quality)
+                all[quality] = low.ssim + part * (high.ssim - low.ssim)
+            }
+        }
+        return all
+    }
+
+    @Test("I5 a JPEG that is compressed again gets a quality close to the lowest one")
+    func again() throws {
+        for curve in Self.recompressed {
+            for target in [0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99] {
+                var search = QualitySearch(.ssim(target), in: 1...100)
+                var best = 0
+                while let quality = search.next {
+                    if search.record(quality, ssim: try #require(curve[quality])) { best = quality }
+                }
+                let lowest = try #require(curve.filter { $0.value >= target }.keys.min())
+                #expect(search.count <= 5 && (lowest...lowest + 8).contains(best), "\(target)")
+            }
+        }
+    }
+
     @Test("I5 a JPEG of quality 1 is re-encoded for a target, rotated or not", arguments: [1, 6])
     func jpeg(orientation: Int) throws {
         var options = Compression(quality: 0.95)

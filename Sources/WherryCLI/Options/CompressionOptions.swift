@@ -40,7 +40,7 @@ struct CompressionOptions: ParsableArguments, Sendable {
         help: ArgumentHelp(
             "The similarity (SSIM) of JPEGs to the resized original, between 0 and 1, such as 0.98.",
             discussion:
-                "Uses the lowest quality up to --quality that reaches it. Tries at most five qualities.",
+                "Tries at most five qualities up to --quality, and uses the lowest one that reaches it.",
             valueName: "ssim"))
     var targetSSIM: Double?
 
