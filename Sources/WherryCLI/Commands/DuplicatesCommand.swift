@@ -91,7 +91,10 @@ struct DuplicatesCommand: NetworkCommand {
             if index > 0 { try console.print("") }
             for image in group { try console.print(image.path.printable) }
         }
-        if groups.isEmpty { console.note("No similar images among \(readable.count) images.") }
+        if groups.isEmpty {
+            let images = readable.count == 1 ? "1 image" : "\(readable.count) images"
+            console.note("No similar images among \(images).")
+        }
     }
 
     /// The hash of an image, or the error if it has none.

@@ -122,6 +122,31 @@ def test_B1_an_unusable_source_is_named(tmp_path: Any) -> None:
             list(sources.rows(source))
 
 
+def test_B1_rows_without_the_column_of_the_URLs_or_captions_fail_at_once(tmp_path: Any) -> None:
+    rows = [{"link": "http://a/", "text": "a"}, {"link": "http://b/"}]
+    with pytest.raises(wherry.ArgumentError, match="no column 'url', only 'link', 'text'. Set url_column="):
+        job(rows, WebDataset(tmp_path / "a"))
+    with pytest.raises(wherry.ArgumentError, match="no column 'txt', only 'link', 'text'. Set caption="):
+        job(rows, WebDataset(tmp_path / "a", caption="txt"), url_column="link")
+    assert not (tmp_path / "a").exists()
+    # A row of the first shard is enough.
+    found = list(sources.shards(iter(rows), 10, "link", "text"))
+    assert len(found) == 1 and len(found[0].rows) == 2
+
+
+def test_B1_a_run_without_work_keeps_the_duration_of_the_job(server: Server, tmp_path: Any) -> None:
+    job([server.url("/bytes/5")], WebDataset(tmp_path))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "seconds": 7200.0}))
+    again = job([server.url("/bytes/5")], WebDataset(tmp_path))
+    assert again.skipped_shards == 1 and 7200 <= json.loads((tmp_path / "manifest.json").read_text())["seconds"] < 7300
+    assert ">7,20" in (tmp_path / "report.html").read_text().partition("seconds of all runs")[2][:40]
+    for damaged in ("", "[]", "{}", json.dumps({**manifest, "job": "other"})):
+        (tmp_path / "manifest.json").write_text(damaged)
+        assert job([server.url("/bytes/5")], WebDataset(tmp_path)).ok
+        assert json.loads((tmp_path / "manifest.json").read_text())["seconds"] < 100
+
+
 def test_B1_invalid_arguments_raise_errors_that_name_them(tmp_path: Any) -> None:
     output = WebDataset(tmp_path)
     for steps, options, words in (

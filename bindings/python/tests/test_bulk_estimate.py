@@ -13,6 +13,7 @@ from typing import Any, Dict, List
 import pytest
 from conftest import PATIENCE, ROOT, Server
 
+import wherry
 from wherry.bulk import Download, Folder, Workload, estimate, run
 
 HERE = Download(deny_addresses=None, timeout=600, total_timeout=3600)
@@ -33,6 +34,21 @@ def test_B12_the_slowest_limit_decides() -> None:
         assert found.bottleneck == name, found
         assert found.seconds == pytest.approx(seconds) and found.rate == pytest.approx(10_000 / seconds)
         assert found.bytes_per_second == pytest.approx(1e9 / seconds)
+
+
+@pytest.mark.parametrize("name", ["items", "processor_seconds", "download_seconds", "received_bytes", "output_bytes"])
+def test_B12_a_negative_measurement_is_refused(name: str) -> None:
+    values: Dict[str, Any] = {"items": 10, "processor_seconds": 1, "download_seconds": 1}
+    for wrong in (-1, float("nan"), float("inf")):
+        with pytest.raises(wherry.ArgumentError, match=f"{name}= of Workload must be 0 or more, not {wrong}"):
+            estimate(Workload(**{**values, name: wrong}), workers=1)
+
+
+@pytest.mark.parametrize("name", ["workers", "shard_size", "concurrency", "max_per_host", "cores", "bandwidth"])
+def test_B12_a_setting_out_of_range_is_refused(name: str) -> None:
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match=f"{name}= must be"):
+            estimate(Workload(10, 1, 1), **{"workers": 1, name: wrong})
 
 
 def test_B12_a_worker_without_a_shard_does_not_count() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import io
 import struct
 import zlib
@@ -118,6 +119,9 @@ def test_I2_an_exception_cancels_the_load(server: Server) -> None:
     def fail(_: memoryview) -> None:
         raise ValueError("enough")
 
+    async def coroutine(_: object) -> None:
+        raise AssertionError
+
     with wherry.Client(**PATIENT) as client:
         with pytest.raises(ValueError, match="enough"):
             client.images.load(url, on_preview=fail)
@@ -125,6 +129,13 @@ def test_I2_an_exception_cancels_the_load(server: Server) -> None:
         wrong: Any = 5
         with pytest.raises(TypeError, match="on_preview"):
             client.images.load(url, on_preview=wrong)
+        calls: List[Tuple[str, Any]] = [
+            ("on_preview", client.images.load), ("progress", client.get), ("on_cached", client.get),
+        ]  # fmt: skip
+        for name, call in calls:
+            for unawaited in (coroutine, functools.partial(coroutine, None)):
+                with pytest.raises(TypeError, match=f"{name}= takes a plain function"):
+                    call(url, **{name: unawaited})
         assert client.images.usage().images == 0
 
 

@@ -123,6 +123,9 @@ def test_I6_wrong_texts_and_numbers_raise() -> None:
     for other in (7, b"bytes"):
         with pytest.raises(TypeError, match="artist="):
             image.compress(artist=other)
+    for wrong_time in (datetime.date(2024, 5, 1), datetime.time(12), 7):
+        with pytest.raises(TypeError, match="taken_at= takes a datetime.datetime or a str"):
+            image.compress(taken_at=wrong_time)
     with pytest.raises(wherry.ArgumentError, match="2024-05-01T12:34:56"):
         image.compress(taken_at="yesterday")
     with pytest.raises(wherry.ArgumentError, match="location_decimals"):

@@ -38,6 +38,15 @@ def brief(value: object) -> str:
     return text if len(text) <= 200 else text[:200] + "..."
 
 
+def check_plain_function(name: str, value: object) -> None:
+    """Raises TypeError if an argument is not a function, or is a coroutine function, which nothing would await."""
+    if not callable(value):
+        raise TypeError(f"{name}= takes a function, not {brief(value)}")
+    code = getattr(getattr(value, "func", value), "__code__", None)  # of a functools.partial too
+    if getattr(code, "co_flags", 0) & 0x80:  # inspect.CO_COROUTINE, without importing inspect
+        raise TypeError(f"{name}= takes a plain function, not the coroutine function {brief(value)}")
+
+
 def shortened(message: str) -> str:
     """Shortens a message: each word, such as a very long URL, is cut to 200 characters."""
     words = (word if len(word) <= 200 else word[:200] + "..." for word in message.split(" "))

@@ -8,7 +8,7 @@ from .._core.calls import check, create, read_struct
 from .._core.exchange.events import Exchange, failure
 from .._core.images import RESIZE_MODES, Compression, NativeImage, native_compression, pixel_array, pixel_format
 from .._core.values import choice, text
-from .._errors import ArgumentError, brief
+from .._errors import ArgumentError, brief, check_plain_function
 from .._native import codes
 from .._native.library import lib
 from .._native.memory import EVENT, IMAGE_USAGE, KIND, STATUS, Cell
@@ -57,8 +57,7 @@ class _ImageExchange(Exchange):
 
     def __init__(self, draft: Draft, on_preview: Optional[OnPreview]) -> None:
         if on_preview is not None:
-            if not callable(on_preview):
-                raise TypeError(f"on_preview= takes a function, not {brief(on_preview)}")
+            check_plain_function("on_preview", on_preview)
             draft.option(codes.OPTION_IMAGE_PREVIEWS, 1)
         super().__init__(draft)
         self.image: Optional[NativeImage] = None

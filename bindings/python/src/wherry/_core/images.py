@@ -49,8 +49,10 @@ def _percent(sharpen: int) -> int:
 
 
 def _field_text(name: str, value: Union[str, datetime.datetime]) -> bytes:
-    if hasattr(value, "isoformat") and name == "taken_at":
+    if name == "taken_at" and hasattr(value, "isoformat") and hasattr(value, "astimezone"):
         value = value.isoformat(timespec="seconds")
+    if not isinstance(value, str) and name == "taken_at":
+        raise TypeError(f"taken_at= takes a datetime.datetime or a str, not {brief(value)}")
     if not isinstance(value, str):
         raise TypeError(f"{name}= takes a str, not {brief(value)}")
     return text(value)

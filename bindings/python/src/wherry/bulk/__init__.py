@@ -17,11 +17,11 @@ from ._outputs import Folder, Output, Parquet, TFRecord, WebDataset
 from ._progress import Progress
 from ._run import Result, dry_run, run
 from ._spark import SPARK_SCHEMA, map_in_pandas
-from ._statistics import Statistics
+from ._statistics import SIZES, TIMES_MS, Statistics
 from ._steps import Check, Download, Map, Resize, Step, Upload
 
 __all__ = [
     "Check", "Download", "DryRun", "Estimate", "Failure", "Folder", "Item", "ItemError", "Map", "Output", "Parquet",
-    "Progress", "Resize", "Result", "SPARK_SCHEMA", "Statistics", "Step", "TFRecord", "Upload", "WebDataset", "Workload",
-    "dry_run", "estimate", "map_in_pandas", "run",
+    "Progress", "Resize", "Result", "SIZES", "SPARK_SCHEMA", "Statistics", "Step", "TFRecord", "TIMES_MS", "Upload",
+    "WebDataset", "Workload", "dry_run", "estimate", "map_in_pandas", "run",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Dict, Mapping, Optional
 
+from .._errors import ArgumentError, brief
+
 #: Measured sizes of the files of a job, in bytes: the manifest's entry and the receipt of a shard, and the line of an
 #: item in the log without its URL.
 ENTRY, RECEIPT, LINE = 135, 750, 130
@@ -82,7 +84,9 @@ def estimate(
 
     The other arguments are those of `run`. The real duration is longer: the limits of servers and networks are unknown, and
     the last items of each shard leave connections unused. With two and four workers, it was 13 to 23 % longer.
+    Raises ArgumentError if a number is out of range.
     """
+    _check(workload, workers, shard_size, concurrency, max_per_host, bandwidth, cores)
     size = min(shard_size, workload.items)
     shards = math.ceil(workload.items / shard_size)
     busy = max(1, min(workers, shards))
@@ -110,6 +114,26 @@ def estimate(
         shards * RECEIPT, shards * ENTRY,
         min(len(workload.hosts) * busy, workload.items) if workload.hosts else None,
     )  # fmt: skip
+
+
+def _check(
+    workload: Workload, workers: int, shard_size: int, concurrency: int, max_per_host: int, bandwidth: Optional[float],
+    cores: Optional[int],
+) -> None:  # fmt: skip
+    """Raises ArgumentError if a number is out of range."""
+    for name in ("items", "processor_seconds", "download_seconds", "received_bytes", "output_bytes", "url_bytes"):
+        value = getattr(workload, name)
+        if not 0 <= value < math.inf:
+            raise ArgumentError(f"{name}= of Workload must be 0 or more, not {brief(value)}", "bad_value")
+    counts = {
+        "workers": workers, "shard_size": shard_size, "concurrency": concurrency, "max_per_host": max_per_host,
+        "cores": cores,
+    }  # fmt: skip
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise ArgumentError(f"{name}= must be 1 or more, not {brief(count)}", "bad_value")
+    if bandwidth is not None and not bandwidth > 0:
+        raise ArgumentError(f"bandwidth= must be greater than 0, not {brief(bandwidth)}", "bad_value")
 
 
 def described(found: Estimate, hosts: Mapping[str, int]) -> str:

@@ -22,11 +22,11 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } svg { max-width:
 """
 
 
-def write_report(store: Store, result: Result, engine: str) -> str:
-    """Writes the report into the output folder, and returns its path."""
+def write_report(store: Store, result: Result, engine: str, seconds: float) -> str:
+    """Writes the report into the output folder, and returns its path. ``seconds`` is the time of all runs."""
     path = os.path.join(store.folder, "report.html")
     receipts = [(each["begun"], each["ended"], each["statistics"]["items"]) for each in store.receipts()]
-    text = _page(store.folder, result, engine, receipts)
+    text = _page(store.folder, result, engine, seconds, receipts)
     temporary = f"{path}.part"
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
@@ -34,13 +34,16 @@ def write_report(store: Store, result: Result, engine: str) -> str:
     return path
 
 
-def _page(folder: str, result: Result, engine: str, receipts: Sequence[Tuple[float, float, int]]) -> str:
+def _page(
+    folder: str, result: Result, engine: str, seconds: float, receipts: Sequence[Tuple[float, float, int]]
+) -> str:  # fmt: skip
     counts = result.statistics
     facts = [
         ("items", counts.items), ("succeeded", counts.succeeded), ("failed", counts.failed), ("dropped", counts.dropped),
         ("bytes", counts.bytes), ("bytes received", counts.received),
         ("shards", result.shards), ("failed shards", len(result.failed_shards)),
         ("shards of earlier runs", result.skipped_shards), ("seconds of this run", round(result.seconds, 1)),
+        ("seconds of all runs", round(seconds, 1)),
     ]  # fmt: skip
     parts = [
         "<!doctype html>", '<html lang="en"><meta charset="utf-8">', f"<title>Bulk job {html.escape(folder)}</title>",

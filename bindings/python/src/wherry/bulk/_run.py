@@ -99,8 +99,13 @@ def run(
     checked = _steps.checked(steps)
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
     store = Store(os.fspath(output.path))
-    found = _sources.shards(_sources.rows(source, url_column, format), shard_size, url_column)
+    found = _sources.shards(
+        _sources.rows(source, url_column, format), shard_size, url_column, getattr(output, "caption", None)
+    )
     chosen = _engines.create(engine, workers)
+    # A source that cannot be used leaves no output folder.
+    first = next(found, None)
+    found = itertools.chain([] if first is None else [first], found)
     begun = time.time()
     with store.locked():
         identity = store.prepare({"shard_size": shard_size, "output": _identity(output), "steps": _identities(checked)})
@@ -110,9 +115,10 @@ def run(
             _process(job, store, chosen, found, max_per_host, result, shown)
         result.statistics = Statistics.sum(receipt["statistics"] for receipt in store.receipts())
         result.seconds = time.time() - begun
-        result.manifest_path = store.write_manifest(_manifest(job, store, result, chosen.name))
+        seconds = result.seconds + store.seconds(job.id)
+        result.manifest_path = store.write_manifest(_manifest(job, store, result, chosen.name, seconds))
         if report:
-            result.report_path = write_report(store, result, chosen.name)
+            result.report_path = write_report(store, result, chosen.name, seconds)
     return result
 
 
@@ -140,7 +146,9 @@ def dry_run(
     """
     checked = [step for step in _steps.checked(steps) if not isinstance(step, Upload)]
     _check(output, shard_size=shard_size, concurrency=concurrency, threads=threads, max_per_host=max_per_host)
-    found = _sources.shards(_sources.rows(source, url_column, format), shard_size, url_column)
+    found = _sources.shards(
+        _sources.rows(source, url_column, format), shard_size, url_column, getattr(output, "caption", None)
+    )
     result, items = sampled(found, sample)
     count = _engines.create(engine, workers).workers if engine == "local" else workers or 1
     job = Job(f"dry-run-{uuid.uuid4().hex}", os.fspath(output.path), tuple(checked), output, concurrency, threads)
@@ -251,10 +259,10 @@ def _identities(steps: Sequence[Any]) -> List[str]:
     return [step.name if isinstance(step, Download) else _identity(step) for step in steps]
 
 
-def _manifest(job: Job, store: Store, result: Result, engine: str) -> Dict[str, Any]:
+def _manifest(job: Job, store: Store, result: Result, engine: str, seconds: float) -> Dict[str, Any]:
     files = {name: entry for receipt in store.receipts() for name, entry in receipt["files"].items()}
     return {
         "job": job.id, "wherry": __version__, "engine": engine, "complete": result.ok,
-        "shards": result.shards, "failed_shards": result.failed_shards, "seconds": round(result.seconds, 1),
+        "shards": result.shards, "failed_shards": result.failed_shards, "seconds": round(seconds, 1),
         **result.statistics.values(), "files": files,
     }  # fmt: skip

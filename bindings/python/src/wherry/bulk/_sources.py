@@ -9,7 +9,7 @@ import gzip
 import itertools
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
 from .._errors import ArgumentError, FileError, WherryError, brief
 from ._items import Shard
@@ -49,17 +49,34 @@ def rows(source: Source, url_column: str = "url", format: Optional[str] = None) 
     return _values(values, url_column)
 
 
-def shards(found: Iterable[Row], size: int, url_column: str = "url") -> Iterator[Shard]:
-    """Yields shards of ``size`` rows; the last may be smaller. A key is the shard's name and four or more digits."""
+def shards(found: Iterable[Row], size: int, url_column: str = "url", caption: Optional[str] = None) -> Iterator[Shard]:
+    """Yields shards of ``size`` rows; the last may be smaller. A key is the shard's name and four or more digits.
+
+    Raises ArgumentError if no row of the first shard has the column of the URLs or of the captions.
+    """
     digits = max(4, len(str(size - 1)))
     remaining = iter(found)
     for index in itertools.count():
         part = list(itertools.islice(remaining, size))
         if not part:
             return
+        if index == 0:
+            _check_column(part, url_column, "Set url_column=.")
+            if caption is not None:
+                _check_column(part, caption, "Set caption= of WebDataset to one of them.")
         yield Shard(index, [
             (f"{index:05d}{place:0{digits}d}", url_text(row.get(url_column)), row) for place, row in enumerate(part)
         ])  # fmt: skip
+
+
+def _check_column(part: List[Row], column: str, advice: str) -> None:
+    if any(column in row for row in part):
+        return
+    names = sorted({str(name) for row in part for name in row})
+    raise ArgumentError(
+        f"the rows of the source have no column {column!r}, only {', '.join(map(repr, names[:20])) or 'empty rows'}. {advice}",
+        "bad_argument",
+    )
 
 
 def url_text(value: Any) -> str:

@@ -10,8 +10,9 @@ from typing import Any, Dict, Iterable, List, Tuple
 
 from ._items import Item
 
-#: Upper bounds of the classes of times (milliseconds) and sizes (bytes); the last class has no bound.
+#: The upper bounds, inclusive, of the classes of download times in milliseconds. One more class has no bound.
 TIMES_MS = (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
+#: The same for the sizes of items in bytes.
 SIZES = tuple(1 << power for power in range(8, 33, 2))
 
 
@@ -27,8 +28,8 @@ class Statistics:
     ``bytes``       bytes in the output
     ``received``    bytes of the response bodies
     ``download_seconds``   the sum of the download times
-    ``times_ms``    the number of finished downloads in each class of TIMES_MS
-    ``sizes``       the number of items of the output in each class of SIZES
+    ``times_ms``    the number of finished downloads in each class of `TIMES_MS`
+    ``sizes``       the number of items of the output in each class of `SIZES`
     """
 
     items: int = 0

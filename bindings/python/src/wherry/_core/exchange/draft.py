@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ..._errors import ArgumentError, brief, name_keyword
+from ..._errors import ArgumentError, brief, check_plain_function, name_keyword
 from ..._native import codes
 from ..._native.library import lib
 from ..._native.memory import Cell, raw_text_at
@@ -326,8 +326,8 @@ class Draft:
 
         Without one, no progress events are created, which saves time.
         """
-        if value is not None and not callable(value):
-            raise TypeError(f"progress= takes a function, not {type(value).__name__}")
+        if value is not None:
+            check_plain_function("progress", value)
         self.progress = value
         self.option(codes.OPTION_WANT_PROGRESS, 0 if value is None else 1)
 
@@ -362,8 +362,7 @@ class Draft:
         self._set_policy(CACHE_POLICIES[name])
 
     def set_on_cached(self, function: Callable[[Response], object]) -> None:
-        if not callable(function):
-            raise TypeError(f"on_cached= takes a function, not {type(function).__name__}")
+        check_plain_function("on_cached", function)
         self.on_cached = function
         self._set_policy(codes.CACHE_THEN_NETWORK)
 
